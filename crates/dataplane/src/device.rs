@@ -1,0 +1,241 @@
+//! How a device is driven: the control handle the agent holds.
+
+use std::time::{Duration, Instant};
+
+use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
+
+use crate::{Counters, LegId, Path, ReplicaId, StreamKey, Update};
+
+/// The agent's handle on a device that forwards media by table. Devices differ in speed, never in meaning: [`Model`](crate::Model) is the meaning.
+pub trait DataPlane {
+    /// What this device can do; the agent plans within it.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Applies one entry atomically with respect to packets. Changes over several entries are ordered make-before-break by the caller.
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError>;
+
+    /// Sends what the control plane made, or asks for what only the device can make. Nothing comes back at once; what cannot be done is counted.
+    fn inject(&mut self, now: Instant, what: Inject<'_>);
+
+    /// The next event, in the order they happened on each leg. `None` when there is none for now.
+    fn poll(&mut self) -> Option<Event>;
+
+    /// The sum of all counters so far.
+    fn counters(&mut self) -> Counters;
+}
+
+/// What a device can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Whether legs may carry SRTP keys.
+    pub srtp: bool,
+    /// How many legs it holds.
+    pub legs_max: usize,
+    /// How many streams it holds.
+    pub streams_max: usize,
+    /// How many replicas it holds.
+    pub replicas_max: usize,
+}
+
+/// Why an entry was not written. Nothing changed in that case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WriteError {
+    /// The entry names a leg that is not there.
+    UnknownLeg,
+    /// The entry names a stream that is not there.
+    UnknownStream,
+    /// The entry to remove is not there.
+    UnknownReplica,
+    /// The table, or the part of it one leg may use, has no room.
+    TableFull,
+    /// The SSRC is, or was, another replica's on this leg.
+    SsrcUsed,
+    /// The SSRC is another stream's, or another stream's retransmissions'.
+    SsrcTaken,
+    /// Another leg has this address pair.
+    PathTaken,
+    /// A first sequence number is 2^15 or more.
+    FirstSequence,
+    /// A value that is fixed for the life of the entry was changed.
+    Fixed,
+    /// The device cannot do this at all.
+    Unsupported,
+}
+
+/// What the control plane may ask a device to send.
+#[derive(Clone, Copy, Debug)]
+pub enum Inject<'a> {
+    /// A datagram as it is: STUN, DTLS. The path need not be any leg's.
+    Datagram {
+        /// From where to where.
+        path: Path,
+        /// The UDP payload.
+        bytes: &'a [u8],
+    },
+    /// A compound RTCP packet, in clear; the device protects it with the leg's keys and sends it over the nominated path.
+    Rtcp {
+        /// To whom.
+        leg: LegId,
+        /// The compound packet.
+        bytes: &'a [u8],
+    },
+    /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC 4588 retransmissions from the stream's cache.
+    Resend {
+        /// Which replica.
+        replica: ReplicaId,
+        /// Which of its numbers.
+        sequences: &'a [u16],
+    },
+    /// Asks for an [`Event::Stream`] for each stream of a leg and an [`Event::Replica`] for each replica sent to it.
+    Report {
+        /// Which leg.
+        leg: LegId,
+    },
+}
+
+/// What a punted datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PuntKind {
+    /// STUN, from anywhere.
+    Stun,
+    /// DTLS, from a leg.
+    Dtls,
+    /// RTCP from a leg, authenticated and in clear.
+    Rtcp,
+}
+
+/// What a device tells the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A datagram for the agent.
+    Punt {
+        /// What it is.
+        kind: PuntKind,
+        /// When it arrived.
+        at: Instant,
+        /// Between which addresses.
+        path: Path,
+        /// Whose address pair that is, if anybody's.
+        leg: Option<LegId>,
+        /// The UDP payload; RTCP unprotected.
+        bytes: Vec<u8>,
+    },
+    /// An SSRC that is not in the table. Said once for each different description, at most [`UNKNOWN_STREAMS_MAX`](crate::limits::UNKNOWN_STREAMS_MAX) times a leg.
+    UnknownStream {
+        /// On which leg.
+        leg: LegId,
+        /// Its SSRC.
+        ssrc: Ssrc,
+        /// The packet's payload type.
+        payload_type: PayloadType,
+        /// Media identification in the packet.
+        mid: Option<Mid>,
+        /// Restriction identifier in the packet.
+        rid: Option<Rid>,
+        /// Restriction identifier of the stream it retransmits.
+        repaired_rid: Option<Rid>,
+    },
+    /// Authenticated RTP packets that arrived on a leg, in order of arrival.
+    Arrivals {
+        /// Which leg.
+        leg: LegId,
+        /// One for each packet.
+        arrivals: Vec<Arrival>,
+    },
+    /// RTP packets sent on a leg whose extensions carry a transport-wide number, in order.
+    Departures {
+        /// Which leg.
+        leg: LegId,
+        /// One for each packet.
+        departures: Vec<Departure>,
+    },
+    /// A replica began to forward another stream.
+    Switched {
+        /// Which replica.
+        replica: ReplicaId,
+        /// Where it comes from now.
+        source: StreamKey,
+    },
+    /// Answer to [`Inject::Report`]: one stream.
+    Stream(StreamKey, StreamStatistics),
+    /// Answer to [`Inject::Report`]: one replica.
+    Replica(ReplicaId, ReplicaStatistics),
+}
+
+/// One RTP packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When.
+    pub at: Instant,
+    /// The media stream's SSRC: for a retransmission that was unwrapped, the one it repairs.
+    pub ssrc: Ssrc,
+    /// The media stream's sequence number, likewise.
+    pub sequence: u16,
+    /// Whether it was a retransmission.
+    pub recovered: bool,
+    /// The transport-wide sequence number it carried.
+    pub transport_sequence: Option<u16>,
+    /// Bytes of UDP payload, as received.
+    pub size: u16,
+    /// Audio level in -dBov, and whether it is voice (RFC 6464).
+    pub audio_level: Option<(u8, bool)>,
+}
+
+/// One RTP packet that left with a transport-wide number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When.
+    pub at: Instant,
+    /// Its transport-wide sequence number.
+    pub transport_sequence: u16,
+    /// Bytes of UDP payload, as sent.
+    pub size: u16,
+}
+
+/// What a receiver report says of a stream (RFC 3550 section 6.4.1 and appendix A).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamStatistics {
+    /// Media packets that arrived, each number once.
+    pub packets: u64,
+    /// Their bytes of UDP payload.
+    pub octets: u64,
+    /// Extended number of the first packet.
+    pub first: u64,
+    /// Highest extended number.
+    pub highest: u64,
+    /// Interarrival jitter in RTP timestamp units.
+    pub jitter: u32,
+}
+
+/// What a sender report says of a replica.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplicaStatistics {
+    /// Packets sent, without retransmissions.
+    pub packets: u64,
+    /// Their payload octets, without header and padding.
+    pub octets: u64,
+    /// Retransmissions sent.
+    pub resent: u64,
+    /// The stream it forwards.
+    pub source: Option<StreamKey>,
+    /// What is added to the source's timestamps.
+    pub timestamp_offset: u32,
+}
+
+/// Relates the monotonic clock to wall-clock time. Given once; a device never asks the operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// An instant,
+    pub origin: Instant,
+    /// and the wall-clock time at it.
+    pub ntp: NtpTime,
+}
+
+impl Clock {
+    /// Wall-clock time at `now`.
+    pub fn ntp(&self, now: Instant) -> NtpTime {
+        let since: Duration = now.saturating_duration_since(self.origin);
+        let fraction = (u64::from(since.subsec_nanos()) << 32) / 1_000_000_000;
+        NtpTime(self.ntp.0.wrapping_add((since.as_secs() << 32) | fraction))
+    }
+}

@@ -1,0 +1,110 @@
+//! The three tables: what the agent can say to a data plane.
+
+use std::net::SocketAddr;
+
+use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
+
+use crate::Protection;
+
+/// Names a leg. The agent hands them out; one is not used again before [`Update::RemoveLeg`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LegId(pub u32);
+
+/// Names a replica. The agent hands them out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ReplicaId(pub u32);
+
+/// Names a stream: one SSRC on the leg it arrives on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamKey {
+    /// The publisher's leg.
+    pub leg: LegId,
+    /// The SSRC of the media (not of its retransmissions).
+    pub ssrc: Ssrc,
+}
+
+/// A local and a remote address between which a peer has proved itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Path {
+    /// Our address, as the peer reaches it.
+    pub local: SocketAddr,
+    /// The peer's address.
+    pub remote: SocketAddr,
+}
+
+/// A transport, as far as packets see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// Where packets are accepted from: at most [`PATHS_MAX`](crate::limits::PATHS_MAX) pairs. The first is the nominated one, to which we send.
+    pub paths: Vec<Path>,
+    /// Keys, or none.
+    pub protection: Protection,
+    /// Header-extension ids in what the peer sends.
+    pub extensions_in: ExtensionMap,
+    /// Header-extension ids in what we send. An extension that is missing here is taken out.
+    pub extensions_out: ExtensionMap,
+}
+
+/// One payload type of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamFormat {
+    /// The payload type.
+    pub payload_type: PayloadType,
+    /// What it carries, which says how key frames are found and what is rewritten in the payload.
+    pub codec: Codec,
+    /// The payload type of its retransmissions, on the retransmission SSRC.
+    pub rtx: Option<PayloadType>,
+}
+
+/// An RTP stream that arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Audio or video: how many packets are kept, and whether a switch to it must wait for a key frame.
+    pub kind: MediaKind,
+    /// What its payload types mean. A packet with another one is dropped.
+    pub formats: Vec<StreamFormat>,
+    /// The SSRC its retransmissions arrive on (RFC 4588).
+    pub rtx: Option<Ssrc>,
+    /// The newest sender report: one instant in both of the sender's clocks. Aligns timestamps when replicas switch between sources.
+    pub reference: Option<(NtpTime, RtpTimestamp)>,
+}
+
+/// One outgoing copy of a source.
+///
+/// `leg`, `ssrc`, `rtx` and the two first numbers are fixed when the entry is first written; the rest may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replica {
+    /// The receiver's leg.
+    pub leg: LegId,
+    /// The SSRC it is sent with. Never used before on that leg: not even by a replica that is gone.
+    pub ssrc: Ssrc,
+    /// First sequence number, below 2^15 (RFC 3711 section 3.3.1: so that the receiver's first guess of the roll-over counter is right).
+    pub first_sequence: u16,
+    /// The SSRC of its retransmissions and their first sequence number, below 2^15. Without it a NACK is not answered.
+    pub rtx: Option<(Ssrc, u16)>,
+    /// Source's payload type -> the replica's and that of its retransmissions. A packet of a type that is missing is not forwarded.
+    pub formats: Vec<(PayloadType, PayloadType, Option<PayloadType>)>,
+    /// Media identification written into every packet, when the leg's extensions have an id for it.
+    pub mid: Option<Mid>,
+    /// Where it should come from. While another stream is being forwarded that one goes on until this one has a key frame.
+    pub source: Option<StreamKey>,
+    /// Nothing is sent while true; afterwards the replica starts again with a key frame.
+    pub paused: bool,
+}
+
+/// One change of one entry. Applied atomically with respect to packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Adds a leg or replaces its value.
+    SetLeg(LegId, Leg),
+    /// Removes a leg with its streams and the replicas sent to it.
+    RemoveLeg(LegId),
+    /// Adds a stream or replaces its value; its leg must be there.
+    SetStream(StreamKey, Stream),
+    /// Removes a stream. Its replicas stay, without a source.
+    RemoveStream(StreamKey),
+    /// Adds a replica or replaces its value; its leg must be there, and its source if it names one.
+    SetReplica(ReplicaId, Replica),
+    /// Removes a replica.
+    RemoveReplica(ReplicaId),
+}

@@ -1,0 +1,128 @@
+//! What the controller asks of the agent.
+
+use std::sync::Arc;
+
+use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
+
+use crate::{OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId};
+
+/// One wish of the controller. Setting something that is already set replaces it; removing what is not there does nothing, so that
+/// a controller that lost its memory may say everything again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Creates a transport, or gives an existing one new local credentials (an ICE restart).
+    Open(OpenTransport),
+    /// The peer's half of a transport's description.
+    Connect {
+        /// Which transport.
+        transport: TransportId,
+        /// What the peer said.
+        remote: RemoteTransport,
+    },
+    /// Ends a transport and everything published or subscribed over it.
+    Close {
+        /// Which transport.
+        transport: TransportId,
+    },
+    /// A track may arrive, or may arrive differently from now on.
+    Publish(Publication),
+    /// A track may no longer arrive. Its subscriptions end with it.
+    Unpublish {
+        /// Which track.
+        track: TrackId,
+    },
+    /// A receiver gets a track, or wants it differently from now on.
+    Subscribe(Subscription),
+    /// A receiver no longer gets a track.
+    Unsubscribe {
+        /// Which subscription.
+        subscription: SubscriptionId,
+    },
+    /// Sends one message on a data channel.
+    Send {
+        /// To whom.
+        transport: TransportId,
+        /// On which channel: the label.
+        label: Arc<str>,
+        /// The message; shared, since it often goes to a whole room.
+        payload: Arc<[u8]>,
+    },
+}
+
+/// A track as its publisher announced it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publication {
+    /// The track.
+    pub track: TrackId,
+    /// The transport it arrives on.
+    pub transport: TransportId,
+    /// Audio or video.
+    pub kind: MediaKind,
+    /// Identification of its media section (RFC 9143).
+    pub mid: Option<Mid>,
+    /// What the negotiated payload types mean on this transport.
+    pub formats: Vec<PayloadFormat>,
+    /// The encodings in rising quality: one, or one for each simulcast version.
+    pub encodings: Vec<Encoding>,
+    /// The publisher muted it: silence is expected.
+    pub muted: bool,
+}
+
+/// One negotiated payload type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PayloadFormat {
+    /// The payload type of the media.
+    pub payload_type: PayloadType,
+    /// What it carries.
+    pub codec: Codec,
+    /// The payload type of its retransmissions (RFC 4588), when negotiated.
+    pub rtx: Option<PayloadType>,
+    /// Whether the receiver of this format may ask for retransmissions (RFC 4585 generic NACK).
+    pub nack: bool,
+}
+
+/// One encoding of a track. An encoding is found by its SSRC where the description names one, else by its mid and rid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoding {
+    /// Restriction identifier (RFC 8851) of a simulcast version.
+    pub rid: Option<Rid>,
+    /// SSRC, when the description says it.
+    pub ssrc: Option<Ssrc>,
+    /// SSRC of its retransmissions, when the description says it.
+    pub rtx: Option<Ssrc>,
+    /// Picture width in pixels; 0 for audio or when unknown.
+    pub width: u32,
+    /// Picture height in pixels; 0 for audio or when unknown.
+    pub height: u32,
+}
+
+/// A track that one receiver gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscription {
+    /// The subscription.
+    pub subscription: SubscriptionId,
+    /// The receiver's transport.
+    pub transport: TransportId,
+    /// The track to send there.
+    pub track: TrackId,
+    /// The SSRC the receiver was told. Never used before on this transport: a (key, SSRC, index) protects one packet, ever.
+    pub ssrc: Ssrc,
+    /// The SSRC of retransmissions, when the receiver negotiated them.
+    pub rtx: Option<Ssrc>,
+    /// The media section the receiver was told, when packets must carry it because the description names no SSRC.
+    pub mid: Option<Mid>,
+    /// Publisher's payload type -> what the receiver calls it. Packets of a type that is missing here are not forwarded.
+    pub formats: Vec<(PayloadType, PayloadFormat)>,
+    /// How the receiver wants it now.
+    pub wanted: Wanted,
+}
+
+/// How good, and whether at all, a receiver wants a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wanted {
+    /// Not while false: the entry stays, nothing is sent.
+    pub enabled: bool,
+    /// The best encoding to send, as an index into [`Publication::encodings`]; the agent sends the best one at or below it that arrives,
+    /// or the lowest above it where there is none.
+    pub encoding_max: u8,
+}

@@ -1,0 +1,22 @@
+//! Names of things both sides talk about. The controller hands them out and never uses one twice.
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u64);
+    };
+}
+
+id! {
+    /// One ICE + DTLS + SRTP association with one peer.
+    TransportId
+}
+id! {
+    /// One published source: a camera, a microphone, a shared screen (RFC 7656 "media source").
+    TrackId
+}
+id! {
+    /// One receiver's wish to get one track over one transport.
+    SubscriptionId
+}

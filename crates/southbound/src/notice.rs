@@ -1,0 +1,130 @@
+//! What the agent tells the controller.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{Fingerprint, SubscriptionId, TrackId, TransportId};
+
+/// One thing that happened on the media node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// The node is ready; said once, before everything else.
+    Node(Node),
+    /// ICE and DTLS are done: media flows, in both directions.
+    Connected {
+        /// Which transport.
+        transport: TransportId,
+        /// The negotiated SRTP protection profile by its IANA name; `None` for clear RTP.
+        srtp: Option<&'static str>,
+    },
+    /// The peer stopped proving that it wants media (RFC 7675). An ICE restart may bring it back.
+    Disconnected {
+        /// Which transport.
+        transport: TransportId,
+    },
+    /// The transport is gone, with all that used it. Not said of a transport the controller closed.
+    Closed {
+        /// Which transport.
+        transport: TransportId,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// A data channel is open in both directions.
+    ChannelOpened {
+        /// Which transport.
+        transport: TransportId,
+        /// Which channel.
+        label: Arc<str>,
+    },
+    /// A message arrived on a data channel.
+    Received {
+        /// From whom.
+        transport: TransportId,
+        /// On which channel.
+        label: Arc<str>,
+        /// The message.
+        payload: Arc<[u8]>,
+    },
+    /// The first media packet of a track arrived.
+    Started {
+        /// Which track.
+        track: TrackId,
+    },
+    /// Which encodings of a track arrive now, as a bit set over [`Publication::encodings`](crate::Publication::encodings).
+    Encodings {
+        /// Which track.
+        track: TrackId,
+        /// Bit `i` is set while encoding `i` arrives.
+        active: u8,
+    },
+    /// A receiver got its first packet of a subscription.
+    Delivered {
+        /// Which subscription.
+        subscription: SubscriptionId,
+    },
+    /// What was heard on the tracks that carry an audio level (RFC 6464), every half second while anything is heard.
+    Audio(Vec<AudioActivity>),
+    /// How a transport does, every few seconds.
+    Quality {
+        /// Which transport.
+        transport: TransportId,
+        /// The measurements.
+        quality: TransportQuality,
+    },
+    /// A command could not be carried out, because a limit of the node was reached.
+    Refused {
+        /// The transport whose command it was.
+        transport: TransportId,
+        /// A sentence for the log: which limit.
+        why: String,
+    },
+}
+
+/// Where a node is reached and how it proves itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// UDP addresses for host candidates, best first.
+    pub addresses: Vec<SocketAddr>,
+    /// The node's certificate.
+    pub fingerprint: Fingerprint,
+}
+
+/// Why a transport ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CloseReason {
+    /// Nobody proved to be at the other end in time.
+    NeverConnected,
+    /// Consent expired and no restart followed (RFC 7675).
+    ConsentExpired,
+    /// The DTLS handshake failed or did not end in time.
+    Handshake,
+    /// The peer's certificate is not the one its description promised.
+    Fingerprint,
+    /// The peer closed the DTLS association.
+    Peer,
+}
+
+/// What was heard on one track in the last interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AudioActivity {
+    /// Which track.
+    pub track: TrackId,
+    /// Mean level of the active packets, in -dBov: 0 is the loudest, 127 silence (RFC 6464).
+    pub level: u8,
+    /// How much of the interval was active.
+    pub active: Duration,
+}
+
+/// Loss, delay and rate of one transport since the last notice.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TransportQuality {
+    /// Part of the peer's packets that did not arrive here, 0 to 1, before repair.
+    pub uplink_loss: f32,
+    /// Part of our packets the peer reports as lost, 0 to 1.
+    pub downlink_loss: f32,
+    /// Round-trip time, when the peer's receiver reports allow it (RFC 3550 section 6.4.1).
+    pub round_trip: Option<Duration>,
+    /// The greatest interarrival jitter among the peer's reports.
+    pub jitter: Duration,
+}

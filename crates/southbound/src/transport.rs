@@ -1,0 +1,90 @@
+//! What a transport is made of, as far as a session description says it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wire::ExtensionMap;
+
+use crate::TransportId;
+
+/// Opens a transport: from here on the agent answers its peer's connectivity checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenTransport {
+    /// The name of the new transport.
+    pub transport: TransportId,
+    /// The credentials our side of the description carries. The fragment is unique on the node: the one UDP port finds a transport by it.
+    pub local: IceCredentials,
+    /// Data channels our side opens as soon as SCTP is up; the peer's own are accepted in any case.
+    pub channels: Vec<Channel>,
+}
+
+/// The peer's half of the description; sent again when it restarts ICE or renegotiates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteTransport {
+    /// Credentials in the peer's description.
+    pub credentials: IceCredentials,
+    /// Hash of the certificate the peer must prove itself with. Several are allowed by RFC 8122; any one that matches will do.
+    pub fingerprints: Vec<Fingerprint>,
+    /// The role *we* play in the DTLS handshake.
+    pub dtls: DtlsRole,
+    /// Header-extension ids, the same over the whole bundle (RFC 8285, RFC 8843), for both directions.
+    pub extensions: ExtensionMap,
+    /// SCTP port of the peer when data channels were negotiated (RFC 8841).
+    pub sctp_port: Option<u16>,
+}
+
+/// ICE user fragment and password (RFC 8839).
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct IceCredentials {
+    /// `ice-ufrag`, 4 to 256 characters.
+    pub ufrag: String,
+    /// `ice-pwd`, 22 to 256 characters.
+    pub password: String,
+}
+
+impl fmt::Debug for IceCredentials {
+    // The password authenticates checks: it has no place in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IceCredentials({})", self.ufrag)
+    }
+}
+
+/// Who starts the DTLS handshake (RFC 8842 `a=setup`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DtlsRole {
+    /// We wait for the ClientHello (`passive`).
+    Server,
+    /// We send it (`active`).
+    Client,
+}
+
+/// Hash functions a fingerprint may use. SHA-1 and MD5 are refused: RFC 8122 deprecates both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HashFunction {
+    /// `sha-256`
+    Sha256,
+    /// `sha-384`
+    Sha384,
+    /// `sha-512`
+    Sha512,
+}
+
+/// A certificate's fingerprint (RFC 8122).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint {
+    /// The hash function.
+    pub hash: HashFunction,
+    /// The digest over the certificate's DER form: 32, 48 or 64 bytes.
+    pub digest: Vec<u8>,
+}
+
+/// A data channel our side opens (RFC 8832).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Channel {
+    /// Its label, which is how both sides name it.
+    pub label: Arc<str>,
+    /// Whether messages arrive in the order they were sent.
+    pub ordered: bool,
+    /// How often a message is sent again; `None` is until it arrives.
+    pub retransmits_max: Option<u16>,
+}
