@@ -1,1 +1,35 @@
-//! Under construction.
+//! Bytes to values and back: everything Weir knows about packet formats, and nothing about what to do with them.
+//!
+//! There is no clock, no socket and no thread here, and reading media packets allocates nothing. Each format comes as a
+//! *view*, which borrows the bytes and checks only what must hold for its accessors to be safe, and a *writer*, which can
+//! only produce valid bytes. Whatever a peer sends, a view answers with a value or an error, never with a panic.
+//!
+//! Start with [`RtpPacket`]; then [`classify()`], which tells the protocols on one port apart, [`rtcp`] for feedback and
+//! [`codec`] for what an SFU may read of a payload.
+
+#![forbid(unsafe_code)]
+
+pub mod codec;
+pub mod extension;
+pub mod rtcp;
+pub mod rtx;
+pub mod stun;
+
+mod bytes;
+mod classify;
+mod ntp;
+mod rtp;
+mod rtp_writer;
+mod token;
+mod types;
+mod unwrap;
+
+pub use classify::{PacketKind, classify};
+pub use codec::{Codec, MediaKind};
+pub use extension::{ExtensionKind, ExtensionMap, ExtensionMapError};
+pub use ntp::NtpTime;
+pub use rtp::{Csrcs, ExtensionForm, Extensions, RtpError, RtpPacket};
+pub use rtp_writer::{ExtensionWriter, RtpHeader, RtpWriteError, fill_padding};
+pub use token::{Mid, Rid, Token};
+pub use types::{PayloadType, RtpTimestamp, SequenceNumber, Ssrc};
+pub use unwrap::{TimestampUnwrapper, Unwrapper};
