@@ -1,0 +1,29 @@
+/** What a person chose in the lobby. Remembered by the browser, so that the next meeting starts as the last one did. */
+export interface Choices {
+  name: string;
+  camera: boolean;
+  microphone: boolean;
+  /** A device id, or "" for whatever the browser takes by default. */
+  cameraId: string;
+  microphoneId: string;
+}
+
+const KEY = "weir.choices";
+const FRESH: Choices = { name: "", camera: true, microphone: true, cameraId: "", microphoneId: "" };
+
+export function loadChoices(): Choices {
+  try {
+    return { ...FRESH, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Choices>) };
+  } catch {
+    // Storage can be switched off or hold something else's data; neither should keep anyone out of a meeting.
+    return FRESH;
+  }
+}
+
+export function saveChoices(choices: Choices): void {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(choices));
+  } catch {
+    // Not remembered, then.
+  }
+}

@@ -1,0 +1,9 @@
+/** How a meeting ended for this person, in words they can use. */
+export interface Ending {
+  title: string;
+  detail: string;
+  /** "calm" is an ending somebody wanted; "problem" is one nobody did. */
+  tone: "calm" | "problem";
+  /** What going back is called; `undefined` where going back makes no sense. */
+  again: string | undefined;
+}

@@ -1,0 +1,10 @@
+import { useEffect, useState } from "react";
+
+/** How many messages came since the chat was last looked at. */
+export function useUnread(total: number, looking: boolean): number {
+  const [seen, setSeen] = useState(0);
+  useEffect(() => {
+    if (looking) setSeen(total);
+  }, [looking, total]);
+  return looking ? 0 : Math.max(0, total - seen);
+}
