@@ -1,1 +1,3 @@
-//! Under construction.
+//! The userspace data plane over UDP sockets: portable, the default, always there.
+
+pub mod srtp;

@@ -1,0 +1,31 @@
+//! SRTP and SRTCP: what turns RTP and RTCP into what goes over the air, and back.
+//!
+//! A leg owns one [`Sealer`] for what it sends and one [`Opener`] for what it receives; each derives its session keys once,
+//! from a [`dataplane::MasterKey`]. Both work in place, take no lock and allocate nothing per packet, and no input can make them
+//! panic. [`StreamIndexes`] keeps the rule that keystream is never used twice: a (key, SSRC, index) protects one packet, ever.
+//!
+//! Read [`Sealer`] and [`Opener`] first. Below them: `cipher` chooses between `gcm` (RFC 7714) and `cm` (RFC 3711), `kdf`
+//! derives keys, `window` is the replay bitmap, `streams` the bounded table of SSRCs.
+//!
+//! Not supported, because no browser asks for it: MKI, key derivation rates other than zero, and encrypted header
+//! extensions (RFC 6904). Header extensions are authenticated and in clear.
+
+mod cipher;
+mod cm;
+mod gcm;
+mod indexes;
+mod kdf;
+mod opener;
+mod overhead;
+mod packet;
+mod sealer;
+mod streams;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use indexes::{Bytes, Refused, StreamIndexes};
+pub use opener::{OpenError, Opened, Opener};
+pub use overhead::{rtcp_overhead, rtp_overhead};
+pub use sealer::{Exhausted, Sealer};

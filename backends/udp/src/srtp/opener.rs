@@ -1,0 +1,167 @@
+//! The receiving half of a leg's SRTP.
+
+use dataplane::MasterKey;
+
+use super::cipher::Cipher;
+use super::indexes::nearest_index;
+use super::kdf::{Protocol, SessionKeys};
+use super::overhead::rtp_overhead;
+use super::packet::{PacketId, RTCP_CLEAR, RTP_HEADER_MIN, u16_at, u32_at};
+use super::streams::Streams;
+use super::window::{Stale, Window};
+
+/// SSRCs a leg may send RTP from, and RTCP from, under one key. A person with three encodings, their repair streams and
+/// audio uses seven.
+const STREAMS_MAX: usize = 256;
+/// Bytes of sealed payload that are kept for a second attempt at a stream's first packet; more than any path carries.
+const FIRST_PACKET_MAX: usize = 2048;
+
+/// Why a packet was not opened. All are for dropping and counting; none changes any state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OpenError {
+    /// Too short, or not RTP or RTCP of version 2. The sender's fault.
+    Malformed,
+    /// The tag is wrong: not sent by our peer, damaged, or under other keys.
+    Authentication,
+    /// A packet with this index was opened before. Networks duplicate; attackers replay.
+    Replayed,
+    /// Further behind its stream's newest packet than the replay window remembers (1,024 packets).
+    TooOld,
+    /// The leg's table of SSRCs is full (256) and this one is not in it.
+    TooManyStreams,
+}
+
+impl From<Stale> for OpenError {
+    fn from(stale: Stale) -> Self {
+        match stale {
+            Stale::Seen => Self::Replayed,
+            Stale::TooOld => Self::TooOld,
+        }
+    }
+}
+
+/// An RTP packet that was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Bytes of header and payload at the start of the buffer; the tag behind them is spent.
+    pub len: usize,
+    /// The 48-bit extended sequence number.
+    pub index: u64,
+}
+
+/// Verifies, decrypts and admits what one leg receives, each packet once.
+///
+/// Nothing is remembered of a packet that does not authenticate, so a stranger cannot fill the table of streams or move a
+/// window. After an error the packet's bytes are unspecified.
+pub struct Opener {
+    rtp_overhead: usize,
+    rtp: Cipher,
+    rtcp: Cipher,
+    rtp_streams: Streams<Window>,
+    /// By sender SSRC, because libsrtp, and so every browser, counts SRTCP indexes per SSRC.
+    rtcp_streams: Streams<Window>,
+}
+
+impl Opener {
+    /// An opener for the keys our peer sends under.
+    pub fn new(master: &MasterKey) -> Self {
+        Self {
+            rtp_overhead: rtp_overhead(master.profile()),
+            rtp: Cipher::new(master.profile(), &SessionKeys::derive(master, Protocol::Rtp)),
+            rtcp: Cipher::new(master.profile(), &SessionKeys::derive(master, Protocol::Rtcp)),
+            rtp_streams: Streams::with_limit(STREAMS_MAX),
+            rtcp_streams: Streams::with_limit(STREAMS_MAX),
+        }
+    }
+
+    /// Opens the SRTP packet that fills `packet`, whose clear part (fixed header, CSRCs, header extension) is `header_len` long.
+    ///
+    /// Errors: see [`OpenError`]; a replay is told before the cipher is asked.
+    /// Source: RFC 3711 section 3.3.
+    pub fn open_rtp(&mut self, packet: &mut [u8], header_len: usize) -> Result<Opened, OpenError> {
+        let shortest = header_len.saturating_add(self.rtp_overhead);
+        if header_len < RTP_HEADER_MIN || packet.len() < shortest || packet[0] >> 6 != 2 {
+            return Err(OpenError::Malformed);
+        }
+        let (sequence, ssrc) = (u16_at(packet, 2), u32_at(packet, 8));
+        let Some(window) = self.rtp_streams.get_mut(ssrc) else {
+            return self.open_first_rtp(packet, header_len, ssrc, sequence);
+        };
+        let index = nearest_index(window.highest(), sequence);
+        window.check(index)?;
+        let len = self
+            .rtp
+            .open_rtp(PacketId { ssrc, index }, packet, header_len)
+            .ok_or(OpenError::Authentication)?;
+        window.mark(index);
+        Ok(Opened { len, index })
+    }
+
+    /// Opens the SRTCP packet that fills `packet`; returns the length of the compound RTCP packet at its start.
+    ///
+    /// Errors: see [`OpenError`].
+    /// Source: RFC 3711 section 3.4.
+    pub fn open_rtcp(&mut self, packet: &mut [u8]) -> Result<usize, OpenError> {
+        let word = self.rtcp.rtcp_word(packet).ok_or(OpenError::Malformed)?;
+        if packet[0] >> 6 != 2 {
+            return Err(OpenError::Malformed);
+        }
+        let (ssrc, index) = (u32_at(packet, RTCP_CLEAR - 4), u64::from(word.index()));
+        match self.rtcp_streams.get(ssrc) {
+            Some(window) => window.check(index)?,
+            None if self.rtcp_streams.is_full() => return Err(OpenError::TooManyStreams),
+            None => {}
+        }
+        let len = self.rtcp.open_rtcp(ssrc, packet).ok_or(OpenError::Authentication)?;
+        match self.rtcp_streams.get_mut(ssrc) {
+            Some(window) => window.mark(index),
+            None => self.rtcp_streams.insert(ssrc, Window::starting_at(index)),
+        }
+        Ok(len)
+    }
+
+    /// Opens the first packet of a stream, and remembers the stream when it authenticates.
+    ///
+    /// A stream's rollover counter starts at zero. When it started just below 65,536 and the packets before the wrap were
+    /// lost or are late, the first we see has already counted one; so a low number gets a second attempt.
+    fn open_first_rtp(
+        &mut self,
+        packet: &mut [u8],
+        header_len: usize,
+        ssrc: u32,
+        sequence: u16,
+    ) -> Result<Opened, OpenError> {
+        if self.rtp_streams.is_full() {
+            return Err(OpenError::TooManyStreams);
+        }
+        let unwrapped = PacketId {
+            ssrc,
+            index: sequence.into(),
+        };
+        let wrapped = PacketId {
+            ssrc,
+            index: (1 << 16) | u64::from(sequence),
+        };
+
+        let mut kept = [0; FIRST_PACKET_MAX];
+        let mut kept = kept.get_mut(..packet.len() - header_len).filter(|_| sequence < 1 << 15);
+        if let Some(kept) = &mut kept {
+            // Opening destroys what it does not accept.
+            kept.copy_from_slice(&packet[header_len..]);
+        }
+        let (len, index) = match (self.rtp.open_rtp(unwrapped, packet, header_len), kept) {
+            (Some(len), _) => (len, unwrapped.index),
+            (None, None) => return Err(OpenError::Authentication),
+            (None, Some(kept)) => {
+                packet[header_len..].copy_from_slice(kept);
+                let len = self
+                    .rtp
+                    .open_rtp(wrapped, packet, header_len)
+                    .ok_or(OpenError::Authentication)?;
+                (len, wrapped.index)
+            }
+        };
+        self.rtp_streams.insert(ssrc, Window::starting_at(index));
+        Ok(Opened { len, index })
+    }
+}

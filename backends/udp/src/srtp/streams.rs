@@ -1,0 +1,48 @@
+//! A bounded table of per-SSRC state.
+
+/// State by SSRC: looked up per packet, added to once per stream, never removed from while the keys live.
+///
+/// Removing an entry would forget which indexes were used under its SSRC, and those must never be used again.
+pub(super) struct Streams<T> {
+    /// (SSRC, position in `states`), sorted by SSRC.
+    order: Vec<(u32, usize)>,
+    states: Vec<T>,
+    limit: usize,
+}
+
+impl<T> Streams<T> {
+    /// A table that holds at most `limit` streams.
+    pub(super) fn with_limit(limit: usize) -> Self {
+        Self {
+            order: Vec::new(),
+            states: Vec::new(),
+            limit,
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.states.len() >= self.limit
+    }
+
+    pub(super) fn get(&self, ssrc: u32) -> Option<&T> {
+        let found = self.order.binary_search_by_key(&ssrc, |entry| entry.0).ok()?;
+        Some(&self.states[self.order[found].1])
+    }
+
+    pub(super) fn get_mut(&mut self, ssrc: u32) -> Option<&mut T> {
+        let found = self.order.binary_search_by_key(&ssrc, |entry| entry.0).ok()?;
+        Some(&mut self.states[self.order[found].1])
+    }
+
+    /// Adds a stream that is not in the table, which the caller knows not to be full.
+    pub(super) fn insert(&mut self, ssrc: u32, state: T) {
+        assert!(!self.is_full(), "the caller asks before it adds");
+        match self.order.binary_search_by_key(&ssrc, |entry| entry.0) {
+            Ok(found) => self.states[self.order[found].1] = state,
+            Err(place) => {
+                self.order.insert(place, (ssrc, self.states.len()));
+                self.states.push(state);
+            }
+        }
+    }
+}
