@@ -70,8 +70,6 @@ counters! {
     Paused = "paused",
     /// Not sent to this replica: it waits for a key frame of this stream.
     AwaitingKeyFrame = "awaiting_key_frame",
-    /// Not sent to this replica: it has left this stream behind.
-    LeftBehind = "left_behind",
     /// Not sent to this replica: it arrived late, from before the replica switched to this stream.
     BeforeSwitch = "before_switch",
     /// Not sent to this replica: the receiver did not negotiate this payload type.
@@ -114,7 +112,10 @@ impl Counters {
 
     /// Adds another device's counters, or another worker's.
     pub fn add(&mut self, other: &Counters) {
-        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+        self.0
+            .iter_mut()
+            .zip(other.0)
+            .for_each(|(mine, theirs)| *mine += theirs);
     }
 
     /// Name and value of each.

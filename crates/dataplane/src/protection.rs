@@ -56,7 +56,11 @@ impl MasterKey {
         if key.len() != profile.key_len() || salt.len() != profile.salt_len() {
             return None;
         }
-        let mut this = MasterKey { key: [0; 32], salt: [0; 14], profile };
+        let mut this = MasterKey {
+            key: [0; 32],
+            salt: [0; 14],
+            profile,
+        };
         this.key[..key.len()].copy_from_slice(key);
         this.salt[..salt.len()].copy_from_slice(salt);
         Some(this)

@@ -27,8 +27,11 @@ pub struct RemoteTransport {
     pub fingerprints: Vec<Fingerprint>,
     /// The role *we* play in the DTLS handshake.
     pub dtls: DtlsRole,
-    /// Header-extension ids, the same over the whole bundle (RFC 8285, RFC 8843), for both directions.
-    pub extensions: ExtensionMap,
+    /// Header-extension ids of what the peer sends, the union over the bundle's media sections (RFC 8285, RFC 8843).
+    pub extensions_in: ExtensionMap,
+    /// Header-extension ids of what we send. Its own map, since a media section we publish to may not have negotiated what one the
+    /// peer publishes on has, although an id never means two things on one transport.
+    pub extensions_out: ExtensionMap,
     /// SCTP port of the peer when data channels were negotiated (RFC 8841).
     pub sctp_port: Option<u16>,
 }

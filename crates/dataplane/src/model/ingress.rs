@@ -1,0 +1,243 @@
+//! A datagram's way to its stream: classify, match, unwrap, and on to the replicas.
+
+use std::time::Instant;
+
+use wire::extension::{AudioLevel, parse_transport_sequence};
+use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPacket, Ssrc};
+
+use super::stream::MediaPacket;
+use super::{Egress, Ingress, Model};
+use crate::limits::{DATAGRAM_MAX, UNKNOWN_STREAMS_MAX};
+use crate::{Arrival, Counter, Event, LegId, Protection, PuntKind, StreamKey, Verdict};
+
+/// What a wire packet turns out to be once retransmission is unwrapped.
+struct Media<'a> {
+    key: StreamKey,
+    sequence: u16,
+    payload_type: PayloadType,
+    payload: &'a [u8],
+    recovered: bool,
+}
+
+impl Model {
+    /// What becomes of one datagram.
+    pub fn packet(&mut self, now: Instant, arrival: Ingress<'_>, out: &mut Vec<Egress>) -> Verdict {
+        self.counters.count(Counter::Received);
+        let verdict = self.judge(now, arrival, out);
+        if let Verdict::Drop(reason) = verdict {
+            self.counters.count(reason);
+        }
+        verdict
+    }
+
+    fn judge(&mut self, now: Instant, arrival: Ingress<'_>, out: &mut Vec<Egress>) -> Verdict {
+        if arrival.bytes.len() > DATAGRAM_MAX {
+            return Verdict::Drop(Counter::Oversized);
+        }
+        let leg = self
+            .legs
+            .iter()
+            .find(|(_, leg)| leg.entry.paths.contains(&arrival.path))
+            .map(|(id, _)| *id);
+        match (wire::classify(arrival.bytes), leg) {
+            (PacketKind::Stun, _) => self.punt(now, arrival, leg, PuntKind::Stun, Counter::PuntedStun),
+            (PacketKind::TurnChannel | PacketKind::Unknown, _) => Verdict::Drop(Counter::NotMedia),
+            (_, None) => Verdict::Drop(Counter::UnknownSource),
+            (PacketKind::Dtls, _) => self.punt(now, arrival, leg, PuntKind::Dtls, Counter::PuntedDtls),
+            (PacketKind::Rtp | PacketKind::Rtcp, Some(leg))
+                if self.legs[&leg].entry.protection == Protection::Pending =>
+            {
+                Verdict::Drop(Counter::NoKeys)
+            }
+            (PacketKind::Rtcp, _) => self.punt(now, arrival, leg, PuntKind::Rtcp, Counter::PuntedRtcp),
+            (PacketKind::Rtp, Some(leg)) => match RtpPacket::parse(arrival.bytes) {
+                Ok(packet) => self.rtp(now, leg, packet, out),
+                Err(_) => Verdict::Drop(Counter::Malformed),
+            },
+        }
+    }
+
+    fn punt(
+        &mut self,
+        at: Instant,
+        arrival: Ingress<'_>,
+        leg: Option<LegId>,
+        kind: PuntKind,
+        counter: Counter,
+    ) -> Verdict {
+        self.counters.count(counter);
+        let bytes = arrival.bytes.to_vec();
+        self.events.push_back(Event::Punt {
+            kind,
+            at,
+            path: arrival.path,
+            leg,
+            bytes,
+        });
+        Verdict::Punt
+    }
+
+    fn rtp(&mut self, now: Instant, leg: LegId, packet: RtpPacket<'_>, out: &mut Vec<Egress>) -> Verdict {
+        let map = self.legs[&leg].entry.extensions_in;
+        let key = match self.receive(leg, &packet) {
+            Ok(key) => key,
+            // What was received before is not received again: it is not even reported.
+            Err(reason) => return Verdict::Drop(reason),
+        };
+        let media = key
+            .ok_or(Counter::UnknownStream)
+            .and_then(|key| self.unwrap(key, &packet));
+        let as_what = media
+            .as_ref()
+            .map_or((packet.ssrc(), packet.sequence().0, false), |media| {
+                (media.key.ssrc, media.sequence, media.recovered)
+            });
+        self.report_arrival(now, leg, &packet, &map, as_what);
+        match media {
+            Ok(media) => self.media(now, &packet, &map, media, out),
+            Err(Counter::UnknownStream) => self.unknown_stream(leg, &packet, &map),
+            Err(reason) => Verdict::Drop(reason),
+        }
+    }
+
+    /// Finds the stream the packet belongs to, by its SSRC or that of its retransmissions, and refuses a number that was received before.
+    fn receive(&mut self, leg: LegId, packet: &RtpPacket<'_>) -> Result<Option<StreamKey>, Counter> {
+        let (ssrc, sequence) = (packet.ssrc(), packet.sequence().0);
+        let direct = StreamKey { leg, ssrc };
+        if let Some(stream) = self.streams.get_mut(&direct) {
+            stream.direct.receive(sequence)?;
+            return Ok(Some(direct));
+        }
+        let mut on_leg = self.streams.iter_mut().filter(|(key, _)| key.leg == leg);
+        let Some((key, stream)) = on_leg.find(|(_, stream)| stream.entry.rtx == Some(ssrc)) else {
+            return Ok(None);
+        };
+        stream.rtx.receive(sequence)?;
+        Ok(Some(*key))
+    }
+
+    /// The media in a packet; a retransmission is taken apart (RFC 4588 section 4).
+    fn unwrap<'a>(&mut self, key: StreamKey, packet: &RtpPacket<'a>) -> Result<Media<'a>, Counter> {
+        let stream = &self.streams[&key];
+        let payload_type = packet.payload_type();
+        if packet.ssrc() == key.ssrc {
+            stream.format(payload_type).ok_or(Counter::UnknownFormat)?;
+            let (sequence, payload) = (packet.sequence().0, packet.payload());
+            return Ok(Media {
+                key,
+                sequence,
+                payload_type,
+                payload,
+                recovered: false,
+            });
+        }
+        if packet.is_padding_only() {
+            return Err(Counter::PaddingOnly);
+        }
+        let format = stream.format_of_rtx(payload_type).ok_or(Counter::UnknownFormat)?;
+        let (original, payload) = wire::rtx::split(packet.payload()).ok_or(Counter::Malformed)?;
+        self.counters.count(Counter::Recovered);
+        Ok(Media {
+            key,
+            sequence: original.0,
+            payload_type: format.payload_type,
+            payload,
+            recovered: true,
+        })
+    }
+
+    fn media(
+        &mut self,
+        now: Instant,
+        packet: &RtpPacket<'_>,
+        map: &ExtensionMap,
+        media: Media<'_>,
+        out: &mut Vec<Egress>,
+    ) -> Verdict {
+        let stream = self.streams.get_mut(&media.key).expect("unwrap found it");
+        let before = stream.media.highest();
+        let number = match stream.media.receive(media.sequence) {
+            Ok(number) => number,
+            Err(reason) => return Verdict::Drop(reason),
+        };
+        let format = stream.format(media.payload_type).expect("unwrap checked it");
+        let kept = MediaPacket {
+            at: now,
+            number,
+            newest: number > before,
+            marker: packet.marker(),
+            payload_type: media.payload_type,
+            codec: format.codec,
+            timestamp: packet.timestamp(),
+            capture: stream.capture(packet.timestamp(), format.codec.clock_rate()),
+            extensions: carried(packet, map),
+            payload: media.payload.to_vec(),
+        };
+        stream.keep(&kept, packet.as_bytes().len(), media.recovered, &self.clock);
+        self.replicate(now, media.key, &kept, out)
+    }
+
+    fn unknown_stream(&mut self, leg: LegId, packet: &RtpPacket<'_>, map: &ExtensionMap) -> Verdict {
+        let mid = extension(packet, map, ExtensionKind::Mid).and_then(Mid::from_bytes);
+        let rid = extension(packet, map, ExtensionKind::Rid).and_then(Rid::from_bytes);
+        let repaired_rid = extension(packet, map, ExtensionKind::RepairedRid).and_then(Rid::from_bytes);
+        let said = &mut self.legs.get_mut(&leg).expect("matched").unknown_streams;
+        let description = (packet.ssrc(), mid, rid, repaired_rid);
+        if said.contains(&description) || said.len() >= UNKNOWN_STREAMS_MAX {
+            return Verdict::Drop(Counter::UnknownStream);
+        }
+        said.insert(description);
+        self.counters.count(Counter::PuntedStream);
+        let (ssrc, payload_type) = (packet.ssrc(), packet.payload_type());
+        self.events.push_back(Event::UnknownStream {
+            leg,
+            ssrc,
+            payload_type,
+            mid,
+            rid,
+            repaired_rid,
+        });
+        Verdict::Punt
+    }
+
+    fn report_arrival(
+        &mut self,
+        at: Instant,
+        leg: LegId,
+        packet: &RtpPacket<'_>,
+        map: &ExtensionMap,
+        (ssrc, sequence, recovered): (Ssrc, u16, bool),
+    ) {
+        let arrival = Arrival {
+            at,
+            ssrc,
+            sequence,
+            recovered,
+            transport_sequence: extension(packet, map, ExtensionKind::TransportSequence)
+                .and_then(parse_transport_sequence),
+            size: packet.as_bytes().len() as u16,
+            audio_level: extension(packet, map, ExtensionKind::AudioLevel)
+                .and_then(AudioLevel::parse)
+                .map(|level| (level.level, level.voice)),
+        };
+        // Devices report in batches of their own size; only the order within a leg is the contract's.
+        self.events.push_back(Event::Arrivals {
+            leg,
+            arrivals: vec![arrival],
+        });
+    }
+}
+
+/// The extension values a replica may carry on, in the order of their kinds.
+fn carried(packet: &RtpPacket<'_>, map: &ExtensionMap) -> Vec<(ExtensionKind, Vec<u8>)> {
+    use ExtensionKind::*;
+    let own = [Mid, Rid, RepairedRid, AbsSendTime, TransportSequence];
+    let kinds = ExtensionKind::ALL.iter().filter(|kind| !own.contains(kind));
+    kinds
+        .filter_map(|kind| Some((*kind, extension(packet, map, *kind)?.to_vec())))
+        .collect()
+}
+
+fn extension<'a>(packet: &RtpPacket<'a>, map: &ExtensionMap, kind: ExtensionKind) -> Option<&'a [u8]> {
+    packet.extension(map.id(kind)?)
+}

@@ -1,0 +1,316 @@
+//! One replica: which packets it gets, and under which number.
+//!
+//! A replica follows one stream at a time. Each stretch of following is a *segment*: it starts at a key frame, continues the
+//! sequence numbers, timestamps and VP8 picture ids of the segment before, and within it
+//!
+//! * a packet that is not sent closes up: those behind it get numbers as if it had never been;
+//! * a packet that did not arrive leaves its gap, because the loss is real and the receiver must see it;
+//! * a packet that arrives late goes out late, under the number that was left for it.
+//!
+//! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use wire::{Codec, NtpTime, PayloadType};
+
+use super::header::{self, Stamps};
+use super::stream::MediaPacket;
+use super::{Egress, Model};
+use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX, REORDER_MAX};
+use crate::{Counter, Event, Replica, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError};
+
+#[derive(Debug)]
+pub(super) struct ReplicaState {
+    pub entry: Replica,
+    /// The stream it follows now.
+    pub current: Option<StreamKey>,
+    /// The last segment, kept while nothing is followed: the next one continues it.
+    pub segment: Option<Segment>,
+    pub statistics: ReplicaStatistics,
+    pub rtx_next: u16,
+}
+
+/// A stretch of following one stream.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// Source number of the first packet.
+    first: u64,
+    /// Its number in the replica.
+    egress_first: u64,
+    /// Source number of the newest packet, sent or not.
+    newest: u64,
+    /// Source numbers that were not sent, though they arrived in order.
+    closed_up: BTreeSet<u64>,
+    /// What is added to the source's timestamps.
+    pub timestamp_offset: u32,
+    /// What is added to VP8's picture id and TL0PICIDX.
+    pub vp8_offset: Vp8Ids,
+    last: Last,
+}
+
+/// The newest packet that was sent, as the receiver saw it: what the next segment continues.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    at: Instant,
+    capture: Option<NtpTime>,
+    timestamp: u32,
+    vp8: Vp8Ids,
+}
+
+/// VP8's running counters, or offsets between them. KEYIDX stays the source's: it is only compared with itself within a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Vp8Ids {
+    pub picture: u16,
+    pub tl0: u8,
+}
+
+impl Vp8Ids {
+    pub fn plus(self, offset: Vp8Ids) -> Self {
+        Vp8Ids {
+            picture: self.picture.wrapping_add(offset.picture),
+            tl0: self.tl0.wrapping_add(offset.tl0),
+        }
+    }
+
+    /// The offset that makes `first` follow `self`.
+    fn offset_to_follow(self, first: Vp8Ids) -> Self {
+        Vp8Ids {
+            picture: self.picture.wrapping_add(1).wrapping_sub(first.picture),
+            tl0: self.tl0.wrapping_add(1).wrapping_sub(first.tl0),
+        }
+    }
+}
+
+impl Segment {
+    /// The replica's number for a source number. Meaningful for numbers of this segment that were not closed up.
+    pub fn number(&self, source: u64) -> u64 {
+        let closed = self.closed_up.range(..source).count() as u64;
+        self.egress_first.wrapping_add(source - self.first).wrapping_sub(closed)
+    }
+
+    /// Moves on to a newer packet, and folds what is now too old to matter on its own into the first number.
+    fn advance(&mut self, newest: u64) {
+        self.newest = newest;
+        while let Some(oldest) = self
+            .closed_up
+            .first()
+            .filter(|closed| **closed + REORDER_MAX < newest)
+            .copied()
+        {
+            self.closed_up.remove(&oldest);
+            self.egress_first = self.egress_first.wrapping_sub(1);
+        }
+    }
+
+    /// Where the numbers go on behind this segment.
+    fn next(&self) -> u64 {
+        self.number(self.newest + 1)
+    }
+
+    /// The source number behind one of the replica's, among those that may still be asked for.
+    pub fn source(&self, number: u64) -> Option<u64> {
+        let oldest = self.first.max(self.newest.saturating_sub(REORDER_MAX));
+        (oldest..=self.newest).find(|source| !self.closed_up.contains(source) && self.number(*source) == number)
+    }
+
+    /// The extended number that the 16 bits of a NACK mean: the nearest to the highest.
+    pub fn extend(&self, sequence: u16) -> u64 {
+        let highest = self.next() - 1;
+        highest.wrapping_add_signed(i64::from(sequence.wrapping_sub(highest as u16) as i16))
+    }
+}
+
+impl ReplicaState {
+    pub fn new(entry: Replica) -> Self {
+        let rtx_next = entry.rtx.map_or(0, |(_, first)| first);
+        ReplicaState {
+            entry,
+            current: None,
+            segment: None,
+            statistics: ReplicaStatistics::default(),
+            rtx_next,
+        }
+    }
+
+    /// Changes what may change.
+    pub fn replace(&mut self, entry: Replica) -> Result<(), WriteError> {
+        let fixed = |replica: &Replica| (replica.leg, replica.ssrc, replica.rtx, replica.first_sequence);
+        if fixed(&entry) != fixed(&self.entry) {
+            return Err(WriteError::Fixed);
+        }
+        if entry.paused || entry.source.is_none() {
+            self.current = None;
+        }
+        self.entry = entry;
+        Ok(())
+    }
+
+    pub fn forget_source(&mut self, key: StreamKey) {
+        self.current = self.current.filter(|current| *current != key);
+        self.entry.source = self.entry.source.filter(|source| *source != key);
+    }
+
+    /// The replica's payload type for the source's, and that of its retransmissions.
+    pub fn format(&self, payload_type: PayloadType) -> Option<(PayloadType, Option<PayloadType>)> {
+        let same = self.entry.formats.iter().find(|(source, ..)| *source == payload_type)?;
+        Some((same.1, same.2))
+    }
+
+    /// Starts to follow `key` with `packet`, which starts a key frame.
+    fn follow(&mut self, key: StreamKey, packet: &MediaPacket) {
+        let ids = vp8_ids(packet);
+        let (egress_first, timestamp_offset, vp8_offset) = match &self.segment {
+            None => ((1 << 16) + u64::from(self.entry.first_sequence), 0, Vp8Ids::default()),
+            Some(before) => {
+                let timestamp = before.last.timestamp.wrapping_add(ticks_between(&before.last, packet));
+                let ids_offset = before.last.vp8.offset_to_follow(ids);
+                (before.next(), timestamp.wrapping_sub(packet.timestamp.0), ids_offset)
+            }
+        };
+        self.current = Some(key);
+        self.segment = Some(Segment {
+            first: packet.number,
+            egress_first,
+            // Nothing is accounted for yet; `place` takes the first packet like any other.
+            newest: packet.number - 1,
+            closed_up: BTreeSet::new(),
+            timestamp_offset,
+            vp8_offset,
+            last: Last {
+                at: packet.at,
+                capture: packet.capture,
+                timestamp: 0,
+                vp8: Vp8Ids::default(),
+            },
+        });
+    }
+
+    /// The number `packet` goes out under, or why it does not; either way it is accounted for.
+    fn place(&mut self, packet: &MediaPacket, send: Result<(), Counter>) -> Result<u64, Counter> {
+        let segment = self.segment.as_mut().expect("a followed stream has a segment");
+        if packet.number < segment.first {
+            return Err(Counter::BeforeSwitch);
+        }
+        let in_order = packet.number > segment.newest;
+        if in_order {
+            segment.advance(packet.number);
+        }
+        if let Err(reason) = send {
+            if in_order {
+                segment.closed_up.insert(packet.number);
+            }
+            return Err(reason);
+        }
+        if in_order {
+            segment.last = Last {
+                at: packet.at,
+                capture: packet.capture,
+                timestamp: packet.timestamp.0.wrapping_add(segment.timestamp_offset),
+                vp8: vp8_ids(packet).plus(segment.vp8_offset),
+            };
+        }
+        Ok(segment.number(packet.number))
+    }
+}
+
+impl Model {
+    /// Sends `packet` to every replica that gets it.
+    pub(super) fn replicate(
+        &mut self,
+        now: Instant,
+        key: StreamKey,
+        packet: &MediaPacket,
+        out: &mut Vec<Egress>,
+    ) -> Verdict {
+        let concerned = |replica: &ReplicaState| replica.entry.source == Some(key) || replica.current == Some(key);
+        let ids: Vec<ReplicaId> = self
+            .replicas
+            .iter()
+            .filter(|(_, replica)| concerned(replica))
+            .map(|(id, _)| *id)
+            .collect();
+        let sent_before = out.len();
+        for id in &ids {
+            match self.offer(now, *id, key, packet) {
+                Ok(egress) => {
+                    self.counters.count(Counter::Forwarded);
+                    out.push(egress);
+                }
+                Err(Counter::PaddingOnly) => {}
+                Err(reason) => self.counters.count(reason),
+            }
+        }
+        match out.len() > sent_before {
+            true => Verdict::Forward,
+            false if packet.payload.is_empty() => Verdict::Drop(Counter::PaddingOnly),
+            false if ids.is_empty() => Verdict::Drop(Counter::NoReplica),
+            false => Verdict::Drop(Counter::NotSelected),
+        }
+    }
+
+    /// What one replica makes of a packet of `key`.
+    fn offer(&mut self, now: Instant, id: ReplicaId, key: StreamKey, packet: &MediaPacket) -> Result<Egress, Counter> {
+        let replica = self.replicas.get_mut(&id).expect("listed");
+        let leg = self.legs.get_mut(&replica.entry.leg).expect("a replica's leg is there");
+        if replica.entry.paused {
+            return Err(Counter::Paused);
+        }
+        let format = replica.format(packet.payload_type);
+        let sendable = match (packet.payload.is_empty(), leg.ready(), format) {
+            (true, ..) => Err(Counter::PaddingOnly),
+            (_, None, _) => Err(Counter::NotReady),
+            (.., None) => Err(Counter::NotNegotiated),
+            (_, Some(path), Some(format)) => Ok((path, format)),
+        };
+        if replica.current != Some(key) {
+            sendable?;
+            if !packet.newest || !packet.starts_key_frame() {
+                return Err(Counter::AwaitingKeyFrame);
+            }
+            replica.follow(key, packet);
+            self.events.push_back(Event::Switched {
+                replica: id,
+                source: key,
+            });
+        }
+        let number = replica.place(packet, sendable.map(drop))?;
+        let (path, (payload_type, _)) = sendable?;
+        let stamps = Stamps::next(leg, self.clock.ntp(now));
+        let bytes = header::media(replica, leg, packet, number, payload_type, stamps);
+        if bytes.len() > DATAGRAM_MAX {
+            return Err(Counter::ReplicaOversized);
+        }
+        replica.statistics.packets += 1;
+        replica.statistics.octets += packet.payload.len() as u64;
+        stamps.sent(leg, now, bytes.len(), replica.entry.leg, &mut self.events);
+        Ok(Egress {
+            leg: Some(replica.entry.leg),
+            path,
+            bytes,
+        })
+    }
+}
+
+/// Timestamp units between the last packet of one segment and the first of the next: at least one.
+///
+/// By the senders' wall clocks where both packets have a sender report and they agree with reason; else by when they arrived.
+fn ticks_between(last: &Last, packet: &MediaPacket) -> u32 {
+    let rate = i128::from(packet.codec.clock_rate());
+    let captured = match (last.capture, packet.capture) {
+        (Some(last), Some(new)) => Some(new.0.wrapping_sub(last.0) as i64),
+        _ => None,
+    };
+    let ticks = match captured.filter(|elapsed| elapsed.unsigned_abs() >> 32 < ALIGNMENT_MAX_SECONDS as u64) {
+        Some(elapsed) => (i128::from(elapsed) * rate) >> 32,
+        None => packet.at.saturating_duration_since(last.at).as_nanos() as i128 * rate / 1_000_000_000,
+    };
+    ticks.max(1) as u32
+}
+
+fn vp8_ids(packet: &MediaPacket) -> Vp8Ids {
+    if packet.codec != Codec::Vp8 {
+        return Vp8Ids::default();
+    }
+    header::vp8_ids(&packet.payload)
+}

@@ -1,0 +1,80 @@
+//! What the agent asks for: retransmissions, RTCP, reports.
+
+use std::time::Instant;
+
+use super::header::{self, Stamps};
+use super::{Egress, Model};
+use crate::limits::DATAGRAM_MAX;
+use crate::{Counter, Event, LegId, ReplicaId};
+
+impl Model {
+    pub(super) fn resend(&mut self, now: Instant, id: ReplicaId, sequences: &[u16]) {
+        for sequence in sequences {
+            match self.resend_one(now, id, *sequence) {
+                Ok(egress) => {
+                    self.counters.count(Counter::Resent);
+                    self.injected.push(egress);
+                }
+                Err(reason) => self.counters.count(reason),
+            }
+        }
+    }
+
+    /// Sends one packet again. A number that is a gap only because its packet was held back goes out with an empty payload.
+    fn resend_one(&mut self, now: Instant, id: ReplicaId, sequence: u16) -> Result<Egress, Counter> {
+        let replica = self.replicas.get_mut(&id).ok_or(Counter::NotInCache)?;
+        let leg = self.legs.get_mut(&replica.entry.leg).ok_or(Counter::NotReady)?;
+        let path = leg.ready().ok_or(Counter::NotReady)?;
+        let (rtx, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
+        let stream = replica
+            .current
+            .and_then(|current| self.streams.get(&current))
+            .ok_or(Counter::NotInCache)?;
+        let segment = replica.segment.as_ref().ok_or(Counter::NotInCache)?;
+
+        let number = segment.extend(sequence);
+        let source = segment.source(number).ok_or(Counter::NotInCache)?;
+        let packet = stream.cache.get(&source).ok_or(Counter::NotInCache)?;
+        let (_, rtx_type) = replica.format(packet.payload_type).ok_or(Counter::NotNegotiated)?;
+        let rtx_type = rtx_type.ok_or(Counter::NoRetransmission)?;
+
+        let stamps = Stamps::next(leg, self.clock.ntp(now));
+        let as_rtx = (rtx, replica.rtx_next, rtx_type);
+        let bytes = header::retransmission(replica, leg, packet, number, as_rtx, stamps);
+        if bytes.len() > DATAGRAM_MAX {
+            return Err(Counter::ReplicaOversized);
+        }
+        replica.rtx_next = replica.rtx_next.wrapping_add(1);
+        replica.statistics.resent += 1;
+        stamps.sent(leg, now, bytes.len(), replica.entry.leg, &mut self.events);
+        Ok(Egress {
+            leg: Some(replica.entry.leg),
+            path,
+            bytes,
+        })
+    }
+
+    pub(super) fn send_rtcp(&mut self, id: LegId, bytes: &[u8]) {
+        match self.legs.get(&id).and_then(|leg| leg.ready()) {
+            Some(path) => self.injected.push(Egress {
+                leg: Some(id),
+                path,
+                bytes: bytes.to_vec(),
+            }),
+            None => self.counters.count(Counter::NotReady),
+        }
+    }
+
+    pub(super) fn report(&mut self, leg: LegId) {
+        let streams = self.streams.iter().filter(|(key, _)| key.leg == leg);
+        self.events
+            .extend(streams.map(|(key, stream)| Event::Stream(*key, stream.statistics)));
+        let replicas = self.replicas.iter().filter(|(_, replica)| replica.entry.leg == leg);
+        self.events.extend(replicas.map(|(id, replica)| {
+            let mut statistics = replica.statistics;
+            statistics.source = replica.current;
+            statistics.timestamp_offset = replica.segment.as_ref().map_or(0, |segment| segment.timestamp_offset);
+            Event::Replica(*id, statistics)
+        }));
+    }
+}

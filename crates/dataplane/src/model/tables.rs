@@ -1,0 +1,113 @@
+//! Writing entries: what is refused, and what else an entry takes with it.
+
+use std::collections::btree_map::Entry;
+
+use super::replica::ReplicaState;
+use super::stream::StreamState;
+use super::{LegState, Model};
+use crate::limits::{PATHS_MAX, SSRCS_PER_LEG_MAX, STREAMS_PER_LEG_MAX};
+use crate::{Leg, LegId, Replica, ReplicaId, Stream, StreamKey, Update, WriteError};
+
+impl Model {
+    pub(super) fn apply(&mut self, update: Update) -> Result<(), WriteError> {
+        match update {
+            Update::SetLeg(id, leg) => self.set_leg(id, leg),
+            Update::RemoveLeg(id) => self.remove_leg(id),
+            Update::SetStream(key, stream) => self.set_stream(key, stream),
+            Update::RemoveStream(key) => self.remove_stream(key),
+            Update::SetReplica(id, replica) => self.set_replica(id, replica),
+            Update::RemoveReplica(id) => self.replicas.remove(&id).map(drop).ok_or(WriteError::UnknownReplica),
+        }
+    }
+
+    fn set_leg(&mut self, id: LegId, entry: Leg) -> Result<(), WriteError> {
+        if entry.paths.len() > PATHS_MAX {
+            return Err(WriteError::TableFull);
+        }
+        let taken = |(other, state): (&LegId, &LegState)| {
+            *other != id && entry.paths.iter().any(|path| state.entry.paths.contains(path))
+        };
+        if self.legs.iter().any(taken) {
+            return Err(WriteError::PathTaken);
+        }
+        match self.legs.entry(id) {
+            Entry::Occupied(mut old) => old.get_mut().entry = entry,
+            Entry::Vacant(new) => {
+                new.insert(LegState {
+                    entry,
+                    ssrcs_used: Default::default(),
+                    unknown_streams: Default::default(),
+                    transport_sequence: 0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_leg(&mut self, id: LegId) -> Result<(), WriteError> {
+        self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
+        self.replicas.retain(|_, replica| replica.entry.leg != id);
+        let streams: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == id).copied().collect();
+        streams.into_iter().try_for_each(|key| self.remove_stream(key))
+    }
+
+    fn set_stream(&mut self, key: StreamKey, entry: Stream) -> Result<(), WriteError> {
+        if !self.legs.contains_key(&key.leg) {
+            return Err(WriteError::UnknownLeg);
+        }
+        let others = || {
+            self.streams
+                .iter()
+                .filter(|(other, _)| other.leg == key.leg && **other != key)
+        };
+        let uses = |ssrc| others().any(|(other, state)| other.ssrc == ssrc || state.entry.rtx == Some(ssrc));
+        if uses(key.ssrc) || entry.rtx.is_some_and(uses) || entry.rtx == Some(key.ssrc) {
+            return Err(WriteError::SsrcTaken);
+        }
+        if others().count() >= STREAMS_PER_LEG_MAX {
+            return Err(WriteError::TableFull);
+        }
+        match self.streams.entry(key) {
+            Entry::Occupied(mut old) => old.get_mut().entry = entry,
+            Entry::Vacant(new) => {
+                new.insert(StreamState::new(entry));
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_stream(&mut self, key: StreamKey) -> Result<(), WriteError> {
+        self.streams.remove(&key).ok_or(WriteError::UnknownStream)?;
+        self.replicas
+            .values_mut()
+            .for_each(|replica| replica.forget_source(key));
+        Ok(())
+    }
+
+    fn set_replica(&mut self, id: ReplicaId, entry: Replica) -> Result<(), WriteError> {
+        let leg = self.legs.get_mut(&entry.leg).ok_or(WriteError::UnknownLeg)?;
+        if entry.source.is_some_and(|source| !self.streams.contains_key(&source)) {
+            return Err(WriteError::UnknownStream);
+        }
+        if let Some(old) = self.replicas.get_mut(&id) {
+            return old.replace(entry);
+        }
+        if entry.first_sequence >= 1 << 15 || entry.rtx.is_some_and(|(_, first)| first >= 1 << 15) {
+            return Err(WriteError::FirstSequence);
+        }
+        let rtx = entry.rtx.map(|(ssrc, _)| ssrc);
+        if leg.ssrcs_used.contains(&entry.ssrc)
+            || rtx.is_some_and(|rtx| leg.ssrcs_used.contains(&rtx))
+            || rtx == Some(entry.ssrc)
+        {
+            return Err(WriteError::SsrcUsed);
+        }
+        if leg.ssrcs_used.len() + 2 > SSRCS_PER_LEG_MAX {
+            return Err(WriteError::TableFull);
+        }
+        leg.ssrcs_used.insert(entry.ssrc);
+        leg.ssrcs_used.extend(rtx);
+        self.replicas.insert(id, ReplicaState::new(entry));
+        Ok(())
+    }
+}
