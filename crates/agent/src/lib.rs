@@ -1,1 +1,22 @@
-//! Under construction.
+//! The control of one media node: turns a controller's commands into table entries, and keeps every peer's transport alive.
+//!
+//! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It touches no media packet: the data plane forwards those by
+//! table and hands over what the tables do not cover. [`Agent`] is the first thing to read; below it stand two halves, the
+//! transports (`transport`, `ice`, `dtls`, `channels`) and the media that flows over them (`uplink`, `downlink`).
+//!
+//! The crate is sans-IO: it owns no clock, socket or thread. Feed it [`Command`](southbound::Command)s,
+//! [`Event`](dataplane::Event)s and the passage of time; it writes table entries, injects packets and returns
+//! [`Notice`](southbound::Notice)s.
+
+#![forbid(unsafe_code)]
+
+mod agent;
+mod config;
+mod context;
+mod counters;
+pub mod limits;
+mod timers;
+
+pub use agent::Agent;
+pub use config::{Certificate, CertificateError, Config};
+pub use counters::{Counter, Counters};

@@ -1,0 +1,84 @@
+//! What an operator may choose.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use southbound::{Fingerprint, HashFunction};
+
+/// How a node's agent behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// UDP addresses peers reach the node at, best first: its host candidates.
+    pub addresses: Vec<SocketAddr>,
+    /// What the node proves itself with in every DTLS handshake.
+    pub certificate: Certificate,
+    /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: nothing is encrypted or authenticated then.
+    pub clear_rtp: bool,
+    /// A transport nobody has connected to within this time is closed.
+    pub connect_timeout: Duration,
+    /// A DTLS handshake that takes longer fails.
+    pub handshake_timeout: Duration,
+    /// Without a valid connectivity check for this long the peer counts as disconnected.
+    pub disconnect_timeout: Duration,
+    /// Without a valid connectivity check for this long consent has expired and the transport is closed (RFC 7675: 30 seconds).
+    pub consent_timeout: Duration,
+}
+
+impl Config {
+    /// The defaults, reached at `addresses`.
+    pub fn new(addresses: Vec<SocketAddr>, certificate: Certificate) -> Self {
+        Config {
+            addresses,
+            certificate,
+            clear_rtp: false,
+            connect_timeout: Duration::from_secs(60),
+            handshake_timeout: Duration::from_secs(20),
+            disconnect_timeout: Duration::from_secs(10),
+            consent_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A self-signed ECDSA P-256 certificate with its private key. One for each process: peers trust it by its fingerprint, which the
+/// controller puts into every description.
+#[derive(Clone)]
+pub struct Certificate {
+    pub(crate) dtls: dimpl::DtlsCertificate,
+}
+
+/// A certificate could not be made: the operating system gave no randomness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateError(String);
+
+impl fmt::Display for CertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no certificate could be made: {}", self.0)
+    }
+}
+
+impl std::error::Error for CertificateError {}
+
+impl Certificate {
+    /// Makes a new one.
+    pub fn generate() -> Result<Self, CertificateError> {
+        let dtls = dimpl::certificate::generate_self_signed_certificate()
+            .map_err(|error| CertificateError(error.to_string()))?;
+        Ok(Certificate { dtls })
+    }
+
+    /// Its SHA-256 fingerprint (RFC 8122).
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint {
+            hash: HashFunction::Sha256,
+            digest: self.dtls.fingerprint(),
+        }
+    }
+}
+
+impl fmt::Debug for Certificate {
+    // The private key has no place in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Certificate({})", self.dtls.fingerprint_str())
+    }
+}

@@ -1,0 +1,73 @@
+//! What every part of the agent may use while it handles one input.
+
+use std::time::Instant;
+
+use dataplane::{Clock, DataPlane, Inject, LegId, Path, Update};
+use rand::rngs::StdRng;
+use southbound::Notice;
+
+use crate::timers::{Timer, Timers};
+use crate::{Config, Counter, Counters};
+
+/// What outlives an input and belongs to no part in particular.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) clock: Clock,
+    pub(crate) rng: StdRng,
+    pub(crate) timers: Timers,
+    pub(crate) counters: Counters,
+}
+
+/// One input's surroundings: when it is, and where results go.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Instant,
+    pub(crate) plane: &'a mut dyn DataPlane,
+    pub(crate) out: &'a mut Vec<Notice>,
+    pub(crate) shared: &'a mut Shared,
+}
+
+impl Context<'_> {
+    /// Counts one more.
+    pub(crate) fn count(&mut self, counter: Counter) {
+        self.count_many(counter, 1);
+    }
+
+    /// Counts `many` more.
+    pub(crate) fn count_many(&mut self, counter: Counter, many: u64) {
+        self.shared.counters[counter] += many;
+    }
+
+    /// Writes a table entry. A refusal is counted: the tables then hold less than was asked, never something wrong.
+    pub(crate) fn write(&mut self, update: Update) -> bool {
+        let written = self.plane.write(self.now, update).is_ok();
+        if !written {
+            self.count(Counter::WriteRefused);
+        }
+        written
+    }
+
+    /// Sends a datagram as it is.
+    pub(crate) fn send(&mut self, path: Path, bytes: &[u8]) {
+        self.plane.inject(self.now, Inject::Datagram { path, bytes });
+    }
+
+    /// Sends compound RTCP over a leg.
+    pub(crate) fn send_rtcp(&mut self, leg: LegId, bytes: &[u8]) {
+        self.plane.inject(self.now, Inject::Rtcp { leg, bytes });
+    }
+
+    /// Makes `timer` due at `at`.
+    pub(crate) fn timer(&mut self, timer: Timer, at: Instant) {
+        self.shared.timers.set(timer, at);
+    }
+
+    /// Makes `timer` due at `at` unless it is due earlier.
+    pub(crate) fn timer_by(&mut self, timer: Timer, at: Instant) {
+        self.shared.timers.set_by(timer, at);
+    }
+
+    /// Tells the controller.
+    pub(crate) fn notice(&mut self, notice: Notice) {
+        self.out.push(notice);
+    }
+}

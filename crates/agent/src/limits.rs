@@ -1,0 +1,57 @@
+//! Every limit of the agent, and what happens at it. Those of the tables are [`dataplane::limits`].
+
+use std::time::Duration;
+
+/// Transports on one node; more are refused with a notice.
+pub const TRANSPORTS_MAX: usize = 20_000;
+
+/// Handshakes in progress; at the limit the one that began first is dropped.
+pub const HANDSHAKES_MAX: usize = 1_000;
+
+/// Datagrams of DTLS kept for a transport whose peer's description has not come yet; later ones are dropped, the peer repeats them.
+pub const EARLY_DTLS_MAX: usize = 4;
+
+/// Generations of ICE credentials that are answered: the newest and the one before it.
+pub const GENERATIONS_MAX: usize = 2;
+
+/// Data channels of one transport; more are refused by resetting nothing and answering nothing.
+pub const CHANNELS_MAX: usize = 32;
+
+/// Bytes of a data channel's label; a longer one refuses the channel.
+pub const LABEL_MAX: usize = 256;
+
+/// Bytes of one message, in both directions; a larger one is dropped.
+pub const MESSAGE_MAX: usize = 65_536;
+
+/// Bytes waiting to be sent on a channel that may lose messages; at the limit the newest message is dropped.
+pub const LOSSY_BUFFER_MAX: usize = 128 * 1024;
+
+/// Bytes waiting to be sent on a channel that may not lose messages; at the limit the transport is closed.
+pub const RELIABLE_BUFFER_MAX: usize = 8 * 1024 * 1024;
+
+/// Messages one peer may send in a second; further ones are dropped until the next second.
+pub const MESSAGES_PER_SECOND_MAX: u32 = 2_000;
+
+/// Tracks one transport may publish; more are refused with a notice.
+pub const TRACKS_PER_TRANSPORT_MAX: usize = 128;
+
+/// Subscriptions one transport may have; more are refused with a notice.
+pub const SUBSCRIPTIONS_PER_TRANSPORT_MAX: usize = 2_048;
+
+/// Streams of one transport that no publication explains yet; at the limit the oldest is forgotten.
+pub const UNBOUND_STREAMS_MAX: usize = dataplane::limits::UNKNOWN_STREAMS_MAX;
+
+/// Missing packets of one stream that are asked for; a larger gap asks for a key frame instead.
+pub const MISSING_MAX: usize = 256;
+
+/// How often one missing packet is asked for.
+pub const NACKS_PER_PACKET_MAX: u8 = 10;
+
+/// How long a missing packet is waited for.
+pub const MISSING_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// Packets a receiver may have sent again in one second and for one subscription; further ones are not.
+pub const RESENDS_PER_SECOND_MAX: u32 = 1_000;
+
+/// Packets remembered for the next transport-wide feedback; at the limit it is sent at once.
+pub const FEEDBACK_PACKETS_MAX: usize = 200;
