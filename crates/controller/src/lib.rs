@@ -1,1 +1,24 @@
-//! Under construction.
+//! Who may send what to whom: rooms, participants, publications and subscriptions, and the signalling they are asked for in.
+//!
+//! [`Controller`] is the one type to know. It is a state machine without a clock, a socket or a thread: the program feeds it
+//! [`Input`]s (a WebSocket opened, a message arrived, the agent noticed something), it answers in [`Output`]s (send this frame,
+//! close that connection, tell the agent this [`Command`](southbound::Command)), and [`Controller::poll_timeout`] says when it
+//! wants to be called again. With the same seed and the same inputs at the same times it does the same things again.
+//!
+//! Before there is a connection there is a request: [`livekit::admit`] turns one into an [`Admission`](livekit::Admission) or a
+//! refusal, by its token alone; [`Controller::vet`] says what the state of the rooms adds to that.
+//!
+//! Media is negotiated here and never seen: addresses, keys and packets are the agent's and the data plane's.
+
+#![forbid(unsafe_code)]
+
+pub mod livekit;
+
+mod config;
+mod controller;
+mod io;
+mod limits;
+
+pub use config::{Config, IceServer, WallClock};
+pub use controller::Controller;
+pub use io::{ConnectionId, Counter, Event, Frame, Input, Output};

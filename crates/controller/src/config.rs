@@ -1,0 +1,69 @@
+//! What an operator may set, and what time it is in the world.
+
+use std::time::{Duration, Instant};
+
+use crate::livekit::ApiKeys;
+
+/// What an operator may set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Keys that sign access tokens.
+    pub keys: ApiKeys,
+    /// Whether joining a room that is not there creates it.
+    pub auto_create: bool,
+    /// How long a room stays after its last participant left, so that a reload finds it as it was.
+    pub empty_timeout: Duration,
+    /// The most participants a room takes; one more is refused.
+    pub participants_max: usize,
+    /// STUN and TURN servers for clients. Ours needs none: it is reached at its own address.
+    pub ice_servers: Vec<IceServer>,
+    /// Where this server is, as shown to clients.
+    pub region: String,
+    /// The name of this server among others, as shown to clients.
+    pub node_id: String,
+}
+
+impl Config {
+    /// The defaults: rooms are created by joining and stay 20 seconds after they are empty.
+    pub fn new(keys: ApiKeys) -> Self {
+        Self {
+            keys,
+            auto_create: true,
+            empty_timeout: Duration::from_secs(20),
+            participants_max: crate::limits::PARTICIPANTS_MAX,
+            ice_servers: Vec::new(),
+            region: String::new(),
+            node_id: "weir".to_owned(),
+        }
+    }
+}
+
+/// A server that helps a client with ICE (RFC 8656).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IceServer {
+    /// `stun:` and `turn:` addresses.
+    pub urls: Vec<String>,
+    /// User name, empty for STUN.
+    pub username: String,
+    /// Password, empty for STUN.
+    pub credential: String,
+}
+
+/// Ties the monotonic clock to the calendar: tokens expire and rooms are created at calendar times.
+#[derive(Clone, Copy, Debug)]
+pub struct WallClock {
+    /// A moment by the monotonic clock.
+    pub now: Instant,
+    /// The same moment since 1970-01-01 UTC.
+    pub unix: Duration,
+}
+
+impl WallClock {
+    /// The calendar time of `now`, since 1970-01-01 UTC.
+    pub fn unix(&self, now: Instant) -> Duration {
+        match now.checked_duration_since(self.now) {
+            Some(later) => self.unix + later,
+            None => self.unix.saturating_sub(self.now.duration_since(now)),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Every limit, and what happens at it. They protect the server from its peers; no honest client comes near.
+
+use std::time::Duration;
+
+/// Participants in one room. One more is refused with 503 before its WebSocket opens.
+pub const PARTICIPANTS_MAX: usize = 1000;
+/// Rooms on this server. One more is refused with 503.
+pub const ROOMS_MAX: usize = 10_000;
+/// Tracks one participant publishes or has announced. One more is answered with `LIMIT_EXCEEDED`.
+pub const TRACKS_MAX: usize = 64;
+/// Announced tracks that have no media section yet. One more is answered with `LIMIT_EXCEEDED`.
+pub const PENDING_TRACKS_MAX: usize = 20;
+/// Subscriptions of one participant. Tracks over it are not sent; they are when others end.
+pub const SUBSCRIPTIONS_MAX: usize = 2000;
+/// One signalling message, in bytes. A larger one closes the connection with 1009.
+pub const MESSAGE_MAX: usize = 2 << 20;
+/// Signalling messages a connection may send in a burst. Beyond it, and beyond [`MESSAGES_PER_SECOND`], it is closed with 1008.
+pub const MESSAGES_BURST: u32 = 1000;
+/// Signalling messages a second a connection may send for long.
+pub const MESSAGES_PER_SECOND: u32 = 200;
+/// A joining client's request after decompression, in bytes. A larger one is refused with 400.
+pub const JOIN_REQUEST_MAX: usize = 1 << 20;
+/// One data packet, in bytes. A larger one is dropped and counted.
+pub const DATA_PACKET_MAX: usize = 64_000;
+/// Reliable data packets kept of each participant for receivers that come back, in bytes. The oldest go first.
+pub const DATA_REPLAY_MAX: usize = 1 << 20;
+/// How long a reliable data packet is kept for receivers that come back.
+pub const DATA_REPLAY_AGE: Duration = Duration::from_secs(30);
+/// Destinations of one data packet. One with more is dropped and counted.
+pub const DESTINATIONS_MAX: usize = 1000;
+/// Name of a participant, in bytes. A longer one is answered with `LIMIT_EXCEEDED`, at joining with 400.
+pub const NAME_MAX: usize = 1024;
+/// Room names and identities, in bytes. A longer one is refused with 400.
+pub const IDENTITY_MAX: usize = 256;
+/// Metadata of a participant, in bytes. More is answered with `LIMIT_EXCEEDED`, at joining with 400.
+pub const METADATA_MAX: usize = 64 << 10;
+/// Attributes of a participant, keys and values together, in bytes. More is answered with `LIMIT_EXCEEDED`, at joining with 400.
+pub const ATTRIBUTES_MAX: usize = 64 << 10;
+/// Any other text a client gives: track names, client track ids, stream names, in bytes. Longer ones are answered with `LIMIT_EXCEEDED`.
+pub const TEXT_MAX: usize = 1024;
+/// Track ids in one request. The rest are not looked at.
+pub const REQUEST_TRACKS_MAX: usize = 2000;
+/// Subscription permissions one publisher states. The rest are not looked at.
+pub const PERMISSIONS_MAX: usize = 1000;
+
+/// A participant whose media is not connected in this time is removed.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// A participant whose signalling connection is gone is removed after this time unless it comes back.
+pub const RESUME_TIMEOUT: Duration = Duration::from_secs(20);
+/// An offer of ours that is not answered in this time makes the client start over.
+pub const NEGOTIATION_TIMEOUT: Duration = Duration::from_secs(15);

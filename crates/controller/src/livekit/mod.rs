@@ -1,0 +1,11 @@
+//! The LiveKit client protocol: requests and tokens here, messages in [`Controller`](crate::Controller).
+//!
+//! A request comes as [`HttpRequest`] and is judged by [`admit`] without any state. `/rtc` and `/rtc/v1` differ in the number
+//! of peer connections a client uses, see [`PeerMode`].
+
+mod admission;
+mod query;
+mod token;
+
+pub use admission::{Admission, HttpRequest, PeerMode, Refusal, Resume, Route, admit};
+pub use token::{ApiKeys, Claims, TokenError, VideoGrant, sign, verify};
