@@ -1,2 +1,35 @@
-//! The program.
-fn main() {}
+//! `weir`: the program. It owns what the rest of Weir may not touch: clocks, sockets, threads, files and the environment.
+//!
+//! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts together; [`node`] runs the agent
+//! and its data plane on a thread, [`signal`] runs the controller on a task, [`http`] feeds it.
+
+mod cli;
+mod clock;
+mod config;
+mod dev;
+mod http;
+mod metrics;
+mod node;
+mod page;
+mod serve;
+mod signal;
+mod socket;
+mod token;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let outcome = match cli::Cli::parse().command {
+        cli::Command::Serve(arguments) => serve::run(arguments),
+        cli::Command::Token(arguments) => token::run(arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("weir: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,46 @@
+# `make run` and `make test` are all there is to know; each does its own set-up.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build page test bench lint fuzz setup-build setup-test clean
+
+WEIR := target/release/weir
+PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
+
+help: ## Say what can be made.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: build ## Build Weir and serve it at http://localhost:7880.
+	$(WEIR) serve --dev $(ARGS)
+
+build: setup-build page ## Build target/release/weir, page included.
+	cargo build --release --locked -p weir
+
+page: web/dist/index.html ## Build the meeting page.
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
+
+web/dist/index.html: web/node_modules/.package-lock.json $(PAGE_SOURCES)
+	cd web && npm run --silent build && touch dist/index.html
+
+test: setup-build setup-test ## Run every test there is.
+	scripts/test
+
+bench: build ## Measure: CPU per replica, latency and memory beside the floor.
+	cargo build --release --locked -p eval
+	eval/run $(ARGS)
+
+lint: ## What a review would say first: format, clippy, types.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cd web && npm run --silent lint && npm run --silent check
+
+setup-build:
+	@scripts/setup build
+
+setup-test:
+	@scripts/setup test
+
+clean: ## Remove what was built.
+	cargo clean
+	rm -rf web/dist web/node_modules verify/clients/.venv

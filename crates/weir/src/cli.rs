@@ -1,0 +1,88 @@
+//! The command line.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A media switch for real-time calls.
+#[derive(Debug, Parser)]
+#[command(name = "weir", version, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the switch: signalling, control and media in one process.
+    Serve(Serve),
+    /// Print an access token for one participant.
+    Token(Token),
+}
+
+/// How to run the switch. Flags come before environment variables, those before the file, that before the defaults.
+#[derive(Debug, Default, Args)]
+pub struct Serve {
+    /// For trying things out: API key "devkey", secret "secret", the page gets its tokens by itself, loopback only.
+    #[arg(long, env = "WEIR_DEV")]
+    pub dev: bool,
+    /// Configuration file (YAML).
+    #[arg(long, value_name = "FILE", env = "WEIR_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Address to listen on, for signalling and media; may be given several times.
+    #[arg(long, value_name = "ADDR", env = "WEIR_BIND", value_delimiter = ',')]
+    pub bind: Vec<IpAddr>,
+    /// Port of HTTP and WebSocket.
+    #[arg(long, env = "WEIR_PORT")]
+    pub port: Option<u16>,
+    /// UDP port of media.
+    #[arg(long, env = "WEIR_RTC_PORT")]
+    pub rtc_port: Option<u16>,
+    /// Address clients reach this machine at, when it is not one of its own (behind a NAT); may be given several times.
+    #[arg(long, value_name = "ADDR", env = "WEIR_NODE_IP", value_delimiter = ',')]
+    pub node_ip: Vec<IpAddr>,
+    /// Worker threads that move packets; by default one for each core.
+    #[arg(long, env = "WEIR_WORKERS")]
+    pub workers: Option<usize>,
+    /// API keys as "key: secret", several separated by commas.
+    #[arg(long, value_name = "KEY:SECRET", env = "WEIR_KEYS", hide_env_values = true, value_delimiter = ',')]
+    pub keys: Vec<String>,
+    /// What to log: a level, or "target=level" filters.
+    #[arg(long, value_name = "FILTER", env = "WEIR_LOG")]
+    pub log: Option<String>,
+    /// Log one JSON object a line.
+    #[arg(long, env = "WEIR_LOG_JSON")]
+    pub log_json: bool,
+}
+
+/// Whose token, for which room, and what it allows.
+#[derive(Debug, Args)]
+pub struct Token {
+    /// The room.
+    #[arg(long)]
+    pub room: String,
+    /// The participant's identity, unique in the room.
+    #[arg(long)]
+    pub identity: String,
+    /// The name others see.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Metadata attached to the participant.
+    #[arg(long)]
+    pub metadata: Option<String>,
+    /// How long the token is valid, in minutes.
+    #[arg(long, default_value_t = 360)]
+    pub valid_minutes: u64,
+    /// API key that signs.
+    #[arg(long, env = "WEIR_API_KEY", default_value = "devkey")]
+    pub api_key: String,
+    /// The key's secret.
+    #[arg(long, env = "WEIR_API_SECRET", default_value = "secret", hide_env_values = true)]
+    pub api_secret: String,
+    /// Only listen and watch.
+    #[arg(long)]
+    pub no_publish: bool,
+}

@@ -1,0 +1,36 @@
+//! The one place of the program that reads a clock.
+
+#![allow(clippy::disallowed_methods, reason = "somebody must read the clocks, and this is who")]
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use wire::NtpTime;
+
+/// Monotonic time.
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+/// Wall-clock time since 1970.
+pub fn unix() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The two clocks at one instant, for those who are given their time.
+pub struct Clocks {
+    /// For the controller.
+    pub wall: controller::WallClock,
+    /// For the agent and the data plane.
+    pub media: dataplane::Clock,
+}
+
+impl Clocks {
+    /// Reads both.
+    pub fn read() -> Self {
+        let (now, unix) = (now(), unix());
+        Clocks {
+            wall: controller::WallClock { now, unix },
+            media: dataplane::Clock { origin: now, ntp: NtpTime::from_unix(unix) },
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What an operator may set: defaults, then the file, then the environment, then flags.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::cli;
+
+/// The whole configuration, complete and checked.
+#[derive(Debug)]
+pub struct Config {
+    /// Development mode.
+    pub dev: bool,
+    /// Addresses to listen on.
+    pub bind: Vec<IpAddr>,
+    /// HTTP and WebSocket.
+    pub port: u16,
+    /// Media.
+    pub rtc: Rtc,
+    /// Who may sign tokens.
+    pub keys: BTreeMap<String, String>,
+    /// Rooms.
+    pub room: Room,
+    /// Logging.
+    pub log: Log,
+}
+
+/// The file's form. Unknown keys are errors: a misspelt limit must not be silently no limit.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    bind: Vec<IpAddr>,
+    port: Option<u16>,
+    rtc: RtcFile,
+    keys: BTreeMap<String, String>,
+    room: Room,
+    log: Log,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RtcFile {
+    port: Option<u16>,
+    node_ip: Vec<IpAddr>,
+    workers: Option<usize>,
+}
+
+/// Media settings.
+#[derive(Debug)]
+pub struct Rtc {
+    /// The one UDP port.
+    pub port: u16,
+    /// Addresses for candidates; empty means the machine's own.
+    pub node_ips: Vec<IpAddr>,
+    /// Worker threads.
+    pub workers: usize,
+}
+
+/// Room settings.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Room {
+    /// Whether joining a room creates it.
+    pub auto_create: bool,
+    /// Seconds a room stays after the last participant left.
+    pub empty_timeout: u64,
+    /// The most participants a room takes.
+    pub max_participants: Option<usize>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room { auto_create: true, empty_timeout: 20, max_participants: None }
+    }
+}
+
+impl Room {
+    /// How long a room stays after the last participant left.
+    pub fn empty_timeout(&self) -> Duration {
+        Duration::from_secs(self.empty_timeout)
+    }
+}
+
+/// Log settings.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    /// A level, or filters.
+    pub level: String,
+    /// One JSON object a line.
+    pub json: bool,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Log { level: "info".to_owned(), json: false }
+    }
+}
+
+/// Why there is no configuration. Each is a sentence for the operator, who must act.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    Unreadable(String, std::io::Error),
+    /// The file is not what it should be; says the line.
+    Invalid(String, String),
+    /// A key is not written "key:secret".
+    Key,
+    /// There is nobody whose tokens would be accepted.
+    NoKeys,
+    /// A secret is too short to be one.
+    ShortSecret(String),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Unreadable(file, error) => write!(f, "cannot read {file}: {error}"),
+            ConfigError::Invalid(file, error) => write!(f, "{file}: {error}"),
+            ConfigError::Key => write!(f, "an API key is written \"key:secret\""),
+            ConfigError::NoKeys => {
+                write!(f, "no API keys: set `keys:` in the configuration file or WEIR_KEYS, or use --dev to try things out")
+            }
+            ConfigError::ShortSecret(key) => {
+                write!(f, "the secret of API key {key} is shorter than 32 characters: anybody could guess it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Config {
+    /// Puts the configuration together.
+    pub fn load(arguments: cli::Serve) -> Result<Self, ConfigError> {
+        let file = arguments.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
+        let mut keys = file.keys;
+        for pair in &arguments.keys {
+            let (key, secret) = pair.split_once(':').ok_or(ConfigError::Key)?;
+            keys.insert(key.trim().to_owned(), secret.trim().to_owned());
+        }
+        check_keys(&keys, arguments.dev)?;
+        if arguments.dev && keys.is_empty() {
+            keys.insert("devkey".to_owned(), "secret".to_owned());
+        }
+        let bind = first_of([arguments.bind, file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
+        Ok(Config {
+            dev: arguments.dev,
+            bind,
+            port: arguments.port.or(file.port).unwrap_or(7880),
+            rtc: Rtc {
+                port: arguments.rtc_port.or(file.rtc.port).unwrap_or(7882),
+                node_ips: first_of([arguments.node_ip, file.rtc.node_ip]).unwrap_or_default(),
+                workers: arguments.workers.or(file.rtc.workers).filter(|workers| *workers > 0).unwrap_or_else(cores),
+            },
+            keys,
+            room: file.room,
+            log: Log {
+                level: arguments.log.unwrap_or(file.log.level),
+                json: arguments.log_json || file.log.json,
+            },
+        })
+    }
+}
+
+impl File {
+    fn read(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable(name.clone(), error))?;
+        Self::parse(&name, &text)
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        serde_saphyr::from_str(text).map_err(|error| ConfigError::Invalid(name.to_owned(), error.to_string()))
+    }
+}
+
+fn check_keys(keys: &BTreeMap<String, String>, dev: bool) -> Result<(), ConfigError> {
+    if dev {
+        return Ok(());
+    }
+    if keys.is_empty() {
+        return Err(ConfigError::NoKeys);
+    }
+    match keys.iter().find(|(_, secret)| secret.len() < 32) {
+        Some((key, _)) => Err(ConfigError::ShortSecret(key.clone())),
+        None => Ok(()),
+    }
+}
+
+fn first_of(choices: [Vec<IpAddr>; 2]) -> Option<Vec<IpAddr>> {
+    choices.into_iter().find(|choice| !choice.is_empty())
+}
+
+/// Development is nobody else's business; otherwise everybody is welcome. Both families, because `localhost` is either.
+fn default_bind(dev: bool) -> Vec<IpAddr> {
+    match dev {
+        true => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+        false => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        File::parse("weir.yaml", text).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_its_line() {
+        let message = error("port: 7880\nrtc:\n  porrt: 7882\n");
+        assert!(message.contains("porrt") && message.contains('3'), "{message}");
+        let message = error("port: 7880\nlimits: {}\n");
+        assert!(message.contains("limits") && message.contains('2'), "{message}");
+    }
+
+    #[test]
+    fn flags_come_before_the_file() {
+        let directory = std::env::temp_dir().join(format!("weir-config-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("weir.yaml");
+        let secret = "0123456789abcdef0123456789abcdef";
+        std::fs::write(&path, format!("port: 1\nrtc: {{port: 2, workers: 3}}\nkeys: {{a: {secret}}}\n")).unwrap();
+        let arguments = cli::Serve { config: Some(path), port: Some(9), ..Default::default() };
+        let config = Config::load(arguments).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+        assert_eq!((config.port, config.rtc.port, config.rtc.workers), (9, 2, 3));
+        assert_eq!(config.keys["a"], secret);
+    }
+
+    #[test]
+    fn without_keys_there_is_no_server_except_in_development() {
+        assert!(matches!(Config::load(cli::Serve::default()), Err(ConfigError::NoKeys)));
+        let short = cli::Serve { keys: vec!["a:b".to_owned()], ..Default::default() };
+        assert!(matches!(Config::load(short), Err(ConfigError::ShortSecret(_))));
+        let dev = Config::load(cli::Serve { dev: true, ..Default::default() }).unwrap();
+        assert_eq!(dev.keys["devkey"], "secret");
+        assert!(dev.bind.iter().all(|address| address.is_loopback()));
+    }
+}

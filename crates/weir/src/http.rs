@@ -1,0 +1,125 @@
+//! Everything on the HTTP port: signalling, the page, health and metrics.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Json, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use controller::livekit::{Admission, ApiKeys, HttpRequest, Refusal, Route, admit};
+use tower_http::cors::{Any, CorsLayer};
+use tracing::debug;
+
+use crate::metrics::Metrics;
+use crate::signal::Handle;
+use crate::{clock, dev, page, socket};
+
+/// The largest signalling message, after any decompression.
+const MESSAGE_MAX: usize = 2 << 20;
+
+/// The largest body of any other request.
+const BODY_MAX: usize = 64 << 10;
+
+/// What requests need.
+pub struct Http {
+    /// The controller.
+    pub controller: Handle,
+    /// Whose tokens are good.
+    pub keys: ApiKeys,
+    /// The key the page's tokens are signed with; only in development.
+    pub dev_key: Option<String>,
+    /// What is measured.
+    pub metrics: Metrics,
+}
+
+/// All routes.
+pub fn router(http: Http) -> Router {
+    let cors = CorsLayer::new()
+        .allow_origin(Any)
+        .allow_headers(Any)
+        .expose_headers(Any)
+        .allow_methods([Method::OPTIONS, Method::HEAD, Method::GET, Method::POST, Method::PATCH, Method::DELETE])
+        .max_age(std::time::Duration::from_secs(86_400));
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/metrics", get(metrics))
+        .route("/api/dev-token", post(dev_token))
+        // Signalling paths may have doubled slashes, so they are recognised rather than routed.
+        .fallback(other)
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(cors)
+        .with_state(Arc::new(http))
+}
+
+async fn metrics(State(http): State<Arc<Http>>) -> impl IntoResponse {
+    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    ([(header::CONTENT_TYPE, kind)], http.metrics.encode())
+}
+
+async fn dev_token(State(http): State<Arc<Http>>, Json(request): Json<dev::Request>) -> Response<Body> {
+    let Some(key) = &http.dev_key else { return page::text(StatusCode::NOT_FOUND, "not in development mode\n") };
+    match dev::token(request, &http.keys, key) {
+        Ok(answer) => Json(answer).into_response(),
+        Err(why) => page::text(StatusCode::BAD_REQUEST, why),
+    }
+}
+
+async fn other(State(http): State<Arc<Http>>, request: Request) -> Response<Body> {
+    let (parts, _) = request.into_parts();
+    match Route::from_path(parts.uri.path()) {
+        Some(route) => signalling(&http, route, parts).await,
+        None if matches!(parts.method, Method::GET | Method::HEAD) => page::file(&parts.uri),
+        None => page::text(StatusCode::NOT_FOUND, "not found\n"),
+    }
+}
+
+async fn signalling(http: &Http, route: Route, mut parts: Parts) -> Response<Body> {
+    let admission = match judge(http, &parts).await {
+        Ok(admission) => admission,
+        Err(refusal) => return refuse(http, refusal),
+    };
+    if route.validate {
+        return page::text(StatusCode::OK, "success");
+    }
+    let Ok(upgrade) = WebSocketUpgrade::from_request_parts(&mut parts, &()).await else {
+        return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
+    };
+    let controller = http.controller.clone();
+    upgrade
+        .max_message_size(MESSAGE_MAX)
+        .max_frame_size(MESSAGE_MAX)
+        .on_upgrade(move |socket| socket::run(socket, Box::new(admission), controller))
+}
+
+async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
+    let request = HttpRequest {
+        path: parts.uri.path(),
+        query: parts.uri.query().unwrap_or_default(),
+        authorization: parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()),
+    };
+    let mut admission = admit(request, &http.keys, clock::unix())?;
+    if admission.client.browser.is_empty() {
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+        admission.client.browser = browser(agent.unwrap_or_default()).to_owned();
+    }
+    http.controller.vet(&admission).await?;
+    Ok(admission)
+}
+
+/// The family a browser belongs to, since current SDKs leave that to the User-Agent header.
+fn browser(agent: &str) -> &'static str {
+    [("Firefox/", "firefox"), ("Edg/", "edge"), ("Chrome/", "chrome"), ("Safari/", "safari")]
+        .into_iter()
+        .find(|(mark, _)| agent.contains(mark))
+        .map_or("", |(_, name)| name)
+}
+
+fn refuse(http: &Http, refusal: Refusal) -> Response<Body> {
+    debug!(%refusal, "refused");
+    http.metrics.refused(refusal.status);
+    page::text(StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST), refusal.text)
+}

@@ -1,0 +1,107 @@
+//! What `/metrics` shows, in the OpenMetrics text format.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::registry::Registry;
+
+/// Everything that is measured. Cheap to clone.
+#[derive(Clone)]
+pub struct Metrics(Arc<Mutex<Values>>);
+
+#[derive(Default)]
+struct Values {
+    plane: dataplane::Counters,
+    agent: agent::Counters,
+    controller: BTreeMap<&'static str, u64>,
+    refused: BTreeMap<u16, u64>,
+    slow_clients: u64,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        // Named from the start, so that a rule about a counter holds before anything was counted.
+        let controller = controller::Counter::ALL.iter().map(|counter| (counter.name(), 0)).collect();
+        Metrics(Arc::new(Mutex::new(Values { controller, ..Values::default() })))
+    }
+}
+
+impl Metrics {
+    /// Publishes what the media node counted.
+    pub fn publish(&self, plane: dataplane::Counters, agent: agent::Counters) {
+        let mut values = self.values();
+        values.plane = plane;
+        values.agent = agent;
+    }
+
+    /// Counts something of the controller's.
+    pub fn count(&self, counter: controller::Counter) {
+        *self.values().controller.entry(counter.name()).or_default() += 1;
+    }
+
+    /// Counts a refused request.
+    pub fn refused(&self, status: u16) {
+        *self.values().refused.entry(status).or_default() += 1;
+    }
+
+    /// Counts a client that was closed because it did not read.
+    pub fn slow_client(&self) {
+        self.values().slow_clients += 1;
+    }
+
+    /// The text.
+    pub fn encode(&self) -> String {
+        let mut registry = Registry::with_prefix("weir");
+        registry.register_collector(Box::new(self.clone()));
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("writing to a string does not fail");
+        text
+    }
+
+    fn values(&self) -> MutexGuard<'_, Values> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Collector for Metrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let values = self.values();
+        let plane = values.plane.iter().map(|(counter, value)| (counter.name(), value));
+        family(&mut encoder, "dataplane", "What became of packets, by reason", "reason", plane)?;
+        let agent = values.agent.iter().map(|(counter, value)| (counter.name(), value));
+        family(&mut encoder, "agent", "What the agent refused, repeated or gave up, by reason", "reason", agent)?;
+        let controller = values.controller.iter().map(|(name, value)| (*name, *value));
+        family(&mut encoder, "controller", "What clients asked that was refused, by reason", "reason", controller)?;
+        let refused = values.refused.iter().map(|(status, value)| (status.to_string(), *value));
+        family(&mut encoder, "http_refused", "Refused signalling requests, by status", "status", refused)?;
+        let slow = [("slow_client", values.slow_clients)];
+        family(&mut encoder, "signalling_closed", "Connections the server closed, by reason", "reason", slow)
+    }
+}
+
+/// One counter for each value of one label.
+fn family<N: AsRef<str>>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    label: &str,
+    values: impl Iterator<Item = (N, u64)>,
+) -> Result<(), fmt::Error> {
+    let kind = ConstCounter::new(0u64).metric_type();
+    let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+    for (value_of_label, value) in values {
+        let labels = [(label, value_of_label.as_ref())];
+        ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The controller on its task: sockets and the agent feed it, it feeds them.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use controller::livekit::{Admission, Refusal};
+use controller::{ConnectionId, Controller, Event, Frame, Input, Output};
+use southbound::Notice;
+use tokio::sync::{mpsc, oneshot};
+use tracing::{debug, info, warn};
+
+use crate::clock;
+use crate::metrics::Metrics;
+use crate::node::CommandSender;
+
+/// How many inputs may wait. Beyond it sockets wait, which slows their clients down.
+const INPUTS_MAX: usize = 4096;
+
+/// How many messages may wait for one client. One that does not read them for so long is closed; it may resume.
+const FRAMES_MAX: usize = 512;
+
+/// What a connection's socket is told.
+#[derive(Debug)]
+pub enum ToSocket {
+    /// Send this.
+    Frame(Frame),
+    /// Close with this code and reason.
+    Close(u16, &'static str),
+}
+
+enum Ask {
+    Vet(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
+    Open(Box<Admission>, mpsc::Sender<ToSocket>, oneshot::Sender<ConnectionId>),
+    Message(ConnectionId, Frame),
+    Closed(ConnectionId),
+}
+
+/// The sockets' handle on the controller.
+#[derive(Clone)]
+pub struct Handle(mpsc::Sender<Ask>);
+
+impl Handle {
+    /// Whether this participant could join now.
+    pub async fn vet(&self, admission: &Admission) -> Result<(), Refusal> {
+        let (answer, answered) = oneshot::channel();
+        let gone = || Refusal { status: 503, text: "the server is shutting down".to_owned() };
+        self.0.send(Ask::Vet(Box::new(admission.clone()), answer)).await.map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+
+    /// A new connection: its name, and what it is told from now on.
+    pub async fn open(&self, admission: Box<Admission>) -> Option<(ConnectionId, mpsc::Receiver<ToSocket>)> {
+        let (frames, socket) = mpsc::channel(FRAMES_MAX);
+        let (answer, answered) = oneshot::channel();
+        self.0.send(Ask::Open(admission, frames, answer)).await.ok()?;
+        Some((answered.await.ok()?, socket))
+    }
+
+    /// A message arrived.
+    pub async fn message(&self, connection: ConnectionId, frame: Frame) {
+        // An error means the controller is gone, and with it everybody who could have cared.
+        let _ = self.0.send(Ask::Message(connection, frame)).await;
+    }
+
+    /// A connection ended.
+    pub async fn closed(&self, connection: ConnectionId) {
+        let _ = self.0.send(Ask::Closed(connection)).await;
+    }
+}
+
+/// Starts the controller.
+pub fn start(
+    controller: Controller,
+    notices: mpsc::Receiver<Notice>,
+    commands: CommandSender,
+    metrics: Metrics,
+) -> Handle {
+    let (asks, asked) = mpsc::channel(INPUTS_MAX);
+    let task = Signal { controller, commands, metrics, sockets: HashMap::new(), connections: 0, out: Vec::new() };
+    tokio::spawn(task.run(asked, notices));
+    Handle(asks)
+}
+
+struct Signal {
+    controller: Controller,
+    commands: CommandSender,
+    metrics: Metrics,
+    sockets: HashMap<ConnectionId, mpsc::Sender<ToSocket>>,
+    connections: u64,
+    out: Vec<Output>,
+}
+
+impl Signal {
+    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut notices: mpsc::Receiver<Notice>) {
+        loop {
+            let timeout = self.controller.poll_timeout();
+            tokio::select! {
+                // Notices first: what the media node knows is older than what clients ask next.
+                biased;
+                Some(notice) = notices.recv() => self.input(Input::Notice(notice)),
+                ask = asked.recv() => match ask {
+                    Some(ask) => self.ask(ask),
+                    None => return,
+                },
+                () = sleep_until(timeout) => self.controller.handle_timeout(clock::now(), &mut self.out),
+            }
+            self.flush();
+        }
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        match ask {
+            Ask::Vet(admission, answer) => {
+                // An error means the client has gone; nobody waits for the answer then.
+                let _ = answer.send(self.controller.vet(&admission));
+            }
+            Ask::Open(admission, socket, answer) => {
+                self.connections += 1;
+                let connection = ConnectionId(self.connections);
+                self.sockets.insert(connection, socket);
+                let _ = answer.send(connection);
+                self.input(Input::Open { connection, admission });
+            }
+            Ask::Message(connection, frame) => self.input(Input::Message { connection, frame }),
+            Ask::Closed(connection) => {
+                self.sockets.remove(&connection);
+                self.input(Input::Closed { connection });
+            }
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        self.controller.handle(clock::now(), input, &mut self.out);
+    }
+
+    fn flush(&mut self) {
+        for output in std::mem::take(&mut self.out) {
+            match output {
+                Output::Send { connection, frame } => self.tell(connection, ToSocket::Frame(frame)),
+                Output::Close { connection, code, reason } => self.tell(connection, ToSocket::Close(code, reason)),
+                Output::Command(command) => self.commands.send(command),
+                Output::Count(counter) => self.metrics.count(counter),
+                Output::Event(event) => log(&event),
+            }
+        }
+    }
+
+    fn tell(&mut self, connection: ConnectionId, what: ToSocket) {
+        let Some(socket) = self.sockets.get(&connection) else { return };
+        if let Err(mpsc::error::TrySendError::Full(_)) = socket.try_send(what) {
+            warn!(%connection, "closed: the client does not read its messages");
+            self.metrics.slow_client();
+            // Dropping the sender ends the socket's task, which closes the connection and says so.
+            self.sockets.remove(&connection);
+        }
+    }
+}
+
+async fn sleep_until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant.into()).await,
+        None => tokio::time::sleep(Duration::from_secs(3600)).await,
+    }
+}
+
+fn log(event: &Event) {
+    match event {
+        Event::RoomStarted { room } => info!(room, "room started"),
+        Event::RoomFinished { room } => info!(room, "room finished"),
+        Event::Joined { room, identity, connection } => info!(room, identity, %connection, "joined"),
+        Event::Resumed { room, identity, connection } => info!(room, identity, %connection, "resumed"),
+        Event::Left { room, identity, reason } => info!(room, identity, reason, "left"),
+        Event::Misbehaved { connection, what } => debug!(%connection, what, "misbehaved"),
+        Event::Refused { why } => warn!(why, "refused by the media node"),
+    }
+}

@@ -1,0 +1,33 @@
+//! `weir token`: an access token on standard output.
+
+use std::error::Error;
+use std::time::Duration;
+
+use controller::livekit::{ApiKeys, Claims, VideoGrant, sign};
+
+use crate::{cli, clock};
+
+/// Prints the token.
+pub fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
+    let keys = ApiKeys::default().with(arguments.api_key.as_str(), arguments.api_secret.as_str());
+    let valid = Duration::from_secs(arguments.valid_minutes * 60);
+    let mut claims = claims(&arguments.api_key, &arguments.room, &arguments.identity, valid);
+    claims.name = arguments.name.unwrap_or_default();
+    claims.metadata = arguments.metadata.unwrap_or_default();
+    claims.video.can_publish = arguments.no_publish.then_some(false);
+    let token = sign(&claims, &keys).ok_or("the API key did not sign")?;
+    println!("{token}");
+    Ok(())
+}
+
+/// Claims of a participant who may do what participants do.
+pub fn claims(key: &str, room: &str, identity: &str, valid: Duration) -> Claims {
+    let now = clock::unix();
+    Claims {
+        iss: key.to_owned(),
+        sub: identity.to_owned(),
+        exp: Some((now + valid).as_secs()),
+        video: VideoGrant { room_join: true, room: room.to_owned(), ..VideoGrant::default() },
+        ..Claims::default()
+    }
+}
