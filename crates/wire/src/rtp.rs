@@ -312,3 +312,6 @@ impl<'a> Iterator for Extensions<'a> {
         self.step().ok().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ fn read(datagram: &[u8]) -> Vec<RtcpPacket<'_>> {
     RtcpPacket::compound(datagram).collect::<Result<_, _>>().unwrap()
 }
 
-/// The only packet of what `write` appends behind an empty receiver report and a name.
+/// What `write` appends, without a report in front.
 fn feedback(write: impl FnOnce(&mut RtcpWriter<'_>)) -> Vec<u8> {
     let mut out = Vec::new();
     write(&mut RtcpWriter::reduced_size(&mut out, US));

@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn the_draft_s_run_length_examples_read_as_described() {
-        // Section 3.1.3: a run of 221 missing packets; a run of 24 packets with large deltas would be 0b010 and 24.
+        // Section 3.1.3: a run of 221 missing packets, and one of 24. The draft's second example has the reserved symbol,
+        // which is left over from its first version; here it is a large delta.
         assert_eq!(read(&[0b0000_0000, 0b1101_1101], 221), Some(vec![Missing; 221]));
         assert_eq!(read(&[0b0100_0000, 0b0001_1000], 24), Some(vec![LargeDelta; 24]));
     }
@@ -168,7 +169,7 @@ mod tests {
         expected.extend([SmallDelta; 3]);
         expected.extend([Missing; 2]);
         assert_eq!(one_bit, expected);
-        // Second example: 1 missing, 1 received without a timestamp in the draft's words (large here), 3 received, 2 missing.
+        // Second example, again with a large delta for the reserved symbol: 1 missing, 1 large, 3 received, 2 missing.
         let two_bits = read(&[0b1100_1001, 0b0101_0000], 7).unwrap();
         assert_eq!(
             two_bits,
