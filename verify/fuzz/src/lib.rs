@@ -1,1 +1,39 @@
-//! Under construction.
+//! Can a peer break us? One function for each parser, which throws bytes at it and checks what must hold for any bytes.
+//!
+//! A target panics when an invariant breaks: an offset out of bounds, an iterator that does not end, a value that changes
+//! when it is written and read again. That a parser does not panic itself is checked by calling it.
+//!
+//! There are two ways to run a target:
+//!
+//! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`], always the same ones. On failure it prints the
+//!   input. `FUZZ_SECONDS` and `FUZZ_SEED` change how long and where from.
+//! - `cargo +nightly fuzz run --fuzz-dir verify/fuzz/coverage <target>` runs one under libFuzzer, guided by coverage, for as
+//!   long as you like.
+//!
+//! To add a target: its function in a module here, its seeds in [`seeds`], one line in `tests/brief.rs`, and for libFuzzer
+//! one file in `fuzz_targets` and one `[[bin]]` in `coverage/Cargo.toml`.
+
+#![forbid(unsafe_code)]
+
+pub mod brief;
+pub mod seeds;
+
+mod datagram;
+mod descriptor;
+mod mutator;
+mod rtcp;
+mod rtp;
+
+pub use datagram::{classify, stun_username};
+pub use descriptor::{av1, h264, h265, vp8, vp9};
+pub use rtcp::{rtcp, transport_feedback};
+pub use rtp::rtp;
+
+/// Panics unless `part` lies inside `whole`: a view must not invent bytes.
+fn assert_inside(whole: &[u8], part: &[u8]) {
+    let (whole, part) = (whole.as_ptr_range(), part.as_ptr_range());
+    assert!(
+        whole.start <= part.start && part.end <= whole.end,
+        "a view points outside its bytes"
+    );
+}

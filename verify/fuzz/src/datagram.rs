@@ -1,0 +1,34 @@
+//! What is decided about a datagram before anything is known of its sender.
+
+use wire::rtcp::RtcpPacket;
+use wire::{PacketKind, RtpPacket, stun};
+
+use crate::assert_inside;
+
+/// The first look at a datagram: it must send what a parser takes to that parser.
+pub fn classify(data: &[u8]) {
+    let kind = wire::classify(data);
+    if stun::is_binding_request(data) {
+        assert_eq!(kind, PacketKind::Stun);
+    }
+    if RtpPacket::parse_protected(data).is_ok() {
+        let is_rtcp = (192..=223).contains(&data[1]);
+        assert_eq!(kind, if is_rtcp { PacketKind::Rtcp } else { PacketKind::Rtp });
+    }
+    let known = |packet| !matches!(packet, Err(_) | Ok(RtcpPacket::Unknown(_)));
+    if RtcpPacket::compound(data).next().is_some_and(known) {
+        assert_eq!(kind, PacketKind::Rtcp);
+    }
+}
+
+/// The user fragments of a connectivity check: only from a binding request, and as they stand in it.
+pub fn stun_username(data: &[u8]) {
+    let Some((local, remote)) = stun::username(data) else {
+        return;
+    };
+    assert!(stun::is_binding_request(data));
+    assert!(!local.is_empty() && !remote.is_empty());
+    assert!(!local.contains(':') && !remote.contains(':'));
+    assert_inside(data, local.as_bytes());
+    assert_inside(data, remote.as_bytes());
+}

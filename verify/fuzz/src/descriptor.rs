@@ -1,0 +1,64 @@
+//! What an SFU reads of payloads.
+
+use wire::codec::vp8::Vp8Descriptor;
+use wire::codec::vp9::Vp9Descriptor;
+use wire::codec::{Codec, is_key_frame_start};
+
+/// The VP8 descriptor: it ends inside its payload, and rewriting it touches nothing but the two fields named.
+pub fn vp8(data: &[u8]) {
+    let is_start = is_key_frame_start(Codec::Vp8, data);
+    let Ok(before) = Vp8Descriptor::parse(data) else {
+        assert!(!is_start);
+        return;
+    };
+    assert!((1..=data.len()).contains(&before.len));
+    assert!(!is_start || before.is_frame_start());
+
+    let (mut payload, mut after) = (data.to_vec(), before);
+    after.rewrite_picture_id(&mut payload, 0x5555);
+    after.rewrite_tl0_pic_idx(&mut payload, 0xaa);
+    assert_eq!(Vp8Descriptor::parse(&payload), Ok(after));
+    assert_eq!(payload[before.len..], data[before.len..]);
+
+    if let Some(id) = before.picture_id {
+        after.rewrite_picture_id(&mut payload, id.value());
+    }
+    if let Some(index) = before.tl0_pic_idx {
+        after.rewrite_tl0_pic_idx(&mut payload, index);
+    }
+    assert_eq!(payload, data, "writing the old values back undoes everything");
+}
+
+/// The VP9 descriptor: it ends inside its payload, and only what can be read starts a key frame.
+pub fn vp9(data: &[u8]) {
+    let is_start = is_key_frame_start(Codec::Vp9, data);
+    match Vp9Descriptor::parse(data) {
+        Ok(descriptor) => {
+            assert!((1..=data.len()).contains(&descriptor.len));
+            assert_eq!(is_start, descriptor.is_key_frame_start());
+        }
+        Err(_) => assert!(!is_start),
+    }
+}
+
+/// H.264 units: once a start is found, more bytes behind it do not hide it.
+pub fn h264(data: &[u8]) {
+    a_start_stays_one(Codec::H264, data);
+}
+
+/// H.265 units: once a start is found, more bytes behind it do not hide it.
+pub fn h265(data: &[u8]) {
+    a_start_stays_one(Codec::H265, data);
+}
+
+/// The AV1 aggregation header: once a start is found, more bytes behind it do not hide it.
+pub fn av1(data: &[u8]) {
+    a_start_stays_one(Codec::Av1, data);
+}
+
+fn a_start_stays_one(codec: Codec, data: &[u8]) {
+    assert!(!is_key_frame_start(codec, &[]));
+    if is_key_frame_start(codec, data) {
+        assert!(is_key_frame_start(codec, &[data, &[0; 3]].concat()));
+    }
+}

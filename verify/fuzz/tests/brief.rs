@@ -1,0 +1,57 @@
+//! Every target for two seconds; see the crate's documentation for longer runs.
+
+use fuzz::{brief, seeds};
+
+#[test]
+fn rtp() {
+    brief::run("rtp", fuzz::rtp, &seeds::rtp());
+}
+
+#[test]
+fn rtcp() {
+    brief::run("rtcp", fuzz::rtcp, &seeds::rtcp());
+}
+
+#[test]
+fn transport_feedback() {
+    brief::run(
+        "transport_feedback",
+        fuzz::transport_feedback,
+        &seeds::transport_feedback(),
+    );
+}
+
+#[test]
+fn vp8() {
+    brief::run("vp8", fuzz::vp8, &seeds::vp8());
+}
+
+#[test]
+fn vp9() {
+    brief::run("vp9", fuzz::vp9, &seeds::vp9());
+}
+
+#[test]
+fn h264() {
+    brief::run("h264", fuzz::h264, &seeds::h264());
+}
+
+#[test]
+fn h265() {
+    brief::run("h265", fuzz::h265, &seeds::h265());
+}
+
+#[test]
+fn av1() {
+    brief::run("av1", fuzz::av1, &seeds::av1());
+}
+
+#[test]
+fn stun_username() {
+    brief::run("stun_username", fuzz::stun_username, &seeds::stun());
+}
+
+#[test]
+fn classify() {
+    brief::run("classify", fuzz::classify, &seeds::datagrams());
+}
