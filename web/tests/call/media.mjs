@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { assertPictures, assertVoices, observe, pictures, show, voices } from "../support/measure.mjs";
+import { sleep } from "../support/wait.mjs";
+
+const SETTLE_S = 5;
+const WATCH_S = 30;
+
+/** What everybody sees and hears. */
+export function mediaTests(call) {
+  it("decodes every picture and hears every voice for 30 s", { timeout: 60_000 }, async () => {
+    await sleep(SETTLE_S * 1000);
+    const views = await observe(call.people, WATCH_S);
+    const [seen, heard] = [pictures(views), voices(views)];
+    show(`${call.mode.name}: pictures`, seen);
+    show(`${call.mode.name}: voices`, heard);
+    assertPictures(seen, 6);
+    assertVoices(heard, 6, WATCH_S);
+  });
+
+  it("protects media with an AEAD suite", async () => {
+    for (const person of call.people) {
+      const { transports } = await person.stats();
+      show(`${call.mode.name}: ${person.identity}'s transports`, transports);
+      assert.ok(transports.length > 0, "a transport is in use");
+      for (const { srtpCipher, dtlsState } of transports) {
+        assert.equal(dtlsState, "connected");
+        assert.match(srtpCipher, /GCM/);
+      }
+    }
+  });
+}

@@ -1,0 +1,99 @@
+// A bare participant: unmodified livekit-client, what it received, and nothing else. Tests reach it as `window.client`.
+
+import { ConnectionErrorReason, Room, RoomEvent, Track, VideoQuality } from "livekit-client";
+import { report } from "./report.js";
+
+const decoder = new TextDecoder();
+
+const client = {
+  room: undefined,
+  /** Names of the room events so far, oldest first, with what identifies their subject. */
+  events: [],
+  /** Data packets received. */
+  data: [],
+  /** Texts received on the chat topic. */
+  texts: [],
+  Track,
+  VideoQuality,
+
+  /** Connects. Resolves to `{ error }` when that is refused, so that tests can look at the refusal. */
+  async join({ url, token, room: roomOptions, connect }) {
+    const room = new Room({ disconnectOnPageLeave: false, ...roomOptions });
+    client.room = room;
+    record(room);
+    play(room);
+    receive(room);
+    try {
+      await room.connect(url, token, connect);
+      return { identity: room.localParticipant.identity, sid: room.localParticipant.sid };
+    } catch (error) {
+      // The name of the reason is not kept up to date by the client; its number is.
+      const reason = ConnectionErrorReason[error.reason];
+      return { error: { name: error.name, message: error.message, reason, status: error.status } };
+    }
+  },
+
+  /** Publishes camera and microphone. */
+  async publish({ camera = true, microphone = true, capture, options } = {}) {
+    const person = client.room.localParticipant;
+    if (microphone) await person.setMicrophoneEnabled(true);
+    if (camera) await person.setCameraEnabled(true, capture, options);
+  },
+
+  /** Another participant, by identity. */
+  person: (identity) => client.room.remoteParticipants.get(identity),
+
+  publication: (identity, source) => client.person(identity)?.getTrackPublication(source),
+
+  stats: () => report(client.room),
+
+  /** What a failed test wants to know. */
+  snapshot() {
+    const { room, events } = client;
+    return {
+      state: room?.state,
+      others: [...(room?.remoteParticipants.values() ?? [])].map((person) => ({
+        identity: person.identity,
+        tracks: [...person.trackPublications.values()].map(
+          (it) => `${it.source}${it.isSubscribed ? " subscribed" : ""}${it.isMuted ? " muted" : ""}`,
+        ),
+      })),
+      events: events.slice(-25).map((event) => event.join(" ")),
+    };
+  },
+};
+
+function record(room) {
+  const noisy = new Set([RoomEvent.ActiveSpeakersChanged, RoomEvent.ConnectionQualityChanged]);
+  for (const name of Object.values(RoomEvent)) {
+    if (noisy.has(name)) continue;
+    room.on(name, (...subjects) => client.events.push([name, ...subjects.map(nameOf).filter(Boolean)]));
+  }
+  room.on(RoomEvent.ActiveSpeakersChanged, (speakers) => {
+    for (const { identity } of speakers) client.events.push([RoomEvent.ActiveSpeakersChanged, identity]);
+  });
+}
+
+function nameOf(subject) {
+  if (typeof subject === "string" || typeof subject === "number") return `${subject}`;
+  return subject?.identity ?? subject?.source ?? "";
+}
+
+/** Plays everything, as a page would: a browser pulls no sound that nobody listens to. */
+function play(room) {
+  room.on(RoomEvent.TrackSubscribed, (track) => document.body.append(track.attach()));
+  room.on(RoomEvent.TrackUnsubscribed, (track) => {
+    for (const element of track.detach()) element.remove();
+  });
+}
+
+function receive(room) {
+  room.on(RoomEvent.DataReceived, (payload, from, kind, topic) => {
+    client.data.push({ text: decoder.decode(payload), from: from?.identity, kind, topic });
+  });
+  room.registerTextStreamHandler("lk.chat", async (reader, from) => {
+    client.texts.push({ text: await reader.readAll(), from: from.identity });
+  });
+}
+
+window.client = client;

@@ -1,0 +1,30 @@
+// Runs the browser tests: `npm test`, or `npm test -- --test-name-pattern=mute` for some of them, or
+// `npm test -- tests/codecs.test.mjs` for one file.
+//
+// It is here because `node --test` wants its options before its files, and so that all files share one Weir.
+
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { startServer } from "./support/server.mjs";
+
+const here = new URL(".", import.meta.url).pathname;
+const given = process.argv.slice(2);
+const options = given.filter((argument) => argument.startsWith("-"));
+const files = given.filter((argument) => !argument.startsWith("-"));
+const all = readdirSync(here)
+  .filter((name) => name.endsWith(".test.mjs"))
+  .sort()
+  .map((name) => here + name);
+
+const server = await startServer();
+const tests = spawn(
+  process.execPath,
+  ["--test", "--test-concurrency=1", "--test-reporter=spec", ...options, ...(files.length > 0 ? files : all)],
+  { stdio: "inherit", env: { ...process.env, WEIR_URL: server.url, WEIR_OWN: server.own ? "1" : "" } },
+);
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => tests.kill(signal));
+
+tests.on("exit", async (code) => {
+  await server.stop({ showLog: code !== 0 });
+  process.exitCode = code ?? 1;
+});

@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { waitFor } from "./wait.mjs";
+
+const BINARY = new URL("../../../target/release/weir", import.meta.url).pathname;
+const STARTUP_MS = 15_000;
+const SHUTDOWN_MS = 5_000;
+const LOG_TAIL = 20_000;
+
+/**
+ * The server under test: the one `WEIR_URL` names, or a Weir of our own on free ports.
+ *
+ * `own` says that it is a Weir started for the tests, which then must serve everything they look for.
+ */
+export async function startServer() {
+  if (process.env.WEIR_URL) {
+    return { url: process.env.WEIR_URL.replace(/\/$/, ""), own: process.env.WEIR_OWN === "1", stop: async () => {} };
+  }
+  const folder = mkdtempSync(join(tmpdir(), "weir-server-"));
+  const logPath = join(folder, "log");
+  const log = openSync(logPath, "w");
+  const [port, rtcPort] = [await freeTcpPort(), await freeUdpPort()];
+  const binary = process.env.WEIR_BINARY ?? BINARY;
+  const child = spawn(binary, serveArguments(port, rtcPort), { stdio: ["ignore", log, log] });
+  closeSync(log);
+  const ended = new Promise((resolve) => {
+    child.once("exit", resolve);
+    child.once("error", resolve);
+  });
+  const stop = async ({ showLog = false } = {}) => {
+    await end(child, ended);
+    if (showLog) console.error(`--- the server's log ---\n${readFileSync(logPath, "utf8").slice(-LOG_TAIL)}`);
+    rmSync(folder, { recursive: true, force: true });
+  };
+
+  const url = `http://127.0.0.1:${port}`;
+  try {
+    await Promise.race([healthy(url), ended.then(() => Promise.reject(new Error(`${binary} did not start`)))]);
+  } catch (error) {
+    await stop({ showLog: true });
+    throw error;
+  }
+  return { url, own: true, stop };
+}
+
+function serveArguments(port, rtcPort) {
+  const address = "127.0.0.1";
+  return ["serve", "--dev", "--bind", address, "--node-ip", address, "--port", `${port}`, "--rtc-port", `${rtcPort}`];
+}
+
+async function healthy(url) {
+  const ok = async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok;
+  await waitFor("the server to answer /healthz", ok, { timeout: STARTUP_MS });
+}
+
+async function end(child, ended) {
+  if (child.pid === undefined) return;
+  child.kill("SIGTERM");
+  const late = setTimeout(() => child.kill("SIGKILL"), SHUTDOWN_MS);
+  await ended;
+  clearTimeout(late);
+}
+
+function freeTcpPort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function freeUdpPort() {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket("udp4").once("error", reject);
+    socket.bind(0, "127.0.0.1", () => {
+      const { port } = socket.address();
+      socket.close(() => resolve(port));
+    });
+  });
+}

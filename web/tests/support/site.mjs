@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { build } from "vite";
+
+const PAGE = new URL("../page/", import.meta.url).pathname;
+const TYPES = { html: "text/html", js: "text/javascript" };
+
+/** Bundles the bare test page, with `livekit-client` as npm delivers it, and serves it on loopback. */
+export async function startSite() {
+  const files = await bundle();
+  const server = createServer((request, response) => {
+    const path = request.url.split("?")[0].slice(1) || "index.html";
+    const body = files.get(path);
+    response.writeHead(body === undefined ? 404 : 200, {
+      "Content-Type": TYPES[path.split(".").pop()] ?? "text/plain",
+    });
+    response.end(body);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/`,
+    stop: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function bundle() {
+  const { output } = await build({
+    configFile: false,
+    logLevel: "error",
+    root: PAGE,
+    build: {
+      write: false,
+      minify: false,
+      rollupOptions: { input: `${PAGE}client.js`, output: { entryFileNames: "client.js" } },
+    },
+  });
+  const files = new Map(output.map((file) => [file.fileName, file.code ?? file.source]));
+  return files.set("index.html", readFileSync(`${PAGE}index.html`));
+}
