@@ -13,6 +13,7 @@ pub mod codec;
 pub mod extension;
 pub mod rtcp;
 pub mod rtx;
+pub mod sdp;
 pub mod stun;
 
 mod bytes;

@@ -21,8 +21,8 @@ use crate::{MediaKind, Mid, Rid, Ssrc};
 pub use candidate::Candidate;
 pub use format::{Format, Parameters};
 pub use parse::{
-    CANDIDATES_MAX, DESCRIPTION_MAX, EXTENSIONS_MAX, FINGERPRINTS_MAX, MSIDS_MAX, RIDS_MAX, SECTIONS_MAX, SSRC_GROUPS_MAX,
-    SSRC_LINES_MAX,
+    CANDIDATES_MAX, DESCRIPTION_MAX, EXTENSIONS_MAX, FEEDBACK_LINES_MAX, FINGERPRINTS_MAX, MSIDS_MAX, RIDS_MAX,
+    SECTIONS_MAX, SSRC_GROUPS_MAX, SSRC_LINES_MAX,
 };
 
 /// What an offer or an answer says.
@@ -130,10 +130,12 @@ impl MediaSection {
     /// The SSRC that repairs `ssrc`, when a group says so (RFC 5576 section 4.2).
     pub fn repair_of(&self, ssrc: Ssrc) -> Option<Ssrc> {
         let groups = self.ssrc_groups.iter().filter(|group| group.semantics == "FID");
-        groups.map(|group| group.ssrcs.as_slice()).find_map(|ssrcs| match ssrcs {
-            [media, repair] if *media == ssrc => Some(*repair),
-            _ => None,
-        })
+        groups
+            .map(|group| group.ssrcs.as_slice())
+            .find_map(|ssrcs| match ssrcs {
+                [media, repair] if *media == ssrc => Some(*repair),
+                _ => None,
+            })
     }
 
     /// The SSRCs of media: all that are mentioned, in order, without those that only repair others.

@@ -50,7 +50,10 @@ impl Candidate {
 
     pub(super) fn write(&self) -> String {
         let (ip, port) = (self.address.ip(), self.address.port());
-        let mut text = format!("{} 1 udp {} {ip} {port} typ {}", self.foundation, self.priority, self.kind);
+        let mut text = format!(
+            "{} 1 udp {} {ip} {port} typ {}",
+            self.foundation, self.priority, self.kind
+        );
         if self.kind != "host" {
             // The grammar wants a related address here; where it is does not matter, so it is not told.
             let _ = write!(text, " raddr 0.0.0.0 rport 0");

@@ -2,12 +2,11 @@
 
 use sdp_types::{Attribute, Media, Session};
 
-use super::format::assigned;
 use super::{
-    Candidate, Direction, Extension, Fingerprint, Format, HashFunction, IceCredentials, MediaSection, Msid, Parameters,
+    Candidate, Direction, Extension, Fingerprint, Format, HashFunction, IceCredentials, MediaSection, Msid,
     RidDirection, RidLine, SdpError, SectionKind, SessionDescription, Setup, Simulcast, SsrcGroup, SsrcLine,
 };
-use crate::{MediaKind, Mid, PayloadType, Rid, Ssrc};
+use crate::{MediaKind, Mid, Rid, Ssrc};
 
 /// The longest description, in bytes. A meeting of a hundred people with every codec of a browser needs half of it.
 pub const DESCRIPTION_MAX: usize = 1 << 20;
@@ -21,6 +20,8 @@ pub const CANDIDATES_MAX: usize = 64;
 pub const FINGERPRINTS_MAX: usize = 8;
 /// Encoding names in a section.
 pub const RIDS_MAX: usize = 16;
+/// `a=rtcp-fb` lines in a section.
+pub const FEEDBACK_LINES_MAX: usize = 1024;
 /// `a=msid` lines in a section.
 pub const MSIDS_MAX: usize = 16;
 /// `a=ssrc` lines in a section.
@@ -48,30 +49,35 @@ impl SessionDescription {
             }
             sections.push(section);
         }
-        let (session_id, version) = match &session.origin {
-            Some(origin) => (origin.sess_id.parse().unwrap_or(0), origin.sess_version),
-            None => (0, 0),
-        };
         Ok(Self {
-            session_id,
-            version,
+            session_id: session.origin.sess_id.parse().unwrap_or(0),
+            version: session.origin.sess_version,
             bundle: parse_bundle(&session)?,
             ice_lite: session.has_attribute("ice-lite"),
             extmap_allow_mixed: session.has_attribute("extmap-allow-mixed")
-                || session.medias.iter().any(|media| media.has_attribute("extmap-allow-mixed")),
+                || session
+                    .medias
+                    .iter()
+                    .any(|media| media.has_attribute("extmap-allow-mixed")),
             sections,
         })
     }
 }
 
 fn parse_bundle(session: &Session) -> Result<Vec<Mid>, SdpError> {
-    let groups = session.attributes.iter().filter(|attribute| attribute.attribute == "group");
-    let mut words = groups.filter_map(|group| group.value.as_deref()).map(str::split_ascii_whitespace);
+    let groups = session
+        .attributes
+        .iter()
+        .filter(|attribute| attribute.attribute == "group");
+    let mut words = groups
+        .filter_map(|group| group.value.as_deref())
+        .map(str::split_ascii_whitespace);
     let Some(mids) = words.find_map(|mut words| (words.next() == Some("BUNDLE")).then_some(words)) else {
         return Ok(Vec::new());
     };
     let mids: Option<Vec<_>> = mids.map(Mid::new).take(SECTIONS_MAX + 1).collect();
-    mids.filter(|mids| mids.len() <= SECTIONS_MAX).ok_or(SdpError::Attribute("group"))
+    mids.filter(|mids| mids.len() <= SECTIONS_MAX)
+        .ok_or(SdpError::Attribute("group"))
 }
 
 fn parse_section(session: &Session, media: &Media, position: usize) -> Result<MediaSection, SdpError> {
@@ -85,10 +91,14 @@ fn parse_section(session: &Session, media: &Media, position: usize) -> Result<Me
     section.bundle_only = media.has_attribute("bundle-only");
     section.rejected = media.port == 0 && !section.bundle_only;
     if let SectionKind::Media(_) = section.kind {
-        section.formats = parse_formats(media)?;
+        section.formats = Format::parse_all(media)?;
     }
     // What the session says comes first, so that what the section says replaces or follows it.
-    for attribute in session.attributes.iter().filter(|attribute| is_handed_down(session, media, attribute)) {
+    for attribute in session
+        .attributes
+        .iter()
+        .filter(|attribute| is_handed_down(media, attribute))
+    {
         parse_attribute(&mut section, attribute)?;
     }
     for attribute in &media.attributes {
@@ -103,22 +113,34 @@ fn parse_kind(media: &Media) -> SectionKind {
         "audio" if media.proto.contains("RTP/") => SectionKind::Media(MediaKind::Audio),
         "video" if media.proto.contains("RTP/") => SectionKind::Media(MediaKind::Video),
         "application" if media.proto.ends_with("DTLS/SCTP") && media.fmt == "webrtc-datachannel" => SectionKind::Data,
-        _ => SectionKind::Other { media: media.media.clone(), formats: media.fmt.clone() },
+        _ => SectionKind::Other {
+            media: media.media.clone(),
+            formats: media.fmt.clone(),
+        },
     }
 }
 
 /// Attributes of the session that hold for sections which do not have their own (RFC 8859).
-fn is_handed_down(session: &Session, media: &Media, attribute: &Attribute) -> bool {
-    let name = attribute.attribute.as_str();
-    let is_direction = parse_direction(name).is_some();
-    let handed_down = matches!(name, "fingerprint" | "setup" | "ice-options" | "extmap") || is_direction;
-    debug_assert!(session.attributes.iter().any(|known| known == attribute));
-    handed_down && (name == "extmap" || !media.has_attribute(name))
+fn is_handed_down(media: &Media, attribute: &Attribute) -> bool {
+    match attribute.attribute.as_str() {
+        "extmap" | "setup" | "ice-options" => true,
+        "fingerprint" => !media.has_attribute("fingerprint"),
+        name => parse_direction(name).is_some(),
+    }
 }
 
 fn parse_attribute(section: &mut MediaSection, attribute: &Attribute) -> Result<(), SdpError> {
     let name = attribute.attribute.as_str();
     let text = attribute.value.as_deref().unwrap_or_default().trim();
+    match section.kind {
+        SectionKind::Media(_) => parse_media_attribute(section, name, text)?,
+        SectionKind::Data => parse_data_attribute(section, name, text)?,
+        SectionKind::Other { .. } => {}
+    }
+    parse_transport_attribute(section, name, text)
+}
+
+fn parse_media_attribute(section: &mut MediaSection, name: &str, text: &str) -> Result<(), SdpError> {
     if let Some(direction) = parse_direction(name) {
         section.direction = direction;
         return Ok(());
@@ -126,24 +148,43 @@ fn parse_attribute(section: &mut MediaSection, attribute: &Attribute) -> Result<
     match name {
         "rtcp-mux" => section.rtcp_mux = true,
         "rtcp-rsize" => section.rtcp_rsize = true,
+        "simulcast" => section.simulcast = Some(parse_simulcast(text).ok_or(SdpError::Attribute("simulcast"))?),
+        "extmap" => push(&mut section.extensions, parse_extension(text), EXTENSIONS_MAX, "extmap")?,
+        "rid" => push(&mut section.rids, parse_rid(text), RIDS_MAX, "rid")?,
+        "msid" => push(&mut section.msids, parse_msid(text), MSIDS_MAX, "msid")?,
+        "ssrc" => push(&mut section.ssrcs, parse_ssrc(text), SSRC_LINES_MAX, "ssrc")?,
+        "ssrc-group" => push(
+            &mut section.ssrc_groups,
+            parse_ssrc_group(text),
+            SSRC_GROUPS_MAX,
+            "ssrc-group",
+        )?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn parse_transport_attribute(section: &mut MediaSection, name: &str, text: &str) -> Result<(), SdpError> {
+    match name {
         "end-of-candidates" => section.end_of_candidates = true,
         "ice-options" => section.ice_options = text.split_ascii_whitespace().map(str::to_owned).collect(),
         "setup" => section.setup = Some(parse_setup(text).ok_or(SdpError::Attribute("setup"))?),
-        "sctp-port" => section.sctp_port = Some(text.parse().map_err(|_| SdpError::Attribute("sctp-port"))?),
-        "max-message-size" => {
-            section.max_message_size = Some(text.parse().map_err(|_| SdpError::Attribute("max-message-size"))?);
-        }
-        "simulcast" => section.simulcast = Some(parse_simulcast(text).ok_or(SdpError::Attribute("simulcast"))?),
         "candidate" if section.candidates.len() < CANDIDATES_MAX => section.candidates.extend(Candidate::parse(text)),
         "fingerprint" => {
             let read = parse_fingerprint(text).ok_or(SdpError::Attribute("fingerprint"))?;
             push_all(&mut section.fingerprints, read, FINGERPRINTS_MAX, "fingerprints")?;
         }
-        "extmap" => push(&mut section.extensions, parse_extension(text), EXTENSIONS_MAX, "extmap")?,
-        "rid" => push(&mut section.rids, parse_rid(text), RIDS_MAX, "rid")?,
-        "msid" => push(&mut section.msids, parse_msid(text), MSIDS_MAX, "msid")?,
-        "ssrc" => push(&mut section.ssrcs, parse_ssrc(text), SSRC_LINES_MAX, "ssrc")?,
-        "ssrc-group" => push(&mut section.ssrc_groups, parse_ssrc_group(text), SSRC_GROUPS_MAX, "ssrc-group")?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn parse_data_attribute(section: &mut MediaSection, name: &str, text: &str) -> Result<(), SdpError> {
+    match name {
+        "sctp-port" => section.sctp_port = Some(text.parse().map_err(|_| SdpError::Attribute("sctp-port"))?),
+        "max-message-size" => {
+            section.max_message_size = Some(text.parse().map_err(|_| SdpError::Attribute("max-message-size"))?);
+        }
         _ => {}
     }
     Ok(())
@@ -181,9 +222,15 @@ fn parse_ice(session: &Session, media: &Media) -> Result<Option<IceCredentials>,
     match (find("ice-ufrag"), find("ice-pwd")) {
         (Some(ufrag), Some(password)) => {
             let fits = (4..=256).contains(&ufrag.len()) && (22..=256).contains(&password.len());
-            let plain = ufrag.bytes().chain(password.bytes()).all(|byte| byte.is_ascii_graphic());
+            let plain = ufrag
+                .bytes()
+                .chain(password.bytes())
+                .all(|byte| byte.is_ascii_graphic());
             match fits && plain {
-                true => Ok(Some(IceCredentials { ufrag: ufrag.to_owned(), password: password.to_owned() })),
+                true => Ok(Some(IceCredentials {
+                    ufrag: ufrag.to_owned(),
+                    password: password.to_owned(),
+                })),
                 false => Err(SdpError::Attribute("ice-ufrag")),
             }
         }
@@ -191,69 +238,31 @@ fn parse_ice(session: &Session, media: &Media) -> Result<Option<IceCredentials>,
     }
 }
 
-fn parse_formats(media: &Media) -> Result<Vec<Format>, SdpError> {
-    let mut formats: Vec<Format> = Vec::new();
-    for word in media.fmt.split_ascii_whitespace() {
-        let number: u8 = word.parse().map_err(|_| SdpError::Attribute("rtpmap"))?;
-        let payload_type = PayloadType::new(number).ok_or(SdpError::Attribute("rtpmap"))?;
-        if formats.iter().any(|known| known.payload_type == payload_type) {
-            return Err(SdpError::PayloadTypeTaken(number));
-        }
-        // A number that stands for nothing is of no use to anybody.
-        let Some((name, clock_rate, channels)) = parse_rtpmap(media, number)? else { continue };
-        let parameters = of_payload_type(media, "fmtp", number).next().unwrap_or_default();
-        let mut feedback: Vec<String> = of_payload_type(media, "rtcp-fb", number).map(str::to_owned).collect();
-        feedback.dedup();
-        formats.push(Format {
-            payload_type,
-            name,
-            clock_rate,
-            channels,
-            parameters: Parameters(parameters.to_owned()),
-            feedback,
-        });
-    }
-    Ok(formats)
-}
-
-fn parse_rtpmap(media: &Media, number: u8) -> Result<Option<(String, u32, u8)>, SdpError> {
-    let Some(text) = of_payload_type(media, "rtpmap", number).next() else {
-        return Ok(assigned(number).map(|(name, clock_rate)| (name.to_owned(), clock_rate, 1)));
-    };
-    let mut parts = text.split('/');
-    let name = parts.next().filter(|name| !name.is_empty() && !name.contains(' '));
-    let clock_rate = parts.next().and_then(|rate| rate.parse().ok());
-    let channels = parts.next().map_or(Some(1), |channels| channels.parse().ok().filter(|count| *count > 0));
-    match (name, clock_rate, channels) {
-        (Some(name), Some(clock_rate), Some(channels)) => Ok(Some((name.to_owned(), clock_rate, channels))),
-        _ => Err(SdpError::Attribute("rtpmap")),
-    }
-}
-
-/// Values of `a=<name>:<payload type> <value>` lines, those for all payload types (`*`) included.
-fn of_payload_type<'a>(media: &'a Media, name: &'a str, number: u8) -> impl Iterator<Item = &'a str> {
-    let lines = media.attributes.iter().filter(move |attribute| attribute.attribute == name);
-    lines.filter_map(move |attribute| {
-        let (key, text) = attribute.value.as_deref()?.trim().split_once(' ')?;
-        (key == "*" || key.parse() == Ok(number)).then(|| text.trim())
-    })
-}
-
 fn parse_direction(name: &str) -> Option<Direction> {
-    [Direction::SendRecv, Direction::SendOnly, Direction::RecvOnly, Direction::Inactive]
-        .into_iter()
-        .find(|direction| direction.name() == name)
+    [
+        Direction::SendRecv,
+        Direction::SendOnly,
+        Direction::RecvOnly,
+        Direction::Inactive,
+    ]
+    .into_iter()
+    .find(|direction| direction.name() == name)
 }
 
 fn parse_setup(text: &str) -> Option<Setup> {
-    [Setup::ActPass, Setup::Active, Setup::Passive].into_iter().find(|setup| setup.name() == text)
+    [Setup::ActPass, Setup::Active, Setup::Passive]
+        .into_iter()
+        .find(|setup| setup.name() == text)
 }
 
 /// `None` when it is malformed; an empty inner option when the hash function is none of ours.
 fn parse_fingerprint(text: &str) -> Option<Option<Fingerprint>> {
     let (name, digits) = text.split_once(' ')?;
     let functions = [HashFunction::Sha256, HashFunction::Sha384, HashFunction::Sha512];
-    let Some(hash) = functions.into_iter().find(|hash| hash.name().eq_ignore_ascii_case(name)) else {
+    let Some(hash) = functions
+        .into_iter()
+        .find(|hash| hash.name().eq_ignore_ascii_case(name))
+    else {
         return Some(None);
     };
     let octet = |digits: &str| {
@@ -268,7 +277,10 @@ fn parse_extension(text: &str) -> Option<Extension> {
     let mut words = text.split_ascii_whitespace();
     let id = words.next()?;
     let id = id.split_once('/').map_or(id, |(id, _direction)| id);
-    Some(Extension { id: id.parse().ok().filter(|id| *id > 0)?, uri: words.next()?.to_owned() })
+    Some(Extension {
+        id: id.parse().ok().filter(|id| *id > 0)?,
+        uri: words.next()?.to_owned(),
+    })
 }
 
 fn parse_rid(text: &str) -> Option<RidLine> {
@@ -279,7 +291,11 @@ fn parse_rid(text: &str) -> Option<RidLine> {
         "recv" => RidDirection::Recv,
         _ => return None,
     };
-    Some(RidLine { rid, direction, restrictions: words.next().unwrap_or_default().trim().to_owned() })
+    Some(RidLine {
+        rid,
+        direction,
+        restrictions: words.next().unwrap_or_default().trim().to_owned(),
+    })
 }
 
 fn parse_simulcast(text: &str) -> Option<Simulcast> {
@@ -301,7 +317,10 @@ fn parse_simulcast(text: &str) -> Option<Simulcast> {
 
 fn parse_msid(text: &str) -> Option<Msid> {
     let mut words = text.split_ascii_whitespace();
-    Some(Msid { stream: words.next()?.to_owned(), track: words.next().map(str::to_owned) })
+    Some(Msid {
+        stream: words.next()?.to_owned(),
+        track: words.next().map(str::to_owned),
+    })
 }
 
 fn parse_ssrc(text: &str) -> Option<SsrcLine> {
@@ -310,12 +329,19 @@ fn parse_ssrc(text: &str) -> Option<SsrcLine> {
         Some((attribute, value)) => (attribute, Some(value.trim().to_owned())),
         None => (rest.trim(), None),
     };
-    Some(SsrcLine { ssrc: Ssrc(ssrc.parse().ok()?), attribute: attribute.to_owned(), value })
+    Some(SsrcLine {
+        ssrc: Ssrc(ssrc.parse().ok()?),
+        attribute: attribute.to_owned(),
+        value,
+    })
 }
 
 fn parse_ssrc_group(text: &str) -> Option<SsrcGroup> {
     let mut words = text.split_ascii_whitespace();
     let semantics = words.next()?.to_owned();
-    let ssrcs = words.map(|ssrc| ssrc.parse().ok().map(Ssrc)).take(RIDS_MAX * 2).collect::<Option<Vec<_>>>()?;
+    let ssrcs = words
+        .map(|ssrc| ssrc.parse().ok().map(Ssrc))
+        .take(RIDS_MAX * 2)
+        .collect::<Option<Vec<_>>>()?;
     Some(SsrcGroup { semantics, ssrcs })
 }

@@ -11,7 +11,9 @@ impl fmt::Display for SessionDescription {
     /// The description as it travels, with the line ends of the grammar.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Vec::new();
-        self.to_session().write(&mut text).expect("writing to memory cannot fail");
+        self.to_session()
+            .write(&mut text)
+            .expect("writing to memory cannot fail");
         f.write_str(&String::from_utf8_lossy(&text))
     }
 }
@@ -22,7 +24,9 @@ impl SessionDescription {
         let mut session = Session::new(origin, "-");
         if !self.bundle.is_empty() {
             let mids: Vec<_> = self.bundle.iter().map(Mid::as_str).collect();
-            session.attributes.push(attribute("group", format!("BUNDLE {}", mids.join(" "))));
+            session
+                .attributes
+                .push(attribute("group", format!("BUNDLE {}", mids.join(" "))));
         }
         if self.ice_lite {
             session.attributes.push(flag("ice-lite"));
@@ -45,16 +49,32 @@ impl MediaSection {
         };
         // 9 is the discard port: the address is in the candidates (RFC 8829 section 5.2.1).
         let port = if self.rejected || self.bundle_only { 0 } else { 9 };
-        let mut media = Media::new(name, port, self.protocol.clone(), formats);
-        media.connections.push(Connection::new(NetType::In, AddrType::Ip4, "0.0.0.0"));
-        media.attributes = self.attributes();
-        media
+        Media {
+            media: name,
+            port,
+            num_ports: None,
+            proto: self.protocol.clone(),
+            fmt: formats,
+            media_title: None,
+            connections: vec![Connection::new(NetType::In, AddrType::Ip4, "0.0.0.0")],
+            bandwidths: Vec::new(),
+            key: None,
+            attributes: self.attributes(),
+        }
     }
 
-    /// A line needs at least one format, also where none is left.
+    /// A line needs at least one format, also where none is left: then a number that stands for nothing.
     fn format_list(&self) -> String {
-        let numbers: Vec<_> = self.formats.iter().map(|format| format.payload_type.to_string()).collect();
-        if numbers.is_empty() { "0".to_owned() } else { numbers.join(" ") }
+        let numbers: Vec<_> = self
+            .formats
+            .iter()
+            .map(|format| format.payload_type.to_string())
+            .collect();
+        if numbers.is_empty() {
+            "127".to_owned()
+        } else {
+            numbers.join(" ")
+        }
     }
 
     fn attributes(&self) -> Vec<Attribute> {
@@ -82,9 +102,17 @@ impl MediaSection {
         if !self.ice_options.is_empty() {
             lines.push(attribute("ice-options", self.ice_options.join(" ")));
         }
-        lines.extend(self.fingerprints.iter().map(|fingerprint| attribute("fingerprint", fingerprint)));
+        lines.extend(
+            self.fingerprints
+                .iter()
+                .map(|fingerprint| attribute("fingerprint", fingerprint)),
+        );
         lines.extend(self.setup.map(|setup| attribute("setup", setup.name())));
-        lines.extend(self.candidates.iter().map(|candidate| attribute("candidate", candidate.write())));
+        lines.extend(
+            self.candidates
+                .iter()
+                .map(|candidate| attribute("candidate", candidate.write())),
+        );
         if self.end_of_candidates {
             lines.push(flag("end-of-candidates"));
         }
@@ -101,7 +129,10 @@ impl MediaSection {
         let extensions = self.extensions.iter();
         lines.extend(extensions.map(|extension| attribute("extmap", format!("{} {}", extension.id, extension.uri))));
         for msid in &self.msids {
-            lines.push(attribute("msid", [Some(msid.stream.as_str()), msid.track.as_deref()].join_present(" ")));
+            lines.push(attribute(
+                "msid",
+                [Some(msid.stream.as_str()), msid.track.as_deref()].join_present(" "),
+            ));
         }
         self.write_formats(lines);
         self.write_encodings(lines);
@@ -110,8 +141,15 @@ impl MediaSection {
     fn write_formats(&self, lines: &mut Vec<Attribute>) {
         for format in &self.formats {
             let number = format.payload_type;
-            let channels = if format.channels == 1 { String::new() } else { format!("/{}", format.channels) };
-            lines.push(attribute("rtpmap", format!("{number} {}/{}{channels}", format.name, format.clock_rate)));
+            let channels = if format.channels == 1 {
+                String::new()
+            } else {
+                format!("/{}", format.channels)
+            };
+            lines.push(attribute(
+                "rtpmap",
+                format!("{number} {}/{}{channels}", format.name, format.clock_rate),
+            ));
             if !format.parameters.0.is_empty() {
                 lines.push(attribute("fmtp", format!("{number} {}", format.parameters.0)));
             }
@@ -127,15 +165,28 @@ impl MediaSection {
                 RidDirection::Recv => "recv",
             };
             let restrictions = Some(rid.restrictions.as_str()).filter(|text| !text.is_empty());
-            lines.push(attribute("rid", [Some(rid.rid.as_str()), Some(direction), restrictions].join_present(" ")));
+            lines.push(attribute(
+                "rid",
+                [Some(rid.rid.as_str()), Some(direction), restrictions].join_present(" "),
+            ));
         }
-        lines.extend(self.simulcast.as_ref().map(|simulcast| attribute("simulcast", simulcast)));
+        lines.extend(
+            self.simulcast
+                .as_ref()
+                .map(|simulcast| attribute("simulcast", simulcast)),
+        );
         for group in &self.ssrc_groups {
             let ssrcs: Vec<_> = group.ssrcs.iter().map(ToString::to_string).collect();
-            lines.push(attribute("ssrc-group", format!("{} {}", group.semantics, ssrcs.join(" "))));
+            lines.push(attribute(
+                "ssrc-group",
+                format!("{} {}", group.semantics, ssrcs.join(" ")),
+            ));
         }
         for line in &self.ssrcs {
-            let value = line.value.as_ref().map_or_else(String::new, |value| format!(":{value}"));
+            let value = line
+                .value
+                .as_ref()
+                .map_or_else(String::new, |value| format!(":{value}"));
             lines.push(attribute("ssrc", format!("{} {}{value}", line.ssrc, line.attribute)));
         }
     }
@@ -172,9 +223,15 @@ impl<const N: usize> JoinPresent for [Option<&str>; N] {
 }
 
 fn attribute(name: &str, value: impl ToString) -> Attribute {
-    Attribute { attribute: name.to_owned(), value: Some(value.to_string()) }
+    Attribute {
+        attribute: name.to_owned(),
+        value: Some(value.to_string()),
+    }
 }
 
 fn flag(name: &str) -> Attribute {
-    Attribute { attribute: name.to_owned(), value: None }
+    Attribute {
+        attribute: name.to_owned(),
+        value: None,
+    }
 }
