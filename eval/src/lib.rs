@@ -1,1 +1,20 @@
-//! Under construction.
+//! What a media switch costs: a generator of many light clients of the LiveKit protocol, and what it measures.
+//!
+//! The clients are real ones as far as a server can tell: ICE, DTLS, SRTP, NACK, receiver reports and transport-wide
+//! feedback, over one UDP socket per transport. What is left out is the decoder. Each packet's payload carries a stamp (its
+//! source, number and sending time) that no forwarding server touches, so loss and latency are counted end to end.
+//!
+//! Everything runs on one thread over one `epoll`, because the generator shares the machine with the server that it measures.
+//!
+//! Start with [`run`]; below it [`peer`] is one client, [`media`] what it sends and receives, [`measure`] the counting,
+//! [`net`] the sockets.
+
+#![forbid(unsafe_code)]
+
+pub mod measure;
+pub mod media;
+pub mod net;
+pub mod peer;
+pub mod report;
+pub mod run;
+pub mod scenario;

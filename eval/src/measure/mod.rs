@@ -1,0 +1,9 @@
+//! What the bench counts: packets, latencies, processor time and memory.
+
+mod histogram;
+mod machine;
+mod tally;
+
+pub use histogram::Histogram;
+pub use machine::{Machine, MachineSample, ProcessSample, SocketDrops, process};
+pub use tally::{Arrival, Tally, Window};

@@ -1,0 +1,219 @@
+//! Everything one participant sends: its sources, due packets, sender reports, answers to feedback.
+
+use std::io::IoSlice;
+use std::time::{Duration, Instant};
+
+use super::outbound::{Negotiated, Outbound, Place};
+use super::payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
+use super::schedule::{Frame, VideoPlan, VideoSchedule};
+use crate::peer::Transport;
+
+/// What a participant publishes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PublishPlan {
+    /// The camera, if it has one.
+    pub video: Option<VideoPlan>,
+    /// Whether it has a microphone.
+    pub audio: bool,
+}
+
+/// Room for header, extensions, payload and tag of any packet.
+const SLOT: usize = 1400;
+/// Opus packets of 20 ms at 32 kbit/s.
+const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
+const AUDIO_PAYLOAD_LEN: usize = 80;
+const AUDIO_TICKS: u32 = 960;
+const VIDEO_CLOCK: u64 = 90_000;
+
+/// One participant's sources, over one transport.
+#[derive(Default)]
+pub struct Publisher {
+    video: Option<Video>,
+    audio: Option<Audio>,
+    transport_sequence: u16,
+    arena: Vec<u8>,
+    /// Bytes of each sealed packet in the arena, a `SLOT` each.
+    sealed: Vec<usize>,
+    unsent: u64,
+}
+
+struct Video {
+    schedule: VideoSchedule,
+    frame_rate: u32,
+    stream: Outbound,
+    last: LastSent,
+}
+
+struct Audio {
+    due: Instant,
+    stream: Outbound,
+    last: LastSent,
+}
+
+/// What a sender report needs: an instant and the RTP timestamp of that instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LastSent {
+    /// Nanoseconds since 1970.
+    pub wall_ns: u64,
+    /// On the stream's clock.
+    pub timestamp: u32,
+}
+
+impl Publisher {
+    /// Begins sending video at `start`.
+    pub fn start_video(&mut self, source: u32, plan: VideoPlan, mid: &str, negotiated: Negotiated, start: Instant) {
+        self.video = Some(Video {
+            schedule: VideoSchedule::new(plan, start),
+            frame_rate: plan.frame_rate,
+            stream: Outbound::new(source, mid, negotiated),
+            last: LastSent::default(),
+        });
+    }
+
+    /// Begins sending audio at `start`.
+    pub fn start_audio(&mut self, source: u32, mid: &str, negotiated: Negotiated, start: Instant) {
+        let stream = Outbound::new(source, mid, negotiated);
+        self.audio = Some(Audio {
+            due: start,
+            stream,
+            last: LastSent::default(),
+        });
+    }
+
+    /// When the next packet is due.
+    pub fn due(&self) -> Option<Instant> {
+        let video = self.video.as_ref().map(|video| video.schedule.due());
+        let audio = self.audio.as_ref().map(|audio| audio.due);
+        video.into_iter().chain(audio).min()
+    }
+
+    /// The streams, each with the instant and timestamp last sent.
+    pub fn streams(&self) -> impl Iterator<Item = (&Outbound, LastSent)> {
+        let video = self.video.iter().map(|video| (&video.stream, video.last));
+        video.chain(self.audio.iter().map(|audio| (&audio.stream, audio.last)))
+    }
+
+    /// Frames that left late or never.
+    pub fn late(&self) -> u64 {
+        self.video.as_ref().map_or(0, |video| video.schedule.late())
+    }
+
+    /// Packets that the kernel did not take.
+    pub fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Sends what is due. Nothing is due before the transport has keys.
+    pub fn send_due(&mut self, now: Instant, transport: &mut Transport) {
+        if transport.profile().is_none() {
+            return;
+        }
+        while self.audio.as_ref().is_some_and(|audio| audio.due <= now) {
+            self.prepare_audio(transport);
+        }
+        if let Some(frame) = self.video.as_mut().and_then(|video| video.schedule.poll(now)) {
+            self.prepare_frame(frame, transport);
+        }
+        self.flush(transport);
+    }
+
+    fn prepare_audio(&mut self, transport: &mut Transport) {
+        let Some(audio) = &mut self.audio else { return };
+        let slot = next_slot(&mut self.arena, self.sealed.len());
+        let timestamp = (audio.stream.next_number() as u32).wrapping_mul(AUDIO_TICKS);
+        let place = Place {
+            timestamp,
+            marker: false,
+            payload_len: AUDIO_PAYLOAD_LEN,
+        };
+        let written = audio
+            .stream
+            .write(slot, &mut self.transport_sequence, place, write_audio);
+        audio.last = LastSent {
+            wall_ns: crate::net::wall_ns(),
+            timestamp,
+        };
+        audio.due += AUDIO_INTERVAL;
+        self.sealed
+            .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
+    }
+
+    fn prepare_frame(&mut self, frame: Frame, transport: &mut Transport) {
+        let Some(video) = &mut self.video else { return };
+        let timestamp = (frame.number * VIDEO_CLOCK / u64::from(video.frame_rate)) as u32;
+        let sizes = fragment_sizes(frame.len);
+        let last = sizes.len() - 1;
+        for (index, size) in sizes.enumerate() {
+            let slot = next_slot(&mut self.arena, self.sealed.len());
+            let place = Place {
+                timestamp,
+                marker: index == last,
+                payload_len: DESCRIPTOR_LEN + size,
+            };
+            let fragment = Fragment {
+                key_frame: frame.key,
+                first: index == 0,
+                picture_id: (frame.number & 0x7fff) as u16,
+            };
+            let written = video
+                .stream
+                .write(slot, &mut self.transport_sequence, place, |payload, stamp| {
+                    write_video(payload, fragment, stamp);
+                });
+            self.sealed
+                .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
+        }
+        video.last = LastSent {
+            wall_ns: crate::net::wall_ns(),
+            timestamp,
+        };
+    }
+
+    /// Sends the arena's packets in one system call.
+    fn flush(&mut self, transport: &Transport) {
+        if self.sealed.is_empty() {
+            return;
+        }
+        let slices: Vec<[IoSlice<'_>; 1]> = self
+            .arena
+            .chunks(SLOT)
+            .zip(&self.sealed)
+            .map(|(slot, &len)| [IoSlice::new(&slot[..len])])
+            .collect();
+        let sent = crate::net::send_each(transport.socket(), &slices).unwrap_or(0);
+        self.unsent += (slices.len() - sent) as u64;
+        self.sealed.clear();
+    }
+
+    /// Makes the next frame of the stream a key frame.
+    pub fn request_key_frame(&mut self, ssrc: u32) {
+        if let Some(video) = &mut self.video
+            && video.stream.ssrc() == ssrc
+        {
+            video.schedule.request_key_frame();
+        }
+    }
+
+    /// Sends packets of a stream again, those that are still remembered.
+    pub fn send_again(&mut self, ssrc: u32, sequences: impl Iterator<Item = u16>, transport: &mut Transport) {
+        let Some(video) = self.video.as_mut().filter(|video| video.stream.ssrc() == ssrc) else {
+            return;
+        };
+        for sequence in sequences {
+            let slot = next_slot(&mut self.arena, self.sealed.len());
+            if let Some(written) = video.stream.write_again(slot, &mut self.transport_sequence, sequence) {
+                self.sealed
+                    .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
+            }
+        }
+        self.flush(transport);
+    }
+}
+
+/// The arena's slot with this index; the arena grows to the largest frame and stays.
+fn next_slot(arena: &mut Vec<u8>, index: usize) -> &mut [u8] {
+    if arena.len() < (index + 1) * SLOT {
+        arena.resize((index + 1) * SLOT, 0);
+    }
+    &mut arena[index * SLOT..(index + 1) * SLOT]
+}

@@ -1,0 +1,184 @@
+//! What the clients offer and how they answer: VP8 with retransmission, Opus, and the header extensions of a browser.
+
+use super::sdp::{Description, Direction, Format, Kind, Media, Setup};
+use super::transport::Transport;
+use crate::media::{Carries, Inbound, Negotiated, Outbound};
+
+const MID: &str = "urn:ietf:params:rtp-hdrext:sdes:mid";
+const TRANSPORT_SEQUENCE: &str = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01";
+const ABS_SEND_TIME: &str = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time";
+const AUDIO_LEVEL: &str = "urn:ietf:params:rtp-hdrext:ssrc-audio-level";
+const KNOWN_EXTENSIONS: [&str; 4] = [MID, TRANSPORT_SEQUENCE, ABS_SEND_TIME, AUDIO_LEVEL];
+const KNOWN_FEEDBACK: [&str; 5] = ["nack", "nack pli", "ccm fir", "goog-remb", "transport-cc"];
+
+/// A section that sends one source's media, announced under the track id `track`.
+pub fn sending(kind: Kind, mid: &str, track: &str, source: u32) -> Media {
+    let mut media = section(kind, mid, Direction::SendOnly);
+    let (ssrc, repair) = (Outbound::ssrc_of(source), Outbound::repair_ssrc_of(source));
+    media.extra.push(format!("msid:bench {track}"));
+    if kind == Kind::Video {
+        media.extra.push(format!("ssrc-group:FID {ssrc} {repair}"));
+    }
+    let announced = if kind == Kind::Video {
+        vec![ssrc, repair]
+    } else {
+        vec![ssrc]
+    };
+    for ssrc in announced {
+        media.extra.push(format!("ssrc:{ssrc} cname:bench-{source}"));
+        media.extra.push(format!("ssrc:{ssrc} msid:bench {track}"));
+    }
+    media
+}
+
+/// A section in which the server may send.
+pub fn receiving(kind: Kind, mid: &str) -> Media {
+    section(kind, mid, Direction::RecvOnly)
+}
+
+/// The section of the data channels.
+pub fn channels(mid: &str) -> Media {
+    Media::new(Kind::Application, mid, Direction::SendRecv)
+}
+
+fn section(kind: Kind, mid: &str, direction: Direction) -> Media {
+    let mut media = Media::new(kind, mid, direction);
+    let format = |payload_type, mapping: &str, parameters: &str, feedback: &[&str]| Format {
+        payload_type,
+        mapping: mapping.into(),
+        parameters: parameters.into(),
+        feedback: feedback.iter().map(|value| (*value).into()).collect(),
+    };
+    if kind == Kind::Video {
+        media.formats = vec![
+            format(96, "VP8/90000", "", &KNOWN_FEEDBACK),
+            format(97, "rtx/90000", "apt=96", &[]),
+        ];
+    } else {
+        media.formats = vec![format(
+            111,
+            "opus/48000/2",
+            "minptime=10;useinbandfec=1",
+            &["transport-cc"],
+        )];
+        media.extensions.push((1, AUDIO_LEVEL.into()));
+    }
+    media.extensions.extend([
+        (2, ABS_SEND_TIME.into()),
+        (3, TRANSPORT_SEQUENCE.into()),
+        (4, MID.into()),
+    ]);
+    media
+}
+
+/// The answer of a client that receives all it is offered of what it knows.
+pub fn answer(transport: &Transport, offer: &Description, setup: Setup) -> Description {
+    transport.describe(setup, offer.media.iter().map(answer_section).collect())
+}
+
+fn answer_section(offered: &Media) -> Media {
+    let mut media = Media::new(offered.kind, &offered.mid, offered.direction.answered_by_receiver());
+    media.protocol.clone_from(&offered.protocol);
+    media.rejected = offered.rejected;
+    let known = |format: &&Format| ["VP8", "opus"].iter().any(|codec| format.is(codec));
+    let codecs: Vec<&Format> = offered.formats.iter().filter(known).collect();
+    let repairs = codecs
+        .iter()
+        .filter_map(|format| offered.repair_format(format.payload_type));
+    media.formats = codecs.iter().copied().chain(repairs).cloned().collect();
+    for format in &mut media.formats {
+        format.feedback.retain(|value| KNOWN_FEEDBACK.contains(&value.as_str()));
+    }
+    media.extensions = offered.extensions.clone();
+    media
+        .extensions
+        .retain(|(_, uri)| KNOWN_EXTENSIONS.contains(&uri.as_str()));
+    if media.formats.is_empty() && media.kind != Kind::Application {
+        media.rejected = true;
+        media.formats = offered.formats.clone();
+    }
+    media
+}
+
+/// Tells the receiving side what both ends have agreed on.
+pub fn agree(inbound: &mut Inbound, agreed: &Description, ssrcs_of: &Description) {
+    let receiving = |media: &&Media| media.kind != Kind::Application && !media.rejected;
+    for media in agreed.media.iter().filter(receiving) {
+        if let Some(format) = media.format("opus") {
+            inbound.agree(format.payload_type, Carries::Audio);
+        }
+        if let Some(format) = media.format("VP8") {
+            inbound.agree(format.payload_type, Carries::Video);
+            if let Some(repair) = media.repair_format(format.payload_type) {
+                inbound.agree(repair.payload_type, Carries::Repair);
+            }
+        }
+        if let Some(id) = media.extension(TRANSPORT_SEQUENCE) {
+            let wanted = media
+                .formats
+                .iter()
+                .any(|format| format.feedback.iter().any(|it| it == "transport-cc"));
+            inbound.agree_transport_sequence(wanted.then_some(id));
+        }
+    }
+    for (primary, repair) in ssrcs_of.media.iter().flat_map(|media| &media.repair_ssrcs) {
+        inbound.pair(*primary, *repair);
+    }
+}
+
+/// What the server's answer says about a section that sends, or `None` when it refused.
+pub fn negotiated(answer: &Description, mid: &str) -> Option<Negotiated> {
+    let media = answer.media.iter().find(|media| media.mid == mid && !media.rejected)?;
+    let format = media.format("VP8").or_else(|| media.format("opus"))?;
+    Some(Negotiated {
+        payload_type: format.payload_type,
+        repair: media
+            .repair_format(format.payload_type)
+            .map(|repair| repair.payload_type),
+        mid: media.extension(MID),
+        transport_sequence: media.extension(TRANSPORT_SEQUENCE),
+        audio_level: (media.kind == Kind::Audio)
+            .then(|| media.extension(AUDIO_LEVEL))
+            .flatten(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offer_of_many_codecs_is_answered_with_those_known() {
+        let mut offered = section(Kind::Video, "3", Direction::SendOnly);
+        offered.formats.extend([
+            Format {
+                payload_type: 98,
+                mapping: "VP9/90000".into(),
+                ..Format::default()
+            },
+            Format {
+                payload_type: 99,
+                mapping: "rtx/90000".into(),
+                parameters: "apt=98".into(),
+                feedback: vec![],
+            },
+        ]);
+        offered.extensions.push((9, "urn:unknown".into()));
+        let answered = answer_section(&offered);
+        let payload_types: Vec<u8> = answered.formats.iter().map(|format| format.payload_type).collect();
+        assert_eq!(payload_types, [96, 97]);
+        assert_eq!(answered.direction, Direction::RecvOnly);
+        assert!(answered.extensions.iter().all(|(id, _)| *id != 9));
+    }
+
+    #[test]
+    fn a_section_of_unknown_codecs_is_refused() {
+        let mut offered = section(Kind::Video, "3", Direction::SendOnly);
+        offered.formats = vec![Format {
+            payload_type: 35,
+            mapping: "AV1/90000".into(),
+            ..Format::default()
+        }];
+        assert!(answer_section(&offered).rejected);
+    }
+}

@@ -1,0 +1,429 @@
+//! One peer connection's path to the server: socket, ICE, DTLS, SRTP and, inside DTLS, SCTP.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use backend_udp::srtp::{Opener, Sealer, rtcp_overhead};
+use dataplane::{MasterKey, SrtpProfile};
+use dimpl::{Dtls, DtlsCertificate, KeyingMaterial, Output};
+use is::stun::{StunMessage, StunPacket};
+use is::{Candidate, IceAgent, IceAgentEvent, IceCreds, Protocol};
+use wire::PacketKind;
+
+use super::sctp::Sctp;
+use super::sdp::{Description, Media, Setup};
+use crate::net::Datagram;
+
+/// Why a transport failed. All are final for it.
+#[derive(Debug)]
+pub enum TransportError {
+    /// The machine refused a socket operation.
+    Socket(io::Error),
+    /// The server's DTLS failed or timed out.
+    Dtls(dimpl::Error),
+    /// The server's certificate is not the one its description announced.
+    Fingerprint,
+    /// The server chose an SRTP profile that this client does not have.
+    Profile(dimpl::SrtpProfile),
+}
+
+/// What all clients of the generator share: one certificate costs less to make than one each, and no server cares.
+pub struct Identity {
+    certificate: DtlsCertificate,
+    fingerprint: String,
+    config: Arc<dimpl::Config>,
+}
+
+impl Identity {
+    /// Makes a certificate.
+    pub fn new() -> Result<Self, TransportError> {
+        let certificate = dimpl::certificate::generate_self_signed_certificate()
+            .map_err(|error| TransportError::Socket(io::Error::other(error.to_string())))?;
+        let config = dimpl::Config::builder().build().map_err(TransportError::Dtls)?;
+        Ok(Self {
+            fingerprint: fingerprint(&certificate.certificate),
+            certificate,
+            config: Arc::new(config),
+        })
+    }
+}
+
+/// The value of `a=fingerprint` for a certificate.
+fn fingerprint(certificate: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
+    let bytes: Vec<String> = digest.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("sha-256 {}", bytes.join(":"))
+}
+
+/// What a datagram held, decrypted.
+pub enum Incoming<'a> {
+    /// An RTP packet.
+    Rtp(&'a [u8]),
+    /// A compound RTCP packet.
+    Rtcp(&'a [u8]),
+    /// Nothing for the media layer: it was the transport's own, or it was refused and counted.
+    Nothing,
+}
+
+/// A transport from its first offer to its end.
+pub struct Transport {
+    socket: Arc<UdpSocket>,
+    local: SocketAddr,
+    remote: Option<SocketAddr>,
+    identity: Arc<Identity>,
+    ice: IceAgent,
+    handshake: Option<Handshake>,
+    srtp: Option<Srtp>,
+    sctp: Option<Sctp>,
+    wake_at: Instant,
+    refused: u64,
+}
+
+struct Handshake {
+    dtls: Dtls,
+    client: bool,
+    expected_fingerprint: String,
+    wake_at: Instant,
+}
+
+struct Srtp {
+    profile: SrtpProfile,
+    sealer: Sealer,
+    opener: Opener,
+}
+
+/// How often timers that have no deadline of their own are looked at.
+const IDLE_WAKE: Duration = Duration::from_millis(100);
+
+impl Transport {
+    /// Opens a socket on `local_ip` and prepares credentials. `offerer` controls ICE unless the server is an ICE-lite agent.
+    pub fn new(identity: Arc<Identity>, local_ip: IpAddr, offerer: bool, now: Instant) -> Result<Self, TransportError> {
+        let socket = Arc::new(crate::net::open(local_ip).map_err(TransportError::Socket)?);
+        let local = socket.local_addr().map_err(TransportError::Socket)?;
+        let mut ice = IceAgent::new(IceCreds::new());
+        ice.set_controlling(offerer);
+        if let Ok(candidate) = Candidate::host(local, "udp") {
+            ice.add_local_candidate(candidate);
+        }
+        let (remote, handshake, srtp, sctp) = (None, None, None, None);
+        Ok(Self {
+            socket,
+            local,
+            remote,
+            identity,
+            ice,
+            handshake,
+            srtp,
+            sctp,
+            wake_at: now,
+            refused: 0,
+        })
+    }
+
+    /// The socket, for waiting on it and reading from it while the transport handles what was read.
+    pub fn socket(&self) -> &Arc<UdpSocket> {
+        &self.socket
+    }
+
+    /// The local port.
+    pub fn local_port(&self) -> u16 {
+        self.local.port()
+    }
+
+    /// The server's address, once one is nominated.
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.remote
+    }
+
+    /// The SRTP profile, once keys are there: media can flow.
+    pub fn profile(&self) -> Option<SrtpProfile> {
+        self.srtp.as_ref().map(|srtp| srtp.profile)
+    }
+
+    /// Datagrams that could not be read or decrypted.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// A description of this end with these media sections.
+    pub fn describe(&self, setup: Setup, media: Vec<Media>) -> Description {
+        let credentials = self.ice.local_credentials();
+        Description {
+            ufrag: credentials.ufrag.clone(),
+            password: credentials.pass.clone(),
+            ice_lite: false,
+            fingerprint: self.identity.fingerprint.clone(),
+            setup,
+            candidates: self
+                .ice
+                .local_candidates()
+                .map(|candidate| candidate.to_sdp_string())
+                .collect(),
+            media,
+        }
+    }
+
+    /// Begins connecting to the end described by `remote`, as DTLS client or server. Later descriptions only add
+    /// candidates.
+    pub fn start(&mut self, now: Instant, remote: &Description, client: bool, channels: &[(&str, bool)]) {
+        remote
+            .candidates
+            .iter()
+            .for_each(|candidate| self.add_candidate(candidate));
+        if self.handshake.is_some() {
+            return;
+        }
+        if remote.ice_lite {
+            self.ice.set_controlling(true);
+        }
+        self.ice.set_remote_credentials(IceCreds {
+            ufrag: remote.ufrag.clone(),
+            pass: remote.password.clone(),
+        });
+        let mut dtls = Dtls::new_12(self.identity.config.clone(), self.identity.certificate.clone(), now);
+        dtls.set_active(client);
+        let expected_fingerprint = remote.fingerprint.clone();
+        self.handshake = Some(Handshake {
+            dtls,
+            client,
+            expected_fingerprint,
+            wake_at: now,
+        });
+        self.sctp = Some(Sctp::new(client, channels));
+        self.wake_at = now;
+    }
+
+    /// Adds one of the server's candidates; those other than UDP are left out.
+    pub fn add_candidate(&mut self, candidate: &str) {
+        if let Ok(candidate) = Candidate::from_sdp_string(candidate)
+            && candidate.proto() == Protocol::Udp
+            && candidate.addr().is_ipv4() == self.local.is_ipv4()
+        {
+            self.ice.add_remote_candidate(candidate);
+        }
+    }
+
+    /// Takes a datagram; RTP and RTCP come back decrypted.
+    pub fn handle<'a>(&mut self, now: Instant, datagram: Datagram<'a>) -> Result<Incoming<'a>, TransportError> {
+        match wire::classify(datagram.bytes) {
+            PacketKind::Rtp => return Ok(self.open_rtp(datagram.bytes)),
+            PacketKind::Rtcp => return Ok(self.open_rtcp(datagram.bytes)),
+            PacketKind::Stun => self.handle_stun(now, datagram),
+            PacketKind::Dtls => self.handle_dtls(now, datagram.bytes)?,
+            _ => self.refused += 1,
+        }
+        Ok(Incoming::Nothing)
+    }
+
+    fn open_rtp<'a>(&mut self, bytes: &'a mut [u8]) -> Incoming<'a> {
+        let header_len = header_len(bytes);
+        let opened = match (&mut self.srtp, header_len) {
+            (Some(srtp), Some(header_len)) => srtp.opener.open_rtp(bytes, header_len).ok(),
+            _ => None,
+        };
+        match opened {
+            Some(opened) => Incoming::Rtp(&bytes[..opened.len]),
+            None => self.refuse(),
+        }
+    }
+
+    fn open_rtcp<'a>(&mut self, bytes: &'a mut [u8]) -> Incoming<'a> {
+        match self.srtp.as_mut().and_then(|srtp| srtp.opener.open_rtcp(bytes).ok()) {
+            Some(len) => Incoming::Rtcp(&bytes[..len]),
+            None => self.refuse(),
+        }
+    }
+
+    fn refuse(&mut self) -> Incoming<'static> {
+        self.refused += 1;
+        Incoming::Nothing
+    }
+
+    fn handle_stun(&mut self, now: Instant, datagram: Datagram<'_>) {
+        match StunMessage::parse(datagram.bytes) {
+            Ok(message) => {
+                let packet = StunPacket {
+                    proto: Protocol::Udp,
+                    source: datagram.from,
+                    destination: self.local,
+                    message,
+                };
+                self.ice.handle_packet(now, packet);
+            }
+            Err(_) => self.refused += 1,
+        }
+        self.run_ice(now);
+    }
+
+    fn handle_dtls(&mut self, now: Instant, bytes: &[u8]) -> Result<(), TransportError> {
+        let Some(handshake) = &mut self.handshake else {
+            return Ok(());
+        };
+        handshake.dtls.handle_timeout(now).map_err(TransportError::Dtls)?;
+        handshake.dtls.handle_packet(bytes).map_err(TransportError::Dtls)?;
+        self.run_dtls(now)
+    }
+
+    /// Lets timers act, if one is due.
+    pub fn handle_timeout(&mut self, now: Instant) -> Result<(), TransportError> {
+        if now < self.wake_at {
+            return Ok(());
+        }
+        self.ice.handle_timeout(now);
+        self.run_ice(now);
+        if self.remote.is_some()
+            && let Some(handshake) = &mut self.handshake
+            && handshake.wake_at <= now
+        {
+            handshake.dtls.handle_timeout(now).map_err(TransportError::Dtls)?;
+        }
+        if self.srtp.is_some()
+            && let Some(sctp) = &mut self.sctp
+        {
+            sctp.handle_timeout(now);
+        }
+        self.run_dtls(now)?;
+        let ice_wake = self.ice.poll_timeout().unwrap_or(now + IDLE_WAKE);
+        let dtls_wake = self
+            .handshake
+            .as_ref()
+            .map_or(ice_wake, |handshake| handshake.wake_at.max(now));
+        self.wake_at = ice_wake.min(dtls_wake).min(now + IDLE_WAKE);
+        Ok(())
+    }
+
+    fn run_ice(&mut self, now: Instant) {
+        while let Some(event) = self.ice.poll_event() {
+            if let IceAgentEvent::NominatedSend { destination, .. } = event
+                && self.remote != Some(destination)
+                && self.socket.connect(destination).is_ok()
+            {
+                self.remote = Some(destination);
+                self.wake_at = now;
+            }
+        }
+        while let Some(transmit) = self.ice.poll_transmit() {
+            // A check that cannot be sent is repeated by ICE itself.
+            let _ = self.socket.send_to(&transmit.contents, transmit.destination);
+        }
+    }
+
+    fn run_dtls(&mut self, now: Instant) -> Result<(), TransportError> {
+        if self.remote.is_none() {
+            return Ok(());
+        }
+        let Some(handshake) = &mut self.handshake else {
+            return Ok(());
+        };
+        let mut buffer = [0u8; 4096];
+        loop {
+            if self.srtp.is_some()
+                && let Some(sctp) = &mut self.sctp
+            {
+                while let Some(message) = sctp.poll() {
+                    let _ = handshake.dtls.send_application_data(&message);
+                }
+            }
+            match handshake.dtls.poll_output(&mut buffer) {
+                Output::Packet(bytes) => {
+                    // DTLS repeats what is lost.
+                    let _ = self.socket.send(bytes);
+                }
+                Output::PeerCert(certificate) => {
+                    if !fingerprint(certificate).eq_ignore_ascii_case(&handshake.expected_fingerprint) {
+                        return Err(TransportError::Fingerprint);
+                    }
+                }
+                Output::KeyingMaterial(material, profile) => {
+                    self.srtp = Some(Srtp::new(&material, profile, handshake.client)?);
+                    if let Some(sctp) = &mut self.sctp {
+                        sctp.handle_timeout(now);
+                    }
+                }
+                Output::ApplicationData(data) => {
+                    if let Some(sctp) = &mut self.sctp {
+                        sctp.handle(now, data);
+                    }
+                }
+                Output::Timeout(at) => {
+                    handshake.wake_at = at;
+                    self.wake_at = self.wake_at.min(at);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Protects an RTP packet in `packet[..len]`; returns its length on the wire, or `None` before there are keys.
+    pub fn seal_rtp(&mut self, packet: &mut [u8], len: usize, header_len: usize, index: u64) -> Option<usize> {
+        self.srtp
+            .as_mut()
+            .map(|srtp| srtp.sealer.seal_rtp(packet, len, header_len, index))
+    }
+
+    /// Sends a compound RTCP packet, protected; it is dropped before there are keys.
+    pub fn send_rtcp(&mut self, packet: &mut Vec<u8>) {
+        let Some(srtp) = &mut self.srtp else { return };
+        let len = packet.len();
+        packet.resize(len + rtcp_overhead(srtp.profile), 0);
+        if let Ok(sealed) = srtp.sealer.seal_rtcp(packet, len) {
+            // Lost feedback is repeated by the next.
+            let _ = self.socket.send(&packet[..sealed]);
+        }
+    }
+}
+
+impl Srtp {
+    /// Keys for both directions, RFC 5764 section 4.2: client key, server key, client salt, server salt.
+    fn new(material: &KeyingMaterial, profile: dimpl::SrtpProfile, client: bool) -> Result<Self, TransportError> {
+        let ours = match profile {
+            dimpl::SrtpProfile::AEAD_AES_128_GCM => SrtpProfile::AeadAes128Gcm,
+            dimpl::SrtpProfile::AEAD_AES_256_GCM => SrtpProfile::AeadAes256Gcm,
+            dimpl::SrtpProfile::AES128_CM_SHA1_80 => SrtpProfile::AesCm128HmacSha1_80,
+            other => return Err(TransportError::Profile(other)),
+        };
+        let (keys, salts) = material.split_at(2 * ours.key_len());
+        let (client_key, server_key) = keys.split_at(ours.key_len());
+        let (client_salt, server_salt) = salts.split_at(ours.salt_len());
+        let master = |key, salt| MasterKey::new(ours, key, salt).ok_or(TransportError::Profile(profile));
+        let (from_client, from_server) = (master(client_key, client_salt)?, master(server_key, server_salt)?);
+        let (send, receive) = if client {
+            (from_client, from_server)
+        } else {
+            (from_server, from_client)
+        };
+        Ok(Self {
+            profile: ours,
+            sealer: Sealer::new(&send),
+            opener: Opener::new(&receive),
+        })
+    }
+}
+
+/// The length of an RTP header with its extension, read before the packet is decrypted.
+fn header_len(packet: &[u8]) -> Option<usize> {
+    let fixed = 12 + 4 * usize::from(packet.first()? & 0x0f);
+    if packet[0] & 0x10 == 0 {
+        return (packet.len() >= fixed).then_some(fixed);
+    }
+    let words = packet.get(fixed + 2..fixed + 4)?;
+    let len = fixed + 4 + 4 * usize::from(u16::from_be_bytes([words[0], words[1]]));
+    (packet.len() >= len).then_some(len)
+}
+
+impl std::fmt::Display for TransportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Socket(error) => write!(f, "socket: {error}"),
+            Self::Dtls(error) => write!(f, "DTLS: {error}"),
+            Self::Fingerprint => write!(f, "the server's certificate is not the announced one"),
+            Self::Profile(profile) => write!(f, "SRTP profile {profile} is not supported"),
+        }
+    }
+}
+
+impl std::error::Error for TransportError {}

@@ -1,0 +1,318 @@
+//! What a run found, for people and for programs.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::measure::Histogram;
+
+/// One run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// What was measured: a server's name, or `floor`.
+    pub target: String,
+    /// Its shape, as given.
+    pub scenario: String,
+    /// The protocol's form, the SRTP profile: what was negotiated.
+    pub negotiated: String,
+    /// Participants.
+    pub participants: u32,
+    /// The measured window in seconds.
+    pub seconds: f64,
+    /// Time from the first connection until everybody heard everybody, in seconds.
+    pub join_seconds: f64,
+    /// Median time of one participant from connecting to hearing everybody who was there, in seconds.
+    pub join_median_seconds: f64,
+    /// Packets that publishers sent in the window.
+    pub packets_sent: u64,
+    /// Their payload bits a second, all publishers together.
+    pub offered_bits_per_second: f64,
+    /// Packets times receivers.
+    pub replicas_expected: u64,
+    /// Of these, how many arrived, repaired ones included.
+    pub replicas_received: u64,
+    /// Of these, how many never arrived.
+    pub lost: u64,
+    /// Datagrams that overflowed the clients' own buffers: the generator's fault.
+    pub dropped_at_clients: u64,
+    /// Datagrams that overflowed the server's socket: the server was too slow to read.
+    pub dropped_at_server: u64,
+    /// Packets that arrived only as a retransmission.
+    pub repaired: u64,
+    /// Packets that arrived more than once.
+    pub duplicates: u64,
+    /// Packets that arrived behind a later one, repairs not counted.
+    pub reordered: u64,
+    /// Packets from sources that the receiver must not hear.
+    pub foreign: u64,
+    /// Packets whose payload is not what was sent.
+    pub damaged: u64,
+    /// Packets that receivers asked for again, and that the server asked publishers for again.
+    pub asked: [u64; 2],
+    /// Key frames that receivers asked for, and that the server asked publishers for.
+    pub key_frames_asked: [u64; 2],
+    /// Frames that the generator sent late or not at all.
+    pub late_frames: u64,
+    /// One-way latency, from just before the packet was sealed to the kernel's arrival stamp.
+    pub latency: Latency,
+    /// The server's cost, where its process is known.
+    pub server: Option<Cost>,
+    /// The generator's own cost.
+    pub generator: Cost,
+    /// The share of all processors that was idle.
+    pub idle_share: f64,
+}
+
+/// One-way latency in microseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Latency {
+    /// Median.
+    pub p50: f64,
+    /// Of a hundred packets, 99 were faster.
+    pub p99: f64,
+    /// Of a thousand, 999.
+    pub p999: f64,
+    /// The slowest.
+    pub max: f64,
+}
+
+/// What a process used in the window.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Cost {
+    /// Processor time per replica that arrived, in microseconds.
+    pub cpu_us_per_replica: f64,
+    /// Processors kept busy.
+    pub cores: f64,
+    /// Resident memory before anybody joined, in bytes.
+    pub resident_before: u64,
+    /// Resident memory at the end of the window, in bytes.
+    pub resident_after: u64,
+    /// The difference per participant, in bytes.
+    pub resident_per_participant: f64,
+}
+
+impl Latency {
+    /// Reads the percentiles.
+    pub fn of(histogram: &Histogram) -> Self {
+        let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1000.0;
+        Self {
+            p50: microseconds(histogram.quantile(0.5)),
+            p99: microseconds(histogram.quantile(0.99)),
+            p999: microseconds(histogram.quantile(0.999)),
+            max: microseconds(histogram.max()),
+        }
+    }
+}
+
+impl Cost {
+    /// The cost of `cpu` over `seconds`, shared by `replicas`.
+    pub fn of(cpu: Duration, seconds: f64, replicas: u64) -> Self {
+        Self {
+            cpu_us_per_replica: cpu.as_secs_f64() * 1e6 / replicas.max(1) as f64,
+            cores: cpu.as_secs_f64() / seconds,
+            ..Self::default()
+        }
+    }
+
+    /// With memory, for a process that had `before` before `participants` joined.
+    pub fn with_memory(self, before: u64, after: u64, participants: u32) -> Self {
+        let resident_per_participant = after.saturating_sub(before) as f64 / f64::from(participants.max(1));
+        Self {
+            resident_before: before,
+            resident_after: after,
+            resident_per_participant,
+            ..self
+        }
+    }
+}
+
+impl Report {
+    /// Packets lost between the server's socket and its last send: those that no full buffer explains.
+    pub fn lost_inside(&self) -> u64 {
+        self.lost.saturating_sub(self.dropped_at_clients)
+    }
+
+    /// Whether the server forwarded everything it should, and nothing else.
+    pub fn is_clean(&self) -> bool {
+        self.lost_inside() == 0 && self.foreign == 0 && self.damaged == 0
+    }
+
+    /// The report as text.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let _ = writeln!(
+            out,
+            "{} {} ({}), {} participants, {:.1} s",
+            self.target, self.scenario, self.negotiated, self.participants, self.seconds
+        );
+        let mut row = |name: &str, value: String| {
+            let _ = writeln!(out, "  {name:<26} {value}");
+        };
+        row(
+            "joined",
+            format!(
+                "all in {:.2} s, median {:.2} s",
+                self.join_seconds, self.join_median_seconds
+            ),
+        );
+        let per_second = self.replicas_expected as f64 / self.seconds;
+        row(
+            "offered",
+            format!(
+                "{:.2} Mbit/s, {per_second:.0} replicas/s",
+                self.offered_bits_per_second / 1e6
+            ),
+        );
+        row(
+            "packets sent",
+            format!("{}, late frames {}", self.packets_sent, self.late_frames),
+        );
+        row(
+            "replicas",
+            format!(
+                "{} expected, {} received",
+                self.replicas_expected, self.replicas_received
+            ),
+        );
+        let (client, server) = (self.dropped_at_clients, self.dropped_at_server);
+        row(
+            "lost",
+            format!("{} (full buffers: clients' {client}, server's {server})", self.lost),
+        );
+        row(
+            "repaired",
+            format!(
+                "{}, asked {} / by server {}",
+                self.repaired, self.asked[0], self.asked[1]
+            ),
+        );
+        row(
+            "duplicates, reordered",
+            format!("{}, {}", self.duplicates, self.reordered),
+        );
+        row("foreign, damaged", format!("{}, {}", self.foreign, self.damaged));
+        row(
+            "key frames asked",
+            format!("{} / by server {}", self.key_frames_asked[0], self.key_frames_asked[1]),
+        );
+        let l = &self.latency;
+        row(
+            "latency us",
+            format!(
+                "p50 {:.0}, p99 {:.0}, p99.9 {:.0}, max {:.0}",
+                l.p50, l.p99, l.p999, l.max
+            ),
+        );
+        if let Some(server) = &self.server {
+            row(
+                "server cpu",
+                format!("{:.2} us/replica, {:.2} cores", server.cpu_us_per_replica, server.cores),
+            );
+            if server.resident_after > 0 {
+                row("server memory", memory(server));
+            }
+        }
+        let g = &self.generator;
+        row(
+            "generator cpu",
+            format!("{:.2} us/replica, {:.2} cores", g.cpu_us_per_replica, g.cores),
+        );
+        row("machine idle", format!("{:.0} %", self.idle_share * 100.0));
+        out
+    }
+}
+
+fn memory(cost: &Cost) -> String {
+    let mega = |bytes: u64| bytes as f64 / 1e6;
+    format!(
+        "{:.1} -> {:.1} MB, {:.0} kB/participant",
+        mega(cost.resident_before),
+        mega(cost.resident_after),
+        cost.resident_per_participant / 1e3
+    )
+}
+
+/// Runs beside their floors, one line each.
+pub fn table(pairs: &[(Report, Option<Report>)]) -> String {
+    let mut out = String::from(
+        "target        scenario  replicas/s     lost  p50 us  p99 us  p99.9 us  us/replica  cores  kB/part  idle %\n",
+    );
+    for (report, floor) in pairs {
+        out.push_str(&line(report));
+        if let Some(floor) = floor {
+            out.push_str(&line(floor));
+            out.push_str(&ratios(report, floor));
+        }
+    }
+    out
+}
+
+fn line(report: &Report) -> String {
+    let l = &report.latency;
+    let cost = report.server.unwrap_or_default();
+    format!(
+        "{:<13} {:<9} {:>10.0} {:>8} {:>7.0} {:>7.0} {:>9.0} {:>11.2} {:>6.2} {:>8.0} {:>7.0}\n",
+        report.target,
+        report.scenario,
+        report.replicas_expected as f64 / report.seconds,
+        report.lost,
+        l.p50,
+        l.p99,
+        l.p999,
+        cost.cpu_us_per_replica,
+        cost.cores,
+        cost.resident_per_participant / 1e3,
+        report.idle_share * 100.0
+    )
+}
+
+fn ratios(report: &Report, floor: &Report) -> String {
+    let ratio = |ours: f64, least: f64| {
+        if least > 0.0 {
+            format!("{:.2}x", ours / least)
+        } else {
+            "-".into()
+        }
+    };
+    let cost = |report: &Report| report.server.map_or(0.0, |server| server.cpu_us_per_replica);
+    format!(
+        "{:<13} {:<9} {:>10} {:>8} {:>7} {:>7} {:>9} {:>11}\n",
+        "  / floor",
+        "",
+        "",
+        "",
+        ratio(report.latency.p50, floor.latency.p50),
+        ratio(report.latency.p99, floor.latency.p99),
+        ratio(report.latency.p999, floor.latency.p999),
+        ratio(cost(report), cost(floor))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_at_full_client_buffers_are_not_the_servers() {
+        let report = Report {
+            lost: 5,
+            dropped_at_clients: 5,
+            ..Report::default()
+        };
+        assert!(report.is_clean());
+        let report = Report {
+            lost: 6,
+            dropped_at_clients: 5,
+            ..Report::default()
+        };
+        assert_eq!((report.lost_inside(), report.is_clean()), (1, false));
+    }
+
+    #[test]
+    fn cost_is_shared_by_the_replicas() {
+        let cost = Cost::of(Duration::from_secs(3), 30.0, 1_000_000).with_memory(1_000_000, 3_000_000, 20);
+        assert!((cost.cpu_us_per_replica - 3.0).abs() < 1e-9 && (cost.cores - 0.1).abs() < 1e-9);
+        assert!((cost.resident_per_participant - 100_000.0).abs() < 1e-9);
+    }
+}
