@@ -90,6 +90,14 @@ mod tests {
     }
 
     #[test]
+    fn attributes_in_front_of_the_username_may_need_padding() {
+        for len in 0..=4 {
+            let datagram = request(&[(0x8022, &b"weir"[..len]), (USERNAME, b"abcd:efgh")]);
+            assert_eq!(username(&datagram), Some(("abcd", "efgh")), "{len} bytes in front");
+        }
+    }
+
+    #[test]
     fn a_username_behind_the_integrity_is_not_read() {
         let datagram = request(&[(MESSAGE_INTEGRITY, &[0; 20]), (USERNAME, b"a:b")]);
         assert!(is_binding_request(&datagram));

@@ -144,7 +144,7 @@ pub fn av1() -> Vec<Vec<u8>> {
     vec![vec![0x18, 0x0a, 0x0b], vec![0x90, 0x32]]
 }
 
-/// A binding request with the attributes of a browser's connectivity check.
+/// A binding request with the attributes of a connectivity check.
 pub fn stun() -> Vec<Vec<u8>> {
     let mut request = vec![0x00, 0x01, 0x00, 0x38, 0x21, 0x12, 0xa4, 0x42];
     request.extend([7; 12]);
