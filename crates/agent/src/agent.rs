@@ -2,13 +2,16 @@
 
 use std::time::Instant;
 
-use dataplane::{Clock, DataPlane, Event};
+use dataplane::{Clock, DataPlane, Event, PuntKind};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use southbound::{Command, Node, Notice};
 
 use crate::context::{Context, Shared};
-use crate::timers::Timers;
+use crate::dtls::Identity;
+use crate::media::{Media, Unexplained};
+use crate::timers::{Timer, Timers};
+use crate::transports::{Change, Transports};
 use crate::{Config, Counters};
 
 /// One media node's control plane.
@@ -18,6 +21,8 @@ use crate::{Config, Counters};
 /// the data plane and appends what the controller should know to `out`.
 pub struct Agent {
     shared: Shared,
+    transports: Transports,
+    media: Media,
     announced: bool,
 }
 
@@ -26,6 +31,7 @@ impl Agent {
     /// the agent chooses itself (the ciphers' own comes from the operating system).
     pub fn new(config: Config, clock: Clock, seed: u64) -> Self {
         let rng = StdRng::seed_from_u64(seed);
+        let identity = Identity::new(config.certificate.clone(), config.handshake_timeout);
         let shared = Shared {
             config,
             clock,
@@ -35,6 +41,8 @@ impl Agent {
         };
         Agent {
             shared,
+            transports: Transports::new(identity),
+            media: Media::default(),
             announced: false,
         }
     }
@@ -42,29 +50,95 @@ impl Agent {
     /// Carries out one command.
     pub fn command(&mut self, now: Instant, command: Command, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
         self.announce(out);
-        let _ = (
-            Context {
-                now,
-                plane,
-                out,
-                shared: &mut self.shared,
-            },
-            command,
-        );
+        let cx = &mut Context {
+            now,
+            plane,
+            out,
+            shared: &mut self.shared,
+        };
+        let mut changes = Vec::new();
+        match command {
+            Command::Open(open) => self.transports.open(cx, open, &mut changes),
+            Command::Connect { transport, remote } => self.transports.connect(cx, transport, remote, &mut changes),
+            Command::Close { transport } => self.transports.close(cx, transport, &mut changes),
+            Command::Send {
+                transport,
+                label,
+                payload,
+            } => {
+                self.transports.send(cx, transport, &label, &payload, &mut changes);
+            }
+            Command::Publish(publication) => self.media.publish(cx, publication),
+            Command::Unpublish { track } => self.media.unpublish(cx, track),
+            Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
+            Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
+        }
+        follow(cx, &mut self.transports, &mut self.media, changes);
     }
 
     /// Takes in one event of the data plane.
     pub fn event(&mut self, now: Instant, event: Event, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
         self.announce(out);
-        let _ = (
-            Context {
-                now,
-                plane,
-                out,
-                shared: &mut self.shared,
-            },
-            event,
-        );
+        let cx = &mut Context {
+            now,
+            plane,
+            out,
+            shared: &mut self.shared,
+        };
+        let mut changes = Vec::new();
+        match event {
+            Event::Punt {
+                kind: PuntKind::Stun,
+                path,
+                bytes,
+                ..
+            } => {
+                self.transports.receive_stun(cx, path, &bytes, &mut changes);
+            }
+            Event::Punt {
+                kind: PuntKind::Dtls,
+                path,
+                leg,
+                bytes,
+                ..
+            } => {
+                self.transports.receive_dtls(cx, leg, path, bytes, &mut changes);
+            }
+            Event::Punt {
+                kind: PuntKind::Rtcp,
+                leg,
+                bytes,
+                ..
+            } => {
+                if let Some(leg) = leg {
+                    self.media.rtcp(cx, leg, &bytes);
+                }
+            }
+            Event::UnknownStream {
+                leg,
+                ssrc,
+                payload_type,
+                mid,
+                rid,
+                repaired_rid,
+            } => {
+                let stream = Unexplained {
+                    ssrc,
+                    payload_type,
+                    mid,
+                    rid,
+                    repaired_rid,
+                };
+                self.media.unknown_stream(cx, leg, stream);
+            }
+            Event::Arrivals { leg, arrivals } => self.media.arrived(cx, leg, &arrivals),
+            // What congestion control of the downlink will want to know.
+            Event::Departures { .. } => {}
+            Event::Switched { replica, source } => self.media.switched(cx, replica, source),
+            Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
+            Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
+        }
+        follow(cx, &mut self.transports, &mut self.media, changes);
     }
 
     /// When [`handle_timeout`](Agent::handle_timeout) is to be called next. May change with every other call.
@@ -79,13 +153,25 @@ impl Agent {
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
         self.announce(out);
-        while let Some(_timer) = self.shared.timers.pop(now) {
-            let _ = Context {
+        while let Some(timer) = self.shared.timers.pop(now) {
+            let cx = &mut Context {
                 now,
                 plane: &mut *plane,
                 out: &mut *out,
                 shared: &mut self.shared,
             };
+            let mut changes = Vec::new();
+            match timer {
+                Timer::Transport(transport) => self.transports.handle_timeout(cx, transport, &mut changes),
+                Timer::Reports(transport) => self.media.ask_reports(cx, transport),
+                Timer::ReportsReady(transport) => self.media.send_reports(cx, transport),
+                Timer::Feedback(transport) => self.media.send_feedback(cx, transport),
+                Timer::Repair(key) => self.media.repair(cx, key),
+                Timer::KeyFrame(key) => self.media.repeat_key_frame(cx, key),
+                Timer::Activity(track) => self.media.check_activity(cx, track),
+                Timer::Audio => self.media.report_audio(cx),
+            }
+            follow(cx, &mut self.transports, &mut self.media, changes);
         }
     }
 
@@ -109,6 +195,23 @@ impl Agent {
         if !self.announced {
             self.announced = true;
             out.push(Notice::Node(self.node()));
+        }
+    }
+}
+
+/// Does what follows for the media from what happened to transports.
+fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, changes: Vec<Change>) {
+    for change in changes {
+        match change {
+            Change::Opened(transport) => media.opened(cx, transport),
+            Change::LegAdded(transport, leg) => media.leg_added(cx, transport, leg),
+            Change::Keyed(transport) => media.keyed(cx, transport),
+            Change::Closed(transport, leg) => {
+                media.closed(cx, transport);
+                if let Some(leg) = leg {
+                    transports.remove_leg(cx, leg);
+                }
+            }
         }
     }
 }

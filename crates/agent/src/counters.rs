@@ -93,8 +93,8 @@ counters! {
     StreamUnexplained = "stream_unexplained",
     /// Publications and subscriptions refused because there are too many.
     MediaFull = "media_full",
-    /// Subscriptions to tracks, or on transports, that are not there.
-    SubscriptionDangling = "subscription_dangling",
+    /// Publications and subscriptions on transports, and subscriptions to tracks, that are not there.
+    MediaDangling = "media_dangling",
     /// Entries the data plane did not take.
     WriteRefused = "write_refused",
 }

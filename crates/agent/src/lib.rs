@@ -2,7 +2,7 @@
 //!
 //! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It touches no media packet: the data plane forwards those by
 //! table and hands over what the tables do not cover. [`Agent`] is the first thing to read; below it stand two halves, the
-//! transports (`transport`, `ice`, `dtls`, `channels`) and the media that flows over them (`uplink`, `downlink`).
+//! transports (`transport`, `ice`, `dtls`, `channels`) and the media that flows over them (`media`).
 //!
 //! The crate is sans-IO: it owns no clock, socket or thread. Feed it [`Command`](southbound::Command)s,
 //! [`Event`](dataplane::Event)s and the passage of time; it writes table entries, injects packets and returns
@@ -11,11 +11,18 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod channels;
 mod config;
 mod context;
 mod counters;
+mod dtls;
+mod ice;
+mod ids;
 pub mod limits;
+mod media;
 mod timers;
+mod transport;
+mod transports;
 
 pub use agent::Agent;
 pub use config::{Certificate, CertificateError, Config};

@@ -14,7 +14,7 @@ pub const EARLY_DTLS_MAX: usize = 4;
 /// Generations of ICE credentials that are answered: the newest and the one before it.
 pub const GENERATIONS_MAX: usize = 2;
 
-/// Data channels of one transport; more are refused by resetting nothing and answering nothing.
+/// Data channels of one transport; more are not answered.
 pub const CHANNELS_MAX: usize = 32;
 
 /// Bytes of a data channel's label; a longer one refuses the channel.
@@ -22,6 +22,10 @@ pub const LABEL_MAX: usize = 256;
 
 /// Bytes of one message, in both directions; a larger one is dropped.
 pub const MESSAGE_MAX: usize = 65_536;
+
+/// Bytes of incoming messages one transport may have in pieces; SCTP's window holds the peer back, and a peer that ignores it loses
+/// its association.
+pub const RECEIVE_BUFFER_MAX: u32 = 512 * 1024;
 
 /// Bytes waiting to be sent on a channel that may lose messages; at the limit the newest message is dropped.
 pub const LOSSY_BUFFER_MAX: usize = 128 * 1024;

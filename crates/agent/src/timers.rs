@@ -11,8 +11,10 @@ use southbound::{TrackId, TransportId};
 pub(crate) enum Timer {
     /// Consent, handshake and SCTP of one transport.
     Transport(TransportId),
-    /// Sender and receiver reports on one transport.
+    /// Asking the data plane for what the reports on one transport say.
     Reports(TransportId),
+    /// Sending them.
+    ReportsReady(TransportId),
     /// Transport-wide feedback to one publisher.
     Feedback(TransportId),
     /// Retransmissions to ask for on one stream.
@@ -52,11 +54,6 @@ impl Timers {
         if let Some(at) = self.at.remove(&timer) {
             self.due.remove(&(at, timer));
         }
-    }
-
-    /// Whether `timer` is due some time.
-    pub(crate) fn is_set(&self, timer: Timer) -> bool {
-        self.at.contains_key(&timer)
     }
 
     /// The earliest time.

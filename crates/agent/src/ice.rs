@@ -1,0 +1,275 @@
+//! One transport's half of ICE: the controlled side of a lite implementation.
+//!
+//! A lite agent has host candidates only and sends no checks; all it knows of its peer it learns from the peer's. So the whole of
+//! it is: authenticate a check, remember on which address pair it came, answer it, and follow nominations. The newest nomination
+//! wins, because peers change their mind (RFC 8445 section 8.1.1 with a lite peer; Firefox nominates every pair it checks).
+//!
+//! Source: RFC 8445 sections 7.3 and 8.2, RFC 7675, RFC 8489.
+
+use std::time::{Duration, Instant};
+
+use dataplane::Path;
+use dataplane::limits::PATHS_MAX;
+use is::stun::StunMessage;
+use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
+use southbound::IceCredentials;
+
+use crate::Counter;
+use crate::limits::GENERATIONS_MAX;
+
+/// The largest answer: a header, one address, integrity and fingerprint.
+const REPLY_MAX: usize = 128;
+
+/// MESSAGE-INTEGRITY with its 20 bytes, then FINGERPRINT with its 4: how every connectivity check ends.
+const TRAILER: usize = 24 + 8;
+
+/// The controlled half of ICE on one transport.
+#[derive(Debug)]
+pub(crate) struct Ice {
+    /// Newest last. Older ones work until a pair of the newest is nominated.
+    generations: Vec<Generation>,
+    /// Where the peer has proved itself; the nominated pair first, once there is one.
+    proven: Vec<Proven>,
+    nominated: bool,
+}
+
+/// Credentials between one ICE restart and the next.
+#[derive(Debug)]
+struct Generation {
+    local: IceCredentials,
+    remote_ufrag: Option<String>,
+}
+
+#[derive(Debug)]
+struct Proven {
+    path: Path,
+    at: Instant,
+}
+
+/// A connectivity check that was valid.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// What to send back where it came from.
+    pub(crate) reply: Vec<u8>,
+    /// Whether it counts as consent: a role conflict does not.
+    pub(crate) consents: bool,
+    /// What it changed.
+    pub(crate) change: PathChange,
+}
+
+/// What a check changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathChange {
+    /// Nothing the tables know of.
+    Nothing,
+    /// The pairs of the leg, or which of them is the nominated one.
+    Paths,
+}
+
+impl Ice {
+    pub(crate) fn new(local: IceCredentials) -> Self {
+        let generations = vec![Generation {
+            local,
+            remote_ufrag: None,
+        }];
+        Ice {
+            generations,
+            proven: Vec::new(),
+            nominated: false,
+        }
+    }
+
+    /// Begins an ICE restart: checks with the old credentials are answered until a pair is nominated with the new ones.
+    pub(crate) fn restart(&mut self, local: IceCredentials) {
+        if self.generations.len() == GENERATIONS_MAX {
+            self.generations.remove(0);
+        }
+        self.generations.push(Generation {
+            local,
+            remote_ufrag: None,
+        });
+    }
+
+    /// The newest local credentials.
+    pub(crate) fn local(&self) -> &IceCredentials {
+        &self.newest().local
+    }
+
+    /// The peer's description came: from now on only its user fragment goes with our newest one.
+    pub(crate) fn set_remote(&mut self, credentials: &IceCredentials) {
+        let newest = self.generations.last_mut().expect("there is always a generation");
+        newest.remote_ufrag = Some(credentials.ufrag.clone());
+    }
+
+    /// All user fragments that checks may name.
+    pub(crate) fn ufrags(&self) -> impl Iterator<Item = &str> {
+        self.generations
+            .iter()
+            .map(|generation| generation.local.ufrag.as_str())
+    }
+
+    /// The nominated pair first; the others in the order they were proved.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = Path> {
+        self.proven.iter().map(|proven| proven.path)
+    }
+
+    /// Where to send: the nominated pair, else the first one proved.
+    pub(crate) fn best(&self) -> Option<Path> {
+        self.proven.first().map(|proven| proven.path)
+    }
+
+    /// Whether the peer has nominated a pair.
+    pub(crate) fn is_nominated(&self) -> bool {
+        self.nominated
+    }
+
+    /// When the peer last proved itself on `path`.
+    pub(crate) fn proved_at(&self, path: Path) -> Option<Instant> {
+        self.proven
+            .iter()
+            .find(|proven| proven.path == path)
+            .map(|proven| proven.at)
+    }
+
+    /// When the peer last proved itself anywhere.
+    pub(crate) fn last_check(&self) -> Option<Instant> {
+        self.proven.iter().map(|proven| proven.at).max()
+    }
+
+    /// Gives up a pair: another transport has proved to be there now.
+    pub(crate) fn forget(&mut self, path: Path) {
+        let was_nominated = self.nominated && self.best() == Some(path);
+        self.proven.retain(|proven| proven.path != path);
+        self.nominated &= !was_nominated;
+    }
+
+    /// Gives up pairs that are neither nominated nor proved within `age_max`. Returns whether there were any.
+    pub(crate) fn prune(&mut self, now: Instant, age_max: Duration) -> bool {
+        let (before, nominated) = (self.proven.len(), self.nominated.then(|| self.best()).flatten());
+        self.proven
+            .retain(|proven| Some(proven.path) == nominated || now.saturating_duration_since(proven.at) < age_max);
+        self.proven.len() != before
+    }
+
+    /// Takes in a check for one of our user fragments. Whatever is wrong with it is counted and not answered: an address that
+    /// has not proved itself gets nothing.
+    pub(crate) fn check(&mut self, now: Instant, path: Path, datagram: &[u8]) -> Result<Checked, Counter> {
+        if !ends_in_fingerprint(datagram) {
+            return Err(Counter::StunMalformed);
+        }
+        let message = StunMessage::parse(datagram).map_err(|_| Counter::StunMalformed)?;
+        let (local, remote) = message.split_username().ok_or(Counter::StunMalformed)?;
+        let found = self
+            .generations
+            .iter()
+            .rposition(|generation| generation.local.ufrag == local);
+        let index = found.ok_or(Counter::CheckUnknownUfrag)?;
+        let generation = &self.generations[index];
+        let password = generation.local.password.as_bytes();
+        let promised = generation.remote_ufrag.as_deref().is_none_or(|ufrag| ufrag == remote);
+        if !promised || !message.verify(password, hmac) {
+            return Err(Counter::CheckUnauthenticated);
+        }
+        if message.ice_controlled().is_some() {
+            let reply = encode(StunMessage::binding_role_conflict_reply(message.trans_id()), password);
+            return Ok(Checked {
+                reply,
+                consents: false,
+                change: PathChange::Nothing,
+            });
+        }
+        let reply = encode(StunMessage::binding_reply(message.trans_id(), path.remote), password);
+        let change = self.prove(now, path, message.use_candidate(), index);
+        Ok(Checked {
+            reply,
+            consents: true,
+            change,
+        })
+    }
+
+    fn newest(&self) -> &Generation {
+        self.generations.last().expect("there is always a generation")
+    }
+
+    /// Remembers a valid check on `path` with credentials of generation `index`.
+    fn prove(&mut self, now: Instant, path: Path, nominates: bool, index: usize) -> PathChange {
+        let nominates = nominates && self.follows(index);
+        let before: (Vec<_>, _) = (self.paths().collect(), self.nominated);
+        match self.proven.iter_mut().find(|proven| proven.path == path) {
+            Some(proven) => proven.at = now,
+            None => {
+                self.make_room();
+                self.proven.push(Proven { path, at: now });
+            }
+        }
+        if nominates {
+            let position = self.proven.iter().position(|proven| proven.path == path);
+            self.proven[..=position.expect("just proved")].rotate_right(1);
+            self.nominated = true;
+            self.generations.drain(..index);
+        }
+        if self.paths().eq(before.0) && self.nominated == before.1 {
+            PathChange::Nothing
+        } else {
+            PathChange::Paths
+        }
+    }
+
+    /// Whether a nomination with credentials of generation `index` is followed: after a restart has been answered the peer's
+    /// leftover checks of the old generation must not pull the transport back.
+    fn follows(&self, index: usize) -> bool {
+        index + 1 == self.generations.len() || self.newest().remote_ufrag.is_none()
+    }
+
+    /// A peer that proves itself on ever more pairs loses the stalest of its own.
+    fn make_room(&mut self) {
+        if self.proven.len() < PATHS_MAX {
+            return;
+        }
+        let replaceable = usize::from(self.nominated);
+        let stalest = (replaceable..self.proven.len()).min_by_key(|index| self.proven[*index].at);
+        self.proven.remove(stalest.expect("more pairs than the nominated one"));
+    }
+}
+
+/// Whether a datagram ends in MESSAGE-INTEGRITY and a right FINGERPRINT. ICE demands both of every check, and what stands behind
+/// the integrity would not be covered by it.
+fn ends_in_fingerprint(datagram: &[u8]) -> bool {
+    let Some(start) = datagram.len().checked_sub(TRAILER) else {
+        return false;
+    };
+    let (covered, fingerprint) = datagram.split_at(datagram.len() - 8);
+    let value = (crc32(covered) ^ 0x5354_554e).to_be_bytes();
+    datagram[start..start + 4] == [0x00, 0x08, 0x00, 20]
+        && fingerprint[..4] == [0x80, 0x28, 0x00, 4]
+        && fingerprint[4..] == value
+}
+
+/// CRC-32 of ISO 3309, bit by bit: a check is a hundred bytes, and there are few.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32| {
+        if crc & 1 == 1 {
+            (crc >> 1) ^ 0xedb8_8320
+        } else {
+            crc >> 1
+        }
+    };
+    let byte = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc));
+    !bytes.iter().fold(u32::MAX, byte)
+}
+
+fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 20] {
+    DefaultSha1HmacProvider.sha1_hmac(key, parts)
+}
+
+fn encode(message: StunMessage<'_>, password: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; REPLY_MAX];
+    let len = message
+        .to_bytes(Some(password), &mut bytes, hmac)
+        .expect("answers are shorter than the buffer");
+    bytes.truncate(len);
+    bytes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! The media over all transports: which streams arrive, who gets them, and the RTCP both need.
+//!
+//! Three kinds of things: a [`Track`] is what a publisher announced, an [`Uplink`] is one stream of it that arrives, a [`Downlink`]
+//! is one receiver's copy. A [`Link`] is a transport as media sees it. What they do to each other is spread over the files below by
+//! purpose: `publish` and `subscribe` carry out commands, `binding` explains streams, `arrivals` takes in what arrived,
+//! `key_frames` asks for key frames, `feedback_in` reads RTCP, `reports` writes it.
+
+mod activity;
+mod arrivals;
+mod audio;
+mod binding;
+mod downlink;
+mod feedback;
+mod feedback_in;
+mod key_frames;
+mod link;
+mod publish;
+mod quality;
+mod repair;
+mod reports;
+mod resend;
+mod select;
+mod subscribe;
+mod uplink;
+
+use std::collections::{BTreeMap, HashMap};
+
+use dataplane::{LegId, ReplicaId, StreamKey};
+use southbound::{SubscriptionId, TrackId, TransportId};
+
+use crate::context::Context;
+use crate::ids::Ids;
+use crate::timers::Timer;
+use audio::Hearing;
+pub(crate) use binding::Unexplained;
+use downlink::Downlink;
+use link::Link;
+use uplink::{Track, Uplink};
+
+/// All media of the node.
+#[derive(Default)]
+pub(crate) struct Media {
+    links: BTreeMap<TransportId, Link>,
+    by_leg: HashMap<LegId, TransportId>,
+    tracks: BTreeMap<TrackId, Track>,
+    uplinks: HashMap<StreamKey, Uplink>,
+    downlinks: BTreeMap<SubscriptionId, Downlink>,
+    by_replica: HashMap<ReplicaId, SubscriptionId>,
+    replica_ids: Ids,
+    hearing: Hearing,
+}
+
+impl Media {
+    /// A transport was opened; nothing happens when it was open before.
+    pub(crate) fn opened(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        self.links
+            .entry(transport)
+            .or_insert_with(|| Link::new(&mut cx.shared.rng));
+    }
+
+    /// A transport's leg is in the table: so can everything be that waited for it.
+    pub(crate) fn leg_added(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId) {
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        link.leg = Some(leg);
+        self.by_leg.insert(leg, transport);
+        for track in link.tracks.clone() {
+            self.bind_described(cx, track);
+        }
+        for subscription in self.links[&transport].subscriptions.clone() {
+            self.write_replica(cx, subscription);
+        }
+    }
+
+    /// A transport can carry RTCP: reports begin, and its publisher can be asked for what is waited for.
+    pub(crate) fn keyed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        self.start_reports(cx, transport);
+    }
+
+    /// A transport is gone, and with it what was published and subscribed over it. Its leg is still in the table.
+    pub(crate) fn closed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(link) = self.links.get(&transport) else { return };
+        let (tracks, subscriptions) = (link.tracks.clone(), link.subscriptions.clone());
+        for track in tracks {
+            self.unpublish(cx, track);
+        }
+        for subscription in subscriptions {
+            self.unsubscribe(cx, subscription);
+        }
+        let link = self.links.remove(&transport).expect("found above");
+        link.leg.and_then(|leg| self.by_leg.remove(&leg));
+        for timer in [
+            Timer::Reports(transport),
+            Timer::ReportsReady(transport),
+            Timer::Feedback(transport),
+        ] {
+            cx.shared.timers.clear(timer);
+        }
+    }
+
+    /// Whether nothing is left of anybody.
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.links.is_empty()
+            && self.by_leg.is_empty()
+            && self.tracks.is_empty()
+            && self.uplinks.is_empty()
+            && self.downlinks.is_empty()
+            && self.by_replica.is_empty()
+    }
+}

@@ -1,0 +1,63 @@
+//! What arrived, and everything that follows from it.
+
+use dataplane::{Arrival, LegId, StreamKey};
+
+use super::Media;
+use super::repair::Gap;
+use crate::context::Context;
+use crate::limits::FEEDBACK_PACKETS_MAX;
+use crate::timers::Timer;
+
+impl Media {
+    /// Packets arrived on a leg.
+    pub(crate) fn arrived(&mut self, cx: &mut Context<'_>, leg: LegId, arrivals: &[Arrival]) {
+        let Some(transport) = self.by_leg.get(&leg).copied() else {
+            return;
+        };
+        for arrival in arrivals {
+            self.arrived_one(
+                cx,
+                StreamKey {
+                    leg,
+                    ssrc: arrival.ssrc,
+                },
+                arrival,
+            );
+        }
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let feedback = &mut link.feedback;
+        for arrival in arrivals {
+            if let Some(number) = arrival.transport_sequence {
+                feedback.arrived(number, arrival.at, arrival.ssrc);
+            }
+        }
+        if feedback.waiting() >= FEEDBACK_PACKETS_MAX {
+            self.send_feedback(cx, transport);
+        } else if feedback.waiting() > 0 {
+            cx.timer_by(Timer::Feedback(transport), cx.now + super::feedback::INTERVAL);
+        }
+    }
+
+    fn arrived_one(&mut self, cx: &mut Context<'_>, key: StreamKey, arrival: &Arrival) {
+        let Some(uplink) = self.uplinks.get_mut(&key) else {
+            return;
+        };
+        uplink.history.arrived(arrival.sequence, arrival.recovered);
+        if let Some((level, _)) = arrival.audio_level {
+            let track = uplink.track;
+            self.heard_level(cx, track, level);
+        }
+        self.heard_from(cx, key);
+        let Some(repair) = self.uplinks.get_mut(&key).and_then(|uplink| uplink.repair.as_mut()) else {
+            return;
+        };
+        match repair.arrived(cx.now, arrival.sequence) {
+            Gap::None => {}
+            Gap::Later(at) => cx.timer_by(Timer::Repair(key), at),
+            Gap::Now => self.repair(cx, key),
+            Gap::TooWide => self.want_key_frame(cx, key),
+        }
+    }
+}

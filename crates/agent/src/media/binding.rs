@@ -1,0 +1,295 @@
+//! Which stream is which encoding of which track.
+//!
+//! An encoding is found by its SSRC where the description names one; else by the mid and rid its packets carry; else, for a peer
+//! that sends neither, by a payload type only one track has.
+//!
+//! Source: RFC 8843 section 9.2, RFC 8852.
+
+use dataplane::{LegId, StreamKey, Update};
+use southbound::{TrackId, TransportId};
+use wire::{Mid, PayloadType, Rid, Ssrc};
+
+use super::Media;
+use super::uplink::{Track, Uplink};
+use crate::Counter;
+use crate::context::Context;
+use crate::limits::UNBOUND_STREAMS_MAX;
+use crate::timers::Timer;
+
+/// A stream as the data plane described it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unexplained {
+    pub(crate) ssrc: Ssrc,
+    pub(crate) payload_type: PayloadType,
+    pub(crate) mid: Option<Mid>,
+    pub(crate) rid: Option<Rid>,
+    pub(crate) repaired_rid: Option<Rid>,
+}
+
+/// What a stream turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Media,
+    Retransmissions,
+}
+
+impl Media {
+    /// A stream arrives that is not in the table.
+    pub(crate) fn unknown_stream(&mut self, cx: &mut Context<'_>, leg: LegId, stream: Unexplained) {
+        let Some(transport) = self.by_leg.get(&leg).copied() else {
+            return;
+        };
+        if self.explain(cx, transport, stream) {
+            return;
+        }
+        cx.count(Counter::StreamUnexplained);
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        if link.unexplained.len() >= UNBOUND_STREAMS_MAX {
+            link.unexplained.pop_front();
+        }
+        link.unexplained.push_back(stream);
+    }
+
+    /// Tries again to explain what arrived before its publication.
+    pub(super) fn explain_remembered(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let remembered = std::mem::take(&mut link.unexplained);
+        let left: Vec<_> = remembered
+            .into_iter()
+            .filter(|stream| !self.explain(cx, transport, *stream))
+            .collect();
+        if let Some(link) = self.links.get_mut(&transport) {
+            link.unexplained.extend(left);
+        }
+    }
+
+    /// Binds the streams whose SSRCs the description names.
+    pub(super) fn bind_described(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let described = self.tracks[&track].publication.encodings.clone();
+        for (encoding, description) in described.iter().enumerate() {
+            if let Some(rtx) = description.rtx {
+                self.bind(cx, track, encoding, rtx, Role::Retransmissions);
+            }
+            if let Some(ssrc) = description.ssrc {
+                self.bind(cx, track, encoding, ssrc, Role::Media);
+            }
+        }
+    }
+
+    /// Takes the stream of an encoding out of the table.
+    pub(super) fn unbind(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
+        let Some(known) = self.tracks.get_mut(&track) else {
+            return;
+        };
+        let Some(key) = known.encodings[encoding].stream.take() else {
+            return;
+        };
+        known.encodings[encoding].active = None;
+        self.uplinks.remove(&key);
+        for subscription in &known.subscribers {
+            if let Some(downlink) = self.downlinks.get_mut(subscription) {
+                downlink.source = downlink.source.filter(|source| *source != key);
+                downlink.current = downlink.current.filter(|current| *current != key);
+            }
+        }
+        cx.write(Update::RemoveStream(key));
+        cx.shared.timers.clear(Timer::Repair(key));
+        cx.shared.timers.clear(Timer::KeyFrame(key));
+    }
+
+    fn explain(&mut self, cx: &mut Context<'_>, transport: TransportId, stream: Unexplained) -> bool {
+        let Some(link) = self.links.get(&transport) else {
+            return false;
+        };
+        let mut explanations = link.tracks.iter().filter_map(|track| {
+            let (encoding, role) = explain_by(&self.tracks[track], &stream)?;
+            Some((*track, encoding, role))
+        });
+        match (explanations.next(), explanations.next()) {
+            (Some((track, encoding, role)), None) => {
+                self.bind(cx, track, encoding, stream.ssrc, role);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn bind(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, ssrc: Ssrc, role: Role) {
+        let Some(known) = self.tracks.get_mut(&track) else {
+            return;
+        };
+        let Some(leg) = self.links.get(&known.publication.transport).and_then(|link| link.leg) else {
+            return;
+        };
+        let (key, state) = (StreamKey { leg, ssrc }, &mut known.encodings[encoding]);
+        match role {
+            Role::Media if state.stream != Some(key) => self.bind_media(cx, track, encoding, key),
+            Role::Retransmissions if state.rtx != Some(ssrc) => {
+                state.rtx = Some(ssrc);
+                self.write_stream(cx, track, encoding);
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a stream into the table, in place of the one that was its encoding's before.
+    fn bind_media(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, key: StreamKey) {
+        self.unbind(cx, track, encoding);
+        if let Some(other) = self.uplinks.get(&key).map(|uplink| (uplink.track, uplink.encoding)) {
+            self.unbind(cx, other.0, other.1);
+        }
+        let known = self.tracks.get_mut(&track).expect("the caller found it");
+        if cx.write(Update::SetStream(key, known.stream(encoding, None))) {
+            known.encodings[encoding].stream = Some(key);
+            self.uplinks
+                .insert(key, Uplink::new(track, encoding, known.is_repaired()));
+            self.reselect(cx, track);
+        }
+    }
+
+    /// Writes the entry of an encoding's stream again, if it has one.
+    pub(super) fn write_stream(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
+        let known = &self.tracks[&track];
+        let Some(key) = known.encodings[encoding].stream else {
+            return;
+        };
+        let reference = self.uplinks.get(&key).and_then(Uplink::table_reference);
+        cx.write(Update::SetStream(key, known.stream(encoding, reference)));
+    }
+}
+
+/// Which encoding of `track` a stream is, and which part in it it has.
+fn explain_by(track: &Track, stream: &Unexplained) -> Option<(usize, Role)> {
+    let publication = &track.publication;
+    let by_ssrc = publication.encodings.iter().enumerate().find_map(|(index, encoding)| {
+        let role = if encoding.ssrc == Some(stream.ssrc) {
+            Role::Media
+        } else if encoding.rtx == Some(stream.ssrc) {
+            Role::Retransmissions
+        } else {
+            return None;
+        };
+        Some((index, role))
+    });
+    if by_ssrc.is_some() {
+        return by_ssrc;
+    }
+    let is_media = publication
+        .formats
+        .iter()
+        .any(|format| format.payload_type == stream.payload_type);
+    let is_rtx = publication
+        .formats
+        .iter()
+        .any(|format| format.rtx == Some(stream.payload_type));
+    let role = match (is_media, is_rtx) {
+        (true, _) => Role::Media,
+        (false, true) => Role::Retransmissions,
+        (false, false) => return None,
+    };
+    if stream.mid.is_some() && publication.mid.is_some() && stream.mid != publication.mid {
+        return None;
+    }
+    let rid = if role == Role::Media {
+        stream.rid
+    } else {
+        stream.repaired_rid.or(stream.rid)
+    };
+    let encoding = match (rid, publication.encodings.as_slice()) {
+        (_, [only]) if only.rid.is_none() || rid.is_none() || only.rid == rid => 0,
+        (Some(_), encodings) => encodings.iter().position(|encoding| encoding.rid == rid)?,
+        (None, _) => return None,
+    };
+    // Without a mid the payload type is all there is, and a stream that is already there explains itself.
+    let is_taken = match role {
+        Role::Media => track.encodings[encoding].stream.is_some(),
+        Role::Retransmissions => track.encodings[encoding].rtx.is_some(),
+    };
+    (stream.mid.is_some() || !is_taken).then_some((encoding, role))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use southbound::{Encoding, PayloadFormat, Publication};
+    use wire::{Codec, MediaKind};
+
+    fn track(mid: Option<&str>, rids: &[Option<&str>]) -> Track {
+        let payload_type = |value| PayloadType::new(value).unwrap();
+        let format = PayloadFormat {
+            payload_type: payload_type(96),
+            codec: Codec::Vp8,
+            rtx: Some(payload_type(97)),
+            nack: true,
+        };
+        let encoding = |rid: &Option<&str>| Encoding {
+            rid: rid.map(|rid| Rid::new(rid).unwrap()),
+            ssrc: None,
+            rtx: None,
+            width: 0,
+            height: 0,
+        };
+        Track::new(Publication {
+            track: TrackId(1),
+            transport: TransportId(1),
+            kind: MediaKind::Video,
+            mid: mid.map(|mid| Mid::new(mid).unwrap()),
+            formats: vec![format],
+            encodings: rids.iter().map(encoding).collect(),
+            muted: false,
+        })
+    }
+
+    fn stream(payload_type: u8, mid: &str, rid: &str, repaired: &str) -> Unexplained {
+        Unexplained {
+            ssrc: Ssrc(5),
+            payload_type: PayloadType::new(payload_type).unwrap(),
+            mid: Mid::new(mid),
+            rid: Rid::new(rid),
+            repaired_rid: Rid::new(repaired),
+        }
+    }
+
+    #[test]
+    fn simulcast_is_told_apart_by_mid_and_rid() {
+        let simulcast = track(Some("2"), &[Some("q"), Some("h"), Some("f")]);
+        assert_eq!(
+            explain_by(&simulcast, &stream(96, "2", "h", "")),
+            Some((1, Role::Media))
+        );
+        assert_eq!(
+            explain_by(&simulcast, &stream(97, "2", "", "f")),
+            Some((2, Role::Retransmissions))
+        );
+        assert_eq!(explain_by(&simulcast, &stream(96, "3", "h", "")), None);
+        assert_eq!(explain_by(&simulcast, &stream(96, "2", "x", "")), None);
+        assert_eq!(explain_by(&simulcast, &stream(96, "2", "", "")), None);
+        assert_eq!(explain_by(&simulcast, &stream(98, "2", "h", "")), None);
+    }
+
+    #[test]
+    fn a_single_encoding_needs_no_rid_and_a_single_track_no_mid() {
+        let single = track(Some("0"), &[None]);
+        assert_eq!(explain_by(&single, &stream(96, "0", "", "")), Some((0, Role::Media)));
+        assert_eq!(
+            explain_by(&single, &stream(97, "0", "", "")),
+            Some((0, Role::Retransmissions))
+        );
+        assert_eq!(explain_by(&single, &stream(96, "", "", "")), Some((0, Role::Media)));
+        let mut taken = single;
+        taken.encodings[0].stream = Some(StreamKey {
+            leg: dataplane::LegId(1),
+            ssrc: Ssrc(9),
+        });
+        assert_eq!(explain_by(&taken, &stream(96, "", "", "")), None);
+        assert_eq!(
+            explain_by(&taken, &stream(96, "0", "", "")),
+            Some((0, Role::Media)),
+            "its SSRC changed"
+        );
+    }
+}

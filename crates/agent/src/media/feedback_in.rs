@@ -1,0 +1,127 @@
+//! RTCP from a peer: reports on its streams and ours, and what it asks for.
+//!
+//! Whatever is about a stream that is not its sender's to talk about is counted and ignored: a peer can ask only for what it is sent.
+
+use dataplane::{LegId, StreamKey, Update};
+use southbound::{SubscriptionId, TransportId};
+use wire::Ssrc;
+use wire::rtcp::{ReportBlocks, RtcpPacket, SenderReport};
+
+use super::Media;
+use crate::Counter;
+use crate::context::Context;
+
+impl Media {
+    /// A compound arrived on a leg, authenticated.
+    pub(crate) fn rtcp(&mut self, cx: &mut Context<'_>, leg: LegId, compound: &[u8]) {
+        let Some(transport) = self.by_leg.get(&leg).copied() else {
+            return;
+        };
+        for packet in RtcpPacket::compound(compound) {
+            match packet {
+                Ok(packet) => self.rtcp_packet(cx, transport, leg, packet),
+                Err(_) => cx.count(Counter::RtcpMalformed),
+            }
+        }
+    }
+
+    fn rtcp_packet(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId, packet: RtcpPacket<'_>) {
+        match packet {
+            RtcpPacket::SenderReport(report) => {
+                self.sender_report(cx, transport, leg, &report);
+                self.report_blocks(cx, transport, report.blocks);
+            }
+            RtcpPacket::ReceiverReport(report) => self.report_blocks(cx, transport, report.blocks),
+            RtcpPacket::Nack(nack) => match self.subscription_of(transport, nack.media) {
+                Some(id) => self.resend(cx, transport, id, &nack),
+                None => cx.count(Counter::RtcpNotTheirs),
+            },
+            RtcpPacket::Pli(pli) => match self.subscription_of(transport, pli.media) {
+                Some(id) => self.picture_lost(cx, id),
+                None => cx.count(Counter::RtcpNotTheirs),
+            },
+            RtcpPacket::Fir(fir) => {
+                for entry in fir.entries() {
+                    match self.subscription_of(transport, entry.media) {
+                        Some(id) => self.intra_request(cx, id, entry.sequence),
+                        None => cx.count(Counter::RtcpNotTheirs),
+                    }
+                }
+            }
+            RtcpPacket::Remb(_) | RtcpPacket::TransportFeedback(_) => cx.count(Counter::RtcpEstimate),
+            // A name is not needed, and a source that ends is noticed by its silence.
+            RtcpPacket::SourceDescription(_) | RtcpPacket::Bye(_) => {}
+            RtcpPacket::Unknown(_) => cx.count(Counter::RtcpIgnored),
+        }
+    }
+
+    fn subscription_of(&self, transport: TransportId, ssrc: Ssrc) -> Option<SubscriptionId> {
+        self.links.get(&transport)?.by_ssrc.get(&ssrc).copied()
+    }
+
+    /// One instant in both of a publisher's clocks: receivers need it to play sound and picture together, and the data plane to switch
+    /// between encodings.
+    fn sender_report(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId, report: &SenderReport<'_>) {
+        let key = StreamKey {
+            leg,
+            ssrc: report.sender,
+        };
+        let Some(uplink) = self.uplinks.get_mut(&key) else {
+            cx.count(Counter::RtcpNotTheirs);
+            return;
+        };
+        // A sender without a wall clock says zero (RFC 3550 section 6.4.1).
+        if report.info.ntp.0 == 0 {
+            return;
+        }
+        uplink.reference = Some((report.info.ntp, report.info.rtp, cx.now));
+        let (track, encoding) = (uplink.track, uplink.encoding);
+        if let Some(link) = self.links.get_mut(&transport) {
+            link.compared_clocks(report.info.ntp, cx.shared.clock.ntp(cx.now));
+        }
+        let entry = self.tracks[&track].stream(encoding, Some((report.info.ntp, report.info.rtp)));
+        cx.write(Update::SetStream(key, entry));
+    }
+
+    fn report_blocks(&mut self, cx: &mut Context<'_>, transport: TransportId, blocks: ReportBlocks<'_>) {
+        let now = cx.shared.clock.ntp(cx.now);
+        for block in blocks.iter() {
+            let Some(link) = self.links.get_mut(&transport) else {
+                return;
+            };
+            let Some(downlink) = link.by_ssrc.get(&block.ssrc).and_then(|id| self.downlinks.get_mut(id)) else {
+                // Reports on retransmissions are honest, but say nothing of use.
+                continue;
+            };
+            if let Some(round_trip) = block.round_trip(now) {
+                link.measured(round_trip);
+            }
+            let clock_rate = downlink
+                .subscription
+                .formats
+                .first()
+                .map_or(90_000, |(_, format)| format.codec.clock_rate());
+            link.quality
+                .measured_downlink(&mut downlink.reported, &block, clock_rate);
+        }
+    }
+
+    /// A receiver's decoder needs a key frame.
+    fn picture_lost(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let Some(downlink) = self.downlinks.get(&id) else {
+            return;
+        };
+        if let Some(key) = downlink.current.or(downlink.source) {
+            self.want_key_frame(cx, key);
+        }
+    }
+
+    fn intra_request(&mut self, cx: &mut Context<'_>, id: SubscriptionId, sequence: u8) {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return;
+        };
+        if downlink.intra_request.replace(sequence) != Some(sequence) {
+            self.picture_lost(cx, id);
+        }
+    }
+}

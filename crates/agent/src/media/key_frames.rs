@@ -1,0 +1,112 @@
+//! Asking publishers for key frames: no more often than they help.
+//!
+//! A stream is asked as soon as somebody needs a key frame of it, but not twice within [`INTERVAL`]; whoever comes in between is served by
+//! the same one. While a replica waits, the request is repeated: it, or the key frame, may have been lost.
+
+use std::time::{Duration, Instant};
+
+use dataplane::StreamKey;
+use wire::rtcp::RtcpWriter;
+
+use super::Media;
+use crate::Counter;
+use crate::context::Context;
+use crate::timers::Timer;
+
+/// Between two requests to one stream.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Between repetitions, once the first have not helped.
+const INTERVAL_LATER: Duration = Duration::from_secs(1);
+
+/// After this many repetitions the interval grows.
+const QUICK: u32 = 3;
+
+/// After this many it is not repeated until the stream stops and starts again: whatever the reason, asking does not help.
+const REPETITIONS_MAX: u32 = 30;
+
+/// The requests to one stream.
+#[derive(Debug, Default)]
+pub(super) struct KeyFrames {
+    asked: Option<Instant>,
+    repetitions: u32,
+}
+
+impl KeyFrames {
+    /// Whether it may be asked at `now`, else when.
+    fn may_ask(&self, now: Instant) -> Result<(), Instant> {
+        let earliest = self.asked.map(|asked| asked + INTERVAL);
+        earliest.filter(|earliest| *earliest > now).map_or(Ok(()), Err)
+    }
+
+    /// The stream starts, perhaps again: past failures say nothing.
+    pub(super) fn restart(&mut self) {
+        self.repetitions = 0;
+    }
+}
+
+impl Media {
+    /// Somebody needs a key frame of this stream.
+    pub(super) fn want_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(uplink) = self.uplinks.get_mut(&key) else {
+            return;
+        };
+        if !self.tracks.get(&uplink.track).is_some_and(super::Track::has_key_frames) {
+            return;
+        }
+        match uplink.key_frames.may_ask(cx.now) {
+            Ok(()) => self.ask_key_frame(cx, key),
+            Err(later) => {
+                cx.count(Counter::KeyFrameThrottled);
+                cx.timer_by(Timer::KeyFrame(key), later);
+            }
+        }
+    }
+
+    /// Repeats a request while somebody waits.
+    pub(crate) fn repeat_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(uplink) = self.uplinks.get_mut(&key) else {
+            return;
+        };
+        let Some(track) = self.tracks.get(&uplink.track) else {
+            return;
+        };
+        let is_awaited = |id| {
+            self.downlinks
+                .get(id)
+                .is_some_and(|downlink| downlink.entry.is_some() && downlink.awaits(key))
+        };
+        if !track.subscribers.iter().any(is_awaited) {
+            uplink.key_frames.repetitions = 0;
+            return;
+        }
+        uplink.key_frames.repetitions += 1;
+        if uplink.key_frames.repetitions <= REPETITIONS_MAX {
+            self.ask_key_frame(cx, key);
+        }
+    }
+
+    fn ask_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(link) = self
+            .by_leg
+            .get(&key.leg)
+            .and_then(|transport| self.links.get(transport))
+        else {
+            return;
+        };
+        let Some(uplink) = self.uplinks.get_mut(&key) else {
+            return;
+        };
+        let mut compound = Vec::new();
+        RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).pli(key.ssrc);
+        cx.send_rtcp(key.leg, &compound);
+        cx.count(Counter::KeyFrameRequested);
+        uplink.key_frames.asked = Some(cx.now);
+        let interval = if uplink.key_frames.repetitions < QUICK {
+            INTERVAL
+        } else {
+            INTERVAL_LATER
+        };
+        cx.timer(Timer::KeyFrame(key), cx.now + interval);
+    }
+}

@@ -1,0 +1,74 @@
+//! A transport as media sees it.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
+
+use dataplane::LegId;
+use rand::Rng;
+use rand::rngs::StdRng;
+use southbound::{SubscriptionId, TrackId};
+use wire::{NtpTime, Ssrc};
+
+use super::binding::Unexplained;
+use super::feedback::Feedback;
+use super::quality::Quality;
+use super::reports::Pending;
+
+/// What flows over one transport, in both directions.
+pub(super) struct Link {
+    pub(super) leg: Option<LegId>,
+    /// Who we are in RTCP that is about nobody's stream in particular.
+    pub(super) ssrc: Ssrc,
+    /// The name under which all of this peer's streams go to others, so that receivers play its sound and picture together (RFC 7022).
+    pub(super) cname: String,
+    pub(super) tracks: BTreeSet<TrackId>,
+    pub(super) subscriptions: BTreeSet<SubscriptionId>,
+    /// The subscription each SSRC we send here belongs to.
+    pub(super) by_ssrc: HashMap<Ssrc, SubscriptionId>,
+    /// Streams that arrive and that no publication explains yet; oldest first.
+    pub(super) unexplained: VecDeque<Unexplained>,
+    pub(super) feedback: Feedback,
+    pub(super) pending: Pending,
+    pub(super) quality: Quality,
+    /// Smoothed round-trip time, once receiver reports have told.
+    pub(super) round_trip: Option<Duration>,
+    /// What is added to the peer's wall clock to get ours, by its fastest sender reports. One for all its streams, so that they stay in step.
+    pub(super) clock_offset: Option<i64>,
+}
+
+impl Link {
+    pub(super) fn new(rng: &mut StdRng) -> Self {
+        Link {
+            leg: None,
+            ssrc: Ssrc(rng.random_range(1..=u32::MAX)),
+            cname: format!("{:016x}", rng.random::<u64>()),
+            tracks: BTreeSet::new(),
+            subscriptions: BTreeSet::new(),
+            by_ssrc: HashMap::new(),
+            unexplained: VecDeque::new(),
+            feedback: Feedback::default(),
+            pending: Pending::default(),
+            quality: Quality::default(),
+            round_trip: None,
+            clock_offset: None,
+        }
+    }
+
+    /// A receiver report measured the way to the peer and back.
+    pub(super) fn measured(&mut self, round_trip: Duration) {
+        self.round_trip = Some(match self.round_trip {
+            Some(smoothed) => (smoothed * 7 + round_trip) / 8,
+            None => round_trip,
+        });
+    }
+
+    /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The fastest one is nearest to the truth;
+    /// slower ones pull only a little, enough to follow two clocks that drift apart.
+    pub(super) fn compared_clocks(&mut self, sent: NtpTime, arrived: NtpTime) {
+        let sample = arrived.0.wrapping_sub(sent.0) as i64;
+        self.clock_offset = Some(match self.clock_offset {
+            Some(offset) if sample > offset => offset.saturating_add(sample.saturating_sub(offset) / 64),
+            _ => sample,
+        });
+    }
+}

@@ -1,0 +1,102 @@
+//! Tracks come, change and go.
+
+use dataplane::Update;
+use southbound::{Encoding, Notice, Publication, TrackId};
+
+use super::Media;
+use super::uplink::{EncodingState, Track};
+use crate::Counter;
+use crate::context::Context;
+use crate::limits::TRACKS_PER_TRANSPORT_MAX;
+use crate::timers::Timer;
+
+impl Media {
+    /// A track may arrive, or differently than before.
+    pub(crate) fn publish(&mut self, cx: &mut Context<'_>, publication: Publication) {
+        let (track, transport) = (publication.track, publication.transport);
+        let Some(link) = self.links.get_mut(&transport) else {
+            cx.count(Counter::MediaDangling);
+            return;
+        };
+        if self
+            .tracks
+            .get(&track)
+            .is_some_and(|known| known.publication.transport != transport)
+        {
+            self.unpublish(cx, track);
+            return self.publish(cx, publication);
+        }
+        if !link.tracks.contains(&track) && link.tracks.len() >= TRACKS_PER_TRANSPORT_MAX {
+            cx.count(Counter::MediaFull);
+            cx.notice(Notice::Refused {
+                transport,
+                why: "a transport publishes too many tracks".into(),
+            });
+            return;
+        }
+        link.tracks.insert(track);
+        match self.tracks.contains_key(&track) {
+            true => self.republish(cx, publication),
+            false => drop(self.tracks.insert(track, Track::new(publication))),
+        }
+        self.bind_described(cx, track);
+        self.explain_remembered(cx, transport);
+        self.adopt_subscribers(cx, track);
+    }
+
+    /// A track may no longer arrive; its subscriptions end with it.
+    pub(crate) fn unpublish(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let Some(known) = self.tracks.get(&track) else { return };
+        for subscription in known.subscribers.clone() {
+            self.unsubscribe(cx, subscription);
+        }
+        for encoding in 0..self.tracks[&track].encodings.len() {
+            self.unbind(cx, track, encoding);
+        }
+        let gone = self.tracks.remove(&track).expect("found above");
+        if let Some(link) = self.links.get_mut(&gone.publication.transport) {
+            link.tracks.remove(&track);
+        }
+        cx.shared.timers.clear(Timer::Activity(track));
+        self.hearing.forget(track);
+    }
+
+    /// Keeps the streams of encodings that are still the same ones.
+    fn republish(&mut self, cx: &mut Context<'_>, publication: Publication) {
+        let track = publication.track;
+        let known = &self.tracks[&track];
+        let kept: Vec<EncodingState> = publication
+            .encodings
+            .iter()
+            .map(|encoding| {
+                let same = |old: &Encoding| (old.rid, old.ssrc) == (encoding.rid, encoding.ssrc);
+                let position = known.publication.encodings.iter().position(same);
+                position.map(|position| known.encodings[position]).unwrap_or_default()
+            })
+            .collect();
+        let is_kept = |state: &EncodingState| kept.iter().any(|kept| kept.stream == state.stream);
+        let gone: Vec<usize> = (0..known.encodings.len())
+            .filter(|index| !is_kept(&known.encodings[*index]))
+            .collect();
+        for encoding in gone {
+            self.unbind(cx, track, encoding);
+        }
+        let known = self.tracks.get_mut(&track).expect("it is republished");
+        known.encodings = kept;
+        known.publication = publication;
+        self.rewrite_streams(cx, track);
+    }
+
+    /// The entries of a track's streams, again: its formats may have changed.
+    fn rewrite_streams(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let known = &self.tracks[&track];
+        for (encoding, state) in known.encodings.iter().enumerate() {
+            let Some(key) = state.stream else { continue };
+            let Some(uplink) = self.uplinks.get_mut(&key) else {
+                continue;
+            };
+            uplink.encoding = encoding;
+            cx.write(Update::SetStream(key, known.stream(encoding, uplink.table_reference())));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Asking publishers for packets that were lost on the way.
+//!
+//! A gap is asked for when it has stayed open for [`GRACE`] or three newer packets have come, again after each round trip, until it is
+//! filled, too old or asked for often enough. A gap too wide to be worth filling is a key frame's business.
+//!
+//! Source: RFC 4585 section 6.2.1.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use dataplane::StreamKey;
+use wire::rtcp::RtcpWriter;
+use wire::{SequenceNumber, Unwrapper};
+
+use super::Media;
+use crate::Counter;
+use crate::context::Context;
+use crate::limits::{MISSING_AGE_MAX, MISSING_MAX, NACKS_PER_PACKET_MAX};
+use crate::timers::Timer;
+
+/// How long packets may be out of order before that is loss.
+const GRACE: Duration = Duration::from_millis(10);
+
+/// How many newer packets make it loss at once.
+const NEWER: u64 = 3;
+
+/// Taken for the round trip until it is known, and its bounds.
+const ROUND_TRIP: Duration = Duration::from_millis(100);
+const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
+const ROUND_TRIP_MAX: Duration = Duration::from_millis(300);
+
+/// What is missing of one stream.
+#[derive(Debug, Default)]
+pub(super) struct Repair {
+    unwrapper: Unwrapper,
+    missing: BTreeMap<u64, Missing>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    since: Instant,
+    asked: u8,
+    due: Instant,
+}
+
+/// What a packet says about those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// Nothing new.
+    None,
+    /// Something is to be asked for at this time.
+    Later(Instant),
+    /// Something is to be asked for now.
+    Now,
+    /// More is missing than can be asked for.
+    TooWide,
+}
+
+impl Repair {
+    /// A packet came.
+    pub(super) fn arrived(&mut self, now: Instant, sequence: u16) -> Gap {
+        let before = self.unwrapper.highest();
+        let number = self.unwrapper.extend(sequence);
+        let Some(before) = before else { return Gap::None };
+        if number <= before {
+            self.missing.remove(&number);
+            return Gap::None;
+        }
+        let wide = (number - before) as usize + self.missing.len();
+        if wide > MISSING_MAX {
+            self.missing.clear();
+            return Gap::TooWide;
+        }
+        let new = Missing {
+            since: now,
+            asked: 0,
+            due: now + GRACE,
+        };
+        self.missing.extend((before + 1..number).map(|number| (number, new)));
+        let is_overdue = |(missing, state): (&u64, &Missing)| state.asked == 0 && missing + NEWER <= number;
+        match self.missing.first_key_value() {
+            None => Gap::None,
+            Some(_) if self.missing.iter().any(is_overdue) => Gap::Now,
+            Some(_) if number == before + 1 => Gap::None,
+            Some(_) => Gap::Later(now + GRACE),
+        }
+    }
+
+    /// What to ask for now, in order, and how many were given up. `again` is when to ask for the same again.
+    fn due(&mut self, now: Instant, again: Duration) -> (Vec<SequenceNumber>, u64) {
+        let before = self.missing.len();
+        self.missing.retain(|_, missing| {
+            missing.asked < NACKS_PER_PACKET_MAX && now.saturating_duration_since(missing.since) < MISSING_AGE_MAX
+        });
+        let given_up = before - self.missing.len();
+        let highest = self.unwrapper.highest().unwrap_or(0);
+        let mut asked = Vec::new();
+        for (number, missing) in &mut self.missing {
+            if missing.due <= now || (missing.asked == 0 && number + NEWER <= highest) {
+                missing.asked += 1;
+                missing.due = now + again;
+                asked.push(SequenceNumber(*number as u16));
+            }
+        }
+        (asked, given_up as u64)
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.missing.values().map(|missing| missing.due).min()
+    }
+}
+
+impl Media {
+    /// Asks for what is due of one stream.
+    pub(crate) fn repair(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(link) = self
+            .by_leg
+            .get(&key.leg)
+            .and_then(|transport| self.links.get(transport))
+        else {
+            return;
+        };
+        let Some(repair) = self.uplinks.get_mut(&key).and_then(|uplink| uplink.repair.as_mut()) else {
+            return;
+        };
+        let again = link
+            .round_trip
+            .unwrap_or(ROUND_TRIP)
+            .clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX);
+        let (asked, given_up) = repair.due(cx.now, again);
+        cx.count_many(Counter::LossGivenUp, given_up);
+        if !asked.is_empty() {
+            cx.count_many(Counter::NackSent, asked.len() as u64);
+            let mut compound = Vec::new();
+            RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).nack(key.ssrc, asked);
+            cx.send_rtcp(key.leg, &compound);
+        }
+        match repair.next() {
+            Some(at) => cx.timer(Timer::Repair(key), at),
+            None => cx.shared.timers.clear(Timer::Repair(key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(asked: &[SequenceNumber]) -> Vec<u16> {
+        asked.iter().map(|sequence| sequence.0).collect()
+    }
+
+    #[test]
+    fn a_gap_is_asked_for_after_the_grace_and_again_each_round_trip() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut repair = Repair::default();
+        for sequence in [65_533, 65_534] {
+            assert_eq!(repair.arrived(at(0), sequence), Gap::None);
+        }
+        assert_eq!(repair.arrived(at(1), 1), Gap::Later(at(11)));
+        let round_trip = Duration::from_millis(50);
+        assert_eq!(repair.due(at(5), round_trip).0, []);
+        assert_eq!(numbers(&repair.due(at(11), round_trip).0), [65_535, 0]);
+        assert_eq!(repair.arrived(at(40), 65_535), Gap::None);
+        assert_eq!(numbers(&repair.due(at(61), round_trip).0), [0]);
+        assert_eq!(repair.next(), Some(at(111)));
+    }
+
+    #[test]
+    fn three_newer_packets_make_it_loss_at_once() {
+        let now = Instant::now();
+        let mut repair = Repair::default();
+        assert_eq!(repair.arrived(now, 1), Gap::None);
+        assert!(matches!(repair.arrived(now, 3), Gap::Later(_)));
+        assert_eq!(repair.arrived(now, 4), Gap::None);
+        assert_eq!(repair.arrived(now, 5), Gap::Now);
+        assert_eq!(numbers(&repair.due(now, ROUND_TRIP).0), [2]);
+        assert_eq!(repair.arrived(now, 6), Gap::None, "asked for already");
+    }
+
+    #[test]
+    fn what_does_not_come_is_given_up_and_never_forgotten_too_early() {
+        let start = Instant::now();
+        let mut repair = Repair::default();
+        repair.arrived(start, 1);
+        repair.arrived(start, 3);
+        let (mut asked, mut given_up, mut now) = (0, 0, start);
+        while let Some(next) = repair.next() {
+            now = next;
+            let (due, gone) = repair.due(now, Duration::from_millis(20));
+            (asked, given_up) = (asked + due.len(), given_up + gone);
+        }
+        assert_eq!((asked, given_up), (usize::from(NACKS_PER_PACKET_MAX), 1));
+        assert!(now - start < MISSING_AGE_MAX);
+    }
+
+    #[test]
+    fn a_gap_wider_than_the_limit_is_not_asked_for() {
+        let now = Instant::now();
+        let mut repair = Repair::default();
+        repair.arrived(now, 1);
+        assert_eq!(repair.arrived(now, 2 + MISSING_MAX as u16), Gap::TooWide);
+        assert_eq!(repair.next(), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! Subscriptions come, change and go; and which stream each gets.
+
+use dataplane::{ReplicaId, StreamKey, Update};
+use rand::Rng;
+use southbound::{Notice, Subscription, SubscriptionId, TrackId};
+use wire::rtcp::RtcpWriter;
+
+use super::Media;
+use super::downlink::{Downlink, Entry};
+use super::select::select;
+use crate::Counter;
+use crate::context::Context;
+use crate::limits::SUBSCRIPTIONS_PER_TRANSPORT_MAX;
+
+/// First sequence numbers are below this, so that a receiver's first guess of the roll-over counter is right.
+const FIRST_SEQUENCE_END: u16 = 1 << 15;
+
+impl Media {
+    /// A receiver gets a track, or differently than before.
+    pub(crate) fn subscribe(&mut self, cx: &mut Context<'_>, new: Subscription) {
+        let (id, transport) = (new.subscription, new.transport);
+        let Some(link) = self.links.get_mut(&transport) else {
+            cx.count(Counter::MediaDangling);
+            return;
+        };
+        if !link.subscriptions.contains(&id) && link.subscriptions.len() >= SUBSCRIPTIONS_PER_TRANSPORT_MAX {
+            cx.count(Counter::MediaFull);
+            cx.notice(Notice::Refused {
+                transport,
+                why: "a transport has too many subscriptions".into(),
+            });
+            return;
+        }
+        let fixed = |known: &Subscription| (known.transport, known.track, known.ssrc, known.rtx);
+        match self.downlinks.get_mut(&id) {
+            Some(known) if fixed(&known.subscription) == fixed(&new) => known.subscription = new,
+            Some(_) => {
+                self.unsubscribe(cx, id);
+                return self.subscribe(cx, new);
+            }
+            None => {
+                link.subscriptions.insert(id);
+                link.by_ssrc.insert(new.ssrc, id);
+                match self.tracks.get_mut(&new.track) {
+                    Some(track) => drop(track.subscribers.insert(id)),
+                    None => cx.count(Counter::MediaDangling),
+                }
+                self.downlinks.insert(id, Downlink::new(new));
+            }
+        }
+        self.choose_source(id);
+        self.write_replica(cx, id);
+    }
+
+    /// A receiver no longer gets a track.
+    pub(crate) fn unsubscribe(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let Some(gone) = self.downlinks.remove(&id) else { return };
+        let subscription = gone.subscription;
+        if let Some(track) = self.tracks.get_mut(&subscription.track) {
+            track.subscribers.remove(&id);
+        }
+        let link = self.links.get_mut(&subscription.transport);
+        if let Some(link) = link {
+            link.subscriptions.remove(&id);
+            link.by_ssrc.remove(&subscription.ssrc);
+            if let (Some(leg), true) = (link.leg, gone.delivered) {
+                let mut compound = Vec::new();
+                RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).bye(&[subscription.ssrc]);
+                cx.send_rtcp(leg, &compound);
+            }
+        }
+        if let Some(entry) = gone.entry {
+            cx.write(Update::RemoveReplica(entry.replica));
+            self.by_replica.remove(&entry.replica);
+            self.replica_ids.release(entry.replica.0);
+        }
+    }
+
+    /// Subscriptions that were there before their track.
+    pub(super) fn adopt_subscribers(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let Some(known) = self.tracks.get_mut(&track) else {
+            return;
+        };
+        let waiting = self
+            .downlinks
+            .iter()
+            .filter(|(_, downlink)| downlink.subscription.track == track);
+        known.subscribers.extend(waiting.map(|(id, _)| *id));
+        self.reselect(cx, track);
+    }
+
+    /// Chooses anew for everybody who gets a track: its streams, or what arrives of them, changed.
+    pub(super) fn reselect(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let Some(known) = self.tracks.get(&track) else { return };
+        for subscription in known.subscribers.clone() {
+            if self.choose_source(subscription) {
+                self.write_replica(cx, subscription);
+            }
+        }
+    }
+
+    /// A replica began to forward another stream.
+    pub(crate) fn switched(&mut self, cx: &mut Context<'_>, replica: ReplicaId, source: StreamKey) {
+        let Some(id) = self.by_replica.get(&replica) else {
+            return;
+        };
+        let Some(downlink) = self.downlinks.get_mut(id) else {
+            return;
+        };
+        downlink.current = Some(source);
+        if !downlink.delivered {
+            downlink.delivered = true;
+            cx.notice(Notice::Delivered { subscription: *id });
+        }
+    }
+
+    /// Writes a subscription's entry, and asks for the key frame it begins with.
+    pub(super) fn write_replica(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return;
+        };
+        let Some(leg) = self
+            .links
+            .get(&downlink.subscription.transport)
+            .and_then(|link| link.leg)
+        else {
+            return;
+        };
+        let is_new = downlink.entry.is_none();
+        let entry = *downlink.entry.get_or_insert_with(|| Entry {
+            replica: ReplicaId(self.replica_ids.take()),
+            first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
+            rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
+        });
+        let written = cx.write(Update::SetReplica(entry.replica, downlink.replica(leg, entry)));
+        if is_new && !written {
+            downlink.entry = None;
+            self.replica_ids.release(entry.replica.0);
+            return;
+        }
+        self.by_replica.insert(entry.replica, id);
+        if !downlink.subscription.wanted.enabled || downlink.source.is_none() {
+            downlink.current = None;
+        } else if let Some(key) = downlink.source.filter(|source| downlink.current != Some(*source)) {
+            self.want_key_frame(cx, key);
+        }
+    }
+
+    /// Chooses a subscription's source. Returns whether it is another one now.
+    fn choose_source(&mut self, id: SubscriptionId) -> bool {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return false;
+        };
+        let Some(track) = self.tracks.get(&downlink.subscription.track) else {
+            return false;
+        };
+        let encoding_of = |key: &StreamKey| {
+            track
+                .encodings
+                .iter()
+                .position(|encoding| encoding.stream == Some(*key))
+        };
+        let current = downlink.source.as_ref().and_then(encoding_of);
+        let chosen = select(downlink.subscription.wanted, &track.encodings, current);
+        let source = chosen.and_then(|encoding| track.encodings[encoding].stream);
+        std::mem::replace(&mut downlink.source, source) != source
+    }
+}

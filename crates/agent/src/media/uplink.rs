@@ -1,0 +1,104 @@
+//! What a publisher announced, and the streams of it that arrive.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use dataplane::{Stream, StreamFormat, StreamKey};
+use southbound::{Publication, SubscriptionId, TrackId};
+use wire::{MediaKind, NtpTime, RtpTimestamp, Ssrc};
+
+use super::key_frames::KeyFrames;
+use super::repair::Repair;
+use super::reports::ReceiverHistory;
+
+/// A track with what has become of it.
+pub(super) struct Track {
+    pub(super) publication: Publication,
+    /// One for each of the publication's encodings.
+    pub(super) encodings: Vec<EncodingState>,
+    pub(super) subscribers: BTreeSet<SubscriptionId>,
+    pub(super) started: bool,
+}
+
+/// One encoding, as far as its streams are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EncodingState {
+    pub(super) stream: Option<StreamKey>,
+    /// Where its retransmissions arrive.
+    pub(super) rtx: Option<Ssrc>,
+    /// When it last arrived, while it does.
+    pub(super) active: Option<Instant>,
+}
+
+/// One stream that is in the table.
+pub(super) struct Uplink {
+    pub(super) track: TrackId,
+    pub(super) encoding: usize,
+    /// The newest sender report: one instant in both of the publisher's clocks, and when we got it.
+    pub(super) reference: Option<(NtpTime, RtpTimestamp, Instant)>,
+    /// Only where the publisher agreed to send again.
+    pub(super) repair: Option<Repair>,
+    pub(super) key_frames: KeyFrames,
+    pub(super) history: ReceiverHistory,
+}
+
+impl Track {
+    pub(super) fn new(publication: Publication) -> Self {
+        let encodings = vec![EncodingState::default(); publication.encodings.len()];
+        Track {
+            publication,
+            encodings,
+            subscribers: BTreeSet::new(),
+            started: false,
+        }
+    }
+
+    /// The table entry of one of its streams.
+    pub(super) fn stream(&self, encoding: usize, reference: Option<(NtpTime, RtpTimestamp)>) -> Stream {
+        let format = |format: &southbound::PayloadFormat| StreamFormat {
+            payload_type: format.payload_type,
+            codec: format.codec,
+            rtx: format.rtx,
+        };
+        Stream {
+            kind: self.publication.kind,
+            formats: self.publication.formats.iter().map(format).collect(),
+            rtx: self.encodings[encoding].rtx,
+            reference,
+        }
+    }
+
+    /// Whether the publisher sends again what is lost.
+    pub(super) fn is_repaired(&self) -> bool {
+        self.publication.formats.iter().any(|format| format.nack)
+    }
+
+    /// Whether receivers can only begin at a key frame.
+    pub(super) fn has_key_frames(&self) -> bool {
+        self.publication.kind == MediaKind::Video
+    }
+
+    /// Which encodings arrive, as a bit set.
+    pub(super) fn active(&self) -> u8 {
+        let bit = |(index, encoding): (usize, &EncodingState)| u8::from(encoding.active.is_some()) << index;
+        self.encodings.iter().enumerate().take(8).map(bit).sum()
+    }
+}
+
+impl Uplink {
+    pub(super) fn new(track: TrackId, encoding: usize, repaired: bool) -> Self {
+        Uplink {
+            track,
+            encoding,
+            reference: None,
+            repair: repaired.then(Repair::default),
+            key_frames: KeyFrames::default(),
+            history: ReceiverHistory::default(),
+        }
+    }
+
+    /// The reference as the table wants it.
+    pub(super) fn table_reference(&self) -> Option<(NtpTime, RtpTimestamp)> {
+        self.reference.map(|(ntp, rtp, _)| (ntp, rtp))
+    }
+}

@@ -1,0 +1,411 @@
+//! One transport: ICE finds where the peer is, DTLS who it is, the leg tells the data plane both.
+
+use std::time::Instant;
+
+use dataplane::{Leg, LegId, Path, Protection, SrtpProfile, Update};
+use southbound::{Channel, CloseReason, DtlsRole, Notice, OpenTransport, RemoteTransport, TransportId};
+
+use crate::Counter;
+use crate::channels::{self, Channels};
+use crate::context::Context;
+use crate::dtls::{self, Association, Identity};
+use crate::ice::Ice;
+use crate::limits::EARLY_DTLS_MAX;
+use crate::timers::Timer;
+
+/// One ICE + DTLS + SCTP association with one peer.
+pub(crate) struct Transport {
+    id: TransportId,
+    pub(crate) ice: Ice,
+    pub(crate) leg: Option<LegId>,
+    remote: Option<RemoteTransport>,
+    security: Security,
+    channels: Option<Channels>,
+    to_open: Vec<Channel>,
+    link: Link,
+    /// When it was opened, or ICE was last restarted.
+    opened: Instant,
+}
+
+/// What protects the transport, as far as it has come.
+enum Security {
+    /// No handshake has begun: the description, or the nomination, or the peer's first flight is missing. The latter may come early.
+    Idle(Vec<Vec<u8>>),
+    /// The handshake is under way.
+    Handshake(Box<Association>),
+    /// There are keys.
+    Keyed(Box<Association>, SrtpProfile, Protection),
+    /// By configuration there is none.
+    Clear,
+}
+
+/// Whether the peer is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    /// It never was.
+    Waiting,
+    /// It is.
+    Connected,
+    /// It was.
+    Disconnected,
+}
+
+impl Transport {
+    pub(crate) fn new(open: OpenTransport, now: Instant) -> Self {
+        Transport {
+            id: open.transport,
+            ice: Ice::new(open.local),
+            leg: None,
+            remote: None,
+            security: Security::Idle(Vec::new()),
+            channels: None,
+            to_open: open.channels,
+            link: Link::Waiting,
+            opened: now,
+        }
+    }
+
+    /// The controller opens it again: an ICE restart where the credentials are new, and perhaps more channels.
+    pub(crate) fn reopen(&mut self, cx: &mut Context<'_>, open: OpenTransport) -> Result<(), CloseReason> {
+        if *self.ice.local() != open.local {
+            self.ice.restart(open.local);
+            self.opened = cx.now;
+        }
+        let mut effects = Vec::new();
+        match &mut self.channels {
+            Some(channels) => channels.open(cx.now, &open.channels, &mut effects),
+            None => self.to_open = open.channels,
+        }
+        self.run_channels(cx, effects)
+    }
+
+    /// Whether the handshake is under way.
+    pub(crate) fn is_half_open(&self) -> bool {
+        matches!(self.security, Security::Handshake(_))
+    }
+
+    /// Whether RTCP can be sent to the peer.
+    pub(crate) fn is_keyed(&self) -> bool {
+        matches!(self.security, Security::Keyed(..) | Security::Clear)
+    }
+
+    /// The peer's half of the description came, perhaps not for the first time.
+    pub(crate) fn connect(
+        &mut self,
+        cx: &mut Context<'_>,
+        identity: &Identity,
+        remote: RemoteTransport,
+    ) -> Result<(), CloseReason> {
+        self.ice.set_remote(&remote.credentials);
+        if let Security::Handshake(association) | Security::Keyed(association, ..) = &self.security
+            && !association.is_with(&remote.fingerprints)
+        {
+            cx.count(Counter::FingerprintMismatch);
+            return Err(CloseReason::Fingerprint);
+        }
+        self.remote = Some(remote);
+        self.start_channels(cx)?;
+        self.begin(cx, identity)?;
+        self.write_leg(cx);
+        Ok(())
+    }
+
+    /// Its pairs changed: tell the data plane, and begin what waited for them.
+    pub(crate) fn paths_changed(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
+        self.write_leg(cx);
+        self.begin(cx, identity)
+    }
+
+    /// A valid check came: the peer is there.
+    pub(crate) fn consented(&mut self, cx: &mut Context<'_>) {
+        if self.ice.is_nominated() && self.is_keyed() && self.link != Link::Connected {
+            self.link = Link::Connected;
+            let srtp = match &self.security {
+                Security::Keyed(_, profile, _) => Some(profile.name()),
+                _ => None,
+            };
+            cx.notice(Notice::Connected {
+                transport: self.id,
+                srtp,
+            });
+        }
+    }
+
+    /// A datagram of DTLS arrived on one of its pairs.
+    pub(crate) fn receive_dtls(
+        &mut self,
+        cx: &mut Context<'_>,
+        identity: &Identity,
+        path: Path,
+        datagram: Vec<u8>,
+    ) -> Result<(), CloseReason> {
+        match &mut self.security {
+            Security::Clear => {
+                cx.count(Counter::DtlsUnexpected);
+                Ok(())
+            }
+            Security::Idle(early) if early.len() >= EARLY_DTLS_MAX => {
+                cx.count(Counter::DtlsTooEarly);
+                Ok(())
+            }
+            Security::Idle(early) => {
+                early.push(datagram);
+                self.begin(cx, identity)
+            }
+            Security::Handshake(association) | Security::Keyed(association, ..) => {
+                let mut effects = Vec::new();
+                let result = association.receive(cx.now, &datagram, &mut effects);
+                self.run_dtls(cx, path, effects)?;
+                self.settle(cx, result)
+            }
+        }
+    }
+
+    /// Sends a message on a data channel.
+    pub(crate) fn send(&mut self, cx: &mut Context<'_>, label: &str, payload: &[u8]) -> Result<(), CloseReason> {
+        let Some(channels) = &mut self.channels else {
+            cx.count(Counter::ChannelNotOpen);
+            return Ok(());
+        };
+        let mut effects = Vec::new();
+        channels.send(cx.now, label, payload, &mut effects);
+        self.run_channels(cx, effects)
+    }
+
+    /// Does what is due.
+    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
+        self.check_liveness(cx)?;
+        if self.ice.prune(cx.now, cx.shared.config.consent_timeout) {
+            self.write_leg(cx);
+        }
+        if let Security::Handshake(association) | Security::Keyed(association, ..) = &mut self.security {
+            let mut effects = Vec::new();
+            let result = association.handle_timeout(cx.now, &mut effects);
+            let path = self.ice.best();
+            if let Some(path) = path {
+                self.run_dtls(cx, path, effects)?;
+            }
+            self.settle(cx, result)?;
+        }
+        if let Some(channels) = &mut self.channels {
+            let mut effects = Vec::new();
+            channels.handle_timeout(cx.now, &mut effects);
+            self.run_channels(cx, effects)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the timer for whatever is due next.
+    pub(crate) fn schedule(&self, cx: &mut Context<'_>) {
+        let config = &cx.shared.config;
+        let last = self.ice.last_check().unwrap_or(self.opened);
+        let liveness = match self.link {
+            Link::Waiting => self.opened + config.connect_timeout,
+            Link::Connected => last + config.disconnect_timeout,
+            Link::Disconnected => last.max(self.opened) + config.consent_timeout,
+        };
+        let dtls = match &self.security {
+            Security::Handshake(association) | Security::Keyed(association, ..) => association.poll_timeout(),
+            Security::Idle(_) | Security::Clear => None,
+        };
+        let sctp = self.channels.as_ref().and_then(Channels::poll_timeout);
+        let next = [Some(liveness), dtls, sctp]
+            .into_iter()
+            .flatten()
+            .min()
+            .expect("liveness is always watched");
+        cx.timer(Timer::Transport(self.id), next);
+    }
+
+    /// Says goodbye; the caller takes the leg out of the table.
+    pub(crate) fn close(&mut self, cx: &mut Context<'_>) {
+        if let (Security::Keyed(association, ..), Some(path)) = (&mut self.security, self.ice.best()) {
+            let mut effects = Vec::new();
+            association.close(&mut effects);
+            for effect in effects {
+                if let dtls::Effect::Send(datagram) = effect {
+                    cx.send(path, &datagram);
+                }
+            }
+        }
+    }
+
+    fn check_liveness(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
+        let config = &cx.shared.config;
+        let last = self.ice.last_check().unwrap_or(self.opened);
+        let is_over = |since: Instant, limit| cx.now.saturating_duration_since(since) >= limit;
+        match self.link {
+            Link::Waiting if is_over(self.opened, config.connect_timeout) => Err(CloseReason::NeverConnected),
+            Link::Connected if is_over(last, config.disconnect_timeout) => {
+                self.link = Link::Disconnected;
+                cx.notice(Notice::Disconnected { transport: self.id });
+                Ok(())
+            }
+            Link::Disconnected if is_over(last.max(self.opened), config.consent_timeout) => {
+                Err(CloseReason::ConsentExpired)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins the handshake once everything it needs is there: for a server the peer's description and first flight, for a client the
+    /// description and the pair the peer chose.
+    fn begin(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
+        let (Security::Idle(early), Some(remote), Some(path)) = (&mut self.security, &self.remote, self.ice.best())
+        else {
+            return Ok(());
+        };
+        if remote.fingerprints.is_empty() && cx.shared.config.clear_rtp {
+            self.security = Security::Clear;
+            self.write_leg(cx);
+            self.consented(cx);
+            return Ok(());
+        }
+        let is_ready = match remote.dtls {
+            DtlsRole::Server => !early.is_empty(),
+            DtlsRole::Client => self.ice.is_nominated(),
+        };
+        if !is_ready {
+            return Ok(());
+        }
+        let early = std::mem::take(early);
+        let mut association = Association::new(identity, remote.dtls, remote.fingerprints.clone(), cx.now);
+        let mut effects = Vec::new();
+        let mut result = association.handle_timeout(cx.now, &mut effects);
+        for datagram in &early {
+            result = result.and_then(|()| association.receive(cx.now, datagram, &mut effects));
+        }
+        self.security = Security::Handshake(Box::new(association));
+        self.run_dtls(cx, path, effects)?;
+        self.settle(cx, result)
+    }
+
+    /// Does what DTLS wants done. Datagrams go where the peer's came from until a pair is nominated.
+    fn run_dtls(&mut self, cx: &mut Context<'_>, from: Path, effects: Vec<dtls::Effect>) -> Result<(), CloseReason> {
+        for effect in effects {
+            match effect {
+                dtls::Effect::Send(datagram) => {
+                    let path = if self.ice.is_nominated() {
+                        self.ice.best()
+                    } else {
+                        Some(from)
+                    };
+                    cx.send(path.unwrap_or(from), &datagram);
+                }
+                dtls::Effect::Keys(profile, protection) => self.adopt_keys(cx, profile, protection)?,
+                dtls::Effect::Data(data) => {
+                    let mut effects = Vec::new();
+                    match &mut self.channels {
+                        Some(channels) => channels.receive(cx.now, data, &mut effects),
+                        None => cx.count(Counter::SctpMalformed),
+                    }
+                    self.run_channels(cx, effects)?;
+                }
+                dtls::Effect::Closed => return Err(CloseReason::Peer),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what the data channels want done.
+    fn run_channels(&mut self, cx: &mut Context<'_>, effects: Vec<channels::Effect>) -> Result<(), CloseReason> {
+        let transport = self.id;
+        for effect in effects {
+            match effect {
+                channels::Effect::Send(packet) => {
+                    let (Security::Keyed(association, ..), Some(path)) = (&mut self.security, self.ice.best()) else {
+                        continue;
+                    };
+                    let mut effects = Vec::new();
+                    let result = association.send(cx.now, &packet, &mut effects);
+                    self.run_dtls(cx, path, effects)?;
+                    self.settle(cx, result)?;
+                }
+                channels::Effect::Opened(label) => cx.notice(Notice::ChannelOpened { transport, label }),
+                channels::Effect::Received(label, payload) => {
+                    cx.notice(Notice::Received {
+                        transport,
+                        label,
+                        payload,
+                    });
+                }
+                channels::Effect::Count(counter) => cx.count(counter),
+                channels::Effect::Overflow => {
+                    cx.count(Counter::ChannelOverflow);
+                    return Err(CloseReason::Peer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self, cx: &mut Context<'_>, result: Result<(), dtls::Failure>) -> Result<(), CloseReason> {
+        match result {
+            Ok(()) => Ok(()),
+            Err(dtls::Failure::Fingerprint) => {
+                cx.count(Counter::FingerprintMismatch);
+                Err(CloseReason::Fingerprint)
+            }
+            Err(dtls::Failure::Handshake) if self.link == Link::Waiting => {
+                cx.count(Counter::HandshakeFailed);
+                Err(CloseReason::Handshake)
+            }
+            Err(dtls::Failure::Handshake) => Err(CloseReason::Peer),
+        }
+    }
+
+    fn adopt_keys(
+        &mut self,
+        cx: &mut Context<'_>,
+        profile: SrtpProfile,
+        protection: Protection,
+    ) -> Result<(), CloseReason> {
+        self.security = match std::mem::replace(&mut self.security, Security::Idle(Vec::new())) {
+            Security::Handshake(association) => Security::Keyed(association, profile, protection),
+            other => other,
+        };
+        self.write_leg(cx);
+        self.consented(cx);
+        self.start_channels(cx)
+    }
+
+    /// SCTP starts when DTLS is up and the description has a section for it.
+    fn start_channels(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
+        let Some(port) = self.remote.as_ref().and_then(|remote| remote.sctp_port) else {
+            return Ok(());
+        };
+        let (None, Security::Keyed(association, ..)) = (&self.channels, &self.security) else {
+            return Ok(());
+        };
+        let to_open = std::mem::take(&mut self.to_open);
+        let channels = self
+            .channels
+            .insert(Channels::new(association.role(), port, to_open, cx.now));
+        let mut effects = Vec::new();
+        channels.handle_timeout(cx.now, &mut effects);
+        self.run_channels(cx, effects)
+    }
+
+    fn write_leg(&self, cx: &mut Context<'_>) {
+        let Some(leg) = self.leg else { return };
+        let protection = match &self.security {
+            Security::Keyed(_, _, protection) => protection.clone(),
+            Security::Clear => Protection::Clear,
+            Security::Idle(_) | Security::Handshake(_) => Protection::Pending,
+        };
+        let (extensions_in, extensions_out) = self
+            .remote
+            .as_ref()
+            .map(|remote| (remote.extensions_in, remote.extensions_out))
+            .unwrap_or_default();
+        cx.write(Update::SetLeg(
+            leg,
+            Leg {
+                paths: self.ice.paths().collect(),
+                protection,
+                extensions_in,
+                extensions_out,
+            },
+        ));
+    }
+}

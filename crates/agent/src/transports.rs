@@ -1,0 +1,334 @@
+//! All transports of the node, and how a datagram finds its own.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::Hash;
+
+use dataplane::{LegId, Path, Update};
+use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportId};
+
+use crate::Counter;
+use crate::context::Context;
+use crate::dtls::Identity;
+use crate::ice::PathChange;
+use crate::ids::Ids;
+use crate::limits::{HANDSHAKES_MAX, TRANSPORTS_MAX};
+use crate::timers::Timer;
+use crate::transport::Transport;
+
+/// What happened to a transport that the media over it must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It is new.
+    Opened(TransportId),
+    /// It has a leg in the table now.
+    LegAdded(TransportId, LegId),
+    /// It can carry RTCP now.
+    Keyed(TransportId),
+    /// It is gone; its leg is taken out of the table after everything that uses it.
+    Closed(TransportId, Option<LegId>),
+}
+
+/// Every transport, by each of its names.
+pub(crate) struct Transports {
+    identity: Identity,
+    all: BTreeMap<TransportId, Entry>,
+    by_ufrag: HashMap<String, TransportId>,
+    by_leg: HashMap<LegId, TransportId>,
+    by_path: HashMap<Path, TransportId>,
+    /// Handshakes in the order they began; some are over.
+    half_open: VecDeque<TransportId>,
+    leg_ids: Ids,
+}
+
+/// A transport with the names it is found by.
+struct Entry {
+    transport: Transport,
+    ufrags: Vec<String>,
+    paths: Vec<Path>,
+}
+
+impl Transports {
+    pub(crate) fn new(identity: Identity) -> Self {
+        Transports {
+            identity,
+            all: BTreeMap::new(),
+            by_ufrag: HashMap::new(),
+            by_leg: HashMap::new(),
+            by_path: HashMap::new(),
+            half_open: VecDeque::new(),
+            leg_ids: Ids::default(),
+        }
+    }
+
+    /// Whose leg it is.
+    pub(crate) fn by_leg(&self, leg: LegId) -> Option<TransportId> {
+        self.by_leg.get(&leg).copied()
+    }
+
+    /// Creates a transport, or restarts ICE on one.
+    pub(crate) fn open(&mut self, cx: &mut Context<'_>, open: OpenTransport, changes: &mut Vec<Change>) {
+        let transport = open.transport;
+        if let Err(why) = self.admit(cx, &open) {
+            cx.notice(Notice::Refused {
+                transport,
+                why: why.into(),
+            });
+            return;
+        }
+        match self.all.get_mut(&transport) {
+            Some(known) => {
+                let result = known.transport.reopen(cx, open);
+                self.after(cx, transport, result, changes);
+            }
+            None => {
+                let new = Transport::new(open, cx.now);
+                self.all.insert(
+                    transport,
+                    Entry {
+                        transport: new,
+                        ufrags: Vec::new(),
+                        paths: Vec::new(),
+                    },
+                );
+                changes.push(Change::Opened(transport));
+                self.after(cx, transport, Ok(()), changes);
+            }
+        }
+    }
+
+    /// The peer's half of the description.
+    pub(crate) fn connect(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: TransportId,
+        remote: RemoteTransport,
+        changes: &mut Vec<Change>,
+    ) {
+        self.with(cx, transport, changes, |transport, cx, identity| {
+            transport.connect(cx, identity, remote)
+        });
+    }
+
+    /// The controller closes a transport: nobody needs to be told.
+    pub(crate) fn close(&mut self, cx: &mut Context<'_>, transport: TransportId, changes: &mut Vec<Change>) {
+        let Some(mut closed) = self.all.remove(&transport) else {
+            return;
+        };
+        closed.transport.close(cx);
+        remove_all(&mut self.by_ufrag, &closed.ufrags);
+        remove_all(&mut self.by_path, &closed.paths);
+        closed.transport.leg.and_then(|leg| self.by_leg.remove(&leg));
+        self.half_open.retain(|half_open| *half_open != transport);
+        cx.shared.timers.clear(Timer::Transport(transport));
+        changes.push(Change::Closed(transport, closed.transport.leg));
+    }
+
+    /// Takes the leg of a closed transport out of the table, after everything that used it.
+    pub(crate) fn remove_leg(&mut self, cx: &mut Context<'_>, leg: LegId) {
+        cx.write(Update::RemoveLeg(leg));
+        self.leg_ids.release(leg.0);
+    }
+
+    /// A message for a data channel.
+    pub(crate) fn send(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: TransportId,
+        label: &str,
+        payload: &[u8],
+        changes: &mut Vec<Change>,
+    ) {
+        self.with(cx, transport, changes, |transport, cx, _| {
+            transport.send(cx, label, payload)
+        });
+    }
+
+    /// STUN from anywhere.
+    pub(crate) fn receive_stun(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: Path,
+        datagram: &[u8],
+        changes: &mut Vec<Change>,
+    ) {
+        if let Err(counter) = self.check(cx, path, datagram, changes) {
+            cx.count(counter);
+        }
+    }
+
+    /// DTLS from a leg.
+    pub(crate) fn receive_dtls(
+        &mut self,
+        cx: &mut Context<'_>,
+        leg: Option<LegId>,
+        path: Path,
+        datagram: Vec<u8>,
+        changes: &mut Vec<Change>,
+    ) {
+        match leg.and_then(|leg| self.by_leg(leg)) {
+            Some(id) => self.with(cx, id, changes, |transport, cx, identity| {
+                transport.receive_dtls(cx, identity, path, datagram)
+            }),
+            None => cx.count(Counter::DtlsUnexpected),
+        }
+    }
+
+    /// What is due on one transport.
+    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId, changes: &mut Vec<Change>) {
+        self.with(cx, transport, changes, |transport, cx, _| transport.handle_timeout(cx));
+    }
+
+    fn admit(&self, cx: &mut Context<'_>, open: &OpenTransport) -> Result<(), &'static str> {
+        if self
+            .by_ufrag
+            .get(&open.local.ufrag)
+            .is_some_and(|other| *other != open.transport)
+        {
+            cx.count(Counter::UfragCollision);
+            return Err("another transport has the same ICE user fragment");
+        }
+        let room = TRANSPORTS_MAX.min(cx.plane.capabilities().legs_max);
+        if !self.all.contains_key(&open.transport) && self.all.len() >= room {
+            cx.count(Counter::TransportsFull);
+            return Err("the node has all the transports it can have");
+        }
+        Ok(())
+    }
+
+    fn check(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: Path,
+        datagram: &[u8],
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Counter> {
+        let (local, _) = wire::stun::username(datagram).ok_or(Counter::StunMalformed)?;
+        let id = *self.by_ufrag.get(local).ok_or(Counter::CheckUnknownUfrag)?;
+        let rival = self.by_path.get(&path).copied().filter(|owner| *owner != id);
+        if rival.is_some_and(|rival| self.has_proved_recently(cx, rival, path)) {
+            return Err(Counter::PathContested);
+        }
+        let entry = self.all.get_mut(&id).expect("user fragments name transports");
+        let checked = entry.transport.ice.check(cx.now, path, datagram)?;
+        cx.count(if checked.consents {
+            Counter::CheckAnswered
+        } else {
+            Counter::RoleConflict
+        });
+        if let Some(rival) = rival.filter(|_| checked.consents) {
+            self.take_path(cx, rival, path, changes);
+        }
+        self.with(cx, id, changes, |transport, cx, identity| {
+            let result = match checked.change {
+                PathChange::Paths => transport.paths_changed(cx, identity),
+                PathChange::Nothing => Ok(()),
+            };
+            transport.consented(cx);
+            result
+        });
+        // Only now: the peer may send media the moment it reads this.
+        cx.send(path, &checked.reply);
+        Ok(())
+    }
+
+    fn has_proved_recently(&self, cx: &Context<'_>, transport: TransportId, path: Path) -> bool {
+        let proved = self
+            .all
+            .get(&transport)
+            .and_then(|entry| entry.transport.ice.proved_at(path));
+        proved.is_some_and(|at| cx.now.saturating_duration_since(at) < cx.shared.config.disconnect_timeout)
+    }
+
+    /// Another transport has proved to be where this one was long ago: a port that was used again.
+    fn take_path(&mut self, cx: &mut Context<'_>, from: TransportId, path: Path, changes: &mut Vec<Change>) {
+        self.with(cx, from, changes, |transport, cx, identity| {
+            transport.ice.forget(path);
+            transport.paths_changed(cx, identity)
+        });
+    }
+
+    /// Does something to one transport, and what follows from it.
+    fn with(
+        &mut self,
+        cx: &mut Context<'_>,
+        id: TransportId,
+        changes: &mut Vec<Change>,
+        action: impl FnOnce(&mut Transport, &mut Context<'_>, &Identity) -> Result<(), CloseReason>,
+    ) {
+        let Some(Entry { transport, .. }) = self.all.get_mut(&id) else {
+            return;
+        };
+        let before = (transport.leg.is_some(), transport.is_keyed(), transport.is_half_open());
+        if transport.leg.is_none() && transport.ice.best().is_some() {
+            let leg = LegId(self.leg_ids.take());
+            transport.leg = Some(leg);
+            self.by_leg.insert(leg, id);
+        }
+        let result = action(transport, cx, &self.identity);
+        if let (false, Some(leg)) = (before.0, transport.leg) {
+            changes.push(Change::LegAdded(id, leg));
+        }
+        if !before.1 && transport.is_keyed() {
+            changes.push(Change::Keyed(id));
+        }
+        if !before.2 && transport.is_half_open() {
+            self.half_open.push_back(id);
+        }
+        self.after(cx, id, result, changes);
+        self.bound_handshakes(cx, changes);
+    }
+
+    /// Brings the names up to date and sets the timer, or closes the transport.
+    fn after(
+        &mut self,
+        cx: &mut Context<'_>,
+        id: TransportId,
+        result: Result<(), CloseReason>,
+        changes: &mut Vec<Change>,
+    ) {
+        if let Err(reason) = result {
+            self.close(cx, id, changes);
+            cx.notice(Notice::Closed { transport: id, reason });
+            return;
+        }
+        let Some(Entry {
+            transport,
+            ufrags,
+            paths,
+        }) = self.all.get_mut(&id)
+        else {
+            return;
+        };
+        transport.schedule(cx);
+        if !transport.ice.ufrags().eq(ufrags.iter().map(String::as_str)) {
+            remove_all(&mut self.by_ufrag, ufrags);
+            *ufrags = transport.ice.ufrags().map(String::from).collect();
+            self.by_ufrag.extend(ufrags.iter().map(|ufrag| (ufrag.clone(), id)));
+        }
+        if !transport.ice.paths().eq(paths.iter().copied()) {
+            remove_all(&mut self.by_path, paths);
+            *paths = transport.ice.paths().collect();
+            self.by_path.extend(paths.iter().map(|path| (*path, id)));
+        }
+    }
+
+    /// Drops the handshake that began first when too many are half open.
+    fn bound_handshakes(&mut self, cx: &mut Context<'_>, changes: &mut Vec<Change>) {
+        let Self { all, half_open, .. } = self;
+        if half_open.len() > HANDSHAKES_MAX {
+            half_open.retain(|id| all.get(id).is_some_and(|entry| entry.transport.is_half_open()));
+        }
+        if half_open.len() > HANDSHAKES_MAX
+            && let Some(oldest) = half_open.pop_front()
+        {
+            cx.count(Counter::HandshakeEvicted);
+            self.after(cx, oldest, Err(CloseReason::Handshake), changes);
+        }
+    }
+}
+
+fn remove_all<K: Hash + Eq>(names: &mut HashMap<K, TransportId>, gone: &[K]) {
+    for name in gone {
+        names.remove(name);
+    }
+}
