@@ -1,0 +1,59 @@
+//! What a device under test must offer, and the devices that are.
+
+mod model;
+
+use std::time::Instant;
+
+use dataplane::{Counters, Event, Inject, Path, Update, WriteError};
+use wire::NtpTime;
+
+pub use model::ModelDevice;
+
+/// A datagram that went out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Between which addresses.
+    pub path: Path,
+    /// The UDP payload.
+    pub bytes: Vec<u8>,
+}
+
+/// A data plane under test.
+///
+/// Paths are those of [`path_of`](crate::step::path_of). What a call causes has happened when the next method is called:
+/// a device with threads waits for them, within a bound.
+pub trait Device {
+    /// The name in reports.
+    fn name(&self) -> String;
+
+    /// Applies an entry.
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError>;
+
+    /// Takes what the agent injects.
+    fn inject(&mut self, now: Instant, what: Inject<'_>);
+
+    /// Takes a datagram from the network, as it is on the wire.
+    fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]);
+
+    /// Everything sent since the last call; in order on each path.
+    fn sent(&mut self) -> Vec<Datagram>;
+
+    /// The next event.
+    fn poll(&mut self) -> Option<Event>;
+
+    /// All counters so far.
+    fn counters(&mut self) -> Counters;
+
+    /// Whether what it sends to a leg with keys is sealed. The model's is in clear.
+    fn seals(&self) -> bool {
+        true
+    }
+
+    /// Whether it lives in the time it is told. One that reads a real clock cannot be held to times.
+    fn keeps_virtual_time(&self) -> bool {
+        true
+    }
+}
+
+/// The wall-clock time that every device under test starts at.
+pub const STARTED_AT: NtpTime = NtpTime(3_900_000_000 << 32);

@@ -1,0 +1,171 @@
+//! The model, with just enough SRTP in front of it to take what is on the wire.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use backend_udp::srtp::{OpenError, Opener, rtp_overhead};
+use dataplane::{
+    Clock, Counter, Counters, DataPlane, Egress, Event, Ingress, Inject, LegId, MasterKey, Model, Path, Protection,
+    Update, WriteError,
+};
+use wire::{PacketKind, RtpPacket};
+
+use super::{Datagram, Device, STARTED_AT};
+use crate::peers::LegTable;
+
+/// [`Model`] as a device: opens what comes in, leaves what goes out in clear, and reports sizes as they are on the wire.
+pub struct ModelDevice {
+    model: Model,
+    legs: LegTable,
+    openers: BTreeMap<LegId, (MasterKey, Opener)>,
+    /// What was dropped before the model saw it.
+    dropped: Counters,
+    sent: Vec<Datagram>,
+    events: VecDeque<Event>,
+}
+
+impl ModelDevice {
+    /// An empty device.
+    pub fn new(origin: Instant) -> Self {
+        ModelDevice {
+            model: Model::new(Clock {
+                origin,
+                ntp: STARTED_AT,
+            }),
+            legs: LegTable::default(),
+            openers: BTreeMap::new(),
+            dropped: Counters::default(),
+            sent: Vec::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The clear bytes of what is on the wire, or why there are none.
+    fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Vec<u8>, Counter> {
+        let mut opened = bytes.to_vec();
+        let Some((_, opener)) = self.legs.at(path).and_then(|leg| self.openers.get_mut(&leg)) else {
+            return Ok(opened);
+        };
+        if bytes.len() > dataplane::limits::DATAGRAM_MAX {
+            return Ok(opened);
+        }
+        let len = match wire::classify(bytes) {
+            PacketKind::Rtp => {
+                let header = RtpPacket::parse_protected(bytes).map_err(|_| Counter::Malformed)?;
+                opener
+                    .open_rtp(&mut opened, header.header_len())
+                    .map(|opened| opened.len)
+            }
+            PacketKind::Rtcp => opener.open_rtcp(&mut opened),
+            _ => Ok(opened.len()),
+        };
+        opened.truncate(len.map_err(counter_of)?);
+        Ok(opened)
+    }
+
+    fn remember_keys(&mut self, update: &Update) {
+        match update {
+            Update::SetLeg(id, leg) => match &leg.protection {
+                Protection::Srtp { ingress, .. } => {
+                    if self.openers.get(id).is_none_or(|(key, _)| key != ingress) {
+                        self.openers.insert(*id, (ingress.clone(), Opener::new(ingress)));
+                    }
+                }
+                _ => drop(self.openers.remove(id)),
+            },
+            Update::RemoveLeg(id) => drop(self.openers.remove(id)),
+            _ => {}
+        }
+    }
+
+    fn collect(&mut self, egress: Vec<Egress>) {
+        self.sent.extend(egress.into_iter().map(|egress| Datagram {
+            path: egress.path,
+            bytes: egress.bytes,
+        }));
+        while let Some(mut event) = self.model.poll() {
+            self.grow(&mut event);
+            self.events.push_back(event);
+        }
+    }
+
+    /// Adds what protection takes to the sizes in an event.
+    fn grow(&self, event: &mut Event) {
+        let overhead = |leg| self.legs.profile(leg).map_or(0, rtp_overhead);
+        match event {
+            Event::Arrivals { leg, arrivals } => {
+                arrivals
+                    .iter_mut()
+                    .for_each(|arrival| arrival.size += overhead(*leg) as u16);
+            }
+            Event::Departures { leg, departures } => {
+                departures
+                    .iter_mut()
+                    .for_each(|departure| departure.size += overhead(*leg) as u16);
+            }
+            Event::Stream(key, statistics) => statistics.octets += statistics.packets * overhead(key.leg) as u64,
+            _ => {}
+        }
+    }
+}
+
+fn counter_of(error: OpenError) -> Counter {
+    match error {
+        OpenError::Malformed => Counter::Malformed,
+        OpenError::Authentication => Counter::Unauthenticated,
+        OpenError::Replayed => Counter::Duplicate,
+        OpenError::TooOld => Counter::TooLate,
+        OpenError::TooManyStreams => Counter::UnknownStream,
+    }
+}
+
+impl Device for ModelDevice {
+    fn name(&self) -> String {
+        "model".into()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.model.write(now, update.clone())?;
+        self.legs.apply(&update);
+        self.remember_keys(&update);
+        Ok(())
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.model.inject(now, what);
+        let egress = self.model.take_injected();
+        self.collect(egress);
+    }
+
+    fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]) {
+        match self.open(path, bytes) {
+            Ok(clear) => {
+                let mut egress = Vec::new();
+                self.model.packet(now, Ingress { path, bytes: &clear }, &mut egress);
+                self.collect(egress);
+            }
+            Err(reason) => {
+                self.dropped.count(Counter::Received);
+                self.dropped.count(reason);
+            }
+        }
+    }
+
+    fn sent(&mut self) -> Vec<Datagram> {
+        std::mem::take(&mut self.sent)
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn counters(&mut self) -> Counters {
+        let mut counters = self.model.counters();
+        counters.add(&self.dropped);
+        counters
+    }
+
+    fn seals(&self) -> bool {
+        false
+    }
+}

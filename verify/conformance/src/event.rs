@@ -1,0 +1,165 @@
+//! What a device tells the agent, one thing at a time.
+
+use dataplane::Event;
+
+use crate::text::EventPattern;
+
+/// Devices report packets in batches of their own size; only the order is the contract's. So: one packet an event.
+pub fn flatten(event: Event) -> Vec<Event> {
+    match event {
+        Event::Arrivals { leg, arrivals } => arrivals
+            .into_iter()
+            .map(|arrival| Event::Arrivals {
+                leg,
+                arrivals: vec![arrival],
+            })
+            .collect(),
+        Event::Departures { leg, departures } => departures
+            .into_iter()
+            .map(|departure| Event::Departures {
+                leg,
+                departures: vec![departure],
+            })
+            .collect(),
+        other => vec![other],
+    }
+}
+
+/// Whether an event, which reports one packet if any, has the fields of a pattern.
+pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
+    match (pattern, event) {
+        (EventPattern::Punt { kind, path, leg, bytes }, Event::Punt { .. }) => {
+            let Event::Punt {
+                kind: k,
+                path: p,
+                leg: l,
+                bytes: b,
+                ..
+            } = event
+            else {
+                return false;
+            };
+            kind == k && path == p && leg == l && is(bytes, b)
+        }
+        (EventPattern::Switched { replica, source }, Event::Switched { replica: r, source: s }) => {
+            replica == r && source == s
+        }
+        (
+            EventPattern::Departure {
+                leg,
+                transport_sequence,
+                size,
+            },
+            Event::Departures { leg: l, departures },
+        ) => {
+            leg == l
+                && departures
+                    .iter()
+                    .any(|d| d.transport_sequence == *transport_sequence && is(size, &d.size))
+        }
+        (EventPattern::Unknown { .. }, _) => matches_unknown(pattern, event),
+        (EventPattern::Arrival { .. }, _) => matches_arrival(pattern, event),
+        (EventPattern::Stream { .. } | EventPattern::Replica { .. }, _) => matches_statistics(pattern, event),
+        _ => false,
+    }
+}
+
+/// Whether a value is the expected one, if one is expected.
+fn is<T: PartialEq>(expected: &Option<T>, got: &T) -> bool {
+    expected.as_ref().is_none_or(|expected| expected == got)
+}
+
+fn matches_unknown(pattern: &EventPattern, event: &Event) -> bool {
+    let EventPattern::Unknown {
+        leg,
+        ssrc,
+        payload_type,
+        mid,
+        rid,
+        repaired_rid,
+    } = pattern
+    else {
+        return false;
+    };
+    let Event::UnknownStream {
+        leg: l,
+        ssrc: s,
+        payload_type: p,
+        mid: m,
+        rid: r,
+        repaired_rid: rr,
+    } = event
+    else {
+        return false;
+    };
+    leg == l && *ssrc == s.0 && is(payload_type, &p.get()) && mid == m && rid == r && repaired_rid == rr
+}
+
+fn matches_arrival(pattern: &EventPattern, event: &Event) -> bool {
+    let EventPattern::Arrival {
+        leg,
+        ssrc,
+        sequence,
+        recovered,
+        transport_sequence,
+        size,
+        audio_level,
+    } = pattern
+    else {
+        return false;
+    };
+    let Event::Arrivals { leg: l, arrivals } = event else {
+        return false;
+    };
+    leg == l
+        && arrivals.iter().any(|arrival| {
+            is(ssrc, &arrival.ssrc.0)
+                && is(sequence, &arrival.sequence)
+                && *recovered == arrival.recovered
+                && *transport_sequence == arrival.transport_sequence
+                && is(size, &arrival.size)
+                && *audio_level == arrival.audio_level
+        })
+}
+
+fn matches_statistics(pattern: &EventPattern, event: &Event) -> bool {
+    match (pattern, event) {
+        (
+            EventPattern::Stream {
+                key,
+                packets,
+                octets,
+                first,
+                highest,
+                jitter,
+            },
+            Event::Stream(k, got),
+        ) => {
+            key == k
+                && is(packets, &got.packets)
+                && is(octets, &got.octets)
+                && is(first, &got.first)
+                && is(highest, &got.highest)
+                && is(jitter, &got.jitter)
+        }
+        (
+            EventPattern::Replica {
+                replica,
+                packets,
+                octets,
+                resent,
+                source,
+                timestamp_offset,
+            },
+            Event::Replica(r, got),
+        ) => {
+            replica == r
+                && is(packets, &got.packets)
+                && is(octets, &got.octets)
+                && is(resent, &got.resent)
+                && is(source, &got.source)
+                && is(timestamp_offset, &got.timestamp_offset)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,207 @@
+//! The other ends: who protects what goes in and unprotects what comes out.
+
+use std::collections::BTreeMap;
+
+use backend_udp::srtp::{OpenError, Opener, Sealer, rtcp_overhead, rtp_overhead};
+use dataplane::{Leg, LegId, MasterKey, Path, Protection, SrtpProfile, Update};
+use wire::{PacketKind, RtpPacket};
+
+/// The legs a device was told of.
+#[derive(Debug, Default)]
+pub struct LegTable(BTreeMap<LegId, Leg>);
+
+impl LegTable {
+    /// Follows an update that the device took.
+    pub fn apply(&mut self, update: &Update) {
+        match update {
+            Update::SetLeg(id, leg) => drop(self.0.insert(*id, leg.clone())),
+            Update::RemoveLeg(id) => drop(self.0.remove(id)),
+            _ => {}
+        }
+    }
+
+    /// Whose address pair this is.
+    pub fn at(&self, path: Path) -> Option<LegId> {
+        self.0
+            .iter()
+            .find(|(_, leg)| leg.paths.contains(&path))
+            .map(|(id, _)| *id)
+    }
+
+    /// The leg's entry.
+    pub fn entry(&self, id: LegId) -> Option<&Leg> {
+        self.0.get(&id)
+    }
+
+    /// The leg's profile, when it has keys.
+    pub fn profile(&self, id: LegId) -> Option<SrtpProfile> {
+        match &self.0.get(&id)?.protection {
+            Protection::Srtp { ingress, .. } => Some(ingress.profile()),
+            Protection::Clear | Protection::Pending => None,
+        }
+    }
+}
+
+/// One peer's SRTP state.
+struct Peer {
+    ingress: MasterKey,
+    egress: MasterKey,
+    sealer: Sealer,
+    opener: Opener,
+    /// Highest index sent, by SSRC.
+    highest: BTreeMap<u32, u64>,
+}
+
+impl Peer {
+    fn new(ingress: &MasterKey, egress: &MasterKey) -> Self {
+        Peer {
+            ingress: ingress.clone(),
+            egress: egress.clone(),
+            sealer: Sealer::new(ingress),
+            opener: Opener::new(egress),
+            highest: BTreeMap::new(),
+        }
+    }
+
+    fn seal_rtp(&mut self, plain: &[u8], header_len: usize) -> Vec<u8> {
+        let sequence = u16::from_be_bytes([plain[2], plain[3]]);
+        let ssrc = u32::from_be_bytes([plain[8], plain[9], plain[10], plain[11]]);
+        let index = match self.highest.get(&ssrc) {
+            None => u64::from(sequence),
+            Some(highest) => {
+                let distance = i64::from(sequence.wrapping_sub(*highest as u16) as i16);
+                highest.checked_add_signed(distance).unwrap_or(u64::from(sequence))
+            }
+        };
+        let highest = self.highest.entry(ssrc).or_insert(index);
+        *highest = index.max(*highest);
+        let mut packet = plain.to_vec();
+        packet.resize(plain.len() + rtp_overhead(self.ingress.profile()), 0);
+        let len = self.sealer.seal_rtp(&mut packet, plain.len(), header_len, index);
+        packet.truncate(len);
+        packet
+    }
+
+    fn seal_rtcp(&mut self, plain: &[u8]) -> Vec<u8> {
+        let mut packet = plain.to_vec();
+        packet.resize(plain.len() + rtcp_overhead(self.ingress.profile()), 0);
+        let len = self
+            .sealer
+            .seal_rtcp(&mut packet, plain.len())
+            .expect("few packets are sent");
+        packet.truncate(len);
+        packet
+    }
+}
+
+/// What a peer made of a datagram it got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// In clear.
+    pub bytes: Vec<u8>,
+    /// Under which keystream it was sent, when it was sealed.
+    pub keystream: Option<Keystream>,
+}
+
+/// What must never protect two different packets.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Keystream {
+    /// The master key.
+    pub key: Vec<u8>,
+    /// RTP or RTCP, whose session keys differ.
+    pub rtcp: bool,
+    /// The sender.
+    pub ssrc: u32,
+    /// The packet index.
+    pub index: u64,
+}
+
+/// Every peer of one device.
+#[derive(Default)]
+pub struct Peers {
+    /// The legs as the device knows them.
+    pub legs: LegTable,
+    peers: BTreeMap<LegId, Peer>,
+}
+
+impl Peers {
+    /// Follows an update that the device took.
+    pub fn apply(&mut self, update: &Update) {
+        self.legs.apply(update);
+        match update {
+            Update::SetLeg(id, leg) => match &leg.protection {
+                Protection::Srtp { ingress, egress } => {
+                    let same = |peer: &Peer| peer.ingress == *ingress && peer.egress == *egress;
+                    if !self.peers.get(id).is_some_and(same) {
+                        self.peers.insert(*id, Peer::new(ingress, egress));
+                    }
+                }
+                _ => drop(self.peers.remove(id)),
+            },
+            Update::RemoveLeg(id) => drop(self.peers.remove(id)),
+            _ => {}
+        }
+    }
+
+    /// The bytes on the wire of what the peer at `path` sends.
+    pub fn seal(&mut self, path: Path, plain: &[u8]) -> Vec<u8> {
+        let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) else {
+            return plain.to_vec();
+        };
+        match (wire::classify(plain), RtpPacket::parse_protected(plain)) {
+            (PacketKind::Rtp, Ok(packet)) => peer.seal_rtp(plain, packet.header_len()),
+            (PacketKind::Rtcp, _) if plain.len() >= 8 => peer.seal_rtcp(plain),
+            _ => plain.to_vec(),
+        }
+    }
+
+    /// What the peer at `path` makes of what it gets.
+    ///
+    /// Errors: what its SRTP says, for a leg with keys.
+    pub fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Opened, OpenError> {
+        let in_clear = || Opened {
+            bytes: bytes.to_vec(),
+            keystream: None,
+        };
+        let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) else {
+            return Ok(in_clear());
+        };
+        let mut opened = bytes.to_vec();
+        let (len, rtcp, ssrc_at, index) = match wire::classify(bytes) {
+            PacketKind::Rtp => {
+                let packet = RtpPacket::parse_protected(bytes).map_err(|_| OpenError::Malformed)?;
+                let done = peer.opener.open_rtp(&mut opened, packet.header_len())?;
+                (done.len, false, 8, done.index)
+            }
+            PacketKind::Rtcp => {
+                let len = peer.opener.open_rtcp(&mut opened)?;
+                (len, true, 4, srtcp_index(peer.egress.profile(), bytes))
+            }
+            _ => return Ok(in_clear()),
+        };
+        opened.truncate(len);
+        let ssrc = bytes[ssrc_at..ssrc_at + 4].try_into().expect("four bytes");
+        let keystream = Keystream {
+            key: peer.egress.key().to_vec(),
+            rtcp,
+            ssrc: u32::from_be_bytes(ssrc),
+            index,
+        };
+        Ok(Opened {
+            bytes: opened,
+            keystream: Some(keystream),
+        })
+    }
+}
+
+/// The index of an SRTCP packet that opened.
+fn srtcp_index(profile: SrtpProfile, bytes: &[u8]) -> u64 {
+    let behind = match profile {
+        // RFC 7714 section 9.1: the tag is in front of the word.
+        SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 0,
+        // RFC 3711 section 3.4: behind it.
+        SrtpProfile::AesCm128HmacSha1_80 => 10,
+    };
+    let word = bytes[..bytes.len() - behind].last_chunk().expect("it opened");
+    u64::from(u32::from_be_bytes(*word) & 0x7fff_ffff)
+}

@@ -1,0 +1,134 @@
+//! What is done to a device: one language for vectors and random histories.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use dataplane::{Inject, LegId, MasterKey, Path, Protection, ReplicaId, SrtpProfile, Update};
+
+/// One thing done to a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Time passes.
+    Wait(Duration),
+    /// The agent writes an entry.
+    Write(Update),
+    /// A datagram arrives.
+    Send(Send),
+    /// The agent asks for something to be sent or said.
+    Inject(Injection),
+}
+
+/// A datagram that arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Send {
+    /// Between which addresses.
+    pub path: Path,
+    /// In clear; the harness seals RTP and RTCP that come from a leg with keys.
+    pub bytes: Vec<u8>,
+    /// Whether one bit is changed after sealing.
+    pub tampered: bool,
+}
+
+/// An [`Inject`] that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Injection {
+    /// A datagram as it is.
+    Datagram(Path, Vec<u8>),
+    /// A compound RTCP packet.
+    Rtcp(LegId, Vec<u8>),
+    /// Retransmissions.
+    Resend(ReplicaId, Vec<u16>),
+    /// Statistics.
+    Report(LegId),
+}
+
+impl Injection {
+    /// As a device takes it.
+    pub fn as_inject(&self) -> Inject<'_> {
+        match self {
+            Injection::Datagram(path, bytes) => Inject::Datagram { path: *path, bytes },
+            Injection::Rtcp(leg, bytes) => Inject::Rtcp { leg: *leg, bytes },
+            Injection::Resend(replica, sequences) => Inject::Resend {
+                replica: *replica,
+                sequences,
+            },
+            Injection::Report(leg) => Inject::Report { leg: *leg },
+        }
+    }
+}
+
+/// Where peer number `peer` is, and where it reaches us. Every fourth peer speaks IPv6. Devices with real sockets translate.
+///
+/// Panics when `peer` is 2^16 or more.
+pub fn path_of(peer: u32) -> Path {
+    let [high, low] = u16::try_from(peer).expect("fewer than 65,536 peers").to_be_bytes();
+    let (local, remote): (IpAddr, IpAddr) = match peer % 4 {
+        3 => (
+            Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+            Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, peer as u16).into(),
+        ),
+        _ => (
+            Ipv4Addr::new(192, 0, 2, 1).into(),
+            Ipv4Addr::new(10, 1, high, low).into(),
+        ),
+    };
+    Path {
+        local: SocketAddr::new(local, 7000),
+        remote: SocketAddr::new(remote, 5000),
+    }
+}
+
+/// The peer at `path`: the inverse of [`path_of`]. `None` for any other path.
+pub fn peer_at(path: Path) -> Option<u32> {
+    let peer = match path.remote.ip() {
+        IpAddr::V4(address) => u16::from_be_bytes([address.octets()[2], address.octets()[3]]),
+        IpAddr::V6(address) => address.segments()[7],
+    };
+    Some(u32::from(peer)).filter(|peer| path_of(*peer) == path)
+}
+
+/// Keys made of a number, so that a text can name them. Different numbers give different keys in both directions.
+pub fn protection(profile: SrtpProfile, seed: u32) -> Protection {
+    let key = |direction: u8| {
+        let fill = |len: usize, salt: u8| -> Vec<u8> {
+            let seed = seed.to_be_bytes();
+            (0..len)
+                .map(|at| seed[at % 4] ^ (at as u8) ^ direction ^ salt)
+                .collect()
+        };
+        MasterKey::new(profile, &fill(profile.key_len(), 0), &fill(profile.salt_len(), 0x5a)).expect("right lengths")
+    };
+    Protection::Srtp {
+        ingress: key(0),
+        egress: key(0x80),
+    }
+}
+
+/// The number that [`protection`] made these keys of.
+pub fn seed_of(ingress: &MasterKey) -> u32 {
+    let key = ingress.key();
+    u32::from_be_bytes([key[0], key[1] ^ 1, key[2] ^ 2, key[3] ^ 3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_and_paths_name_each_other() {
+        for peer in 0..2_000 {
+            assert_eq!(peer_at(path_of(peer)), Some(peer));
+        }
+    }
+
+    #[test]
+    fn keys_name_their_seed() {
+        for seed in [0, 1, 77, 0x0102_0304, u32::MAX] {
+            let Protection::Srtp { ingress, egress } = protection(SrtpProfile::AeadAes256Gcm, seed) else {
+                panic!("protection makes keys");
+            };
+            assert_eq!(seed_of(&ingress), seed);
+            assert_ne!(ingress.key(), egress.key());
+        }
+    }
+}

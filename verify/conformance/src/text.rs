@@ -1,0 +1,130 @@
+//! The language of vectors: steps and expectations as lines of text, and back.
+//!
+//! The grammar is in the README. A line is words; an attribute is a name and a value, or a name alone; lists are joined by
+//! commas. Names of legs, replicas and peers are the writer's; `l7`, `r7` and `p7` mean the entries with exactly that number.
+
+mod entry;
+mod names;
+mod packet;
+mod parser;
+mod print;
+mod words;
+
+pub use names::Names;
+pub use parser::parse;
+pub use print::{print_datagram, print_history};
+pub use words::Problem;
+
+use dataplane::{Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
+use wire::{Mid, Rid};
+
+use crate::Step;
+use crate::rtp::RtpFields;
+
+/// A vector as read.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    /// Where it came from.
+    pub file: String,
+    /// What it claims: its first line.
+    pub title: String,
+    /// Whether it only holds on a device that lives in the time it is told.
+    pub needs_virtual_time: bool,
+    /// What it does and expects.
+    pub lines: Vec<Line>,
+}
+
+/// One line of a vector.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its number, from 1.
+    pub number: usize,
+    /// As written.
+    pub text: String,
+    /// What it means.
+    pub statement: Statement,
+}
+
+/// What a line means.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// Do this; an entry must be taken.
+    Do(Step),
+    /// This entry must be refused.
+    Refuse(WriteError, Update),
+    /// The next datagram on this path must be this.
+    Expect(Path, Expected),
+    /// Nothing went out that was not expected already.
+    ExpectNothing,
+    /// This was told to the agent.
+    Event(EventPattern),
+    /// What was counted since the last such line: these and nothing else.
+    Count(Vec<(Counter, u64)>),
+}
+
+/// What a datagram that went out must be.
+#[derive(Clone, Debug)]
+pub enum Expected {
+    /// An RTP packet with these fields.
+    Rtp(RtpFields),
+    /// Exactly these bytes.
+    Bytes(Vec<u8>),
+}
+
+/// Some fields of an event; what is missing is not looked at.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the fields are those of `dataplane::Event`")]
+pub enum EventPattern {
+    /// A datagram for the agent.
+    Punt {
+        kind: PuntKind,
+        path: Path,
+        leg: Option<LegId>,
+        bytes: Option<Vec<u8>>,
+    },
+    /// A stream that is not in the table.
+    Unknown {
+        leg: LegId,
+        ssrc: u32,
+        payload_type: Option<u8>,
+        mid: Option<Mid>,
+        rid: Option<Rid>,
+        repaired_rid: Option<Rid>,
+    },
+    /// A replica follows another stream.
+    Switched { replica: ReplicaId, source: StreamKey },
+    /// The next RTP packet that arrived on a leg.
+    Arrival {
+        leg: LegId,
+        ssrc: Option<u32>,
+        sequence: Option<u16>,
+        recovered: bool,
+        transport_sequence: Option<u16>,
+        size: Option<u16>,
+        audio_level: Option<(u8, bool)>,
+    },
+    /// The next packet that left a leg with a transport-wide number.
+    Departure {
+        leg: LegId,
+        transport_sequence: u16,
+        size: Option<u16>,
+    },
+    /// Statistics of a stream.
+    Stream {
+        key: StreamKey,
+        packets: Option<u64>,
+        octets: Option<u64>,
+        first: Option<u64>,
+        highest: Option<u64>,
+        jitter: Option<u32>,
+    },
+    /// Statistics of a replica.
+    Replica {
+        replica: ReplicaId,
+        packets: Option<u64>,
+        octets: Option<u64>,
+        resent: Option<u64>,
+        source: Option<Option<StreamKey>>,
+        timestamp_offset: Option<u32>,
+    },
+}

@@ -1,0 +1,81 @@
+//! Names for numbers.
+
+use std::collections::BTreeMap;
+
+use dataplane::{LegId, Path, ReplicaId, StreamKey};
+use wire::Ssrc;
+
+use super::words::{Problem, number, split};
+use crate::step::path_of;
+
+/// What the writer called legs, replicas and peers. Numbers are given out by first appearance, from 1,001 on.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    legs: BTreeMap<String, u32>,
+    replicas: BTreeMap<String, u32>,
+    peers: BTreeMap<String, u32>,
+}
+
+const FIRST: u32 = 1_001;
+
+fn id(names: &mut BTreeMap<String, u32>, name: &str, prefix: char) -> u32 {
+    let literal = name.strip_prefix(prefix).and_then(|digits| digits.parse().ok());
+    if let Some(literal) = literal.filter(|literal| *literal < FIRST) {
+        return literal;
+    }
+    let next = FIRST + names.len() as u32;
+    *names.entry(name.into()).or_insert(next)
+}
+
+fn name(names: &BTreeMap<String, u32>, id: u32, prefix: char) -> String {
+    names
+        .iter()
+        .find(|(_, named)| **named == id)
+        .map_or_else(|| format!("{prefix}{id}"), |(name, _)| name.clone())
+}
+
+impl Names {
+    /// The leg of this name.
+    pub fn leg(&mut self, name: &str) -> LegId {
+        LegId(id(&mut self.legs, name, 'l'))
+    }
+
+    /// The replica of this name.
+    pub fn replica(&mut self, name: &str) -> ReplicaId {
+        ReplicaId(id(&mut self.replicas, name, 'r'))
+    }
+
+    /// Where the peer of this name is.
+    pub fn path(&mut self, name: &str) -> Path {
+        path_of(id(&mut self.peers, name, 'p'))
+    }
+
+    /// The stream written `leg:ssrc`.
+    pub fn stream(&mut self, text: &str) -> Result<StreamKey, Problem> {
+        let (leg, ssrc) = split(text, ':', "a stream")?;
+        Ok(StreamKey {
+            leg: self.leg(leg),
+            ssrc: Ssrc(number(ssrc, "an SSRC")?),
+        })
+    }
+
+    /// What this leg was called.
+    pub fn of_leg(&self, leg: LegId) -> String {
+        name(&self.legs, leg.0, 'l')
+    }
+
+    /// What this replica was called.
+    pub fn of_replica(&self, replica: ReplicaId) -> String {
+        name(&self.replicas, replica.0, 'r')
+    }
+
+    /// What the peer at this path was called.
+    pub fn of_path(&self, path: Path) -> String {
+        crate::step::peer_at(path).map_or_else(|| format!("{path:?}"), |peer| name(&self.peers, peer, 'p'))
+    }
+
+    /// As [`stream`](Self::stream) reads it.
+    pub fn of_stream(&self, key: StreamKey) -> String {
+        format!("{}:{:#x}", self.of_leg(key.leg), key.ssrc.0)
+    }
+}

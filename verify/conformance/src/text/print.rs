@@ -1,0 +1,136 @@
+//! Steps to text, so that a random history can be pasted into a file and kept.
+
+use std::fmt::Write as _;
+
+use dataplane::{Leg, Protection, Replica, Stream, Update};
+use wire::ExtensionMap;
+
+use super::entry::{EXTENSIONS, PROFILES};
+use super::names::Names;
+use crate::rtp::{RtpFields, hex};
+use crate::step::seed_of;
+use crate::{Injection, Step};
+
+/// A history as the text of a vector without expectations.
+pub fn print_history(title: &str, steps: &[Step]) -> String {
+    let names = Names::default();
+    let mut text = format!("# {title}\n");
+    for step in steps {
+        let _ = writeln!(text, "{}", print_step(step, &names));
+    }
+    text
+}
+
+fn print_step(step: &Step, names: &Names) -> String {
+    match step {
+        Step::Wait(time) => format!("wait {}us", time.as_micros()),
+        Step::Write(update) => print_update(update, names),
+        Step::Send(send) => {
+            let tampered = if send.tampered { " tampered" } else { "" };
+            format!(
+                "send {}{tampered} {}",
+                names.of_path(send.path),
+                print_datagram(&send.bytes)
+            )
+        }
+        Step::Inject(Injection::Datagram(path, bytes)) => {
+            format!("inject datagram {} {}", names.of_path(*path), hex(bytes))
+        }
+        Step::Inject(Injection::Rtcp(leg, bytes)) => format!("inject rtcp {} {}", names.of_leg(*leg), hex(bytes)),
+        Step::Inject(Injection::Report(leg)) => format!("report {}", names.of_leg(*leg)),
+        Step::Inject(Injection::Resend(replica, sequences)) => {
+            let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
+            format!("resend {} {}", names.of_replica(*replica), sequences.join(" "))
+        }
+    }
+}
+
+/// A datagram as fields where that says everything, in hexadecimal otherwise.
+pub fn print_datagram(bytes: &[u8]) -> String {
+    match RtpFields::of(bytes).filter(|fields| fields.encode() == bytes) {
+        Some(fields) => fields.to_string(),
+        None => format!("hex {}", hex(bytes)),
+    }
+}
+
+fn print_update(update: &Update, names: &Names) -> String {
+    match update {
+        Update::SetLeg(id, leg) => format!("leg {} {}", names.of_leg(*id), print_leg(leg, names)),
+        Update::RemoveLeg(id) => format!("remove leg {}", names.of_leg(*id)),
+        Update::SetStream(key, stream) => format!("stream {} {}", names.of_stream(*key), print_stream(stream)),
+        Update::RemoveStream(key) => format!("remove stream {}", names.of_stream(*key)),
+        Update::SetReplica(id, replica) => {
+            format!("replica {} {}", names.of_replica(*id), print_replica(replica, names))
+        }
+        Update::RemoveReplica(id) => format!("remove replica {}", names.of_replica(*id)),
+    }
+}
+
+fn print_leg(leg: &Leg, names: &Names) -> String {
+    let protection = match &leg.protection {
+        Protection::Pending => "pending".into(),
+        Protection::Clear => "clear".into(),
+        Protection::Srtp { ingress, .. } => {
+            let profile = PROFILES.iter().find(|(_, profile)| *profile == ingress.profile());
+            format!("srtp {} {:#x}", profile.expect("all are listed").0, seed_of(ingress))
+        }
+    };
+    let paths = leg.paths.iter().map(|path| names.of_path(*path));
+    format!(
+        "{protection} from {} in {} out {}",
+        join(paths),
+        print_extensions(&leg.extensions_in),
+        print_extensions(&leg.extensions_out)
+    )
+}
+
+fn print_extensions(map: &ExtensionMap) -> String {
+    join(map.iter().map(|(kind, id)| {
+        let name = EXTENSIONS
+            .iter()
+            .find(|(_, listed)| *listed == kind)
+            .expect("all are listed")
+            .0;
+        format!("{name}={id}")
+    }))
+}
+
+fn print_stream(stream: &Stream) -> String {
+    let types = stream.formats.iter().map(|format| {
+        let rtx = format.rtx.map_or(String::new(), |rtx| format!("/{rtx}"));
+        format!("{}={}{rtx}", format.payload_type, format.codec)
+    });
+    let rtx = stream.rtx.map_or("none".into(), |rtx| format!("{:#x}", rtx.0));
+    let report = stream
+        .reference
+        .map_or("none".into(), |(ntp, timestamp)| format!("{:#x}={timestamp}", ntp.0));
+    format!("{} types {} rtx {rtx} report {report}", stream.kind, join(types))
+}
+
+fn print_replica(replica: &Replica, names: &Names) -> String {
+    let types = replica.formats.iter().map(|(source, own, rtx)| {
+        let rtx = rtx.map_or(String::new(), |rtx| format!("/{rtx}"));
+        format!("{source}>{own}{rtx}")
+    });
+    format!(
+        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} {}",
+        names.of_leg(replica.leg),
+        replica.ssrc.0,
+        replica.first_sequence,
+        replica.source.map_or("none".into(), |source| names.of_stream(source)),
+        join(types),
+        replica
+            .rtx
+            .map_or("none".into(), |(ssrc, first)| format!("{:#x}/{first}", ssrc.0)),
+        replica.mid.map_or("none".into(), |mid| mid.to_string()),
+        if replica.paused { "paused" } else { "running" },
+    )
+}
+
+fn join(items: impl Iterator<Item = String>) -> String {
+    let joined = items.collect::<Vec<_>>().join(",");
+    match joined.is_empty() {
+        true => "none".into(),
+        false => joined,
+    }
+}
