@@ -96,26 +96,16 @@ async fn signalling(http: &Http, route: Route, mut parts: Parts) -> Response<Bod
 }
 
 async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
+    let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let request = HttpRequest {
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
-        authorization: parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()),
+        authorization: header(header::AUTHORIZATION),
+        user_agent: header(header::USER_AGENT),
     };
-    let mut admission = admit(request, &http.keys, clock::unix())?;
-    if admission.client.browser.is_empty() {
-        let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
-        admission.client.browser = browser(agent.unwrap_or_default()).to_owned();
-    }
+    let admission = admit(request, &http.keys, clock::unix())?;
     http.controller.vet(&admission).await?;
     Ok(admission)
-}
-
-/// The family a browser belongs to, since current SDKs leave that to the User-Agent header.
-fn browser(agent: &str) -> &'static str {
-    [("Firefox/", "firefox"), ("Edg/", "edge"), ("Chrome/", "chrome"), ("Safari/", "safari")]
-        .into_iter()
-        .find(|(mark, _)| agent.contains(mark))
-        .map_or("", |(_, name)| name)
 }
 
 fn refuse(http: &Http, refusal: Refusal) -> Response<Body> {

@@ -85,7 +85,7 @@ impl Collector for Metrics {
         let refused = values.refused.iter().map(|(status, value)| (status.to_string(), *value));
         family(&mut encoder, "http_refused", "Refused signalling requests, by status", "status", refused)?;
         let slow = [("slow_client", values.slow_clients)];
-        family(&mut encoder, "signalling_closed", "Connections the server closed, by reason", "reason", slow)
+        family(&mut encoder, "signalling_closed", "Connections the server closed, by reason", "reason", slow.into_iter())
     }
 }
 
