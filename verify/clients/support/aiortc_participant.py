@@ -1,0 +1,228 @@
+"""A participant on aiortc: ICE, DTLS, SRTP and SCTP that share nothing with libwebrtc."""
+
+import asyncio
+import contextlib
+import fractions
+
+import numpy
+from aiortc import MediaStreamTrack
+from aiortc.mediastreams import MediaStreamError
+from av import AudioFrame, VideoFrame
+from livekit.protocol import models, rtc
+
+from .aiortc_connection import Connection, Dual, Single
+from .media import FPS, SAMPLE_RATE, AudioWitness, Signature, VideoWitness, picture, tone
+from .participant import Heard, Participant
+from .wait import until
+
+AUDIO_CHUNK = SAMPLE_RATE // 50
+VIDEO_CLOCK = 90_000
+
+
+class AiortcParticipant(Participant):
+    """Joins with the tests' own signalling; `suites` limits the SRTP suites it offers (all of aiortc's when empty)."""
+
+    def __init__(self, identity: str, signature: Signature, *, suites: tuple = ()) -> None:
+        super().__init__(identity, signature)
+        self.members: dict[str, models.ParticipantInfo] = {}
+        self.published: dict[str, models.TrackInfo] = {}
+        self.messages: list[rtc.SignalResponse] = []
+        self.connection: Connection | None = None
+        self._suites = suites
+        self._unclaimed: list[tuple[str, MediaStreamTrack]] = []
+        self._tasks: list[asyncio.Task] = []
+
+    async def join(self, url: str, token: str, *, single: bool, auto_subscribe: bool = True) -> None:
+        connection = (Single if single else Dual)(self._suites, self._on_track, self._on_data)
+        await connection.open(url, token, auto_subscribe)
+        self.connection = connection
+        join = self.signalling.join
+        self.info = join.participant
+        self._note(join.other_participants)
+        self.signalling.start(self._handle)
+        await self.connection.begin()
+        await until(f"{self.identity}'s connections are up", self._connected, 10, self._states)
+
+    async def leave(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self.connection is None:
+            return
+        with contextlib.suppress(Exception):
+            await self.signalling.send(leave=rtc.LeaveRequest(reason=models.CLIENT_INITIATED))
+        await self.connection.close()
+
+    @property
+    def signalling(self):
+        return self.connection.signalling
+
+    @property
+    def others(self) -> set[str]:
+        return set(self.members)
+
+    async def publish_video(self, width: int = 320, height: int = 180) -> models.TrackInfo:
+        track = _Camera(self, width, height)
+        request = rtc.AddTrackRequest(
+            cid=track.id,
+            name="camera",
+            type=models.VIDEO,
+            source=models.CAMERA,
+            width=width,
+            height=height,
+            layers=[models.VideoLayer(quality=models.HIGH, width=width, height=height, bitrate=500_000)],
+        )
+        return await self._publish(track, request)
+
+    async def publish_audio(self) -> models.TrackInfo:
+        track = _Microphone(self.signature)
+        return await self._publish(
+            track, rtc.AddTrackRequest(cid=track.id, name="microphone", type=models.AUDIO, source=models.MICROPHONE)
+        )
+
+    async def send(self, payload: bytes, *, reliable: bool = True, to: list[str] | None = None, topic: str = "") -> None:
+        channel = self.connection.sending.channels["_reliable" if reliable else "_lossy"]
+        await until(f"{channel.label} is open", lambda: channel.readyState == "open", 10)
+        packet = models.DataPacket(
+            kind=models.DataPacket.RELIABLE if reliable else models.DataPacket.LOSSY,
+            destination_identities=to or [],
+            user=models.UserPacket(payload=payload, topic=topic),
+        )
+        channel.send(packet.SerializeToString())
+
+    def track_of(self, identity: str, kind: int) -> models.TrackInfo | None:
+        """Another participant's track of a kind, as the server last described it."""
+        info = self.members.get(identity)
+        return next((track for track in info.tracks if track.type == kind), None) if info else None
+
+    def answered(self, kind: str) -> list:
+        """Every message of one kind that the server has sent, oldest first."""
+        return [getattr(m, kind) for m in self.messages if m.WhichOneof("message") == kind]
+
+    def negotiated(self) -> list[str]:
+        """The DTLS version and SRTP suite of each of this participant's transports."""
+        transports = [t for link in self.connection.links() for t in link.transports() if t._ssl]
+        return [
+            f"{t._ssl.get_protocol_version_name()} with {t._ssl.get_selected_srtp_profile().decode() or 'no SRTP'}"
+            for t in transports
+        ]
+
+    async def _publish(self, track: MediaStreamTrack, request: rtc.AddTrackRequest) -> models.TrackInfo:
+        await self.signalling.send(add_track=request)
+        info = await until(f"track_published for {request.name}", lambda: self.published.get(track.id), 5)
+        assert info.sid.startswith("TR"), info.sid
+        await self.connection.publish(track)
+        return info
+
+    def _connected(self) -> bool:
+        return all(link.pc.connectionState == "connected" for link in self.connection.links())
+
+    def _states(self) -> list[str]:
+        return [f"{rtc.SignalTarget.Name(link.target)} {link.pc.connectionState}" for link in self.connection.links()]
+
+    async def _handle(self, response: rtc.SignalResponse) -> None:
+        self.messages.append(response)
+        match response.WhichOneof("message"):
+            case "update":
+                self._note(response.update.participants)
+            case "track_published":
+                self.published[response.track_published.cid] = response.track_published.track
+            case _:
+                await self.connection.handle(response)
+
+    def _note(self, participants) -> None:
+        for info in participants:
+            if info.identity == self.identity:
+                continue
+            if info.state == models.ParticipantInfo.DISCONNECTED:
+                self.members.pop(info.identity, None)
+            else:
+                self.members[info.identity] = info
+        waiting, self._unclaimed = self._unclaimed, []
+        for sid, track in waiting:
+            self._on_track(sid, track)
+
+    def _on_track(self, sid: str, track: MediaStreamTrack) -> None:
+        owner = next((i for i, info in self.members.items() if any(t.sid == sid for t in info.tracks)), None)
+        if owner is None:
+            self._unclaimed.append((sid, track))
+        elif track.kind == "video":
+            self._tasks.append(asyncio.create_task(_watch(track, self.video.setdefault(owner, VideoWitness()))))
+        else:
+            self._tasks.append(asyncio.create_task(_hear(track, self.audio.setdefault(owner, AudioWitness()))))
+
+    def _on_data(self, label: str, data: bytes) -> None:
+        packet = models.DataPacket.FromString(data)
+        if packet.WhichOneof("value") == "user":
+            sender = packet.participant_identity or packet.user.participant_identity
+            self.inbox.append(Heard(sender, packet.user.payload, label == "_reliable", packet.user.topic))
+
+
+class _Camera(MediaStreamTrack):
+    kind = "video"
+
+    def __init__(self, owner: Participant, width: int, height: int) -> None:
+        super().__init__()
+        self._owner, self._width, self._height = owner, width, height
+        self._number = 0
+        self._start: float | None = None
+
+    async def recv(self) -> VideoFrame:
+        await self._wait_for_frame()
+        planes = numpy.frombuffer(
+            picture(self._owner.signature, self._number, self._width, self._height), dtype=numpy.uint8
+        )
+        frame = VideoFrame.from_ndarray(planes.reshape(self._height * 3 // 2, self._width), format="yuv420p")
+        frame.pts = self._number * VIDEO_CLOCK // FPS
+        frame.time_base = fractions.Fraction(1, VIDEO_CLOCK)
+        self._number += 1
+        self._owner.frames_sent = self._number
+        return frame
+
+    async def _wait_for_frame(self) -> None:
+        now = asyncio.get_running_loop().time()
+        self._start = self._start if self._start is not None else now
+        await asyncio.sleep(max(0.0, self._start + self._number / FPS - now))
+
+
+class _Microphone(MediaStreamTrack):
+    kind = "audio"
+
+    def __init__(self, signature: Signature) -> None:
+        super().__init__()
+        self._signature = signature
+        self._sample = 0
+        self._start: float | None = None
+
+    async def recv(self) -> AudioFrame:
+        now = asyncio.get_running_loop().time()
+        self._start = self._start if self._start is not None else now
+        await asyncio.sleep(max(0.0, self._start + self._sample / SAMPLE_RATE - now))
+        chunk = tone(self._signature, self._sample, AUDIO_CHUNK)
+        frame = AudioFrame.from_ndarray(chunk.reshape(1, -1), format="s16", layout="mono")
+        frame.pts = self._sample
+        frame.sample_rate = SAMPLE_RATE
+        frame.time_base = fractions.Fraction(1, SAMPLE_RATE)
+        self._sample += AUDIO_CHUNK
+        return frame
+
+
+async def _watch(track: MediaStreamTrack, witness: VideoWitness) -> None:
+    with contextlib.suppress(MediaStreamError):
+        while True:
+            frame = await track.recv()
+            rows, columns = (frame.height + 1) // 2, (frame.width + 1) // 2
+            shapes = ((frame.height, frame.width), (rows, columns), (rows, columns))
+            y, u, v = (
+                numpy.frombuffer(plane, dtype=numpy.uint8).reshape(-1, plane.line_size)[: shape[0], : shape[1]]
+                for plane, shape in zip(frame.planes, shapes)
+            )
+            witness.see(frame.width, frame.height, y, u, v)
+
+
+async def _hear(track: MediaStreamTrack, witness: AudioWitness) -> None:
+    with contextlib.suppress(MediaStreamError):
+        while True:
+            frame = await track.recv()
+            # Packed stereo: the left channel is every other sample.
+            channels = len(frame.layout.channels)
+            witness.hear(frame.to_ndarray().reshape(-1)[::channels])

@@ -1,0 +1,47 @@
+"""The claims several tests make about media between two participants."""
+
+from .media import FPS
+from .participant import Participant
+from .wait import until
+
+# Enough to see steady flow and the bar move through most of the picture.
+FRAMES = 2 * FPS
+
+
+async def video_flows(publisher: Participant, viewer: Participant, seconds: float = 15.0) -> None:
+    """`viewer` decodes `publisher`'s own pictures, in order, at no less than 80 % of the rate they are sent."""
+    them, us = publisher.identity, viewer.identity
+    witness = await until(f"{us} is sent {them}'s video track", lambda: viewer.video.get(them), seconds)
+    # The first second holds the key-frame request and the encoder's start; the rate is measured after it.
+    first = witness.frames
+    await until(f"{us} decodes {FPS} frames of {them}", lambda: witness.frames - first >= FPS, seconds, lambda: witness.frames)
+    decoded, sent = witness.frames, publisher.frames_sent
+    await until(f"{them} goes on sending", lambda: publisher.frames_sent - sent >= FRAMES, 2 * FRAMES / FPS)
+    rate = (witness.frames - decoded) / (publisher.frames_sent - sent)
+    assert rate >= 0.8, f"{us} decoded {rate:.0%} of the frames {them} sent"
+    assert witness.signatures == {publisher.signature.name}, f"{us} saw {witness.signatures} for {them}"
+    assert witness.backward(decoded) == 0, f"{us} saw {them}'s bar move back: {witness.steps[decoded:]}"
+
+
+async def audio_flows(publisher: Participant, listener: Participant, seconds: float = 15.0) -> None:
+    """`listener` hears `publisher`'s own pitch."""
+    them, us = publisher.identity, listener.identity
+    witness = await until(f"{us} is sent {them}'s audio track", lambda: listener.audio.get(them), seconds)
+    await until(
+        f"{us} hears {them}'s {publisher.signature.pitch_hz} Hz",
+        lambda: witness.carries(publisher.signature),
+        seconds,
+        lambda: f"{witness.samples} samples, rms {witness.rms:.0f}",
+    )
+
+
+async def data_flows(sender: Participant, receiver: Participant) -> None:
+    """A reliable and a lossy packet arrive as what they were sent as, under the sender's identity."""
+    for reliable in (True, False):
+        label = "reliable" if reliable else "lossy"
+        payload = f"{label} from {sender.identity} to {receiver.identity}".encode()
+        await sender.send(payload, reliable=reliable, topic=label)
+        heard = await until(payload.decode(), lambda: receiver.heard(payload), 5, lambda: receiver.inbox)
+        assert heard.sender == sender.identity
+        assert heard.reliable == reliable
+        assert heard.topic == label

@@ -1,0 +1,129 @@
+"""Media that can be recognised at the far end, so that a test can tell whose track it decoded.
+
+A picture is one publisher's colour with a white bar that moves one step a frame: the colour says who, the bar says
+which frame. A sound is one publisher's sine.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy
+
+FPS = 15
+SAMPLE_RATE = 48_000
+BAR_STEPS = 32
+LUMA_BACKGROUND = 90
+LUMA_BAR = 230
+CHROMA_TOLERANCE = 24
+FREQUENCY_TOLERANCE_HZ = 25
+# A sine at the amplitude below has an RMS near 7,000; comfort noise and codec residue stay under this.
+SILENCE_RMS = 500
+AMPLITUDE = 10_000
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One publisher's colour (U and V) and pitch."""
+
+    name: str
+    u: int
+    v: int
+    pitch_hz: int
+
+
+SIGNATURES = (
+    Signature("red", 90, 220, 440),
+    Signature("blue", 220, 110, 700),
+    Signature("green", 60, 50, 1000),
+    Signature("olive", 30, 140, 1400),
+)
+
+
+def picture(signature: Signature, number: int, width: int, height: int) -> bytes:
+    """Frame `number` as I420 (planes Y, U, V, no padding)."""
+    luma = numpy.full((height, width), LUMA_BACKGROUND, dtype=numpy.uint8)
+    step = width / BAR_STEPS
+    left = int((number % BAR_STEPS) * step)
+    luma[:, left : left + max(int(step), 1)] = LUMA_BAR
+    chroma = (width // 2) * (height // 2)
+    return luma.tobytes() + bytes([signature.u]) * chroma + bytes([signature.v]) * chroma
+
+
+def tone(signature: Signature, first_sample: int, count: int) -> numpy.ndarray:
+    """`count` mono samples of the publisher's sine, starting at sample `first_sample` of the stream."""
+    t = (first_sample + numpy.arange(count)) / SAMPLE_RATE
+    return (AMPLITUDE * numpy.sin(2 * numpy.pi * signature.pitch_hz * t)).astype(numpy.int16)
+
+
+@dataclass
+class VideoWitness:
+    """What one receiver decoded of one video track."""
+
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    signatures: set[str] = field(default_factory=set)
+    steps: list[int] = field(default_factory=list)
+
+    @property
+    def frames(self) -> int:
+        return len(self.sizes)
+
+    def backward(self, since: int = 0) -> int:
+        """How often the bar moved back after frame `since`: a reordered or repeated picture."""
+        deltas = numpy.diff(self.steps[since:]) % BAR_STEPS
+        return int(numpy.count_nonzero((deltas == 0) | (deltas > BAR_STEPS // 2)))
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        return self.sizes[-1] if self.sizes else None
+
+    def see(self, width: int, height: int, y: numpy.ndarray, u: numpy.ndarray, v: numpy.ndarray) -> None:
+        """Notes one decoded frame. The planes are arrays of shape (rows, columns), chroma at half size."""
+        if width < BAR_STEPS:
+            # libwebrtc hands out a tiny black picture when a receiver stops; nobody sent it.
+            return
+        self.sizes.append((width, height))
+        self.signatures.add(_colour(float(u.mean()), float(v.mean())))
+        columns = y[:, :width].mean(axis=0)
+        edges = numpy.linspace(0, width, BAR_STEPS + 1).astype(int)
+        self.steps.append(int(numpy.argmax([columns[a:b].mean() for a, b in zip(edges, edges[1:])])))
+
+
+@dataclass
+class AudioWitness:
+    """What one receiver decoded of one audio track: the newest second, and how much came in all."""
+
+    samples: int = 0
+    _recent: numpy.ndarray = field(default_factory=lambda: numpy.zeros(0, dtype=numpy.int16))
+
+    def hear(self, mono: numpy.ndarray) -> None:
+        self.samples += len(mono)
+        self._recent = numpy.concatenate([self._recent, mono])[-SAMPLE_RATE:]
+
+    @property
+    def rms(self) -> float:
+        if len(self._recent) == 0:
+            return 0.0
+        return float(numpy.sqrt(numpy.mean(self._recent.astype(numpy.float64) ** 2)))
+
+    @property
+    def silent(self) -> bool:
+        return self.rms < SILENCE_RMS
+
+    def carries(self, signature: Signature) -> bool:
+        """Whether the loudest frequency of the newest second is this publisher's."""
+        if len(self._recent) < SAMPLE_RATE // 2 or self.silent:
+            return False
+        spectrum = numpy.abs(numpy.fft.rfft(self._recent * numpy.hanning(len(self._recent))))
+        loudest_hz = float(numpy.argmax(spectrum)) * SAMPLE_RATE / len(self._recent)
+        return abs(loudest_hz - signature.pitch_hz) < FREQUENCY_TOLERANCE_HZ
+
+    def forget(self) -> None:
+        """Starts listening afresh, as after an unmute."""
+        self.samples = 0
+        self._recent = self._recent[:0]
+
+
+def _colour(u: float, v: float) -> str:
+    for signature in SIGNATURES:
+        if abs(u - signature.u) < CHROMA_TOLERANCE and abs(v - signature.v) < CHROMA_TOLERANCE:
+            return signature.name
+    return f"unknown (u {u:.0f}, v {v:.0f})"
