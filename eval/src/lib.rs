@@ -7,10 +7,12 @@
 //! Everything runs on one thread over one `epoll`, because the generator shares the machine with the server that it measures.
 //!
 //! Start with [`run`]; below it [`peer`] is one client, [`media`] what it sends and receives, [`measure`] the counting,
-//! [`net`] the sockets.
+//! [`net`] the sockets. [`floor`] measures what no server could undercut, [`suite`] puts the two beside each other.
 
 #![forbid(unsafe_code)]
 
+pub mod clock;
+pub mod floor;
 pub mod measure;
 pub mod media;
 pub mod net;
@@ -18,3 +20,4 @@ pub mod peer;
 pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod suite;

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -18,14 +18,6 @@ const BATCH_MAX: usize = 16;
 const MESSAGE_MAX: usize = 65_536;
 /// What each socket asks the kernel to hold for it, so that a slow generator is not taken for a lossy server.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
-
-/// Now, in nanoseconds since 1970: the clock by which the kernel stamps arrivals.
-pub fn wall_ns() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO)
-        .as_nanos() as u64
-}
 
 /// Opens one client's socket: not blocking, large buffer, GRO, arrival times.
 pub fn open(local: IpAddr) -> io::Result<UdpSocket> {
@@ -226,7 +218,7 @@ mod tests {
         let receiver = open([127, 0, 0, 1].into()).expect("a socket");
         let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let to = receiver.local_addr().expect("bound");
-        let before = wall_ns();
+        let before = crate::clock::wall_ns();
         let run: Vec<u8> = (0..5u8).flat_map(|value| [value; 100]).collect();
         let sent = send_runs(&sender, &[[IoSlice::new(&run)]], &[Some(to.into())], 100).expect("sent");
         assert_eq!(sent, 1);
@@ -242,7 +234,8 @@ mod tests {
         expected.extend([vec![7; 30], vec![8; 30]]);
         assert_eq!(bytes, expected);
         assert!(
-            seen.iter().all(|(_, at)| (before..=wall_ns()).contains(at)),
+            seen.iter()
+                .all(|(_, at)| (before..=crate::clock::wall_ns()).contains(at)),
             "arrival times are the wall clock's"
         );
         assert!(read_all(&mut inbox, &receiver).is_empty());

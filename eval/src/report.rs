@@ -1,11 +1,12 @@
 //! What a run found, for people and for programs.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::measure::Histogram;
+use crate::measure::{Histogram, Tally};
 
 /// One run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -62,6 +63,8 @@ pub struct Report {
     pub generator: Cost,
     /// The share of all processors that was idle.
     pub idle_share: f64,
+    /// Processors kept busy by neither server nor generator: a measurement beside other work is worth less.
+    pub elsewhere_cores: f64,
 }
 
 /// One-way latency in microseconds.
@@ -136,6 +139,24 @@ impl Report {
     /// Whether the server forwarded everything it should, and nothing else.
     pub fn is_clean(&self) -> bool {
         self.lost_inside() == 0 && self.foreign == 0 && self.damaged == 0
+    }
+
+    /// Counts what one receiver has of one source's packets with these numbers.
+    pub fn count(&mut self, tally: &Tally, numbers: Range<u64>) {
+        let window = tally.window(numbers);
+        self.replicas_expected += window.expected;
+        self.replicas_received += window.received;
+        self.lost += window.lost();
+        self.repaired += tally.repaired();
+        self.duplicates += tally.duplicates();
+        self.reordered += tally.reordered();
+    }
+
+    /// Computes what else kept the machine busy, once the costs are known.
+    pub fn attribute_rest(&mut self, processors: usize) {
+        let busy = processors as f64 * (1.0 - self.idle_share);
+        let ours = self.generator.cores + self.server.map_or(0.0, |server| server.cores);
+        self.elsewhere_cores = (busy - ours).max(0.0);
     }
 
     /// The report as text.
@@ -218,7 +239,11 @@ impl Report {
             "generator cpu",
             format!("{:.2} us/replica, {:.2} cores", g.cpu_us_per_replica, g.cores),
         );
-        row("machine idle", format!("{:.0} %", self.idle_share * 100.0));
+        let elsewhere = self.elsewhere_cores;
+        row(
+            "machine idle",
+            format!("{:.0} %, other processes {elsewhere:.2} cores", self.idle_share * 100.0),
+        );
         out
     }
 }
@@ -236,7 +261,7 @@ fn memory(cost: &Cost) -> String {
 /// Runs beside their floors, one line each.
 pub fn table(pairs: &[(Report, Option<Report>)]) -> String {
     let mut out = String::from(
-        "target        scenario  replicas/s     lost  p50 us  p99 us  p99.9 us  us/replica  cores  kB/part  idle %\n",
+        "target        scenario  replicas/s     lost  p50 us  p99 us  p99.9 us  us/replica  cores  kB/part  idle %  others\n",
     );
     for (report, floor) in pairs {
         out.push_str(&line(report));
@@ -252,7 +277,7 @@ fn line(report: &Report) -> String {
     let l = &report.latency;
     let cost = report.server.unwrap_or_default();
     format!(
-        "{:<13} {:<9} {:>10.0} {:>8} {:>7.0} {:>7.0} {:>9.0} {:>11.2} {:>6.2} {:>8.0} {:>7.0}\n",
+        "{:<13} {:<9} {:>10.0} {:>8} {:>7.0} {:>7.0} {:>9.0} {:>11.2} {:>6.2} {:>8.0} {:>7.0} {:>7.2}\n",
         report.target,
         report.scenario,
         report.replicas_expected as f64 / report.seconds,
@@ -263,7 +288,8 @@ fn line(report: &Report) -> String {
         cost.cpu_us_per_replica,
         cost.cores,
         cost.resident_per_participant / 1e3,
-        report.idle_share * 100.0
+        report.idle_share * 100.0,
+        report.elsewhere_cores
     )
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 
+use crate::clock;
 use crate::measure::{Machine, MachineSample, ProcessSample, SocketDrops, process};
 use crate::media::{PublishPlan, Totals};
 use crate::net::{self, Inbox};
@@ -48,6 +49,8 @@ pub enum RunError {
     Machine(std::io::Error),
     /// A certificate could not be made.
     Identity(TransportError),
+    /// The scenario makes no sense.
+    Scenario(String),
     /// There is no process with the server's number.
     NoProcess(u32),
 }
@@ -73,13 +76,13 @@ pub fn run(settings: &Settings) -> Result<Report, RunError> {
         .transpose()?;
     let mut world = World::new(settings)?;
     let join = world.join_all(settings)?;
-    world.turn_until(Instant::now() + SETTLE)?;
-    let start = Sample::take(settings, &world);
+    world.turn_until(clock::now() + SETTLE)?;
+    let start = Sample::take(settings);
     world.begin_window();
-    world.turn_until(Instant::now() + settings.window)?;
+    world.turn_until(clock::now() + settings.window)?;
     world.end_window();
-    let end = Sample::take(settings, &world);
-    world.turn_until(Instant::now() + DRAIN)?;
+    let end = Sample::take(settings);
+    world.turn_until(clock::now() + DRAIN)?;
     let drops_at_end = SocketDrops::sample();
     let report = world.report(settings, &join, &start, &end, &drops_at_end, before);
     world.leave();
@@ -122,9 +125,9 @@ struct Sample {
 }
 
 impl Sample {
-    fn take(settings: &Settings, _world: &World) -> Self {
+    fn take(settings: &Settings) -> Self {
         Self {
-            at: Instant::now(),
+            at: clock::now(),
             machine: Machine::sample(),
             server: settings.server_pid.and_then(process),
             generator: process(std::process::id()).unwrap_or_default(),
@@ -142,26 +145,26 @@ impl World {
             participants: Vec::new(),
             inbox: Inbox::default(),
             totals: Totals::default(),
-            tick_at: Instant::now(),
+            tick_at: clock::now(),
             window: Window::default(),
         })
     }
 
     /// Joins everybody, a few at a time, and waits until everybody hears whom they should.
     fn join_all(&mut self, settings: &Settings) -> Result<Joined, RunError> {
-        let began = Instant::now();
+        let began = clock::now();
         // Rooms of an earlier run may still be closing.
-        let run = format!("{:x}", net::wall_ns() & 0xffff_ffff_ffff);
+        let run = format!("{:x}", clock::wall_ns() & 0xffff_ffff_ffff);
         let plans = settings
             .scenario
             .plans(&run, settings.publish, settings.mode, settings.dtls_client);
         for plan in plans {
-            let waited = Instant::now();
+            let waited = clock::now();
             while self.connecting() >= CONNECTING_MAX && waited.elapsed() < JOIN_PATIENCE {
-                self.turn(Instant::now() + TICK)?;
+                self.turn(clock::now() + TICK)?;
             }
             self.join(plan, settings)?;
-            self.turn(Instant::now())?;
+            self.turn(clock::now())?;
         }
         while self
             .participants
@@ -171,7 +174,7 @@ impl World {
             if began.elapsed() > JOIN_TIMEOUT {
                 return Err(RunError::NotReady(self.describe_unready()));
             }
-            self.turn(Instant::now() + TICK)?;
+            self.turn(clock::now() + TICK)?;
         }
         let mut times: Vec<Duration> = self.participants.iter().filter_map(Participant::ready_after).collect();
         times.sort_unstable();
@@ -190,7 +193,7 @@ impl World {
             epoll: &self.epoll,
         };
         let participant =
-            Participant::join(plan, &joining, Instant::now()).map_err(|error| RunError::Participant(number, error))?;
+            Participant::join(plan, &joining, clock::now()).map_err(|error| RunError::Participant(number, error))?;
         self.participants.push(participant);
         Ok(())
     }
@@ -221,7 +224,7 @@ impl World {
     }
 
     fn turn_until(&mut self, deadline: Instant) -> Result<(), RunError> {
-        while Instant::now() < deadline {
+        while clock::now() < deadline {
             self.turn(deadline)?;
         }
         Ok(())
@@ -235,7 +238,7 @@ impl World {
             .chain([self.tick_at, deadline])
             .min()
             .unwrap_or(deadline);
-        let wait = wake.saturating_duration_since(Instant::now());
+        let wait = wake.saturating_duration_since(clock::now());
         let timeout = EpollTimeout::from(wait.as_micros().div_ceil(1000).min(1000) as u16);
         let mut events = [EpollEvent::empty(); 64];
         let count = match self.epoll.wait(&mut events, timeout) {
@@ -243,12 +246,12 @@ impl World {
             Err(nix::errno::Errno::EINTR) => 0,
             Err(error) => return Err(RunError::Machine(error.into())),
         };
-        let now = Instant::now();
+        let now = clock::now();
         for event in &events[..count] {
             self.serve(now, event.data())?;
         }
         self.send_media();
-        if Instant::now() >= self.tick_at {
+        if clock::now() >= self.tick_at {
             self.tick()?;
         }
         Ok(())
@@ -270,7 +273,7 @@ impl World {
     }
 
     fn send_media(&mut self) {
-        let now = Instant::now();
+        let now = clock::now();
         for participant in &mut self.participants {
             if participant.media_due().is_some_and(|due| due <= now) {
                 participant.send_media(now);
@@ -279,7 +282,7 @@ impl World {
     }
 
     fn tick(&mut self) -> Result<(), RunError> {
-        let now = Instant::now();
+        let now = clock::now();
         self.tick_at = now + TICK;
         for participant in &mut self.participants {
             let number = participant.plan().number;
@@ -363,6 +366,7 @@ impl World {
             let participants = report.participants;
             report.server = Some(cost.with_memory(before.resident_bytes, last.resident_bytes, participants));
         }
+        report.attribute_rest(Machine::processors());
         report
     }
 
@@ -373,13 +377,7 @@ impl World {
             .sum();
         for participant in &self.participants {
             for (source, tally) in participant.meter().sources() {
-                let window = tally.window(sent(source as usize));
-                report.replicas_expected += window.expected;
-                report.replicas_received += window.received;
-                report.lost += window.lost();
-                report.repaired += tally.repaired();
-                report.duplicates += tally.duplicates();
-                report.reordered += tally.reordered();
+                report.count(tally, sent(source as usize));
             }
             for counts in participant.feedback() {
                 report.asked[0] += counts.asked;
@@ -423,6 +421,7 @@ impl std::fmt::Display for RunError {
             Self::NotReady(who) => write!(f, "joining took too long: {who}"),
             Self::Machine(error) => write!(f, "this machine refused: {error}"),
             Self::Identity(error) => write!(f, "no certificate could be made: {error}"),
+            Self::Scenario(text) => write!(f, "{text}"),
             Self::NoProcess(pid) => write!(f, "there is no process {pid}"),
         }
     }

@@ -32,6 +32,16 @@ impl Machine {
             total,
         }
     }
+
+    /// How many processors there are.
+    pub fn processors() -> usize {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        stat.lines()
+            .skip(1)
+            .take_while(|line| line.starts_with("cpu"))
+            .count()
+            .max(1)
+    }
 }
 
 impl MachineSample {

@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_asked_for_after_a_moment_and_again_until_it_is_given_up() {
-        let now = Instant::now();
+        let now = crate::clock::now();
         let mut stream = stream(now, &[65_534, 65_535, 2]);
         assert_eq!(stream.wanted(now), Wanted::default());
         assert_eq!(stream.wanted(now + 5 * MS).missing, [0, 1]);
@@ -400,14 +400,14 @@ mod tests {
 
     #[test]
     fn reordering_is_not_asked_for() {
-        let now = Instant::now();
+        let now = crate::clock::now();
         let mut stream = stream(now, &[10, 12, 11, 13]);
         assert_eq!(stream.wanted(now + 100 * MS), Wanted::default());
     }
 
     #[test]
     fn a_key_frame_is_asked_for_after_a_second_without_one() {
-        let now = Instant::now();
+        let now = crate::clock::now();
         let mut stream = InStream::new(1, true);
         stream.count(now, 0);
         assert!(!stream.wanted(now).key_frame);
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn reports_count_losses() {
-        let now = Instant::now();
+        let now = crate::clock::now();
         let mut stream = stream(now, &[0, 1, 2, 4]);
         let first = stream.reception(now);
         assert_eq!((first.cumulative_lost, first.fraction_lost, first.highest), (1, 51, 4));

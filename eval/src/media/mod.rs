@@ -11,9 +11,9 @@ mod totals;
 
 pub use feedback::{FeedbackCounts, Reporter};
 pub use inbound::{Carries, Inbound, Wanted};
-pub use outbound::{Negotiated, Outbound};
-pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, read_video, write_video};
-pub use publisher::{PublishPlan, Publisher};
+pub use outbound::{Negotiated, Outbound, Place};
+pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
+pub use publisher::{AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};
 pub use schedule::{Frame, VideoPlan, VideoSchedule};
 pub use stamp::Stamp;
 pub use totals::{Meter, Totals};

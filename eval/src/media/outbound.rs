@@ -3,7 +3,7 @@
 use wire::{Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc};
 
 use super::Stamp;
-use crate::net;
+use crate::clock;
 
 /// The numbers that publisher and server agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl Outbound {
         let stamp = Stamp {
             source: self.source,
             number: self.number,
-            sent_ns: net::wall_ns(),
+            sent_ns: clock::wall_ns(),
         };
         let header = self.header(self.ssrc, self.negotiated.payload_type, self.sequence, place);
         let header_len = self.write_header(&header, out, transport_sequence);

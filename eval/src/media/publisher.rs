@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::outbound::{Negotiated, Outbound, Place};
 use super::payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
 use super::schedule::{Frame, VideoPlan, VideoSchedule};
+use crate::clock;
 use crate::peer::Transport;
 
 /// What a participant publishes.
@@ -20,9 +21,11 @@ pub struct PublishPlan {
 /// Room for header, extensions, payload and tag of any packet.
 const SLOT: usize = 1400;
 /// Opus packets of 20 ms at 32 kbit/s.
-const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
-const AUDIO_PAYLOAD_LEN: usize = 80;
-const AUDIO_TICKS: u32 = 960;
+pub const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
+/// Their payload.
+pub const AUDIO_PAYLOAD_LEN: usize = 80;
+/// Their length on the 48 kHz clock.
+pub const AUDIO_TICKS: u32 = 960;
 const VIDEO_CLOCK: u64 = 90_000;
 
 /// One participant's sources, over one transport.
@@ -130,7 +133,7 @@ impl Publisher {
             .stream
             .write(slot, &mut self.transport_sequence, place, write_audio);
         audio.last = LastSent {
-            wall_ns: crate::net::wall_ns(),
+            wall_ns: clock::wall_ns(),
             timestamp,
         };
         audio.due += AUDIO_INTERVAL;
@@ -164,7 +167,7 @@ impl Publisher {
                 .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
         }
         video.last = LastSent {
-            wall_ns: crate::net::wall_ns(),
+            wall_ns: clock::wall_ns(),
             timestamp,
         };
     }

@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn bitrate_and_frame_rate_are_kept() {
-        let start = Instant::now();
+        let start = crate::clock::now();
         let sent = frames(&mut VideoSchedule::new(PLAN, start), start, 60);
         assert!((1799..=1801).contains(&sent.len()), "{}", sent.len());
         let bits = sent.iter().map(|frame| frame.len as u64 * 8).sum::<u64>() / 60;
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn key_frames_are_regular_and_larger() {
-        let start = Instant::now();
+        let start = crate::clock::now();
         let sent = frames(&mut VideoSchedule::new(PLAN, start), start, 30);
         let keys: Vec<&Frame> = sent.iter().filter(|frame| frame.key).collect();
         assert_eq!(keys.len(), 3);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_request_makes_one_key_frame_and_is_throttled() {
-        let start = Instant::now();
+        let start = crate::clock::now();
         let mut schedule = VideoSchedule::new(PLAN, start);
         let keys = (0..1000)
             .filter_map(|ms| {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_source_that_was_held_up_skips_frames_and_says_so() {
-        let start = Instant::now();
+        let start = crate::clock::now();
         let mut schedule = VideoSchedule::new(PLAN, start);
         schedule.poll(start);
         let frame = schedule.poll(start + Duration::from_secs(1)).expect("overdue");

@@ -14,6 +14,7 @@ use super::offer;
 use super::sdp::{Description, Kind, Media, SdpError, Setup};
 use super::signal::{Server, Signal, SignalError};
 use super::transport::{Identity, Incoming, Transport, TransportError};
+use crate::clock;
 use crate::media::{FeedbackCounts, Inbound, Meter, PublishPlan, Publisher, Reporter, Totals};
 use crate::net::Inbox;
 
@@ -258,7 +259,7 @@ impl Participant {
         }
         if now >= self.ping_at {
             self.ping_at = now + PING_INTERVAL;
-            let timestamp = (crate::net::wall_ns() / 1_000_000) as i64;
+            let timestamp = (clock::wall_ns() / 1_000_000) as i64;
             self.signal
                 .send(signal_request::Message::PingReq(Ping { timestamp, rtt: 0 }))?;
         }

@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn two_ends_establish_an_association_and_channels() {
-        let now = Instant::now();
+        let now = crate::clock::now();
         let mut client = Sctp::new(true, &[("_reliable", true), ("_lossy", false)]);
         let mut server = Sctp::new(false, &[]);
         client.handle_timeout(now);

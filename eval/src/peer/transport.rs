@@ -331,10 +331,10 @@ impl Transport {
                     // DTLS repeats what is lost.
                     let _ = self.socket.send(bytes);
                 }
-                Output::PeerCert(certificate) => {
-                    if !fingerprint(certificate).eq_ignore_ascii_case(&handshake.expected_fingerprint) {
-                        return Err(TransportError::Fingerprint);
-                    }
+                Output::PeerCert(certificate)
+                    if !fingerprint(certificate).eq_ignore_ascii_case(&handshake.expected_fingerprint) =>
+                {
+                    return Err(TransportError::Fingerprint);
                 }
                 Output::KeyingMaterial(material, profile) => {
                     self.srtp = Some(Srtp::new(&material, profile, handshake.client)?);

@@ -1,0 +1,198 @@
+//! The command line of `weir-bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use eval::media::{PublishPlan, VideoPlan};
+use eval::peer::Mode;
+use eval::scenario::Scenario;
+
+/// Measures a server of the LiveKit protocol with many light clients.
+#[derive(Parser)]
+#[command(
+    name = "weir-bench",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub run: RunArguments,
+}
+
+/// What to do other than one run.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run scenarios against a server and, each beside it, their floor; print one table.
+    Suite(SuiteArguments),
+    /// Measure what no server could undercut: copy, seal and send, to the same kind of sinks.
+    Floor(FloorArguments),
+    /// The floor's sending process; started by `floor`.
+    #[command(hide = true)]
+    FloorSender {
+        /// What to send, as JSON.
+        orders: String,
+    },
+}
+
+/// A run of several scenarios.
+#[derive(Args)]
+pub struct SuiteArguments {
+    /// The scenarios; 1x50 and 10x10 by default.
+    pub scenarios: Vec<Scenario>,
+    /// The command that starts the server; started anew for each scenario, and stopped.
+    #[arg(long)]
+    pub server_cmd: Option<String>,
+    /// Leave out the floor.
+    #[arg(long)]
+    pub no_floor: bool,
+    /// The server.
+    #[command(flatten)]
+    pub target: Target,
+    /// What it has to carry.
+    #[command(flatten)]
+    pub load: Load,
+}
+
+/// A run without a server.
+#[derive(Args)]
+pub struct FloorArguments {
+    /// Publishers and receivers, as for a run.
+    #[arg(required_unless_present = "receivers", conflicts_with = "receivers")]
+    pub scenario: Option<Scenario>,
+    /// One publisher and this many receivers.
+    #[arg(long)]
+    pub receivers: Option<u32>,
+    /// Where to write the report as JSON.
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+    /// What the receivers have to take.
+    #[command(flatten)]
+    pub load: Load,
+}
+
+#[derive(Args)]
+pub struct RunArguments {
+    /// PUBLISHERSxRECEIVERS; equal numbers above one are a meeting; ROOMS*NxN are several.
+    #[arg(required = true)]
+    pub scenario: Option<Scenario>,
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub load: Load,
+}
+
+/// The server, and where the reports go.
+#[derive(Args)]
+pub struct Target {
+    /// The server.
+    #[arg(long, default_value = "ws://127.0.0.1:7880")]
+    pub url: String,
+    /// The API key that signs the clients' tokens.
+    #[arg(long, default_value = "devkey")]
+    pub api_key: String,
+    /// The key's secret.
+    #[arg(long, default_value = "secret")]
+    pub api_secret: String,
+    /// The server's process, to measure its processor time and memory.
+    #[arg(long)]
+    pub server_pid: Option<u32>,
+    /// How the report calls the server.
+    #[arg(long, default_value = "server")]
+    pub name: String,
+    /// Where to write the reports as JSON.
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+}
+
+/// What publishers send, and how clients speak.
+#[derive(Args, Clone)]
+pub struct Load {
+    /// Video bits a second of each publisher; 0 for none. K and M are understood.
+    #[arg(long, default_value = "2M", value_parser = bits)]
+    pub bitrate: u64,
+    /// Video frames a second.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=240))]
+    pub fps: u32,
+    /// Seconds between key frames that nobody asked for.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub key_interval: u64,
+    /// Publish audio too: 50 packets a second.
+    #[arg(long)]
+    pub audio: bool,
+    /// The measured window.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub seconds: u64,
+    /// The protocol's form: /rtc with two peer connections, or /rtc/v1 with one.
+    #[arg(long, value_enum, default_value_t = ModeArgument::V0)]
+    pub mode: ModeArgument,
+    /// The part in the DTLS handshake of clients that may choose.
+    #[arg(long, value_enum, default_value_t = DtlsArgument::Client)]
+    pub dtls: DtlsArgument,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ModeArgument {
+    V0,
+    V1,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DtlsArgument {
+    /// As browsers do; the server chooses the SRTP profile.
+    Client,
+    /// The client chooses AES-256-GCM.
+    Server,
+}
+
+fn bits(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((end, 'k' | 'K')) => (&text[..end], 1e3),
+        Some((end, 'm' | 'M')) => (&text[..end], 1e6),
+        _ => (text, 1.0),
+    };
+    let value: f64 = digits
+        .parse()
+        .map_err(|_| "expected a number, K or M behind it".to_string())?;
+    if (0.0..=1e9 / factor).contains(&value) {
+        Ok((value * factor) as u64)
+    } else {
+        Err("at most 1000M".into())
+    }
+}
+
+impl Load {
+    /// What each publisher sends.
+    pub fn publish(&self) -> PublishPlan {
+        let key_interval = Duration::from_secs(self.key_interval);
+        let video = VideoPlan {
+            bitrate: self.bitrate,
+            frame_rate: self.fps,
+            key_interval,
+        };
+        PublishPlan {
+            video: (self.bitrate > 0).then_some(video),
+            audio: self.audio || self.bitrate == 0,
+        }
+    }
+
+    /// Whether clients take the DTLS client's part where they may choose.
+    pub fn dtls_client(&self) -> bool {
+        matches!(self.dtls, DtlsArgument::Client)
+    }
+
+    /// How long is measured.
+    pub fn window(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+
+    /// The protocol's form.
+    pub fn mode(&self) -> Mode {
+        match self.mode {
+            ModeArgument::V0 => Mode::V0,
+            ModeArgument::V1 => Mode::V1,
+        }
+    }
+}
