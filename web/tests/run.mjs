@@ -7,6 +7,8 @@ import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { startServer } from "./support/server.mjs";
 
+const LIMIT_MS = 12 * 60_000;
+
 const here = new URL(".", import.meta.url).pathname;
 const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith("-"));
@@ -22,9 +24,11 @@ const tests = spawn(
   ["--test", "--test-concurrency=1", "--test-reporter=spec", ...options, ...(files.length > 0 ? files : all)],
   { stdio: "inherit", env: { ...process.env, WEIR_URL: server.url, WEIR_OWN: server.own ? "1" : "" } },
 );
+const late = setTimeout(() => tests.kill("SIGTERM"), LIMIT_MS);
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => tests.kill(signal));
 
 tests.on("exit", async (code) => {
+  clearTimeout(late);
   await server.stop({ showLog: code !== 0 });
   process.exitCode = code ?? 1;
 });

@@ -4,18 +4,34 @@ import { startServer } from "./server.mjs";
 import { startSite } from "./site.mjs";
 
 /** What a test file needs: a server, the bare page's site and a browser, all ended by `end()`. */
-export async function createWorld({ flags } = {}) {
-  const server = await startServer();
-  const site = await startSite();
-  const browser = await launchBrowser(flags);
+export async function createWorld() {
+  const parts = [];
+  const end = async () => {
+    // The browser first: it holds connections to the other two.
+    for (const stop of parts.reverse().splice(0)) await stop();
+  };
+  try {
+    const server = await startServer();
+    parts.push(() => server.stop());
+    const site = await startSite();
+    parts.push(() => site.stop());
+    const browser = await launchBrowser();
+    parts.push(() => browser.close());
+    return { ...populate({ server, site, browser }), end };
+  } catch (error) {
+    // What was started keeps a process alive, and a test run waiting.
+    await end();
+    throw error;
+  }
+}
+
+function populate(parts) {
   const people = new Set();
-  const world = {
-    server,
-    site,
-    browser,
+  return {
+    ...parts,
     /** Somebody who is nowhere yet. */
     async person(identity) {
-      const person = await Participant.open(world, identity);
+      const person = await Participant.open(parts, identity);
       people.add(person);
       return person;
     },
@@ -24,14 +40,7 @@ export async function createWorld({ flags } = {}) {
       await Promise.all([...people].map((person) => person.close()));
       people.clear();
     },
-    async end() {
-      await world.clear();
-      await browser.close();
-      await site.stop();
-      await server.stop();
-    },
   };
-  return world;
 }
 
 let rooms = 0;
