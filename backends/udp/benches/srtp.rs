@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p backend-udp --bench srtp`. Compare the lines with each other and with memcpy, not with another day.
 
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -1,3 +1,31 @@
 //! The userspace data plane over UDP sockets: portable, the default, always there.
+//!
+//! Three layers, each usable without the one above it:
+//!
+//! 1. A [`Shard`](shard::Shard) is one worker's tables and packet path, without socket, clock or thread: datagrams in, runs of datagrams out.
+//!    A leg lives in exactly one shard, with its keys, its indexes and its egress run. Packets and questions for another shard's
+//!    legs travel through bounded rings.
+//! 2. A [`Control`](control::Control) is the agent's handle: it validates every entry, decides which shard owns it, and collects what
+//!    the shards report.
+//! 3. [`UdpPlane`] gives each shard a thread and sockets; [`InlinePlane`] runs the same shards one after the other in the
+//!    caller's thread, for tests that must repeat.
+//!
+//! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is what protects it, `net` is
+//! the only place that talks to the operating system, and so the only one with `unsafe`.
 
+#![deny(unsafe_code)]
+// Tests may read a clock; the packet path is given the time.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+pub mod control;
+pub mod shard;
 pub mod srtp;
+
+mod alarm;
+mod inline;
+mod net;
+mod plane;
+mod worker;
+
+pub use inline::InlinePlane;
+pub use plane::{UdpConfig, UdpPlane};

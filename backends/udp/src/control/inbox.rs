@@ -1,0 +1,81 @@
+//! Events out of a shard's notes. Allocating is done here, on the agent's thread.
+
+use dataplane::{Arrival, Departure, Event, LegId};
+use rtrb::Consumer;
+
+use crate::shard::notes::{Note, NoteReader, Punted};
+
+/// How many packets one event reports at most.
+const BATCH_MAX: usize = 256;
+
+pub(super) fn next_event(reader: &mut NoteReader) -> Option<Event> {
+    if let Ok(note) = reader.notes.pop() {
+        return Some(event(note, &mut reader.notes));
+    }
+    let note = reader.strangers.pop().ok()?;
+    Some(event(note, &mut reader.strangers))
+}
+
+fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
+    match note {
+        Note::Punt(punted) => punt(&punted),
+        Note::UnknownStream(unknown) => {
+            let (leg, payload_type, (ssrc, mid, rid, repaired_rid)) = *unknown;
+            Event::UnknownStream {
+                leg,
+                ssrc,
+                payload_type,
+                mid,
+                rid,
+                repaired_rid,
+            }
+        }
+        Note::Arrival(leg, first) => Event::Arrivals {
+            leg,
+            arrivals: batch(first, behind, |note| arrival_of(note, leg)),
+        },
+        Note::Departure(leg, first) => Event::Departures {
+            leg,
+            departures: batch(first, behind, |note| departure_of(note, leg)),
+        },
+        Note::Switched(replica, source) => Event::Switched { replica, source },
+        Note::Stream(report) => Event::Stream(report.0, report.1),
+        Note::Replica(report) => Event::Replica(report.0, report.1),
+    }
+}
+
+fn punt(punted: &Punted) -> Event {
+    Event::Punt {
+        kind: punted.kind,
+        at: punted.at,
+        path: punted.path,
+        leg: punted.leg,
+        bytes: punted.bytes.clone(),
+    }
+}
+
+fn arrival_of(note: &Note, of: LegId) -> Option<Arrival> {
+    match note {
+        Note::Arrival(leg, arrival) if *leg == of => Some(*arrival),
+        _ => None,
+    }
+}
+
+fn departure_of(note: &Note, of: LegId) -> Option<Departure> {
+    match note {
+        Note::Departure(leg, departure) if *leg == of => Some(*departure),
+        _ => None,
+    }
+}
+
+/// Gathers the notes right behind the first as long as they are of the same kind and leg.
+fn batch<T>(first: T, behind: &mut Consumer<Note>, like: impl Fn(&Note) -> Option<T>) -> Vec<T> {
+    let mut batch = vec![first];
+    while batch.len() < BATCH_MAX
+        && let Some(next) = behind.peek().ok().and_then(&like)
+    {
+        batch.push(next);
+        let _ = behind.pop();
+    }
+    batch
+}

@@ -1,0 +1,209 @@
+//! The agent's handle: validates entries, gives every leg to a shard, and collects what the shards report.
+//!
+//! `book` knows what is in the tables and refuses what may not be; `order` is what goes to the shards; `inbox` makes events of
+//! their notes. A control handle knows nothing of threads: the same one drives shards with threads and shards without.
+
+mod book;
+mod homes;
+mod inbox;
+mod link;
+mod order;
+
+pub(crate) use order::Order;
+
+use std::sync::Arc;
+
+use dataplane::{
+    Capabilities, Clock, Counter, Counters, Event, Inject, Leg, LegId, Replica, ReplicaId, Stream, StreamKey, Update,
+    WriteError,
+};
+
+use crate::alarm::Alarm;
+use crate::shard::{SHARDS_MAX, Shard, Source};
+use book::{Book, LEGS_MAX, REPLICAS_MAX, STREAMS_MAX};
+use homes::Homes;
+use link::{ShardLink, shard_parts};
+
+/// Drives any number of shards.
+pub struct Control {
+    book: Book,
+    shards: Vec<ShardLink>,
+    /// Which shard hears from which address.
+    homes: Homes,
+    /// Where to look for the next event.
+    turn: usize,
+    /// Wakes the agent; armed when there is nothing to tell.
+    agent: Arc<Alarm>,
+    /// What was lost before it reached a shard.
+    counters: Counters,
+}
+
+impl Control {
+    /// A handle and as many shards as there are alarms, each alarm waking whoever runs that shard. `agent` wakes the handle's owner.
+    ///
+    /// Panics when there is no alarm, or more than [`SHARDS_MAX`].
+    pub fn new(clock: Clock, alarms: &[Arc<Alarm>], agent: Arc<Alarm>) -> (Self, Vec<Shard>) {
+        assert!((1..=SHARDS_MAX).contains(&alarms.len()), "one to {SHARDS_MAX} shards");
+        let (links, shards) = shard_parts(clock, alarms, &agent);
+        let control = Control {
+            book: Book::default(),
+            shards: links,
+            homes: Homes::default(),
+            turn: 0,
+            agent,
+            counters: Counters::default(),
+        };
+        (control, shards)
+    }
+
+    /// What any number of shards can do.
+    pub fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            srtp: true,
+            legs_max: LEGS_MAX,
+            streams_max: STREAMS_MAX,
+            replicas_max: REPLICAS_MAX,
+        }
+    }
+
+    /// Validates one entry and orders the shards to apply it. Shards that others depend on get their order first.
+    pub fn write(&mut self, update: Update) -> Result<(), WriteError> {
+        match update {
+            Update::SetLeg(id, leg) => self.set_leg(id, leg),
+            Update::RemoveLeg(id) => self.remove_leg(id),
+            Update::SetStream(key, stream) => self.set_stream(key, stream),
+            Update::RemoveStream(key) => self.remove_stream(key),
+            Update::SetReplica(id, replica) => self.set_replica(id, replica),
+            Update::RemoveReplica(id) => {
+                let owner = self.book.remove_replica(id)?;
+                self.shards[owner].order(Order::RemoveReplica(id));
+                Ok(())
+            }
+        }
+    }
+
+    fn set_leg(&mut self, id: LegId, leg: Leg) -> Result<(), WriteError> {
+        let shards = self.shards.len();
+        let homes = &self.homes;
+        let at_home = |leg: &Leg| leg.paths.iter().find_map(|path| homes.of(path));
+        let change = self
+            .book
+            .set_leg(id, &leg, || at_home(&leg).unwrap_or(id.0 as usize % shards))?;
+        for path in change.removed {
+            self.others(change.owner)
+                .for_each(|shard| shard.order(Order::Route(path, None)));
+        }
+        self.shards[change.owner].order(Order::SetLeg(id, Box::new(leg)));
+        for path in change.added {
+            let to = Some(change.owner);
+            self.others(change.owner)
+                .for_each(|shard| shard.order(Order::Route(path, to)));
+        }
+        Ok(())
+    }
+
+    fn remove_leg(&mut self, id: LegId) -> Result<(), WriteError> {
+        let leg = self.book.remove_leg(id)?;
+        for path in leg.paths {
+            self.others(leg.owner)
+                .for_each(|shard| shard.order(Order::Route(path, None)));
+        }
+        for life in leg.streams {
+            self.shards
+                .iter_mut()
+                .for_each(|shard| shard.order(Order::Forget(life)));
+        }
+        self.shards[leg.owner].order(Order::RemoveLeg(id));
+        Ok(())
+    }
+
+    fn set_stream(&mut self, key: StreamKey, stream: Stream) -> Result<(), WriteError> {
+        let source = self.book.set_stream(key, &stream)?;
+        self.shards[source.shard].order(Order::SetStream(key, source.life, Box::new(stream)));
+        Ok(())
+    }
+
+    fn remove_stream(&mut self, key: StreamKey) -> Result<(), WriteError> {
+        let Source { life, shard, .. } = self.book.remove_stream(key)?;
+        self.shards
+            .iter_mut()
+            .for_each(|shard| shard.order(Order::Forget(life)));
+        self.shards[shard].order(Order::RemoveStream(key));
+        Ok(())
+    }
+
+    fn set_replica(&mut self, id: ReplicaId, replica: Replica) -> Result<(), WriteError> {
+        let (owner, source) = self.book.set_replica(id, &replica)?;
+        self.shards[owner].order(Order::SetReplica(id, Box::new(replica), source));
+        if let Some(source) = source.filter(|source| source.shard != owner) {
+            self.shards[source.shard].order(Order::Listen(source.key, owner));
+        }
+        Ok(())
+    }
+
+    fn others(&mut self, owner: usize) -> impl Iterator<Item = &mut ShardLink> {
+        let shards = self.shards.iter_mut().enumerate();
+        shards.filter(move |(index, _)| *index != owner).map(|(_, shard)| shard)
+    }
+
+    /// Hands on what the agent wants done; what finds no room is counted and gone.
+    pub fn inject(&mut self, what: Inject<'_>) {
+        let (shard, order) = match what {
+            Inject::Datagram { path, bytes } => (
+                self.book.owner_of_path(&path).unwrap_or(0),
+                Order::Datagram(path, bytes.into()),
+            ),
+            Inject::Rtcp { leg, bytes } => match self.book.owner_of_leg(leg) {
+                Some(owner) => (owner, Order::Rtcp(leg, bytes.into())),
+                None => return self.counters.count(Counter::NotReady),
+            },
+            Inject::Resend { replica, sequences } => match self.book.owner_of_replica(replica) {
+                Some(owner) => (owner, Order::Resend(replica, sequences.into())),
+                None => {
+                    self.counters[Counter::NotInCache] += sequences.len() as u64;
+                    return;
+                }
+            },
+            Inject::Report { leg } => match self.book.owner_of_leg(leg) {
+                Some(owner) => (owner, Order::Report(leg)),
+                None => return,
+            },
+        };
+        if !self.shards[shard].try_order(order) {
+            self.counters.count(Counter::WorkerQueueFull);
+        }
+    }
+
+    /// The next event, shard by shard in turn. After `None` the agent is woken when there is another.
+    pub fn poll(&mut self) -> Option<Event> {
+        self.next_event().or_else(|| {
+            self.agent.arm();
+            let event = self.next_event();
+            if event.is_some() {
+                self.agent.disarm();
+            }
+            event
+        })
+    }
+
+    fn next_event(&mut self) -> Option<Event> {
+        for _ in 0..self.shards.len() {
+            let shard = self.turn;
+            self.turn = (shard + 1) % self.shards.len();
+            if let Some(event) = self.shards[shard].next_event() {
+                if let Event::Punt { path, .. } = &event {
+                    self.homes.remember(*path, shard);
+                }
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// The sum of all shards' counters.
+    pub fn counters(&self) -> Counters {
+        let mut sum = self.counters.clone();
+        self.shards.iter().for_each(|shard| sum.add(&shard.counters()));
+        sum
+    }
+}

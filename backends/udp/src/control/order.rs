@@ -1,0 +1,36 @@
+//! What the control handle tells a shard.
+
+use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+
+use crate::shard::{Life, Source};
+
+/// One order. Entries were validated before; a shard applies them without looking twice.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// To the owner.
+    SetLeg(LegId, Box<Leg>),
+    /// To the owner, behind the removal of everything that hangs on the leg elsewhere.
+    RemoveLeg(LegId),
+    /// To the others: which shard datagrams between these addresses belong to, if any.
+    Route(Path, Option<usize>),
+    /// To the owner of the leg.
+    SetStream(StreamKey, Life, Box<Stream>),
+    /// To the owner of the leg, behind `Forget`.
+    RemoveStream(StreamKey),
+    /// To all: no replica follows this stream any more.
+    Forget(Life),
+    /// To the owner of the replica's leg.
+    SetReplica(ReplicaId, Box<Replica>, Option<Source>),
+    /// To the owner of the replica's leg.
+    RemoveReplica(ReplicaId),
+    /// To the owner of the stream, behind `SetReplica`: this other shard has a replica of it.
+    Listen(StreamKey, usize),
+    /// Send this as it is.
+    Datagram(Path, Box<[u8]>),
+    /// To the owner: protect and send this.
+    Rtcp(LegId, Box<[u8]>),
+    /// To the owner of the replica's leg.
+    Resend(ReplicaId, Box<[u16]>),
+    /// To the owner.
+    Report(LegId),
+}

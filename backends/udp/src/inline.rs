@@ -1,0 +1,148 @@
+//! The same shards without threads or sockets, for tests that must repeat.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dataplane::{
+    Capabilities, Clock, Counter, Counters, DataPlane, Egress, Event, Inject, Path, Update, Verdict, WriteError,
+};
+
+use crate::alarm::Alarm;
+use crate::control::Control;
+use crate::shard::{Run, Shard, Transmit};
+
+/// A device whose shards run in the caller's thread, one after the other, each until it has nothing left to do.
+///
+/// Everything happens at once: an entry is applied when [`write`](DataPlane::write) returns, a packet's replicas are there when
+/// [`packet`](Self::packet) returns. Bytes are as on the wire: what comes in is opened, what goes out is sealed.
+pub struct InlinePlane {
+    control: Control,
+    shards: Vec<Shard>,
+    sent: Sent,
+}
+
+/// What was sent, one datagram each.
+#[derive(Default)]
+struct Sent(Vec<Egress>);
+
+impl Transmit for Sent {
+    fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
+        for run in runs {
+            self.0.extend(run.datagrams().map(|datagram| Egress {
+                leg: run.leg,
+                path: run.path,
+                bytes: datagram.to_vec(),
+            }));
+        }
+        0
+    }
+}
+
+impl InlinePlane {
+    /// A device of `shards` shards.
+    ///
+    /// Panics when there are none, or more than [`SHARDS_MAX`](crate::shard::SHARDS_MAX).
+    pub fn new(shards: usize, clock: Clock) -> Self {
+        let alarms: Vec<Arc<Alarm>> = (0..shards).map(|_| Arc::new(Alarm::silent())).collect();
+        let (control, shards) = Control::new(clock, &alarms, Arc::new(Alarm::silent()));
+        InlinePlane {
+            control,
+            shards,
+            sent: Sent::default(),
+        }
+    }
+
+    /// What becomes of one datagram that arrives at one of the shards. `at` counts the shards round, so that any number will do.
+    pub fn packet(&mut self, now: Instant, at: usize, path: Path, datagram: &[u8]) -> Verdict {
+        let before = self.control.counters();
+        let shard = at % self.shards.len();
+        self.shards[shard].receive(now, path, datagram);
+        self.settle(now);
+        verdict(&before, &self.control.counters())
+    }
+
+    /// Everything that was sent since the last call, in order.
+    pub fn take_sent(&mut self) -> Vec<Egress> {
+        std::mem::take(&mut self.sent.0)
+    }
+
+    /// How many legs, streams and replicas all shards own together.
+    pub fn len(&self) -> (usize, usize, usize) {
+        let add = |sum: (usize, usize, usize), shard: &Shard| {
+            let (legs, streams, replicas) = shard.len();
+            (sum.0 + legs, sum.1 + streams, sum.2 + replicas)
+        };
+        self.shards.iter().fold((0, 0, 0), add)
+    }
+
+    /// Whether every table is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == (0, 0, 0)
+    }
+
+    /// Runs the shards until none has anything left to do.
+    fn settle(&mut self, now: Instant) {
+        let mut busy = true;
+        while busy {
+            busy = false;
+            for shard in &mut self.shards {
+                busy |= shard.take_orders(now) + shard.take_relays(now) > 0 || shard.has_work();
+                shard.work(now);
+                shard.flush(&mut self.sent, now);
+                shard.settle(now);
+            }
+        }
+    }
+}
+
+/// What the counters say became of the one packet between them.
+fn verdict(before: &Counters, after: &Counters) -> Verdict {
+    use Counter::*;
+    let counted = |counter: &Counter| after[*counter] > before[*counter];
+    let drops = [
+        NotMedia,
+        Oversized,
+        UnknownSource,
+        Malformed,
+        NoKeys,
+        Unauthenticated,
+        Duplicate,
+        TooLate,
+        UnknownStream,
+        UnknownFormat,
+        PaddingOnly,
+        NoReplica,
+        NotSelected,
+    ];
+    let punts = [PuntedStun, PuntedDtls, PuntedRtcp, PuntedStream];
+    match drops.into_iter().find(counted) {
+        Some(reason) => Verdict::Drop(reason),
+        None if punts.iter().any(counted) => Verdict::Punt,
+        None => Verdict::Forward,
+    }
+}
+
+impl DataPlane for InlinePlane {
+    fn capabilities(&self) -> Capabilities {
+        self.control.capabilities()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.control.write(update)?;
+        self.settle(now);
+        Ok(())
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.control.inject(what);
+        self.settle(now);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.control.poll()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.control.counters()
+    }
+}

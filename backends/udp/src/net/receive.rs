@@ -1,0 +1,102 @@
+//! Receiving: many datagrams a call, some of them merged.
+
+use std::net::SocketAddr;
+use std::ptr;
+
+use dataplane::Path;
+
+use super::address::RawAddress;
+use super::control::{self, ControlRoom};
+use super::socket::Socket;
+
+/// How many messages one call takes.
+const BATCH: usize = 32;
+/// The longest message: datagrams of one sender that the kernel merged.
+const MESSAGE_MAX: usize = 65_536;
+
+/// Buffers for one call, used again and again.
+pub(crate) struct Receiver {
+    buffers: Vec<u8>,
+    addresses: Vec<RawAddress>,
+    controls: Vec<ControlRoom>,
+    vectors: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+    /// The kernel's count of datagrams dropped for want of room, as of the last message.
+    overflows: u32,
+}
+
+impl Receiver {
+    pub(crate) fn new() -> Self {
+        let empty = libc::iovec {
+            iov_base: ptr::null_mut(),
+            iov_len: 0,
+        };
+        Receiver {
+            buffers: vec![0; BATCH * MESSAGE_MAX],
+            addresses: vec![RawAddress::empty(); BATCH],
+            controls: vec![ControlRoom([0; 192]); BATCH],
+            vectors: vec![empty; BATCH],
+            // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
+            headers: vec![unsafe { std::mem::zeroed() }; BATCH],
+            overflows: 0,
+        }
+    }
+
+    /// Takes what has arrived, at most one batch, and hands each datagram to `take`. Returns how many datagrams, and how many the
+    /// socket dropped since the last time.
+    ///
+    /// Whatever error the kernel has to tell is of no use to a socket that talks to everybody, and counts as nothing received.
+    pub(crate) fn receive(&mut self, socket: &Socket, mut take: impl FnMut(Path, &[u8])) -> (usize, u32) {
+        let count = self.call(socket);
+        let port = socket.local().port();
+        let (mut taken, mut dropped) = (0, 0);
+        for index in 0..count {
+            // SAFETY: the kernel has filled this header, whose control buffer is `self.controls[index]`, unmoved since.
+            let received = unsafe { control::read(&self.headers[index].msg_hdr) };
+            if let Some(overflows) = received.overflows {
+                dropped += overflows.wrapping_sub(std::mem::replace(&mut self.overflows, overflows));
+            }
+            let (Some(remote), Some(local)) = (self.addresses[index].read(), received.local) else {
+                continue;
+            };
+            let path = Path {
+                local: SocketAddr::new(local, port),
+                remote,
+            };
+            let len = self.headers[index].msg_len as usize;
+            let message = &self.buffers[index * MESSAGE_MAX..][..len];
+            for datagram in message.chunks(received.segment.unwrap_or(MESSAGE_MAX)) {
+                take(path, datagram);
+                taken += 1;
+            }
+        }
+        (taken, dropped)
+    }
+
+    fn call(&mut self, socket: &Socket) -> usize {
+        for index in 0..BATCH {
+            self.vectors[index] = libc::iovec {
+                iov_base: self.buffers[index * MESSAGE_MAX..].as_mut_ptr().cast(),
+                iov_len: MESSAGE_MAX,
+            };
+            let header = &mut self.headers[index].msg_hdr;
+            header.msg_name = (&raw mut self.addresses[index].storage).cast();
+            header.msg_namelen = std::mem::size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+            header.msg_iov = &raw mut self.vectors[index];
+            header.msg_iovlen = 1;
+            header.msg_control = self.controls[index].0.as_mut_ptr().cast();
+            header.msg_controllen = self.controls[index].0.len() as _;
+        }
+        // SAFETY: every pointer was set just now to buffers of ours with the lengths given, which live as long as the call.
+        let count = unsafe {
+            libc::recvmmsg(
+                socket.raw(),
+                self.headers.as_mut_ptr(),
+                BATCH as u32,
+                libc::MSG_DONTWAIT,
+                ptr::null_mut(),
+            )
+        };
+        usize::try_from(count).unwrap_or(0)
+    }
+}

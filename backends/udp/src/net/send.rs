@@ -1,0 +1,177 @@
+//! Sending: many runs a call, each cut into datagrams by the kernel.
+
+use std::io;
+use std::ptr;
+
+use crate::shard::{Run, Transmit};
+
+use super::address::RawAddress;
+use super::control::{self, ControlRoom};
+use super::sleep::wait_writable;
+use super::socket::Socket;
+
+/// How many runs one call takes.
+const BATCH: usize = 64;
+/// How often a full socket is waited for before its datagrams are given up, 1 ms each.
+const WAITS_MAX: u32 = 5;
+
+/// Buffers for one call, used again and again.
+pub(crate) struct Sender {
+    addresses: Vec<RawAddress>,
+    controls: Vec<ControlRoom>,
+    vectors: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+    /// Where segmenting failed for want of the device's help, which will not come back.
+    cannot_segment: bool,
+}
+
+/// Sends through a worker's sockets.
+pub(crate) struct Through<'a> {
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) sockets: &'a [Socket],
+}
+
+impl Sender {
+    pub(crate) fn new() -> Self {
+        let empty = libc::iovec {
+            iov_base: ptr::null_mut(),
+            iov_len: 0,
+        };
+        Sender {
+            addresses: vec![RawAddress::empty(); BATCH],
+            controls: vec![ControlRoom([0; 192]); BATCH],
+            vectors: vec![empty; BATCH],
+            // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
+            headers: vec![unsafe { std::mem::zeroed() }; BATCH],
+            cannot_segment: false,
+        }
+    }
+
+    /// Sends through whichever of `sockets` has each run's local address.
+    pub(crate) fn through<'a>(&'a mut self, sockets: &'a [Socket]) -> Through<'a> {
+        Through { sender: self, sockets }
+    }
+
+    /// Sends up to [`BATCH`] runs through one socket; returns how many datagrams could not be sent.
+    fn send(&mut self, socket: &Socket, runs: &[Run<'_>]) -> u64 {
+        for (index, run) in runs.iter().enumerate() {
+            self.prepare(socket, index, run);
+        }
+        let (mut at, mut failed, mut waits) = (0, 0, 0);
+        while at < runs.len() {
+            match self.call(socket, at, runs.len()) {
+                Ok(sent) => at += sent,
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    Some(libc::EAGAIN) if waits < WAITS_MAX => {
+                        waits += 1;
+                        wait_writable(socket);
+                    }
+                    Some(code @ (libc::EIO | libc::EINVAL)) if runs[at].bytes.len() > runs[at].segment => {
+                        // EINVAL is one receiver's, with a path too narrow for whole segments; EIO is the device's.
+                        self.cannot_segment |= code == libc::EIO;
+                        failed += self.send_singly(socket, &runs[at]);
+                        self.prepare_rest(socket, runs, at + 1);
+                        at += 1;
+                    }
+                    _ => {
+                        failed += runs[at].datagrams().len() as u64;
+                        at += 1;
+                    }
+                },
+            }
+        }
+        failed
+    }
+
+    /// The one at a time way, for runs the kernel cannot segment.
+    fn send_singly(&mut self, socket: &Socket, run: &Run<'_>) -> u64 {
+        let single = |bytes| Run {
+            bytes,
+            segment: run.segment,
+            ..*run
+        };
+        let mut failed = 0;
+        for datagram in run.datagrams() {
+            self.prepare(socket, 0, &single(datagram));
+            failed += u64::from(self.call(socket, 0, 1).is_err());
+        }
+        failed
+    }
+
+    /// Puts back what [`send_singly`](Self::send_singly) has overwritten.
+    fn prepare_rest(&mut self, socket: &Socket, runs: &[Run<'_>], from: usize) {
+        for (index, run) in runs.iter().enumerate().skip(from) {
+            self.prepare(socket, index, run);
+        }
+    }
+
+    fn prepare(&mut self, socket: &Socket, index: usize, run: &Run<'_>) {
+        self.addresses[index] = RawAddress::new(run.path.remote, socket.family);
+        self.vectors[index] = libc::iovec {
+            // The kernel only reads it.
+            iov_base: run.bytes.as_ptr().cast_mut().cast(),
+            iov_len: run.bytes.len(),
+        };
+        let segment = (run.bytes.len() > run.segment).then_some(run.segment as u16);
+        let room = &mut self.controls[index];
+        let control_len = control::write(room, socket.family, run.path.local.ip(), segment);
+        let header = &mut self.headers[index].msg_hdr;
+        header.msg_name = (&raw mut self.addresses[index].storage).cast();
+        header.msg_namelen = self.addresses[index].len;
+        header.msg_iov = &raw mut self.vectors[index];
+        header.msg_iovlen = 1;
+        header.msg_control = match control_len {
+            0 => ptr::null_mut(),
+            _ => room.0.as_mut_ptr().cast(),
+        };
+        header.msg_controllen = control_len as _;
+    }
+
+    /// Sends the prepared messages `from..to`; returns how many the kernel took, at least one.
+    fn call(&mut self, socket: &Socket, from: usize, to: usize) -> io::Result<usize> {
+        let headers = &mut self.headers[from..to];
+        // SAFETY: `prepare` has set every pointer of these to buffers that live as long as the runs, which outlive the call.
+        let sent = unsafe {
+            libc::sendmmsg(
+                socket.raw(),
+                headers.as_mut_ptr(),
+                headers.len() as u32,
+                libc::MSG_DONTWAIT,
+            )
+        };
+        match usize::try_from(sent) {
+            Ok(sent) if sent > 0 => Ok(sent),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Transmit for Through<'_> {
+    fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
+        let sockets = self.sockets;
+        let socket_of = |run: &Run<'_>| {
+            sockets
+                .iter()
+                .position(|socket| socket.can_send_from(run.path.local.ip()))
+        };
+        let mut runs = runs.peekable();
+        let mut failed = 0;
+        while let Some(first) = runs.next() {
+            let socket = socket_of(&first);
+            let mut batch = [first; BATCH];
+            let mut count = 1;
+            while count < BATCH
+                && let Some(run) = runs.next_if(|run| socket_of(run) == socket)
+            {
+                batch[count] = run;
+                count += 1;
+            }
+            failed += match socket {
+                Some(socket) => self.sender.send(&sockets[socket], &batch[..count]),
+                None => batch[..count].iter().map(|run| run.datagrams().len() as u64).sum(),
+            };
+        }
+        failed
+    }
+}

@@ -1,0 +1,74 @@
+//! Sleeping until a datagram comes or a bell rings.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::socket::{Socket, check};
+
+/// The most sockets one worker has, one for each address it is bound to.
+pub(crate) const SOCKETS_MAX: usize = 16;
+
+/// Wakes one sleeper; rung from any thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Bell(Arc<OwnedFd>);
+
+impl Bell {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: takes numbers only.
+        let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
+        // SAFETY: the descriptor is new, and nobody else's.
+        Ok(Bell(Arc::new(unsafe { OwnedFd::from_raw_fd(fd) })))
+    }
+
+    pub(crate) fn ring(&self) {
+        let one = 1_u64;
+        // SAFETY: eight bytes are read from a number that lives as long as the call. A full counter rings already.
+        let _ = unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+
+    fn quiet(&self) {
+        let mut count = 0_u64;
+        // SAFETY: eight bytes are written to a number that lives as long as the call.
+        let _ = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut count).cast(), 8) };
+    }
+}
+
+/// Sleeps until a socket has something to read, the bell rings or the time is up.
+pub(crate) fn sleep(sockets: &[Socket], bell: &Bell, at_most: Option<Duration>) {
+    let mut watched = [libc::pollfd {
+        fd: -1,
+        events: 0,
+        revents: 0,
+    }; SOCKETS_MAX + 1];
+    let fds = sockets.iter().map(Socket::raw).chain([bell.0.as_raw_fd()]);
+    let mut count = 0;
+    for (place, fd) in watched.iter_mut().zip(fds) {
+        *place = libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        count += 1;
+    }
+    let timeout = at_most.map_or(-1, |time| {
+        time.as_micros().div_ceil(1_000).try_into().unwrap_or(i32::MAX)
+    });
+    // SAFETY: `count` entries of the array are filled in, and it lives as long as the call.
+    unsafe { libc::poll(watched.as_mut_ptr(), count, timeout) };
+    if watched[count as usize - 1].revents != 0 {
+        bell.quiet();
+    }
+}
+
+/// Waits for room in a socket, a millisecond at most.
+pub(super) fn wait_writable(socket: &Socket) {
+    let mut watched = libc::pollfd {
+        fd: socket.raw(),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: one entry, which lives as long as the call.
+    unsafe { libc::poll(&raw mut watched, 1, 1) };
+}

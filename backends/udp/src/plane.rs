@@ -1,0 +1,204 @@
+//! The device: shards on threads, behind one port.
+
+use std::io;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use dataplane::{Capabilities, Clock, Counters, DataPlane, Event, Inject, Update, WriteError};
+
+use crate::alarm::Alarm;
+use crate::control::Control;
+use crate::net::{Bell, SOCKETS_MAX, Socket};
+use crate::shard::{SHARDS_MAX, Shard};
+use crate::worker::{Shared, Worker};
+
+/// Where the device listens, and with how many hands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpConfig {
+    /// The addresses to bind, at most 16. `[::]` takes IPv4 too, unless `0.0.0.0` is in the list as well. A port of 0 is chosen by the
+    /// system, once for all addresses.
+    pub addresses: Vec<SocketAddr>,
+    /// How many workers, at most 64; 0 for one a core.
+    pub workers: usize,
+    /// Bytes of each socket's receive buffer, as far as the system lets us.
+    pub receive_buffer: usize,
+    /// Bytes of each socket's send buffer, likewise.
+    pub send_buffer: usize,
+}
+
+impl Default for UdpConfig {
+    fn default() -> Self {
+        UdpConfig {
+            addresses: vec![SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)],
+            workers: 0,
+            receive_buffer: 8 << 20,
+            send_buffer: 8 << 20,
+        }
+    }
+}
+
+/// The userspace data plane: the agent's handle on worker threads that share one UDP port.
+///
+/// Every worker has a socket of its own on the port; the kernel gives a peer's datagrams to the same worker as long as its address does
+/// not change. Dropping the handle stops the workers and waits for them.
+pub struct UdpPlane {
+    control: Control,
+    local: Vec<SocketAddr>,
+    workers: Vec<RunningWorker>,
+}
+
+struct RunningWorker {
+    shared: Arc<Shared>,
+    bell: Bell,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl UdpPlane {
+    /// Binds the sockets and starts the workers. `waker` is called, from any of their threads, when there is an event for an agent
+    /// that has seen [`poll`](DataPlane::poll) return `None`; it must not block.
+    ///
+    /// Errors: the operating system's, when an address cannot be bound or a thread not be started; `InvalidInput` for a configuration out of range.
+    pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
+        let count = match config.workers {
+            0 => thread::available_parallelism().map_or(1, usize::from).min(SHARDS_MAX),
+            count => count,
+        };
+        if count > SHARDS_MAX || !(1..=SOCKETS_MAX).contains(&config.addresses.len()) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        let sockets = bind_all(&config, count)?;
+        let local = sockets[0].iter().map(Socket::local).collect();
+        let bells = (0..count).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
+        let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
+        let (control, shards) = Control::new(clock, &alarms, Arc::new(Alarm::new(move || waker())));
+        let mut plane = UdpPlane {
+            control,
+            local,
+            workers: Vec::new(),
+        };
+        for (index, ((shard, sockets), (bell, alarm))) in shards
+            .into_iter()
+            .zip(sockets)
+            .zip(bells.into_iter().zip(alarms))
+            .enumerate()
+        {
+            plane.workers.push(start_worker(index, shard, sockets, bell, alarm)?);
+        }
+        Ok(plane)
+    }
+
+    /// The first address it is bound to, with its real port.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local[0]
+    }
+
+    /// All addresses it is bound to.
+    pub fn local_addrs(&self) -> &[SocketAddr] {
+        &self.local
+    }
+
+    /// How many datagrams the sockets dropped because no worker read them in time.
+    pub fn receive_overflows(&self) -> u64 {
+        let overflows = |worker: &RunningWorker| worker.shared.overflows.load(Ordering::Relaxed);
+        self.workers.iter().map(overflows).sum()
+    }
+
+    /// Stops the workers and waits for them. What was not sent yet is not sent any more.
+    pub fn shutdown(&mut self) {
+        for worker in &self.workers {
+            worker.shared.stop.store(true, Ordering::Relaxed);
+            worker.bell.ring();
+        }
+        for worker in &mut self.workers {
+            if let Some(thread) = worker.thread.take() {
+                // A worker that panicked has said so already.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Drop for UdpPlane {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+impl DataPlane for UdpPlane {
+    fn capabilities(&self) -> Capabilities {
+        self.control.capabilities()
+    }
+
+    fn write(&mut self, _now: Instant, update: Update) -> Result<(), WriteError> {
+        self.control.write(update)
+    }
+
+    fn inject(&mut self, _now: Instant, what: Inject<'_>) {
+        self.control.inject(what);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.control.poll()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.control.counters()
+    }
+}
+
+fn alarm_of(bell: &Bell) -> Arc<Alarm> {
+    let bell = bell.clone();
+    Arc::new(Alarm::new(move || bell.ring()))
+}
+
+fn start_worker(
+    index: usize,
+    shard: Shard,
+    sockets: Vec<Socket>,
+    bell: Bell,
+    alarm: Arc<Alarm>,
+) -> io::Result<RunningWorker> {
+    let shared = Arc::new(Shared::default());
+    let worker = Worker {
+        shard,
+        sockets,
+        bell: bell.clone(),
+        alarm,
+        shared: shared.clone(),
+    };
+    let thread = thread::Builder::new()
+        .name(format!("media-{index}"))
+        .spawn(move || worker.run())?;
+    Ok(RunningWorker {
+        shared,
+        bell,
+        thread: Some(thread),
+    })
+}
+
+/// For each worker, a socket on every address; all share one port where the system was to choose.
+fn bind_all(config: &UdpConfig, workers: usize) -> io::Result<Vec<Vec<Socket>>> {
+    let has_v4 = config.addresses.iter().any(|address| address.is_ipv4());
+    let mut chosen = None;
+    let mut bind = |address: &SocketAddr| {
+        let port = if address.port() == 0 {
+            chosen.unwrap_or(0)
+        } else {
+            address.port()
+        };
+        let is_all = matches!(address.ip(), IpAddr::V6(ip) if ip.is_unspecified());
+        let v6_only = has_v4 && is_all;
+        let bound = SocketAddr::new(address.ip(), port);
+        let socket = Socket::bind(bound, v6_only, config.receive_buffer, config.send_buffer)?;
+        if address.port() == 0 {
+            chosen = Some(socket.local().port());
+        }
+        Ok(socket)
+    };
+    (0..workers)
+        .map(|_| config.addresses.iter().map(&mut bind).collect())
+        .collect()
+}

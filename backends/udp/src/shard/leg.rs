@@ -1,0 +1,149 @@
+//! One transport: addresses, keys, and what may be sent only once.
+
+use dataplane::limits::SSRCS_PER_LEG_MAX;
+use dataplane::{Leg, LegId, MasterKey, Path, Protection, ReplicaId};
+use wire::{Mid, Rid, Ssrc};
+
+use super::egress::RunKey;
+use crate::srtp::{Opener, Sealer, StreamIndexes};
+
+/// What a packet of an unknown stream says of itself.
+pub(crate) type Description = (Ssrc, Option<Mid>, Option<Rid>, Option<Rid>);
+
+/// A leg, in the shard that owns it.
+pub(crate) struct LegState {
+    pub(crate) id: LegId,
+    pub(crate) entry: Leg,
+    pub(crate) keys: Option<Keys>,
+    /// RTP indexes that were used, by SSRC, under whatever keys: new keys change nothing about it.
+    pub(crate) indexes: StreamIndexes,
+    /// By SSRC, sorted: the place of its stream.
+    ssrcs: Vec<(Ssrc, usize)>,
+    /// Sorted by SSRC.
+    pub(crate) streams: Vec<(Ssrc, usize)>,
+    /// Sorted by id.
+    pub(crate) replicas: Vec<(ReplicaId, usize)>,
+    pub(crate) unknown: Vec<Description>,
+    pub(crate) transport_sequence: u16,
+    /// The egress run of the current batch.
+    pub(crate) run: RunKey,
+}
+
+/// The SRTP contexts of a leg. They outlive an entry without keys, so that the same keys never start over.
+pub(crate) struct Keys {
+    ingress: MasterKey,
+    egress: MasterKey,
+    pub(crate) opener: Opener,
+    pub(crate) sealer: Sealer,
+}
+
+impl LegState {
+    pub(crate) fn new(id: LegId, entry: Leg) -> Self {
+        let keys = keys_of(&entry.protection).map(|(ingress, egress)| Keys::new(ingress, egress));
+        LegState {
+            id,
+            entry,
+            keys,
+            indexes: StreamIndexes::with_limit(SSRCS_PER_LEG_MAX),
+            ssrcs: Vec::new(),
+            streams: Vec::new(),
+            replicas: Vec::new(),
+            unknown: Vec::new(),
+            transport_sequence: 0,
+            run: RunKey::default(),
+        }
+    }
+
+    /// Replaces the entry. Contexts are made anew only for keys that are new.
+    pub(crate) fn replace(&mut self, entry: Leg) {
+        if let Some((ingress, egress)) = keys_of(&entry.protection) {
+            match &mut self.keys {
+                Some(keys) => keys.change(ingress, egress),
+                None => self.keys = Some(Keys::new(ingress, egress)),
+            }
+        }
+        self.entry = entry;
+    }
+
+    /// Where to send, once packets may be sent.
+    pub(crate) fn ready(&self) -> Option<Path> {
+        match self.entry.protection {
+            Protection::Pending => None,
+            Protection::Clear | Protection::Srtp { .. } => self.entry.paths.first().copied(),
+        }
+    }
+
+    /// The keys, if the entry says to use them.
+    pub(crate) fn keys_in_use(&mut self) -> Option<&mut Keys> {
+        match self.entry.protection {
+            Protection::Srtp { .. } => self.keys.as_mut(),
+            Protection::Pending | Protection::Clear => None,
+        }
+    }
+
+    /// The stream an SSRC belongs to, as media or as retransmissions.
+    pub(crate) fn stream_of(&self, ssrc: Ssrc) -> Option<usize> {
+        let found = self.ssrcs.binary_search_by_key(&ssrc, |entry| entry.0).ok()?;
+        Some(self.ssrcs[found].1)
+    }
+
+    pub(crate) fn add_ssrcs(&mut self, ssrcs: impl Iterator<Item = Ssrc>, stream: usize) {
+        for ssrc in ssrcs {
+            insert_sorted(&mut self.ssrcs, ssrc, stream);
+        }
+    }
+
+    pub(crate) fn remove_ssrcs_of(&mut self, stream: usize) {
+        self.ssrcs.retain(|(_, place)| *place != stream);
+    }
+}
+
+impl Keys {
+    fn new(ingress: &MasterKey, egress: &MasterKey) -> Self {
+        Keys {
+            opener: Opener::new(ingress),
+            sealer: Sealer::new(egress),
+            ingress: ingress.clone(),
+            egress: egress.clone(),
+        }
+    }
+
+    fn change(&mut self, ingress: &MasterKey, egress: &MasterKey) {
+        if self.ingress != *ingress {
+            self.opener = Opener::new(ingress);
+            self.ingress = ingress.clone();
+        }
+        if self.egress != *egress {
+            // The SRTCP index goes on, so that not even keys that come back can repeat one.
+            self.sealer = Sealer::resume(egress, self.sealer.next_rtcp_index());
+            self.egress = egress.clone();
+        }
+    }
+
+    /// The profile packets are sealed with.
+    pub(crate) fn egress_profile(&self) -> dataplane::SrtpProfile {
+        self.egress.profile()
+    }
+}
+
+fn keys_of(protection: &Protection) -> Option<(&MasterKey, &MasterKey)> {
+    match protection {
+        Protection::Srtp { ingress, egress } => Some((ingress, egress)),
+        Protection::Pending | Protection::Clear => None,
+    }
+}
+
+/// Adds to a sorted list, or replaces the value.
+pub(crate) fn insert_sorted<K: Ord + Copy, V>(list: &mut Vec<(K, V)>, key: K, value: V) {
+    match list.binary_search_by_key(&key, |entry| entry.0) {
+        Ok(found) => list[found].1 = value,
+        Err(place) => list.insert(place, (key, value)),
+    }
+}
+
+/// Removes from a sorted list.
+pub(crate) fn remove_sorted<K: Ord + Copy, V>(list: &mut Vec<(K, V)>, key: K) {
+    if let Ok(found) = list.binary_search_by_key(&key, |entry| entry.0) {
+        list.remove(found);
+    }
+}

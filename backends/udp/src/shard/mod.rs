@@ -1,0 +1,215 @@
+//! One worker's tables and packet path, without socket, clock or thread.
+//!
+//! A shard owns legs, and with a leg everything that may exist only once: its SRTP contexts, the windows and caches of the
+//! streams it sends, the state of the replicas it receives, its transport-wide counter and its egress run. What another shard
+//! needs of it goes through a ring: datagrams that arrived at the wrong shard, references to packets for replicas elsewhere, and
+//! packets to send again.
+//!
+//! Reading order, as the packet goes: `ingress` classifies, opens and places a datagram in its `stream`; `fanout` offers the packet to
+//! its replicas, audio first, in quanta; `replica` decides and numbers; `header` writes it into the receiver's `egress` run.
+//! `tables` applies orders, `resend` does what the agent asks for.
+//!
+//! Driving one: [`take_orders`](Shard::take_orders), [`take_relays`](Shard::take_relays), [`receive`](Shard::receive) for
+//! each datagram, [`work`](Shard::work) until nothing is left, [`flush`](Shard::flush), [`settle`](Shard::settle).
+
+mod bits;
+mod cache;
+mod egress;
+mod elements;
+mod fanout;
+mod header;
+mod ingress;
+mod leg;
+mod packet;
+mod replica;
+mod resend;
+mod segment;
+mod slab;
+mod stream;
+mod tables;
+mod window;
+
+pub(crate) mod counters;
+pub(crate) mod notes;
+pub(crate) mod relay;
+
+pub use egress::{Run, Transmit};
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use dataplane::{Clock, Counter, LegId, Path, ReplicaId, StreamKey};
+use rtrb::Consumer;
+
+use crate::control::Order;
+use counters::CounterPage;
+use egress::Egress;
+use fanout::Job;
+use leg::LegState;
+use notes::Notes;
+use packet::Pool;
+use relay::Link;
+use replica::ReplicaState;
+use slab::Slab;
+use stream::StreamState;
+
+/// How many replicas one call of [`Shard::work`] serves before it looks whether something more urgent came.
+pub const QUANTUM: usize = 256;
+
+/// How many shards there can be: one bit each in a stream's listeners.
+pub const SHARDS_MAX: usize = 64;
+
+/// With more packets than this waiting for their replicas, a shard does not ask for more.
+const JOBS_HIGH: usize = 512;
+
+/// How many packets from elsewhere are taken in one go.
+const RELAYS_PER_TURN: usize = 256;
+
+/// One life of a stream entry. An entry that is removed and added again is another stream: nothing of the old one, still on its way
+/// between shards, may be taken for the new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Life(pub(crate) u32);
+
+/// Where a replica comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) key: StreamKey,
+    pub(crate) life: Life,
+    /// The shard that owns it.
+    pub(crate) shard: usize,
+}
+
+/// One worker's tables and packet path.
+pub struct Shard {
+    index: usize,
+    clock: Clock,
+    counters: Arc<CounterPage>,
+    orders: Consumer<Order>,
+    notes: Notes,
+    /// By shard; `None` in our own place.
+    links: Vec<Option<Link>>,
+
+    routes: HashMap<Path, Route>,
+    legs: Slab<LegState>,
+    leg_places: HashMap<LegId, usize>,
+    streams: Slab<StreamState>,
+    stream_places: HashMap<Life, usize>,
+    replicas: Slab<ReplicaState>,
+    replica_places: HashMap<ReplicaId, usize>,
+    /// By stream, here or elsewhere: the replicas here that must see its packets, sorted by id.
+    fanouts: HashMap<Life, Vec<(ReplicaId, usize)>>,
+
+    audio: VecDeque<Job>,
+    video: VecDeque<Job>,
+    pool: Pool,
+    egress: Egress,
+    /// For RTCP on its way in, and anything on its way out that is not media.
+    scratch: Vec<u8>,
+}
+
+/// Where datagrams between two addresses belong.
+#[derive(Clone, Copy, Debug)]
+enum Route {
+    /// To a leg here, at this place.
+    Here(usize),
+    /// To a leg of another shard.
+    Elsewhere(usize),
+}
+
+impl Shard {
+    pub(crate) fn new(
+        index: usize,
+        clock: Clock,
+        counters: Arc<CounterPage>,
+        orders: Consumer<Order>,
+        notes: Notes,
+        links: Vec<Option<Link>>,
+    ) -> Self {
+        Shard {
+            index,
+            clock,
+            counters,
+            orders,
+            notes,
+            links,
+            routes: HashMap::new(),
+            legs: Slab::new(),
+            leg_places: HashMap::new(),
+            streams: Slab::new(),
+            stream_places: HashMap::new(),
+            replicas: Slab::new(),
+            replica_places: HashMap::new(),
+            fanouts: HashMap::new(),
+            audio: VecDeque::new(),
+            video: VecDeque::new(),
+            pool: Pool::default(),
+            egress: Egress::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Takes messages of other shards; returns how many.
+    pub fn take_relays(&mut self, now: Instant) -> usize {
+        let mut taken = 0;
+        for other in 0..self.links.len() {
+            for _ in 0..RELAYS_PER_TURN {
+                let Some(Ok(message)) = self.links[other].as_mut().map(|link| link.from.pop()) else {
+                    break;
+                };
+                self.relayed(now, other, message);
+                taken += 1;
+            }
+        }
+        taken
+    }
+
+    /// Whether packets still wait for their replicas.
+    pub fn has_work(&self) -> bool {
+        !self.audio.is_empty() || !self.video.is_empty()
+    }
+
+    /// Whether it can take more packets. If not, those that come had better wait in the socket.
+    pub fn has_room(&self) -> bool {
+        self.audio.len() + self.video.len() < JOBS_HIGH
+    }
+
+    /// Whether orders or messages wait: to be asked between arming the alarm and going to sleep.
+    pub fn has_mail(&self) -> bool {
+        let relayed = self.links.iter().flatten().any(|link| !link.from.is_empty());
+        relayed || !self.orders.is_empty()
+    }
+
+    /// Sends everything written since the last time.
+    pub fn flush(&mut self, out: &mut impl Transmit, now: Instant) {
+        if self.egress.is_empty() {
+            return;
+        }
+        let (notes, counters) = (&mut self.notes, &self.counters);
+        let failed = self.egress.flush(out, |leg, departure| {
+            notes.mention(counters, now, notes::Note::Departure(leg, *departure));
+        });
+        self.counters.add(Counter::SendFailed, failed);
+    }
+
+    /// Ends a batch: wakes the shards and the agent if there is something for them.
+    pub fn settle(&mut self, now: Instant) {
+        self.links.iter_mut().flatten().for_each(Link::settle);
+        self.notes.settle(now);
+    }
+
+    /// When [`settle`](Self::settle) must be called even if nothing happens.
+    pub fn due(&self) -> Option<Instant> {
+        self.notes.due()
+    }
+
+    /// How many legs, streams and replicas it owns.
+    pub fn len(&self) -> (usize, usize, usize) {
+        (self.legs.len(), self.streams.len(), self.replicas.len())
+    }
+
+    /// Whether it owns nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == (0, 0, 0)
+    }
+}

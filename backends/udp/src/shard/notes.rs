@@ -1,0 +1,180 @@
+//! What a shard tells the agent: a bounded ring of small notes, and buffers that come back.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dataplane::{
+    Arrival, Counter, Departure, LegId, Path, PuntKind, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics,
+};
+use rtrb::{Consumer, Producer, RingBuffer};
+use wire::PayloadType;
+
+use super::counters::CounterPage;
+use super::leg::Description;
+use crate::alarm::Alarm;
+
+/// How many notes may wait for the agent: more than a second of a busy shard.
+const NOTES_MAX: usize = 65_536;
+/// How many punted datagrams of addresses that are no leg's may wait. They have a ring of their own: a flood of STUN must not crowd out anybody's RTCP.
+const STRANGERS_MAX: usize = 1_024;
+/// How many punted datagrams may be in the agent's hands or on their way.
+const LENT_MAX: usize = 4_096;
+/// How long a note that only fills a report may wait before the agent is woken for it.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// One thing to tell. Small, so that the ring is; what is rare or large is behind a pointer.
+#[derive(Debug)]
+pub(crate) enum Note {
+    Punt(Arc<Punted>),
+    UnknownStream(Box<(LegId, PayloadType, Description)>),
+    Arrival(LegId, Arrival),
+    Departure(LegId, Departure),
+    Switched(ReplicaId, StreamKey),
+    Stream(Box<(StreamKey, StreamStatistics)>),
+    Replica(Box<(ReplicaId, ReplicaStatistics)>),
+}
+
+/// A punted datagram, on loan to the agent's thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Punted {
+    pub(crate) kind: PuntKind,
+    pub(crate) at: Instant,
+    pub(crate) path: Path,
+    pub(crate) leg: Option<LegId>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The agent's end.
+#[derive(Debug)]
+pub(crate) struct NoteReader {
+    pub(crate) notes: Consumer<Note>,
+    pub(crate) strangers: Consumer<Note>,
+}
+
+/// The shard's end.
+pub(crate) struct Notes {
+    notes: Producer<Note>,
+    strangers: Producer<Note>,
+    /// Oldest loan first.
+    lent: VecDeque<Arc<Punted>>,
+    agent: Arc<Alarm>,
+    /// When the agent must be woken for what it was not told to hurry for.
+    due: Option<Instant>,
+    urgent: bool,
+}
+
+impl Notes {
+    pub(crate) fn new(agent: Arc<Alarm>) -> (Self, NoteReader) {
+        let (notes, notes_reader) = RingBuffer::new(NOTES_MAX);
+        let (strangers, strangers_reader) = RingBuffer::new(STRANGERS_MAX);
+        let this = Notes {
+            notes,
+            strangers,
+            lent: VecDeque::with_capacity(LENT_MAX),
+            agent,
+            due: None,
+            urgent: false,
+        };
+        let reader = NoteReader {
+            notes: notes_reader,
+            strangers: strangers_reader,
+        };
+        (this, reader)
+    }
+
+    /// Hands a copy of a datagram to the agent; false, and counted, when there is no room for it.
+    pub(crate) fn punt(&mut self, counters: &CounterPage, punted: &PuntedRef<'_>) -> bool {
+        let Some(loan) = self.lend(punted) else {
+            counters.count(Counter::PuntQueueFull);
+            return false;
+        };
+        self.urgent = true;
+        let ring = match punted.leg {
+            Some(_) => &mut self.notes,
+            None => &mut self.strangers,
+        };
+        let pushed = ring.push(Note::Punt(loan)).is_ok();
+        if !pushed {
+            counters.count(Counter::PuntQueueFull);
+        }
+        pushed
+    }
+
+    /// Tells something the agent acts on.
+    pub(crate) fn tell(&mut self, counters: &CounterPage, note: Note) {
+        self.urgent = true;
+        self.push(counters, note);
+    }
+
+    /// Tells something that can wait until the agent looks, or for a while.
+    pub(crate) fn mention(&mut self, counters: &CounterPage, now: Instant, note: Note) {
+        self.due.get_or_insert(now + PATIENCE);
+        self.push(counters, note);
+    }
+
+    fn push(&mut self, counters: &CounterPage, note: Note) {
+        if self.notes.push(note).is_err() {
+            counters.count(Counter::PuntQueueFull);
+        }
+    }
+
+    /// Ends a batch: wakes the agent if it is time.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        if std::mem::take(&mut self.urgent) || self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+            self.agent.raise();
+        }
+    }
+
+    /// When [`settle`](Self::settle) must be called even if nothing happens.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The oldest buffer that came back, or a new one while there may be more.
+    fn lend(&mut self, punted: &PuntedRef<'_>) -> Option<Arc<Punted>> {
+        let returned = self
+            .lent
+            .front_mut()
+            .is_some_and(|oldest| Arc::get_mut(oldest).is_some());
+        let loan = match returned {
+            true => {
+                let mut loan = self.lent.pop_front().expect("looked at just now");
+                punted.write(Arc::get_mut(&mut loan).expect("nobody else has it"));
+                loan
+            }
+            false if self.lent.len() < LENT_MAX => Arc::new(punted.to_owned()),
+            false => return None,
+        };
+        self.lent.push_back(loan.clone());
+        Some(loan)
+    }
+}
+
+/// A datagram to punt, where it was received.
+pub(crate) struct PuntedRef<'a> {
+    pub(crate) kind: PuntKind,
+    pub(crate) at: Instant,
+    pub(crate) path: Path,
+    pub(crate) leg: Option<LegId>,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl PuntedRef<'_> {
+    fn to_owned(&self) -> Punted {
+        Punted {
+            kind: self.kind,
+            at: self.at,
+            path: self.path,
+            leg: self.leg,
+            bytes: self.bytes.to_vec(),
+        }
+    }
+
+    fn write(&self, into: &mut Punted) {
+        into.bytes.clear();
+        into.bytes.extend_from_slice(self.bytes);
+        (into.kind, into.at, into.path, into.leg) = (self.kind, self.at, self.path, self.leg);
+    }
+}

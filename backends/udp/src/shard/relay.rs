@@ -1,0 +1,125 @@
+//! What shards say to each other, through one bounded ring for each direction of each pair.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use dataplane::{Path, ReplicaId};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use super::Life;
+use super::packet::Packet;
+use crate::alarm::Alarm;
+
+/// How many messages may wait in one ring.
+const RELAY_MAX: usize = 4_096;
+
+/// One message.
+#[derive(Debug)]
+pub(crate) enum Relay {
+    /// A datagram that arrived at one shard for a leg of another.
+    Datagram(Arc<Received>),
+    /// A packet for the replicas of its stream. `epoch` comes back in [`Relay::Quiet`].
+    Packet { packet: Arc<Packet>, epoch: u32 },
+    /// To the stream's shard: nobody here follows it, as of `epoch`.
+    Quiet { life: Life, epoch: u32 },
+    /// To the stream's shard: a packet is needed for a retransmission.
+    Fetch {
+        life: Life,
+        source_number: u64,
+        ticket: Ticket,
+    },
+    /// The answer; `None` when the packet is not kept.
+    Fetched {
+        packet: Option<Arc<Packet>>,
+        ticket: Ticket,
+    },
+}
+
+/// What a fetched packet is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket {
+    pub(crate) replica: ReplicaId,
+    /// The replica's number of the packet.
+    pub(crate) number: u64,
+    /// The replica's segment it was asked for in.
+    pub(crate) segments: u32,
+}
+
+/// A datagram as it was received.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) path: Path,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// One shard's ends of the rings to and from another.
+pub(crate) struct Link {
+    to: Producer<Relay>,
+    pub(crate) from: Consumer<Relay>,
+    /// Wakes the other.
+    alarm: Arc<Alarm>,
+    pushed: bool,
+    /// Datagrams on loan to the other, oldest first.
+    lent: VecDeque<Arc<Received>>,
+}
+
+impl Link {
+    /// The two ends of a pair of rings, for the shards woken by these alarms.
+    pub(crate) fn pair(alarms: [&Arc<Alarm>; 2]) -> [Self; 2] {
+        let (to_second, from_first) = RingBuffer::new(RELAY_MAX);
+        let (to_first, from_second) = RingBuffer::new(RELAY_MAX);
+        let link = |to, from, alarm: &Arc<Alarm>| Link {
+            to,
+            from,
+            alarm: alarm.clone(),
+            pushed: false,
+            lent: VecDeque::with_capacity(RELAY_MAX),
+        };
+        [
+            link(to_second, from_second, alarms[1]),
+            link(to_first, from_first, alarms[0]),
+        ]
+    }
+
+    /// Sends a message; false when the ring is full, and the message is gone.
+    pub(crate) fn push(&mut self, message: Relay) -> bool {
+        self.pushed = true;
+        self.to.push(message).is_ok()
+    }
+
+    /// Sends a copy of a datagram, in a buffer that came back if there is one.
+    pub(crate) fn push_datagram(&mut self, path: Path, bytes: &[u8]) -> bool {
+        if self.to.is_full() {
+            return false;
+        }
+        let returned = self
+            .lent
+            .front_mut()
+            .is_some_and(|oldest| Arc::get_mut(oldest).is_some());
+        let loan = match returned {
+            true => {
+                let mut loan = self.lent.pop_front().expect("looked at just now");
+                let received = Arc::get_mut(&mut loan).expect("nobody else has it");
+                received.path = path;
+                received.bytes.clear();
+                received.bytes.extend_from_slice(bytes);
+                loan
+            }
+            false => Arc::new(Received {
+                path,
+                bytes: bytes.to_vec(),
+            }),
+        };
+        if self.lent.len() < RELAY_MAX {
+            self.lent.push_back(loan.clone());
+        }
+        self.push(Relay::Datagram(loan))
+    }
+
+    /// Ends a batch: wakes the other shard if it was sent anything.
+    pub(crate) fn settle(&mut self) {
+        if std::mem::take(&mut self.pushed) {
+            self.alarm.raise();
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What the agent asks for: retransmissions, RTCP, datagrams, reports.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dataplane::limits::DATAGRAM_MAX;
+use dataplane::{Counter, LegId, ReplicaId};
+use wire::SequenceNumber;
+
+use super::Shard;
+use super::header::{self, Moment, Name};
+use super::notes::Note;
+use super::packet::Packet;
+use super::relay::{Relay, Ticket};
+use crate::srtp::rtcp_overhead;
+
+/// The shortest RTCP packet that can be protected: a header and an SSRC.
+const RTCP_MIN: usize = 8;
+
+impl Shard {
+    pub(super) fn resend(&mut self, now: Instant, id: ReplicaId, sequences: &[u16]) {
+        let moment = Moment::new(now, &self.clock);
+        for sequence in sequences {
+            if let Err(reason) = self.find_and_resend(id, *sequence, &moment) {
+                self.counters.count(reason);
+            }
+        }
+    }
+
+    /// Sends a packet again, or asks the shard that has it.
+    fn find_and_resend(&mut self, id: ReplicaId, sequence: u16, moment: &Moment) -> Result<(), Counter> {
+        let place = *self.replica_places.get(&id).ok_or(Counter::NotInCache)?;
+        let replica = &self.replicas[place];
+        self.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
+        replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
+        let current = replica.current.ok_or(Counter::NotInCache)?;
+        let segment = replica.segment.as_ref().ok_or(Counter::NotInCache)?;
+        let number = segment.extend(sequence);
+        let source_number = segment.source(number).ok_or(Counter::NotInCache)?;
+        let ticket = Ticket {
+            replica: id,
+            number,
+            segments: replica.segments,
+        };
+        if current.shard == self.index {
+            let packet = self.cached(current.life, source_number);
+            return self.resend_packet(packet, ticket, moment);
+        }
+        let link = self.links[current.shard]
+            .as_mut()
+            .expect("the source is another shard's");
+        let life = current.life;
+        match link.push(Relay::Fetch {
+            life,
+            source_number,
+            ticket,
+        }) {
+            true => Ok(()),
+            false => Err(Counter::WorkerQueueFull),
+        }
+    }
+
+    fn cached(&self, life: super::Life, number: u64) -> Option<Arc<Packet>> {
+        let place = self.stream_places.get(&life)?;
+        self.streams[*place].cache.find(number).cloned()
+    }
+
+    /// Sends a packet again, if the replica is still what it was when it was asked for.
+    fn resend_packet(&mut self, packet: Option<Arc<Packet>>, ticket: Ticket, moment: &Moment) -> Result<(), Counter> {
+        let packet = packet.ok_or(Counter::NotInCache)?;
+        let place = *self.replica_places.get(&ticket.replica).ok_or(Counter::NotInCache)?;
+        let replica = &mut self.replicas[place];
+        let leg = &mut self.legs[replica.leg];
+        if replica.segments != ticket.segments {
+            return Err(Counter::NotInCache);
+        }
+        let path = leg.ready().ok_or(Counter::NotReady)?;
+        let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
+        let (_, payload_type) = replica
+            .format(packet.facts().payload_type)
+            .ok_or(Counter::NotNegotiated)?;
+        let name = Name {
+            ssrc,
+            payload_type: payload_type.ok_or(Counter::NoRetransmission)?,
+            index: replica.rtx_next,
+            original: Some(SequenceNumber(ticket.number as u16)),
+        };
+        header::append(&mut self.egress, leg, path, replica, &packet, name, moment)?;
+        replica.rtx_next += 1;
+        replica.statistics.resent += 1;
+        self.counters.count(Counter::Resent);
+        Ok(())
+    }
+
+    /// Acts on a message of another shard.
+    pub(super) fn relayed(&mut self, now: Instant, other: usize, message: Relay) {
+        match message {
+            Relay::Datagram(received) => self.receive_relayed(now, received.path, &received.bytes),
+            Relay::Packet { packet, epoch } => self.accept(other, packet, epoch),
+            Relay::Quiet { life, epoch } => {
+                if let Some(place) = self.stream_places.get(&life) {
+                    self.streams[*place].listeners.quiet(other, epoch);
+                }
+            }
+            Relay::Fetch {
+                life,
+                source_number,
+                ticket,
+            } => {
+                let packet = self.cached(life, source_number);
+                let link = self.links[other].as_mut().expect("it came from another shard");
+                if !link.push(Relay::Fetched { packet, ticket }) {
+                    self.counters.count(Counter::WorkerQueueFull);
+                }
+            }
+            Relay::Fetched { packet, ticket } => {
+                let moment = Moment::new(now, &self.clock);
+                if let Err(reason) = self.resend_packet(packet, ticket, &moment) {
+                    self.counters.count(reason);
+                }
+            }
+        }
+    }
+
+    pub(super) fn send_rtcp(&mut self, id: LegId, bytes: &[u8]) {
+        if let Err(reason) = self.try_send_rtcp(id, bytes) {
+            self.counters.count(reason);
+        }
+    }
+
+    fn try_send_rtcp(&mut self, id: LegId, bytes: &[u8]) -> Result<(), Counter> {
+        let place = self.leg_places.get(&id).ok_or(Counter::NotReady)?;
+        let leg = &mut self.legs[*place];
+        let path = leg.ready().ok_or(Counter::NotReady)?;
+        let mut run = leg.run;
+        let buffer = self.egress.buffer(id, &mut run);
+        leg.run = run;
+        let start = buffer.bytes.len();
+        buffer.bytes.extend_from_slice(bytes);
+        if let Some(keys) = leg.keys_in_use() {
+            if bytes.len() < RTCP_MIN || bytes.len() > DATAGRAM_MAX {
+                buffer.bytes.truncate(start);
+                return Err(Counter::Malformed);
+            }
+            buffer
+                .bytes
+                .resize(start + bytes.len() + rtcp_overhead(keys.egress_profile()), 0);
+            match keys.sealer.seal_rtcp(&mut buffer.bytes[start..], bytes.len()) {
+                Ok(sealed) => buffer.bytes.truncate(start + sealed),
+                Err(_) => {
+                    buffer.bytes.truncate(start);
+                    return Err(Counter::KeysExhausted);
+                }
+            }
+        }
+        buffer.cut(path, start);
+        Ok(())
+    }
+
+    /// Tells about every stream of a leg and every replica sent to it, in the order of their names.
+    pub(super) fn report(&mut self, id: LegId) {
+        let Some(place) = self.leg_places.get(&id) else {
+            return;
+        };
+        let leg = &self.legs[*place];
+        for (_, place) in &leg.streams {
+            let stream = &self.streams[*place];
+            self.notes
+                .tell(&self.counters, Note::Stream(Box::new((stream.key, stream.statistics))));
+        }
+        for (id, place) in &leg.replicas {
+            let statistics = self.replicas[*place].report();
+            self.notes
+                .tell(&self.counters, Note::Replica(Box::new((*id, statistics))));
+        }
+    }
+}

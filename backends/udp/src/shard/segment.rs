@@ -1,0 +1,198 @@
+//! From a stream's numbers to a replica's, and back.
+
+use std::time::Instant;
+
+use dataplane::limits::REORDER_MAX;
+use wire::NtpTime;
+
+use super::bits::RecentBits;
+
+/// A stretch in which a replica follows one stream.
+///
+/// Within it a packet that is not sent closes up, a packet that did not arrive leaves its gap, and a late packet takes the
+/// number that was left for it. All of that is one running shift and one bit for each of the newest numbers: the shift is right for the newest
+/// packet, and a late one adds back the packets that were closed up behind it.
+///
+/// Shape: extended source numbers in, extended replica numbers out.
+/// Source: RFC 3550 section 5.1.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    /// Source number of the first packet.
+    first: u64,
+    /// Source number of the newest packet, sent or not.
+    newest: u64,
+    /// Replica's number minus source's, modulo 2^64, for the newest packet.
+    shift: u64,
+    closed: RecentBits,
+    /// What is added to the source's timestamps.
+    pub(crate) timestamp_offset: u32,
+    /// What is added to VP8's picture id and TL0PICIDX.
+    pub(crate) vp8_offset: Vp8Ids,
+    /// The newest packet that was sent.
+    pub(crate) last: Last,
+}
+
+/// The newest packet that was sent, as the receiver saw it: what the next segment continues.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Last {
+    pub(crate) at: Instant,
+    pub(crate) capture: Option<NtpTime>,
+    pub(crate) timestamp: u32,
+    pub(crate) vp8: Vp8Ids,
+}
+
+/// VP8's running counters, or offsets between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Vp8Ids {
+    pub(crate) picture: u16,
+    pub(crate) tl0: u8,
+}
+
+impl Vp8Ids {
+    pub(crate) fn plus(self, other: Vp8Ids) -> Self {
+        Vp8Ids {
+            picture: self.picture.wrapping_add(other.picture),
+            tl0: self.tl0.wrapping_add(other.tl0),
+        }
+    }
+
+    /// The offset that makes `first` come right behind `self`.
+    pub(crate) fn offset_to_follow(self, first: Vp8Ids) -> Self {
+        Vp8Ids {
+            picture: self.picture.wrapping_add(1).wrapping_sub(first.picture),
+            tl0: self.tl0.wrapping_add(1).wrapping_sub(first.tl0),
+        }
+    }
+}
+
+/// Where a packet comes in the order of its segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Newer than all before.
+    InOrder,
+    /// Late, with a number kept for it.
+    Late,
+    /// From before the segment.
+    BeforeStart,
+}
+
+impl Segment {
+    /// A segment whose first packet, still to be accounted for, has these numbers.
+    pub(crate) fn start(first: u64, egress_first: u64, timestamp_offset: u32, vp8_offset: Vp8Ids, last: Last) -> Self {
+        Segment {
+            first,
+            newest: first - 1,
+            shift: egress_first.wrapping_sub(first),
+            closed: RecentBits::new(),
+            timestamp_offset,
+            vp8_offset,
+            last,
+        }
+    }
+
+    /// Takes account of a packet that is sent (or lost on the way out) or closed up.
+    pub(crate) fn account(&mut self, source: u64, sent: bool) -> Place {
+        if source < self.first {
+            return Place::BeforeStart;
+        }
+        if source <= self.newest {
+            return Place::Late;
+        }
+        self.closed.renew(self.newest, source);
+        self.newest = source;
+        if !sent {
+            self.closed.set(source);
+            self.shift = self.shift.wrapping_sub(1);
+        }
+        Place::InOrder
+    }
+
+    /// The replica's number for a source number of this segment that was not closed up.
+    pub(crate) fn number(&self, source: u64) -> u64 {
+        let from = source.max(self.oldest());
+        source
+            .wrapping_add(self.shift)
+            .wrapping_add(self.closed.count(from, self.newest))
+    }
+
+    /// Where the numbers go on behind this segment.
+    pub(crate) fn next(&self) -> u64 {
+        (self.newest + 1).wrapping_add(self.shift)
+    }
+
+    /// The source number behind one of the replica's newest, the inverse of [`number`](Self::number).
+    pub(crate) fn source(&self, number: u64) -> Option<u64> {
+        let behind = self.next().wrapping_sub(1).wrapping_sub(number);
+        if behind >= REORDER_MAX {
+            return None;
+        }
+        self.closed.nth_clear_down(self.newest, self.oldest(), behind)
+    }
+
+    /// The extended number that the 16 bits of a NACK mean: the nearest to the highest.
+    pub(crate) fn extend(&self, sequence: u16) -> u64 {
+        let highest = self.next().wrapping_sub(1);
+        highest.wrapping_add_signed(i64::from(sequence.wrapping_sub(highest as u16) as i16))
+    }
+
+    fn oldest(&self) -> u64 {
+        self.first.max(self.newest.saturating_sub(REORDER_MAX - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn segment(first: u64, egress_first: u64) -> Segment {
+        let last = Last {
+            at: Instant::now(),
+            capture: None,
+            timestamp: 0,
+            vp8: Vp8Ids::default(),
+        };
+        Segment::start(first, egress_first, 0, Vp8Ids::default(), last)
+    }
+
+    proptest! {
+        /// Against a whole history: what was closed up, and in which order everything came.
+        #[test]
+        fn numbers_are_those_of_a_full_history(
+            first in 66_000u64..70_000,
+            egress_first in 65_536u64..98_304,
+            steps in prop::collection::vec((-1_020i64..40, any::<bool>()), 1..400),
+        ) {
+            let mut segment = segment(first, egress_first);
+            let (mut newest, mut history) = (first - 1, BTreeMap::new());
+            for (step, sent) in steps {
+                // The first packet of a segment is always sent.
+                let (source, sent) = match history.is_empty() {
+                    true => (first, true),
+                    false => (newest.wrapping_add_signed(step), sent),
+                };
+                let place = segment.account(source, sent);
+                if source > newest {
+                    prop_assert_eq!(place, Place::InOrder);
+                    newest = source;
+                    history.insert(source, sent);
+                } else {
+                    let expected = if source < first { Place::BeforeStart } else { Place::Late };
+                    prop_assert_eq!(place, expected);
+                }
+                let closed = |upto: u64| history.range(..upto).filter(|(_, sent)| !**sent).count() as u64;
+                let number = |source: u64| egress_first + (source - first) - closed(source);
+                prop_assert_eq!(segment.next(), number(newest + 1));
+                if source >= first && history.get(&source) != Some(&false) {
+                    prop_assert_eq!(segment.number(source), number(source));
+                    prop_assert_eq!(segment.source(number(source)), Some(source));
+                    prop_assert_eq!(segment.extend(number(source) as u16), number(source));
+                }
+                prop_assert_eq!(segment.source(number(newest + 1)), None);
+            }
+        }
+    }
+}

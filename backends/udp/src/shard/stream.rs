@@ -1,0 +1,125 @@
+//! One stream: what arrived, each number once.
+
+use dataplane::{Clock, Stream, StreamFormat, StreamKey, StreamStatistics};
+use wire::{NtpTime, PayloadType, RtpTimestamp, Ssrc};
+
+use super::Life;
+use super::cache::Cache;
+use super::packet::Facts;
+use super::window::Window;
+
+/// A stream, in the shard that owns its leg.
+#[derive(Debug)]
+pub(crate) struct StreamState {
+    pub(crate) key: StreamKey,
+    pub(crate) life: Life,
+    pub(crate) entry: Stream,
+    /// Numbers received under the stream's own SSRC, and under that of its retransmissions.
+    pub(crate) direct: Window,
+    pub(crate) rtx: Window,
+    /// Media received either way.
+    pub(crate) media: Window,
+    pub(crate) cache: Cache,
+    pub(crate) listeners: Listeners,
+    pub(crate) statistics: StreamStatistics,
+    jitter_sixteenths: u32,
+    transit: Option<u32>,
+}
+
+/// Which other shards have replicas of a stream, one bit each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Listeners {
+    pub(crate) shards: u64,
+    /// Counts up whenever a shard is added, so that "nobody here" can be told from "nobody here any more".
+    pub(crate) epoch: u32,
+}
+
+impl Listeners {
+    pub(crate) fn add(&mut self, shard: usize) {
+        self.shards |= 1 << shard;
+        self.epoch = self.epoch.wrapping_add(1);
+    }
+
+    /// A shard says that nobody there follows the stream, as of `epoch`.
+    pub(crate) fn quiet(&mut self, shard: usize, epoch: u32) {
+        if self.epoch == epoch {
+            self.shards &= !(1 << shard);
+        }
+    }
+}
+
+impl StreamState {
+    pub(crate) fn new(key: StreamKey, life: Life, entry: Stream) -> Self {
+        StreamState {
+            key,
+            life,
+            direct: Window::new(),
+            rtx: Window::new(),
+            media: Window::new(),
+            cache: Cache::new(entry.kind),
+            listeners: Listeners::default(),
+            statistics: StreamStatistics::default(),
+            jitter_sixteenths: 0,
+            transit: None,
+            entry,
+        }
+    }
+
+    pub(crate) fn replace(&mut self, entry: Stream) {
+        self.cache.reshape(entry.kind);
+        self.entry = entry;
+    }
+
+    /// The SSRCs this stream arrives on.
+    pub(crate) fn ssrcs(&self) -> impl Iterator<Item = Ssrc> {
+        [Some(self.key.ssrc), self.entry.rtx].into_iter().flatten()
+    }
+
+    pub(crate) fn format(&self, payload_type: PayloadType) -> Option<StreamFormat> {
+        let mut formats = self.entry.formats.iter();
+        formats.find(|format| format.payload_type == payload_type).copied()
+    }
+
+    /// The format whose retransmissions carry `payload_type`.
+    pub(crate) fn format_of_rtx(&self, payload_type: PayloadType) -> Option<StreamFormat> {
+        let mut formats = self.entry.formats.iter();
+        formats.find(|format| format.rtx == Some(payload_type)).copied()
+    }
+
+    /// The sender's wall clock when it captured what has this timestamp.
+    pub(crate) fn capture(&self, timestamp: RtpTimestamp, clock_rate: u32) -> Option<NtpTime> {
+        let (ntp, rtp) = self.entry.reference?;
+        let ticks = i64::from(timestamp.distance_from(rtp));
+        Some(NtpTime(
+            ntp.0.wrapping_add_signed((ticks << 32) / i64::from(clock_rate)),
+        ))
+    }
+
+    /// Counts a media packet of `size` bytes that has just passed the media window.
+    pub(crate) fn count(&mut self, facts: &Facts, size: usize, recovered: bool, clock: &Clock) {
+        if self.statistics.packets == 0 {
+            self.statistics.first = facts.number;
+        }
+        self.statistics.packets += 1;
+        self.statistics.octets += size as u64;
+        self.statistics.highest = self.media.highest();
+        if facts.newest && !recovered {
+            self.count_jitter(facts, clock);
+        }
+    }
+
+    /// RFC 3550 appendix A.8.
+    fn count_jitter(&mut self, facts: &Facts, clock: &Clock) {
+        let rate = u64::from(facts.codec.clock_rate());
+        let since = facts.at.saturating_duration_since(clock.origin);
+        let fraction = u64::from(since.subsec_nanos()) * rate / 1_000_000_000;
+        let arrival = since.as_secs().wrapping_mul(rate).wrapping_add(fraction) as u32;
+        let transit = arrival.wrapping_sub(facts.timestamp.0);
+        if let Some(before) = self.transit.replace(transit) {
+            let difference = (transit.wrapping_sub(before) as i32).unsigned_abs();
+            let decay = (self.jitter_sixteenths + 8) >> 4;
+            self.jitter_sixteenths = self.jitter_sixteenths.wrapping_add(difference).wrapping_sub(decay);
+        }
+        self.statistics.jitter = self.jitter_sixteenths >> 4;
+    }
+}

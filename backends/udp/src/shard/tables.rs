@@ -1,0 +1,185 @@
+//! Applying orders: the entries, and what hangs on them.
+
+use std::time::Instant;
+
+use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+
+use super::leg::{LegState, insert_sorted, remove_sorted};
+use super::replica::ReplicaState;
+use super::stream::StreamState;
+use super::{Life, Route, Shard, Source};
+use crate::control::Order;
+
+/// How many orders are applied in one go before packets get their turn.
+const ORDERS_PER_TURN: usize = 256;
+
+impl Shard {
+    /// Applies orders of the control handle; returns how many.
+    pub fn take_orders(&mut self, now: Instant) -> usize {
+        for taken in 0..ORDERS_PER_TURN {
+            let Ok(order) = self.orders.pop() else {
+                return taken;
+            };
+            self.apply(now, order);
+        }
+        ORDERS_PER_TURN
+    }
+
+    fn apply(&mut self, now: Instant, order: Order) {
+        match order {
+            Order::SetLeg(id, leg) => self.set_leg(id, *leg),
+            Order::RemoveLeg(id) => self.remove_leg(id),
+            Order::Route(path, shard) => self.set_route(path, shard),
+            Order::SetStream(key, life, stream) => self.set_stream(key, life, *stream),
+            Order::RemoveStream(key) => self.remove_stream(key),
+            Order::Forget(life) => self.forget(life),
+            Order::SetReplica(id, replica, source) => self.set_replica(id, *replica, source),
+            Order::RemoveReplica(id) => self.remove_replica(id),
+            Order::Listen(key, shard) => {
+                let stream = self.stream_place(key);
+                self.streams[stream].listeners.add(shard);
+            }
+            Order::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
+            Order::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
+            Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
+            Order::Report(leg) => self.report(leg),
+        }
+    }
+
+    fn set_leg(&mut self, id: LegId, entry: Leg) {
+        let place = match self.leg_places.get(&id) {
+            Some(place) => {
+                for path in &self.legs[*place].entry.paths {
+                    self.routes.remove(path);
+                }
+                *place
+            }
+            None => {
+                let bare = Leg {
+                    paths: Vec::new(),
+                    ..entry.clone()
+                };
+                let place = self.legs.insert(LegState::new(id, bare));
+                self.leg_places.insert(id, place);
+                place
+            }
+        };
+        for path in &entry.paths {
+            self.routes.insert(*path, Route::Here(place));
+        }
+        self.legs[place].replace(entry);
+    }
+
+    fn remove_leg(&mut self, id: LegId) {
+        let Some(place) = self.leg_places.remove(&id) else {
+            return;
+        };
+        for (id, _) in std::mem::take(&mut self.legs[place].replicas) {
+            self.remove_replica(id);
+        }
+        for (ssrc, _) in self.legs[place].streams.clone() {
+            self.remove_stream_at(place, StreamKey { leg: id, ssrc });
+        }
+        let leg = self.legs.remove(place);
+        for path in &leg.entry.paths {
+            self.routes.remove(path);
+        }
+    }
+
+    fn set_route(&mut self, path: Path, shard: Option<usize>) {
+        match shard {
+            Some(shard) => drop(self.routes.insert(path, Route::Elsewhere(shard))),
+            None => drop(self.routes.remove(&path)),
+        }
+    }
+
+    fn set_stream(&mut self, key: StreamKey, life: Life, entry: Stream) {
+        let leg = &mut self.legs[self.leg_places[&key.leg]];
+        let place = match self.stream_places.get(&life) {
+            Some(place) => {
+                self.streams[*place].replace(entry);
+                leg.remove_ssrcs_of(*place);
+                *place
+            }
+            None => {
+                let place = self.streams.insert(StreamState::new(key, life, entry));
+                self.stream_places.insert(life, place);
+                insert_sorted(&mut leg.streams, key.ssrc, place);
+                place
+            }
+        };
+        leg.add_ssrcs(self.streams[place].ssrcs(), place);
+    }
+
+    fn remove_stream(&mut self, key: StreamKey) {
+        if let Some(leg) = self.leg_places.get(&key.leg) {
+            self.remove_stream_at(*leg, key);
+        }
+    }
+
+    fn remove_stream_at(&mut self, leg: usize, key: StreamKey) {
+        let place = self.stream_place(key);
+        let leg = &mut self.legs[leg];
+        leg.remove_ssrcs_of(place);
+        remove_sorted(&mut leg.streams, key.ssrc);
+        let stream = self.streams.remove(place);
+        self.stream_places.remove(&stream.life);
+    }
+
+    /// The place of a stream of a leg here.
+    fn stream_place(&self, key: StreamKey) -> usize {
+        let leg = &self.legs[self.leg_places[&key.leg]];
+        leg.stream_of(key.ssrc)
+            .expect("the control handle knows which streams there are")
+    }
+
+    fn forget(&mut self, life: Life) {
+        for (_, place) in self.fanouts.remove(&life).unwrap_or_default() {
+            self.replicas[place].forget(life);
+        }
+    }
+
+    fn set_replica(&mut self, id: ReplicaId, entry: Replica, source: Option<Source>) {
+        let place = match self.replica_places.get(&id) {
+            Some(place) => {
+                let place = *place;
+                self.unlist(place);
+                self.replicas[place].replace(entry, source);
+                place
+            }
+            None => {
+                let leg = self.leg_places[&entry.leg];
+                let place = self.replicas.insert(ReplicaState::new(id, entry, leg, source));
+                self.replica_places.insert(id, place);
+                insert_sorted(&mut self.legs[leg].replicas, id, place);
+                place
+            }
+        };
+        for life in self.replicas[place].follows().into_iter().flatten() {
+            insert_sorted(self.fanouts.entry(life).or_default(), id, place);
+        }
+    }
+
+    fn remove_replica(&mut self, id: ReplicaId) {
+        let Some(place) = self.replica_places.remove(&id) else {
+            return;
+        };
+        self.unlist(place);
+        let replica = self.replicas.remove(place);
+        remove_sorted(&mut self.legs[replica.leg].replicas, id);
+    }
+
+    /// Takes a replica out of every fan-out list.
+    fn unlist(&mut self, place: usize) {
+        let replica = &self.replicas[place];
+        for life in replica.follows().into_iter().flatten() {
+            let Some(list) = self.fanouts.get_mut(&life) else {
+                continue;
+            };
+            remove_sorted(list, replica.id);
+            if list.is_empty() {
+                self.fanouts.remove(&life);
+            }
+        }
+    }
+}
