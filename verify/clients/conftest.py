@@ -33,7 +33,9 @@ class Joining:
         )
         return participant
 
-    async def aiortc(self, identity: str, *, single: bool = False, suites: tuple = (), auto_subscribe: bool = True, **claims) -> AiortcParticipant:
+    async def aiortc(
+        self, identity: str, *, single: bool = False, suites: tuple = (), auto_subscribe: bool = True, **claims
+    ) -> AiortcParticipant:
         participant = AiortcParticipant(identity, SIGNATURES[len(self.present)], suites=suites)
         self.present.append(participant)
         await participant.join(

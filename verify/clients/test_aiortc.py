@@ -6,10 +6,12 @@ import pytest
 from aiortc.rtcdtlstransport import SRTP_AEAD_AES_128_GCM, SRTP_AEAD_AES_256_GCM, SRTP_AES128_CM_SHA1_80
 from livekit.protocol import models, rtc
 
-from support.flow import audio_flows, data_flows, video_flows
+from support.flow import audio_flows, data_flows, packet_flows, video_flows
 from support.wait import until
 
 LAYOUTS = pytest.mark.parametrize("single", [False, True], ids=["rtc", "rtc/v1"])
+# Many SCTP chunks, and below what either client lets through in one message.
+LARGE_BYTES = 15_000
 
 
 @LAYOUTS
@@ -23,6 +25,8 @@ async def test_aiortc_and_the_sdk_see_and_hear_each_other(joining, single):
     await asyncio.gather(video_flows(aio, sdk), video_flows(sdk, aio), audio_flows(aio, sdk), audio_flows(sdk, aio))
     await data_flows(aio, sdk)
     await data_flows(sdk, aio)
+    await packet_flows(aio, sdk, reliable=True, size=LARGE_BYTES)
+    await packet_flows(sdk, aio, reliable=True, size=LARGE_BYTES)
     assert aio.signalling.pongs, "no ping was answered"
 
 
@@ -76,10 +80,10 @@ async def test_a_simulcast_publisher_is_received_at_the_quality_asked_for(joinin
     witness = aio.video["sdk"]
     layers = {models.LOW: (320, 180), models.MEDIUM: (640, 360), models.HIGH: (960, 540)}
     for quality in (models.HIGH, models.LOW, models.MEDIUM):
-        width, height = layers[quality]
+        width, height = size = layers[quality]
         setting = rtc.UpdateTrackSettings(track_sids=[sid], quality=quality, width=width, height=height)
         await aio.signalling.send(track_setting=setting)
-        await until(f"aiortc decodes {layers[quality]}", lambda: witness.size == layers[quality], 20, lambda: witness.size)
+        await until(f"aiortc decodes {size}", lambda size=size: witness.size == size, 20, lambda: witness.size)
         await video_flows(sdk, aio)
 
 

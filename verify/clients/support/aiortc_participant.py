@@ -2,21 +2,15 @@
 
 import asyncio
 import contextlib
-import fractions
 
-import numpy
 from aiortc import MediaStreamTrack
-from aiortc.mediastreams import MediaStreamError
-from av import AudioFrame, VideoFrame
 from livekit.protocol import models, rtc
 
 from .aiortc_connection import Connection, Dual, Single
-from .media import FPS, SAMPLE_RATE, AudioWitness, Signature, VideoWitness, picture, tone
+from .aiortc_media import Camera, Microphone, hear, watch
+from .media import AudioWitness, Signature, VideoWitness
 from .participant import Heard, Participant
 from .wait import until
-
-AUDIO_CHUNK = SAMPLE_RATE // 50
-VIDEO_CLOCK = 90_000
 
 
 class AiortcParticipant(Participant):
@@ -61,7 +55,7 @@ class AiortcParticipant(Participant):
         return set(self.members)
 
     async def publish_video(self, width: int = 320, height: int = 180) -> models.TrackInfo:
-        track = _Camera(self, width, height)
+        track = Camera(self, width, height)
         request = rtc.AddTrackRequest(
             cid=track.id,
             name="camera",
@@ -74,12 +68,14 @@ class AiortcParticipant(Participant):
         return await self._publish(track, request)
 
     async def publish_audio(self) -> models.TrackInfo:
-        track = _Microphone(self.signature)
+        track = Microphone(self.signature)
         return await self._publish(
             track, rtc.AddTrackRequest(cid=track.id, name="microphone", type=models.AUDIO, source=models.MICROPHONE)
         )
 
-    async def send(self, payload: bytes, *, reliable: bool = True, to: list[str] | None = None, topic: str = "") -> None:
+    async def send(
+        self, payload: bytes, *, reliable: bool = True, to: list[str] | None = None, topic: str = ""
+    ) -> None:
         channel = self.connection.sending.channels["_reliable" if reliable else "_lossy"]
         await until(f"{channel.label} is open", lambda: channel.readyState == "open", 10)
         packet = models.DataPacket(
@@ -146,83 +142,12 @@ class AiortcParticipant(Participant):
         if owner is None:
             self._unclaimed.append((sid, track))
         elif track.kind == "video":
-            self._tasks.append(asyncio.create_task(_watch(track, self.video.setdefault(owner, VideoWitness()))))
+            self._tasks.append(asyncio.create_task(watch(track, self.video.setdefault(owner, VideoWitness()))))
         else:
-            self._tasks.append(asyncio.create_task(_hear(track, self.audio.setdefault(owner, AudioWitness()))))
+            self._tasks.append(asyncio.create_task(hear(track, self.audio.setdefault(owner, AudioWitness()))))
 
     def _on_data(self, label: str, data: bytes) -> None:
         packet = models.DataPacket.FromString(data)
         if packet.WhichOneof("value") == "user":
             sender = packet.participant_identity or packet.user.participant_identity
             self.inbox.append(Heard(sender, packet.user.payload, label == "_reliable", packet.user.topic))
-
-
-class _Camera(MediaStreamTrack):
-    kind = "video"
-
-    def __init__(self, owner: Participant, width: int, height: int) -> None:
-        super().__init__()
-        self._owner, self._width, self._height = owner, width, height
-        self._number = 0
-        self._start: float | None = None
-
-    async def recv(self) -> VideoFrame:
-        await self._wait_for_frame()
-        planes = numpy.frombuffer(
-            picture(self._owner.signature, self._number, self._width, self._height), dtype=numpy.uint8
-        )
-        frame = VideoFrame.from_ndarray(planes.reshape(self._height * 3 // 2, self._width), format="yuv420p")
-        frame.pts = self._number * VIDEO_CLOCK // FPS
-        frame.time_base = fractions.Fraction(1, VIDEO_CLOCK)
-        self._number += 1
-        self._owner.frames_sent = self._number
-        return frame
-
-    async def _wait_for_frame(self) -> None:
-        now = asyncio.get_running_loop().time()
-        self._start = self._start if self._start is not None else now
-        await asyncio.sleep(max(0.0, self._start + self._number / FPS - now))
-
-
-class _Microphone(MediaStreamTrack):
-    kind = "audio"
-
-    def __init__(self, signature: Signature) -> None:
-        super().__init__()
-        self._signature = signature
-        self._sample = 0
-        self._start: float | None = None
-
-    async def recv(self) -> AudioFrame:
-        now = asyncio.get_running_loop().time()
-        self._start = self._start if self._start is not None else now
-        await asyncio.sleep(max(0.0, self._start + self._sample / SAMPLE_RATE - now))
-        chunk = tone(self._signature, self._sample, AUDIO_CHUNK)
-        frame = AudioFrame.from_ndarray(chunk.reshape(1, -1), format="s16", layout="mono")
-        frame.pts = self._sample
-        frame.sample_rate = SAMPLE_RATE
-        frame.time_base = fractions.Fraction(1, SAMPLE_RATE)
-        self._sample += AUDIO_CHUNK
-        return frame
-
-
-async def _watch(track: MediaStreamTrack, witness: VideoWitness) -> None:
-    with contextlib.suppress(MediaStreamError):
-        while True:
-            frame = await track.recv()
-            rows, columns = (frame.height + 1) // 2, (frame.width + 1) // 2
-            shapes = ((frame.height, frame.width), (rows, columns), (rows, columns))
-            y, u, v = (
-                numpy.frombuffer(plane, dtype=numpy.uint8).reshape(-1, plane.line_size)[: shape[0], : shape[1]]
-                for plane, shape in zip(frame.planes, shapes)
-            )
-            witness.see(frame.width, frame.height, y, u, v)
-
-
-async def _hear(track: MediaStreamTrack, witness: AudioWitness) -> None:
-    with contextlib.suppress(MediaStreamError):
-        while True:
-            frame = await track.recv()
-            # Packed stereo: the left channel is every other sample.
-            channels = len(frame.layout.channels)
-            witness.hear(frame.to_ndarray().reshape(-1)[::channels])

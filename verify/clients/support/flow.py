@@ -14,7 +14,8 @@ async def video_flows(publisher: Participant, viewer: Participant, seconds: floa
     witness = await until(f"{us} is sent {them}'s video track", lambda: viewer.video.get(them), seconds)
     # The first second holds the key-frame request and the encoder's start; the rate is measured after it.
     first = witness.frames
-    await until(f"{us} decodes {FPS} frames of {them}", lambda: witness.frames - first >= FPS, seconds, lambda: witness.frames)
+    more = f"{us} decodes {FPS} more frames of {them}"
+    await until(more, lambda: witness.frames - first >= FPS, seconds, lambda: f"{first}, then {witness.frames}")
     decoded, sent = witness.frames, publisher.frames_sent
     await until(f"{them} goes on sending", lambda: publisher.frames_sent - sent >= FRAMES, 2 * FRAMES / FPS)
     rate = (witness.frames - decoded) / (publisher.frames_sent - sent)
@@ -37,11 +38,15 @@ async def audio_flows(publisher: Participant, listener: Participant, seconds: fl
 
 async def data_flows(sender: Participant, receiver: Participant) -> None:
     """A reliable and a lossy packet arrive as what they were sent as, under the sender's identity."""
-    for reliable in (True, False):
-        label = "reliable" if reliable else "lossy"
-        payload = f"{label} from {sender.identity} to {receiver.identity}".encode()
-        await sender.send(payload, reliable=reliable, topic=label)
-        heard = await until(payload.decode(), lambda: receiver.heard(payload), 5, lambda: receiver.inbox)
-        assert heard.sender == sender.identity
-        assert heard.reliable == reliable
-        assert heard.topic == label
+    await packet_flows(sender, receiver, reliable=True)
+    await packet_flows(sender, receiver, reliable=False)
+
+
+async def packet_flows(sender: Participant, receiver: Participant, *, reliable: bool, size: int = 0) -> None:
+    """One packet of at least `size` bytes arrives."""
+    label = "reliable" if reliable else "lossy"
+    payload = f"{label} from {sender.identity} to {receiver.identity}".encode().ljust(size, b".")
+    await sender.send(payload, reliable=reliable, topic=label)
+    what = f"{receiver.identity} has {sender.identity}'s {label} packet of {len(payload)} bytes"
+    heard = await until(what, lambda: receiver.heard(payload), 5, lambda: receiver.inbox)
+    assert (heard.sender, heard.reliable, heard.topic) == (sender.identity, reliable, label)

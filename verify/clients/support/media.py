@@ -82,9 +82,8 @@ class VideoWitness:
             return
         self.sizes.append((width, height))
         self.signatures.add(_colour(float(u.mean()), float(v.mean())))
-        columns = y[:, :width].mean(axis=0)
-        edges = numpy.linspace(0, width, BAR_STEPS + 1).astype(int)
-        self.steps.append(int(numpy.argmax([columns[a:b].mean() for a, b in zip(edges, edges[1:])])))
+        stripes = numpy.array_split(y.mean(axis=0), BAR_STEPS)
+        self.steps.append(int(numpy.argmax([stripe.mean() for stripe in stripes])))
 
 
 @dataclass

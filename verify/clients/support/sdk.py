@@ -38,7 +38,9 @@ class SdkParticipant(Participant):
     def others(self) -> set[str]:
         return set(self.room.remote_participants)
 
-    async def publish_video(self, width: int = 320, height: int = 180, *, simulcast: bool = False, codec: int | None = None):
+    async def publish_video(
+        self, width: int = 320, height: int = 180, *, simulcast: bool = False, codec: int | None = None
+    ):
         """Publishes the moving picture; returns its publication."""
         source = rtc.VideoSource(width, height)
         track = rtc.LocalVideoTrack.create_video_track("camera", source)
@@ -61,7 +63,9 @@ class SdkParticipant(Participant):
         self._sources.append(asyncio.create_task(self._sound(source)))
         return publication
 
-    async def send(self, payload: bytes, *, reliable: bool = True, to: list[str] | None = None, topic: str = "") -> None:
+    async def send(
+        self, payload: bytes, *, reliable: bool = True, to: list[str] | None = None, topic: str = ""
+    ) -> None:
         await self.room.local_participant.publish_data(
             payload, reliable=reliable, destination_identities=to or [], topic=topic
         )
@@ -71,7 +75,9 @@ class SdkParticipant(Participant):
         start = loop.time()
         number = 0
         while True:
-            frame = rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, picture(self.signature, number, width, height))
+            frame = rtc.VideoFrame(
+                width, height, rtc.VideoBufferType.I420, picture(self.signature, number, width, height)
+            )
             source.capture_frame(frame)
             number += 1
             self.frames_sent = number

@@ -40,7 +40,9 @@ class Signalling:
         return await cls._open(f"{url}/rtc?{urlencode(query)}", {})
 
     @classmethod
-    async def single(cls, url: str, token: str, offer: rtc.SessionDescription, *, auto_subscribe: bool = True) -> "Signalling":
+    async def single(
+        cls, url: str, token: str, offer: rtc.SessionDescription, *, auto_subscribe: bool = True
+    ) -> "Signalling":
         """`/rtc/v1`: a compressed join request with the first offer in it; the token is a header here."""
         join = rtc.JoinRequest(
             client_info=models.ClientInfo(sdk=models.ClientInfo.PYTHON, version=SDK_VERSION, protocol=PROTOCOL_VERSION),

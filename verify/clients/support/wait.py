@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable
 
 
-async def until(what: str, condition: Callable[[], object], seconds: float = 10.0, seen: Callable[[], object] | None = None):
+async def until(
+    what: str, condition: Callable[[], object], seconds: float = 10.0, seen: Callable[[], object] | None = None
+):
     """Returns the first truthy value of `condition`; fails with `what`, and what `seen` shows, after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
