@@ -191,6 +191,11 @@ impl Agent {
         }
     }
 
+    /// Whether no transport, and nothing of one, is left.
+    pub fn is_idle(&self) -> bool {
+        self.transports.is_empty() && self.media.is_empty()
+    }
+
     fn announce(&mut self, out: &mut Vec<Notice>) {
         if !self.announced {
             self.announced = true;

@@ -368,6 +368,3 @@ fn reliability(retransmits_max: Option<u16>) -> (ReliabilityType, u32) {
         Some(max) => (ReliabilityType::Rexmit, max.into()),
     }
 }
-
-#[cfg(test)]
-mod tests;

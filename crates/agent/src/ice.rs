@@ -143,6 +143,12 @@ impl Ice {
         self.nominated &= !was_nominated;
     }
 
+    /// When [`prune`](Self::prune) will have something to do, if nothing is proved until then.
+    pub(crate) fn next_prune(&self, age_max: Duration) -> Option<Instant> {
+        let others = self.proven.iter().skip(usize::from(self.nominated));
+        others.map(|proven| proven.at + age_max).min()
+    }
+
     /// Gives up pairs that are neither nominated nor proved within `age_max`. Returns whether there were any.
     pub(crate) fn prune(&mut self, now: Instant, age_max: Duration) -> bool {
         let (before, nominated) = (self.proven.len(), self.nominated.then(|| self.best()).flatten());

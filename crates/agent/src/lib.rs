@@ -9,6 +9,7 @@
 //! [`Notice`](southbound::Notice)s.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod agent;
 mod channels;
@@ -27,3 +28,6 @@ mod transports;
 pub use agent::Agent;
 pub use config::{Certificate, CertificateError, Config};
 pub use counters::{Counter, Counters};
+
+#[cfg(test)]
+mod tests;

@@ -100,7 +100,6 @@ impl Media {
     }
 
     /// Whether nothing is left of anybody.
-    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.links.is_empty()
             && self.by_leg.is_empty()

@@ -209,7 +209,8 @@ impl Transport {
             Security::Idle(_) | Security::Clear => None,
         };
         let sctp = self.channels.as_ref().and_then(Channels::poll_timeout);
-        let next = [Some(liveness), dtls, sctp]
+        let prune = self.ice.next_prune(config.consent_timeout);
+        let next = [Some(liveness), prune, dtls, sctp]
             .into_iter()
             .flatten()
             .min()

@@ -60,8 +60,13 @@ impl Transports {
         }
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.by_ufrag.is_empty() && self.by_leg.is_empty() && self.by_path.is_empty()
+    }
+
     /// Whose leg it is.
-    pub(crate) fn by_leg(&self, leg: LegId) -> Option<TransportId> {
+    fn by_leg(&self, leg: LegId) -> Option<TransportId> {
         self.by_leg.get(&leg).copied()
     }
 

@@ -39,8 +39,17 @@ pub(super) struct Repair {
 #[derive(Clone, Copy, Debug)]
 struct Missing {
     since: Instant,
+    /// The packet that showed the gap.
+    behind: u64,
     asked: u8,
     due: Instant,
+}
+
+impl Missing {
+    /// Whether enough packets have come behind it to ask for it without waiting.
+    fn is_overdue(&self, highest: u64) -> bool {
+        self.asked == 0 && highest + 1 >= self.behind + NEWER
+    }
 }
 
 /// What a packet says about those before it.
@@ -73,14 +82,14 @@ impl Repair {
         }
         let new = Missing {
             since: now,
+            behind: number,
             asked: 0,
             due: now + GRACE,
         };
         self.missing.extend((before + 1..number).map(|number| (number, new)));
-        let is_overdue = |(missing, state): (&u64, &Missing)| state.asked == 0 && missing + NEWER <= number;
         match self.missing.first_key_value() {
             None => Gap::None,
-            Some(_) if self.missing.iter().any(is_overdue) => Gap::Now,
+            Some(_) if self.missing.values().any(|missing| missing.is_overdue(number)) => Gap::Now,
             Some(_) if number == before + 1 => Gap::None,
             Some(_) => Gap::Later(now + GRACE),
         }
@@ -96,7 +105,7 @@ impl Repair {
         let highest = self.unwrapper.highest().unwrap_or(0);
         let mut asked = Vec::new();
         for (number, missing) in &mut self.missing {
-            if missing.due <= now || (missing.asked == 0 && number + NEWER <= highest) {
+            if missing.due <= now || missing.is_overdue(highest) {
                 missing.asked += 1;
                 missing.due = now + again;
                 asked.push(SequenceNumber(*number as u16));

@@ -1,0 +1,7 @@
+//! The agent with the model as its data plane and scripted peers, in virtual time.
+
+mod connecting;
+mod data;
+mod receiving;
+mod sending;
+mod world;
