@@ -2,6 +2,7 @@
 
 mod connecting;
 mod data;
+mod hostile;
 mod receiving;
 mod sending;
 mod world;

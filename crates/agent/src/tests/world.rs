@@ -121,8 +121,10 @@ pub(super) struct Peer {
     pub(super) goodbye: bool,
     out: VecDeque<Vec<u8>>,
     next: Option<Instant>,
-    /// Datagrams of DTLS it does not get.
+    /// It gets no DTLS while true.
     pub(super) deaf: bool,
+    /// What is done to the DTLS it sends.
+    pub(super) tamper: Option<Box<dyn FnMut(Vec<u8>) -> Vec<u8>>>,
 }
 
 pub(super) fn credentials(name: &str) -> IceCredentials {
@@ -538,6 +540,7 @@ impl Peer {
             out: VecDeque::new(),
             next: None,
             deaf: false,
+            tamper: None,
         }
     }
 
@@ -605,7 +608,13 @@ impl Peer {
                         .map(|next| next.max(now + Duration::from_millis(1)));
                     return;
                 }
-                Output::Packet(packet) => self.out.push_back(packet.to_vec()),
+                Output::Packet(packet) => {
+                    let packet = packet.to_vec();
+                    self.out.push_back(match &mut self.tamper {
+                        Some(tamper) => tamper(packet),
+                        None => packet,
+                    });
+                }
                 Output::KeyingMaterial(material, profile) => self.keys = Some((material.to_vec(), profile)),
                 Output::CloseNotify => self.goodbye = true,
                 Output::ApplicationData(data) => {

@@ -1,0 +1,159 @@
+//! Peers that send what they like: counted, at worst the end of their own transport, never a panic.
+
+use super::world::*;
+use crate::channels::{Channels, Effect};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use southbound::{Channel, DtlsRole};
+
+const ROUNDS: usize = 3_000;
+
+fn mutate(rng: &mut StdRng, bytes: &[u8], from: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..rng.random_range(1..6) {
+        if bytes.len() <= from {
+            break;
+        }
+        let at = rng.random_range(from..bytes.len());
+        match rng.random_range(0..5) {
+            0 => bytes[at] ^= 1 << rng.random_range(0..8),
+            1 => bytes[at] = rng.random(),
+            2 => bytes[at] = *[0, 1, 0x7f, 0x80, 0xff].get(rng.random_range(0..5)).unwrap(),
+            3 => bytes.truncate(at),
+            _ => bytes.insert(at, rng.random()),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn mutated_checks_and_noise_reach_nobody_else() {
+    let mut rng = StdRng::seed_from_u64(1);
+    let mut world = World::new();
+    let (victim, peer) = (world.connected_peer(), world.add_peer(DtlsRole::Server, Vec::new()));
+    world.check(peer, true);
+    let (path, good) = (world.peers[peer].path, world.peers[peer].request(true));
+    for round in 0..ROUNDS {
+        let mut bytes = mutate(&mut rng, &good, 0);
+        if round % 3 == 0 {
+            bytes = (0..rng.random_range(0..200)).map(|_| rng.random()).collect();
+        }
+        world.deliver(path, bytes);
+    }
+    world.check(victim, true);
+    assert!(world.peers[victim].stun.len() == 2);
+    world.close_all();
+}
+
+#[test]
+fn mutated_handshakes_end_at_most_themselves() {
+    let mut rng = StdRng::seed_from_u64(2);
+    for role in [DtlsRole::Server, DtlsRole::Client] {
+        for _ in 0..ROUNDS / 60 {
+            let mut world = World::new();
+            let peer = world.add_peer(role, Vec::new());
+            world.check(peer, true);
+            let mut dtls_seed = StdRng::seed_from_u64(rng.random());
+            world.peers[peer].tamper = Some(Box::new(move |bytes| {
+                if dtls_seed.random_bool(0.5) {
+                    bytes
+                } else {
+                    mutate(&mut dtls_seed, &bytes, 0)
+                }
+            }));
+            world.start_dtls(peer);
+            world.advance(2_000);
+            world.close_all();
+        }
+    }
+}
+
+/// CRC-32C as SCTP computes it, with its own field zero.
+fn seal(packet: &mut [u8]) {
+    if packet.len() < 12 {
+        return;
+    }
+    packet[8..12].fill(0);
+    let step = |crc: u32| {
+        if crc & 1 == 1 {
+            (crc >> 1) ^ 0x82f6_3b78
+        } else {
+            crc >> 1
+        }
+    };
+    let crc = !packet.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc))
+    });
+    packet[8..12].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// Two ends, the first of which gets everything mutated now and then.
+#[test]
+fn mutated_sctp_ends_at_most_its_association() {
+    let start = std::time::Instant::now();
+    for seed in 0..ROUNDS as u64 / 10 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let channel = Channel {
+            label: "x".into(),
+            ordered: seed % 2 == 0,
+            retransmits_max: Some(0).filter(|_| seed % 3 == 0),
+        };
+        let server = Channels::new(DtlsRole::Server, 5000, vec![channel.clone()], start);
+        let client = Channels::new(DtlsRole::Client, 5000, vec![channel], start);
+        let mut ends = [server, client];
+        let mut queues: [Vec<Vec<u8>>; 2] = Default::default();
+        for step in 0..60 {
+            let now = start + std::time::Duration::from_millis(step * 100);
+            for end in 0..2 {
+                let mut effects = Vec::new();
+                for packet in std::mem::take(&mut queues[end]) {
+                    let mut packet = packet;
+                    if end == 0 && rng.random_bool(0.2) {
+                        packet = mutate(&mut rng, &packet, 0);
+                        seal(&mut packet);
+                    }
+                    ends[end].receive(now, packet, &mut effects);
+                }
+                ends[end].handle_timeout(now, &mut effects);
+                if step > 5 {
+                    ends[end].send(now, "x", &vec![1; rng.random_range(0..4_000)], &mut effects);
+                }
+                queues[1 - end].extend(effects.into_iter().filter_map(|effect| match effect {
+                    Effect::Send(packet) => Some(packet),
+                    _ => None,
+                }));
+            }
+        }
+    }
+}
+
+#[test]
+fn mutated_rtcp_reaches_only_what_is_its_sender_s() {
+    let mut rng = StdRng::seed_from_u64(4);
+    let mut world = World::new();
+    let (publisher, receiver) = (world.connected_peer(), world.connected_peer());
+    let track = world.publish_video(publisher, &[]);
+    world.subscribe(receiver, track, 500, BEST);
+    world.send(publisher, video(11, 1, DELTA));
+    world.send(publisher, video(11, 2, KEY));
+    let mut seeds = vec![sender_report(500, wire::NtpTime(5), 1)];
+    let mut compound = Vec::new();
+    wire::rtcp::RtcpWriter::receiver_report(&mut compound, wire::Ssrc(1), "x", &[Default::default()])
+        .pli(wire::Ssrc(500))
+        .nack(wire::Ssrc(500), (0..50).map(wire::SequenceNumber))
+        .fir(wire::rtcp::FirEntry {
+            media: wire::Ssrc(500),
+            sequence: 1,
+        })
+        .remb(100_000, &[wire::Ssrc(500)])
+        .bye(&[wire::Ssrc(500)]);
+    seeds.push(compound);
+    let path = world.peers[receiver].path;
+    for _ in 0..ROUNDS {
+        let seed = &seeds[rng.random_range(0..seeds.len())];
+        let bytes = mutate(&mut rng, seed, 4);
+        world.deliver(path, bytes);
+    }
+    assert!(world.peers[publisher].plis(11, world.start).len() <= 2);
+    world.close_all();
+}
