@@ -50,7 +50,7 @@ async function enter(person) {
   return visitor;
 }
 
-/** Runs in the page: a camera that sees one drawn person, breathing. */
+/** Runs in the page: a camera that sees one drawn person, breathing, and a microphone that hears them hum. */
 function drawPerson({ wall, shirt, skin, hair, long }) {
   const canvas = Object.assign(document.createElement("canvas"), { width: 960, height: 540 });
   const pen = canvas.getContext("2d");
@@ -87,7 +87,13 @@ function drawPerson({ wall, shirt, skin, hair, long }) {
   };
   setInterval(draw, 50);
   draw();
-  const devices = navigator.mediaDevices;
-  const ask = devices.getUserMedia.bind(devices);
-  devices.getUserMedia = (wanted) => (wanted?.video ? Promise.resolve(canvas.captureStream(20)) : ask(wanted));
+  const voice = () => {
+    const audio = new AudioContext();
+    const mouth = audio.createMediaStreamDestination();
+    const tone = new OscillatorNode(audio, { frequency: 220 });
+    tone.connect(mouth);
+    tone.start();
+    return mouth.stream;
+  };
+  navigator.mediaDevices.getUserMedia = async ({ video }) => (video ? canvas.captureStream(20) : voice());
 }

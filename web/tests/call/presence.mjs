@@ -18,15 +18,14 @@ export function presenceTests(call) {
     for (const person of others) await person.until("be told about ada", told);
   });
 
-  it("says who speaks", async () => {
-    // The browser's fake microphone beeps.
-    for (const person of call.people) {
-      for (const { identity } of call.people.filter((other) => other !== person)) {
-        const spoke = (client, who) =>
-          client.events.some(([name, subject]) => name === "activeSpeakersChanged" && subject === who);
-        await person.until(`be told that ${identity} speaks`, spoke, identity, 20_000);
-      }
-    }
+  it("says who speaks, and who has stopped", { timeout: 40_000 }, async () => {
+    const [ada, ...others] = call.people;
+    const speaks = (client, expected) =>
+      client.room.activeSpeakers.some(({ identity, audioLevel }) => identity === "ada" && audioLevel > 0) === expected;
+    await ada.run((client) => client.hum());
+    for (const person of others) await person.until("be told that ada speaks", speaks, true);
+    await ada.run((client) => client.room.localParticipant.setMicrophoneEnabled(false));
+    for (const person of others) await person.until("be told that ada has stopped", speaks, false);
   });
 
   it("removes somebody who leaves", async () => {

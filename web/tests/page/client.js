@@ -40,6 +40,17 @@ const client = {
     if (camera) await person.setCameraEnabled(true, capture, options);
   },
 
+  /** Hums into the microphone, loudly and without a pause. The browser's own fake microphone only beeps now and then. */
+  async hum() {
+    const audio = new AudioContext();
+    const tone = new OscillatorNode(audio, { frequency: 220 });
+    const mouth = audio.createMediaStreamDestination();
+    tone.connect(new GainNode(audio, { gain: 0.5 })).connect(mouth);
+    tone.start();
+    const { track } = client.room.localParticipant.getTrackPublication(Track.Source.Microphone);
+    await track.replaceTrack(mouth.stream.getAudioTracks()[0]);
+  },
+
   /** Another participant, by identity. */
   person: (identity) => client.room.remoteParticipants.get(identity),
 
