@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use eval::media::{PublishPlan, VideoPlan};
-use eval::peer::Mode;
-use eval::scenario::Scenario;
+use eval::peer::{Impairment, Mode};
+use eval::scenario::{Behaviour, Scenario};
 
 /// Measures a server of the LiveKit protocol with many light clients.
 #[derive(Parser)]
@@ -128,6 +128,12 @@ pub struct Load {
     /// The protocol's form: /rtc with two peer connections, or /rtc/v1 with one.
     #[arg(long, value_enum, default_value_t = ModeArgument::V0)]
     pub mode: ModeArgument,
+    /// Media packets lost on the way to the server, in percent: shows repair at work.
+    #[arg(long, default_value_t = 0.0, value_parser = percent)]
+    pub loss_up: f64,
+    /// Media packets lost on the way to the clients, in percent.
+    #[arg(long, default_value_t = 0.0, value_parser = percent)]
+    pub loss_down: f64,
     /// The part in the DTLS handshake of clients that may choose.
     #[arg(long, value_enum, default_value_t = DtlsArgument::Client)]
     pub dtls: DtlsArgument,
@@ -147,6 +153,13 @@ pub enum DtlsArgument {
     Server,
 }
 
+fn percent(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|value| (0.0..=100.0).contains(value))
+        .ok_or_else(|| "expected 0 to 100".into())
+}
+
 fn bits(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.char_indices().last() {
         Some((end, 'k' | 'K')) => (&text[..end], 1e3),
@@ -164,35 +177,33 @@ fn bits(text: &str) -> Result<u64, String> {
 }
 
 impl Load {
-    /// What each publisher sends.
-    pub fn publish(&self) -> PublishPlan {
+    /// How participants behave.
+    pub fn behaviour(&self) -> Behaviour {
         let key_interval = Duration::from_secs(self.key_interval);
         let video = VideoPlan {
             bitrate: self.bitrate,
             frame_rate: self.fps,
             key_interval,
         };
-        PublishPlan {
-            video: (self.bitrate > 0).then_some(video),
-            audio: self.audio || self.bitrate == 0,
+        Behaviour {
+            publish: PublishPlan {
+                video: (self.bitrate > 0).then_some(video),
+                audio: self.audio || self.bitrate == 0,
+            },
+            mode: match self.mode {
+                ModeArgument::V0 => Mode::V0,
+                ModeArgument::V1 => Mode::V1,
+            },
+            dtls_client: matches!(self.dtls, DtlsArgument::Client),
+            impairment: Impairment {
+                up: self.loss_up / 100.0,
+                down: self.loss_down / 100.0,
+            },
         }
-    }
-
-    /// Whether clients take the DTLS client's part where they may choose.
-    pub fn dtls_client(&self) -> bool {
-        matches!(self.dtls, DtlsArgument::Client)
     }
 
     /// How long is measured.
     pub fn window(&self) -> Duration {
         Duration::from_secs(self.seconds)
-    }
-
-    /// The protocol's form.
-    pub fn mode(&self) -> Mode {
-        match self.mode {
-            ModeArgument::V0 => Mode::V0,
-            ModeArgument::V1 => Mode::V1,
-        }
     }
 }

@@ -39,9 +39,7 @@ fn settings(target: &Target, load: &Load, scenario: Scenario) -> Result<Settings
         server,
         server_pid: target.server_pid,
         scenario,
-        publish: load.publish(),
-        mode: load.mode(),
-        dtls_client: load.dtls_client(),
+        behaviour: load.behaviour(),
         window: load.window(),
     })
 }
@@ -94,7 +92,7 @@ fn measure_floor(arguments: &FloorArguments) -> Result<bool, RunError> {
             .map_err(RunError::Scenario)
     };
     let scenario = arguments.scenario.map_or_else(one_to_many, Ok)?;
-    let report = floor::measure(scenario, arguments.load.publish(), arguments.load.window())?;
+    let report = floor::measure(scenario, &arguments.load.behaviour(), arguments.load.window())?;
     print!("{}", report.text());
     write_json(arguments.json.as_deref(), std::slice::from_ref(&report))?;
     Ok(report.is_clean())

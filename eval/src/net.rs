@@ -122,7 +122,8 @@ impl Inbox {
             let mut message = Message {
                 len: result.bytes,
                 segment: result.bytes,
-                arrived_ns: 0,
+                // The kernel's own stamp replaces this one; the reading of the clock is for kernels without.
+                arrived_ns: crate::clock::wall_ns(),
                 from: result
                     .address
                     .and_then(address)

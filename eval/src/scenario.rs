@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::media::PublishPlan;
-use crate::peer::{Mode, Plan};
+use crate::peer::{Impairment, Mode, Plan};
 
 /// Rooms of equal shape.
 ///
@@ -16,6 +16,19 @@ pub struct Scenario {
     rooms: u32,
     publishers: u32,
     receivers: u32,
+}
+
+/// What all participants have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Behaviour {
+    /// What publishers send.
+    pub publish: PublishPlan,
+    /// The protocol's form.
+    pub mode: Mode,
+    /// Whether clients take the DTLS client's part where they may choose, as browsers do.
+    pub dtls_client: bool,
+    /// What the clients' own networks lose.
+    pub impairment: Impairment,
 }
 
 /// No single machine carries more clients than this in one run.
@@ -52,7 +65,13 @@ impl Scenario {
     }
 
     /// The participants, publishers first in each room; `run` tells this run's rooms from those of others.
-    pub fn plans(&self, run: &str, publish: PublishPlan, mode: Mode, dtls_client: bool) -> Vec<Plan> {
+    pub fn plans(&self, run: &str, behaviour: &Behaviour) -> Vec<Plan> {
+        let Behaviour {
+            publish,
+            mode,
+            dtls_client,
+            impairment,
+        } = *behaviour;
         let in_room = self.participants() / self.rooms;
         let phase = publish.video.map_or(Duration::from_millis(20), |video| {
             Duration::from_secs(1) / video.frame_rate / self.publishers().max(1)
@@ -70,6 +89,7 @@ impl Scenario {
                     hears: others.flat_map(|other| sources(other, &publish)).collect(),
                     mode,
                     dtls_client,
+                    impairment,
                     phase: phase * (room * self.publishers + place.min(self.publishers - 1)),
                 }
             })
@@ -121,15 +141,18 @@ impl fmt::Display for Scenario {
 mod tests {
     use super::*;
 
-    const AUDIO: PublishPlan = PublishPlan {
-        video: None,
-        audio: true,
+    const BEHAVIOUR: Behaviour = Behaviour {
+        publish: PublishPlan {
+            video: None,
+            audio: true,
+        },
+        mode: Mode::V0,
+        dtls_client: true,
+        impairment: Impairment { up: 0.0, down: 0.0 },
     };
 
     fn plans(text: &str) -> Vec<Plan> {
-        text.parse::<Scenario>()
-            .expect("a scenario")
-            .plans("t", AUDIO, Mode::V0, true)
+        text.parse::<Scenario>().expect("a scenario").plans("t", &BEHAVIOUR)
     }
 
     #[test]

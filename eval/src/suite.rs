@@ -55,7 +55,7 @@ impl Suite {
             drop(server);
             progress(&report);
             let floor = if self.floor {
-                let floor = floor::measure(scenario, settings.publish, settings.window)?;
+                let floor = floor::measure(scenario, &settings.behaviour, settings.window)?;
                 progress(&floor);
                 Some(floor)
             } else {

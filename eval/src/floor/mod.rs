@@ -17,10 +17,10 @@ use dataplane::{MasterKey, SrtpProfile};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{Machine, SocketDrops, process};
-use crate::media::{PublishPlan, VideoPlan};
+use crate::media::VideoPlan;
 use crate::report::{Cost, Latency, Report};
 use crate::run::RunError;
-use crate::scenario::Scenario;
+use crate::scenario::{Behaviour, Scenario};
 use sinks::Sinks;
 
 pub use sender::send;
@@ -61,8 +61,8 @@ const PROFILE: SrtpProfile = SrtpProfile::AeadAes256Gcm;
 const DRAIN: Duration = Duration::from_millis(300);
 
 /// Measures the floor of a scenario.
-pub fn measure(scenario: Scenario, publish: PublishPlan, window: Duration) -> Result<Report, RunError> {
-    let plans = scenario.plans("floor", publish, crate::peer::Mode::V0, true);
+pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration) -> Result<Report, RunError> {
+    let (plans, publish) = (scenario.plans("floor", behaviour), behaviour.publish);
     let receivers: Vec<_> = plans.iter().filter(|plan| !plan.hears.is_empty()).collect();
     let mut sinks = Sinks::open(receivers.iter().map(|plan| plan.hears.as_slice())).map_err(RunError::Machine)?;
     let video = |plan: VideoPlan| (plan.bitrate, plan.frame_rate, plan.key_interval.as_secs());

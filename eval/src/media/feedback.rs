@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use wire::rtcp::{ArrivalTicks, ReportBlock, RtcpPacket, RtcpWriter, SenderInfo, TransportFeedbackWriter, delay_units};
 use wire::{NtpTime, RtpTimestamp, SequenceNumber, Ssrc};
 
-use super::inbound::{Inbound, Reception};
+use super::inbound::Inbound;
+use super::instream::Reception;
 use super::publisher::Publisher;
 use crate::peer::Transport;
 

@@ -2,6 +2,7 @@
 
 mod feedback;
 mod inbound;
+mod instream;
 mod outbound;
 mod payload;
 mod publisher;
@@ -10,7 +11,7 @@ mod stamp;
 mod totals;
 
 pub use feedback::{FeedbackCounts, Reporter};
-pub use inbound::{Carries, Inbound, Wanted};
+pub use inbound::{Carries, Inbound};
 pub use outbound::{Negotiated, Outbound, Place};
 pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
 pub use publisher::{AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};

@@ -7,7 +7,7 @@ use super::outbound::{Negotiated, Outbound, Place};
 use super::payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
 use super::schedule::{Frame, VideoPlan, VideoSchedule};
 use crate::clock;
-use crate::peer::Transport;
+use crate::peer::{Dice, Transport};
 
 /// What a participant publishes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,6 @@ pub const AUDIO_TICKS: u32 = 960;
 const VIDEO_CLOCK: u64 = 90_000;
 
 /// One participant's sources, over one transport.
-#[derive(Default)]
 pub struct Publisher {
     video: Option<Video>,
     audio: Option<Audio>,
@@ -38,6 +37,7 @@ pub struct Publisher {
     /// Bytes of each sealed packet in the arena, a `SLOT` each.
     sealed: Vec<usize>,
     unsent: u64,
+    dice: Dice,
 }
 
 struct Video {
@@ -63,6 +63,20 @@ pub struct LastSent {
 }
 
 impl Publisher {
+    /// A publisher that sends nothing yet, and whose network loses as the dice say.
+    pub fn new(dice: Dice) -> Self {
+        let (arena, sealed) = (Vec::new(), Vec::new());
+        Self {
+            video: None,
+            audio: None,
+            transport_sequence: 0,
+            arena,
+            sealed,
+            unsent: 0,
+            dice,
+        }
+    }
+
     /// Begins sending video at `start`.
     pub fn start_video(&mut self, source: u32, plan: VideoPlan, mid: &str, negotiated: Negotiated, start: Instant) {
         self.video = Some(Video {
@@ -177,12 +191,8 @@ impl Publisher {
         if self.sealed.is_empty() {
             return;
         }
-        let slices: Vec<[IoSlice<'_>; 1]> = self
-            .arena
-            .chunks(SLOT)
-            .zip(&self.sealed)
-            .map(|(slot, &len)| [IoSlice::new(&slot[..len])])
-            .collect();
+        let packets = self.arena.chunks(SLOT).zip(&self.sealed).filter(|_| !self.dice.lose());
+        let slices: Vec<[IoSlice<'_>; 1]> = packets.map(|(slot, &len)| [IoSlice::new(&slot[..len])]).collect();
         let sent = crate::net::send_each(transport.socket(), &slices).unwrap_or(0);
         self.unsent += (slices.len() - sent) as u64;
         self.sealed.clear();

@@ -1,13 +1,22 @@
 //! One client of the LiveKit protocol: its signalling, its descriptions, its transports.
 
+mod error;
+mod identity;
+mod impairment;
 mod offer;
 mod participant;
+mod plan;
 mod sctp;
 mod sdp;
 mod signal;
+mod srtp;
 mod transport;
 
-pub use participant::{Joining, Mode, Participant, ParticipantError, Plan};
+pub use error::ParticipantError;
+pub use identity::Identity;
+pub use impairment::{Dice, Impairment};
+pub use participant::{Joining, Participant};
+pub use plan::{Mode, Plan};
 pub use sdp::{Description, Direction, Format, Kind, Media, SdpError, Setup};
 pub use signal::{Server, Signal, SignalError};
-pub use transport::{Identity, Incoming, Transport, TransportError};
+pub use transport::{Incoming, Transport, TransportError};

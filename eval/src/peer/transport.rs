@@ -5,15 +5,17 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_udp::srtp::{Opener, Sealer, rtcp_overhead};
-use dataplane::{MasterKey, SrtpProfile};
-use dimpl::{Dtls, DtlsCertificate, KeyingMaterial, Output};
+use backend_udp::srtp::rtcp_overhead;
+use dataplane::SrtpProfile;
+use dimpl::{Dtls, Output};
 use is::stun::{StunMessage, StunPacket};
 use is::{Candidate, IceAgent, IceAgentEvent, IceCreds, Protocol};
 use wire::PacketKind;
 
+use super::identity::{Identity, fingerprint};
 use super::sctp::Sctp;
 use super::sdp::{Description, Media, Setup};
+use super::srtp::{Srtp, header_len};
 use crate::net::Datagram;
 
 /// Why a transport failed. All are final for it.
@@ -27,34 +29,6 @@ pub enum TransportError {
     Fingerprint,
     /// The server chose an SRTP profile that this client does not have.
     Profile(dimpl::SrtpProfile),
-}
-
-/// What all clients of the generator share: one certificate costs less to make than one each, and no server cares.
-pub struct Identity {
-    certificate: DtlsCertificate,
-    fingerprint: String,
-    config: Arc<dimpl::Config>,
-}
-
-impl Identity {
-    /// Makes a certificate.
-    pub fn new() -> Result<Self, TransportError> {
-        let certificate = dimpl::certificate::generate_self_signed_certificate()
-            .map_err(|error| TransportError::Socket(io::Error::other(error.to_string())))?;
-        let config = dimpl::Config::builder().build().map_err(TransportError::Dtls)?;
-        Ok(Self {
-            fingerprint: fingerprint(&certificate.certificate),
-            certificate,
-            config: Arc::new(config),
-        })
-    }
-}
-
-/// The value of `a=fingerprint` for a certificate.
-fn fingerprint(certificate: &[u8]) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
-    let bytes: Vec<String> = digest.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
-    format!("sha-256 {}", bytes.join(":"))
 }
 
 /// What a datagram held, decrypted.
@@ -86,12 +60,6 @@ struct Handshake {
     client: bool,
     expected_fingerprint: String,
     wake_at: Instant,
-}
-
-struct Srtp {
-    profile: SrtpProfile,
-    sealer: Sealer,
-    opener: Opener,
 }
 
 /// How often timers that have no deadline of their own are looked at.
@@ -375,44 +343,6 @@ impl Transport {
             let _ = self.socket.send(&packet[..sealed]);
         }
     }
-}
-
-impl Srtp {
-    /// Keys for both directions, RFC 5764 section 4.2: client key, server key, client salt, server salt.
-    fn new(material: &KeyingMaterial, profile: dimpl::SrtpProfile, client: bool) -> Result<Self, TransportError> {
-        let ours = match profile {
-            dimpl::SrtpProfile::AEAD_AES_128_GCM => SrtpProfile::AeadAes128Gcm,
-            dimpl::SrtpProfile::AEAD_AES_256_GCM => SrtpProfile::AeadAes256Gcm,
-            dimpl::SrtpProfile::AES128_CM_SHA1_80 => SrtpProfile::AesCm128HmacSha1_80,
-            other => return Err(TransportError::Profile(other)),
-        };
-        let (keys, salts) = material.split_at(2 * ours.key_len());
-        let (client_key, server_key) = keys.split_at(ours.key_len());
-        let (client_salt, server_salt) = salts.split_at(ours.salt_len());
-        let master = |key, salt| MasterKey::new(ours, key, salt).ok_or(TransportError::Profile(profile));
-        let (from_client, from_server) = (master(client_key, client_salt)?, master(server_key, server_salt)?);
-        let (send, receive) = if client {
-            (from_client, from_server)
-        } else {
-            (from_server, from_client)
-        };
-        Ok(Self {
-            profile: ours,
-            sealer: Sealer::new(&send),
-            opener: Opener::new(&receive),
-        })
-    }
-}
-
-/// The length of an RTP header with its extension, read before the packet is decrypted.
-fn header_len(packet: &[u8]) -> Option<usize> {
-    let fixed = 12 + 4 * usize::from(packet.first()? & 0x0f);
-    if packet[0] & 0x10 == 0 {
-        return (packet.len() >= fixed).then_some(fixed);
-    }
-    let words = packet.get(fixed + 2..fixed + 4)?;
-    let len = fixed + 4 + 4 * usize::from(u16::from_be_bytes([words[0], words[1]]));
-    (packet.len() >= len).then_some(len)
 }
 
 impl std::fmt::Display for TransportError {

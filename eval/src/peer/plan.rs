@@ -1,0 +1,122 @@
+//! What a participant is to do, and how it says so when it joins.
+
+use std::time::Duration;
+
+use livekit_protocol::{ClientInfo, ConnectionSettings, JoinRequest, WrappedJoinRequest, client_info};
+use prost::Message as _;
+
+use super::impairment::Impairment;
+use crate::media::PublishPlan;
+
+/// Which of the protocol's two forms a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// `/rtc`: one peer connection to publish, one to subscribe.
+    V0,
+    /// `/rtc/v1`: one peer connection, offered by the client.
+    V1,
+}
+
+/// What a participant is to do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its number in the run; its sources are [`video_source`](Self::video_source) and `audio_source`.
+    pub number: u32,
+    /// The room to join.
+    pub room: String,
+    /// What it publishes.
+    pub publish: Option<PublishPlan>,
+    /// The sources it is to hear.
+    pub hears: Vec<u32>,
+    /// How it speaks to the server.
+    pub mode: Mode,
+    /// Whether it takes the DTLS client's part where it may choose, as browsers do.
+    pub dtls_client: bool,
+    /// What its network loses.
+    pub impairment: Impairment,
+    /// When in each frame interval its frames are due, so that publishers do not send all at once.
+    pub phase: Duration,
+}
+
+impl Plan {
+    /// The source number of the participant's camera.
+    pub fn video_source(&self) -> u32 {
+        2 * self.number
+    }
+
+    /// The source number of the participant's microphone.
+    pub fn audio_source(&self) -> u32 {
+        2 * self.number + 1
+    }
+}
+
+/// The path and query by which a client of this mode joins.
+pub fn signalling_path(plan: &Plan) -> (&'static str, String) {
+    let subscribes = !plan.hears.is_empty();
+    if plan.mode == Mode::V0 {
+        let auto = u8::from(subscribes);
+        return (
+            "/rtc",
+            format!("&auto_subscribe={auto}&adaptive_stream=0&sdk=rust&version=1.0.0&protocol=16"),
+        );
+    }
+    let mut client_info = ClientInfo {
+        version: "1.0.0".into(),
+        protocol: 16,
+        ..ClientInfo::default()
+    };
+    client_info.set_sdk(client_info::Sdk::Rust);
+    let request = JoinRequest {
+        client_info: Some(client_info),
+        connection_settings: Some(ConnectionSettings {
+            auto_subscribe: subscribes,
+            ..Default::default()
+        }),
+        ..JoinRequest::default()
+    };
+    let wrapped = WrappedJoinRequest {
+        join_request: request.encode_to_vec(),
+        ..Default::default()
+    };
+    (
+        "/rtc/v1",
+        format!("&join_request={}", base64_url::encode(&wrapped.encode_to_vec())),
+    )
+}
+
+/// Base64 for URLs (RFC 4648 section 5), padded as this protocol wants it.
+mod base64_url {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+    /// Encodes; `=` is written as the URL escape of itself.
+    pub fn encode(bytes: &[u8]) -> String {
+        let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+        for chunk in bytes.chunks(3) {
+            let word = chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
+            for index in 0..4 {
+                if index <= chunk.len() {
+                    out.push(char::from(ALPHABET[(word >> (18 - 6 * index) & 63) as usize]));
+                } else {
+                    out.push_str("%3D");
+                }
+            }
+        }
+        out
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn the_vectors_of_the_standard() {
+            for (plain, encoded) in [
+                ("f", "Zg%3D%3D"),
+                ("fo", "Zm8%3D"),
+                ("foo", "Zm9v"),
+                ("foobar", "Zm9vYmFy"),
+            ] {
+                assert_eq!(super::encode(plain.as_bytes()), encoded);
+            }
+            assert_eq!(super::encode(&[0xfb, 0xff]), "-_8%3D");
+        }
+    }
+}

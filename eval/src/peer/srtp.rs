@@ -1,0 +1,53 @@
+use backend_udp::srtp::{Opener, Sealer};
+use dataplane::{MasterKey, SrtpProfile};
+use dimpl::KeyingMaterial;
+
+use super::transport::TransportError;
+
+/// Both directions of a transport's media protection.
+pub struct Srtp {
+    /// What was negotiated.
+    pub profile: SrtpProfile,
+    /// For what is sent.
+    pub sealer: Sealer,
+    /// For what arrives.
+    pub opener: Opener,
+}
+
+impl Srtp {
+    /// Keys for both directions, RFC 5764 section 4.2: client key, server key, client salt, server salt.
+    pub fn new(material: &KeyingMaterial, profile: dimpl::SrtpProfile, client: bool) -> Result<Self, TransportError> {
+        let ours = match profile {
+            dimpl::SrtpProfile::AEAD_AES_128_GCM => SrtpProfile::AeadAes128Gcm,
+            dimpl::SrtpProfile::AEAD_AES_256_GCM => SrtpProfile::AeadAes256Gcm,
+            dimpl::SrtpProfile::AES128_CM_SHA1_80 => SrtpProfile::AesCm128HmacSha1_80,
+            other => return Err(TransportError::Profile(other)),
+        };
+        let (keys, salts) = material.split_at(2 * ours.key_len());
+        let (client_key, server_key) = keys.split_at(ours.key_len());
+        let (client_salt, server_salt) = salts.split_at(ours.salt_len());
+        let master = |key, salt| MasterKey::new(ours, key, salt).ok_or(TransportError::Profile(profile));
+        let (from_client, from_server) = (master(client_key, client_salt)?, master(server_key, server_salt)?);
+        let (send, receive) = if client {
+            (from_client, from_server)
+        } else {
+            (from_server, from_client)
+        };
+        Ok(Self {
+            profile: ours,
+            sealer: Sealer::new(&send),
+            opener: Opener::new(&receive),
+        })
+    }
+}
+
+/// The length of an RTP header with its extension, read before the packet is decrypted.
+pub fn header_len(packet: &[u8]) -> Option<usize> {
+    let fixed = 12 + 4 * usize::from(packet.first()? & 0x0f);
+    if packet[0] & 0x10 == 0 {
+        return (packet.len() >= fixed).then_some(fixed);
+    }
+    let words = packet.get(fixed + 2..fixed + 4)?;
+    let len = fixed + 4 + 4 * usize::from(u16::from_be_bytes([words[0], words[1]]));
+    (packet.len() >= len).then_some(len)
+}
