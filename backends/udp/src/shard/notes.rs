@@ -18,7 +18,7 @@ use crate::alarm::Alarm;
 const NOTES_MAX: usize = 65_536;
 /// How many punted datagrams of addresses that are no leg's may wait. They have a ring of their own: a flood of STUN must not crowd out anybody's RTCP.
 const STRANGERS_MAX: usize = 1_024;
-/// How many punted datagrams may be in the agent's hands or on their way.
+/// How many punted datagrams of legs may be on their way.
 const LENT_MAX: usize = 4_096;
 /// How long a note that only fills a report may wait before the agent is woken for it.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -55,9 +55,9 @@ pub(crate) struct NoteReader {
 /// The shard's end.
 pub(crate) struct Notes {
     notes: Producer<Note>,
+    lent: Loans,
     strangers: Producer<Note>,
-    /// Oldest loan first.
-    lent: VecDeque<Arc<Punted>>,
+    lent_to_strangers: Loans,
     agent: Arc<Alarm>,
     /// When the agent must be woken for what it was not told to hurry for.
     due: Option<Instant>,
@@ -70,8 +70,9 @@ impl Notes {
         let (strangers, strangers_reader) = RingBuffer::new(STRANGERS_MAX);
         let this = Notes {
             notes,
+            lent: Loans::with_limit(LENT_MAX),
             strangers,
-            lent: VecDeque::with_capacity(LENT_MAX),
+            lent_to_strangers: Loans::with_limit(STRANGERS_MAX),
             agent,
             due: None,
             urgent: false,
@@ -85,18 +86,19 @@ impl Notes {
 
     /// Hands a copy of a datagram to the agent; false, and counted, when there is no room for it.
     pub(crate) fn punt(&mut self, counters: &CounterPage, punted: &PuntedRef<'_>) -> bool {
-        let Some(loan) = self.lend(punted) else {
-            counters.count(Counter::PuntQueueFull);
-            return false;
+        let (ring, loans) = match punted.leg {
+            Some(_) => (&mut self.notes, &mut self.lent),
+            None => (&mut self.strangers, &mut self.lent_to_strangers),
         };
-        self.urgent = true;
-        let ring = match punted.leg {
-            Some(_) => &mut self.notes,
-            None => &mut self.strangers,
+        let pushed = match ring.is_full() {
+            true => false,
+            false => loans
+                .lend(punted)
+                .is_some_and(|loan| ring.push(Note::Punt(loan)).is_ok()),
         };
-        let pushed = ring.push(Note::Punt(loan)).is_ok();
-        if !pushed {
-            counters.count(Counter::PuntQueueFull);
+        match pushed {
+            true => self.urgent = true,
+            false => counters.count(Counter::PuntQueueFull),
         }
         pushed
     }
@@ -131,8 +133,23 @@ impl Notes {
     pub(crate) fn due(&self) -> Option<Instant> {
         self.due
     }
+}
 
-    /// The oldest buffer that came back, or a new one while there may be more.
+/// Buffers that go to the agent's thread and come back, oldest first, because a ring keeps its order.
+struct Loans {
+    lent: VecDeque<Arc<Punted>>,
+    limit: usize,
+}
+
+impl Loans {
+    fn with_limit(limit: usize) -> Self {
+        Loans {
+            lent: VecDeque::new(),
+            limit,
+        }
+    }
+
+    /// A copy in the oldest buffer, if that came back, else in a new one as long as there may be more.
     fn lend(&mut self, punted: &PuntedRef<'_>) -> Option<Arc<Punted>> {
         let returned = self
             .lent
@@ -144,7 +161,7 @@ impl Notes {
                 punted.write(Arc::get_mut(&mut loan).expect("nobody else has it"));
                 loan
             }
-            false if self.lent.len() < LENT_MAX => Arc::new(punted.to_owned()),
+            false if self.lent.len() < self.limit => Arc::new(punted.to_owned()),
             false => return None,
         };
         self.lent.push_back(loan.clone());

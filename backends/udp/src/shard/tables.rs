@@ -77,8 +77,9 @@ impl Shard {
         for (id, _) in std::mem::take(&mut self.legs[place].replicas) {
             self.remove_replica(id);
         }
-        for (ssrc, _) in self.legs[place].streams.clone() {
-            self.remove_stream_at(place, StreamKey { leg: id, ssrc });
+        for (_, stream) in std::mem::take(&mut self.legs[place].streams) {
+            let stream = self.streams.remove(stream);
+            self.stream_places.remove(&stream.life);
         }
         let leg = self.legs.remove(place);
         for path in &leg.entry.paths {
@@ -112,14 +113,8 @@ impl Shard {
     }
 
     fn remove_stream(&mut self, key: StreamKey) {
-        if let Some(leg) = self.leg_places.get(&key.leg) {
-            self.remove_stream_at(*leg, key);
-        }
-    }
-
-    fn remove_stream_at(&mut self, leg: usize, key: StreamKey) {
         let place = self.stream_place(key);
-        let leg = &mut self.legs[leg];
+        let leg = &mut self.legs[self.leg_places[&key.leg]];
         leg.remove_ssrcs_of(place);
         remove_sorted(&mut leg.streams, key.ssrc);
         let stream = self.streams.remove(place);
