@@ -27,5 +27,6 @@ mod net;
 mod plane;
 mod worker;
 
+pub use alarm::Alarm;
 pub use inline::InlinePlane;
 pub use plane::{UdpConfig, UdpPlane};

@@ -65,8 +65,10 @@ impl Receiver {
             };
             let len = self.headers[index].msg_len as usize;
             let message = &self.buffers[index * MESSAGE_MAX..][..len];
-            for datagram in message.chunks(received.segment.unwrap_or(MESSAGE_MAX)) {
-                take(path, datagram);
+            // An empty datagram is one, too.
+            let segment = received.segment.unwrap_or(MESSAGE_MAX).min(len.max(1));
+            for start in (0..len.max(1)).step_by(segment) {
+                take(path, &message[start..len.min(start + segment)]);
                 taken += 1;
             }
         }

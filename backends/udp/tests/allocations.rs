@@ -1,0 +1,181 @@
+//! Once a call is under way, moving its packets asks nothing of the allocator.
+#![allow(clippy::disallowed_methods, reason = "tests start the clock")]
+
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use backend_udp::Alarm;
+use backend_udp::control::Control;
+use backend_udp::shard::{Run, Shard, Transmit};
+use dataplane::{Counter, Inject, LegId, Path, Protection, ReplicaId, SrtpProfile, Update};
+use support::*;
+
+/// The system's allocator, counting what the current thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<u64> = const { Cell::new(0) };
+}
+
+fn asked() -> u64 {
+    ASKED.with(Cell::get)
+}
+
+// SAFETY: everything is handed to the system's allocator as it is; counting touches a number of the thread's own that needs no allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const VIDEO: u32 = 0x11;
+const AUDIO: u32 = 0x22;
+const RECEIVERS: u32 = 20;
+
+/// Counts what is sent.
+#[derive(Default)]
+struct Count(u64);
+
+impl Transmit for Count {
+    fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
+        self.0 += runs.map(|run| run.datagrams().len() as u64).sum::<u64>();
+        0
+    }
+}
+
+/// A call over several shards, with everything the packet path does.
+struct Call {
+    control: Control,
+    shards: Vec<Shard>,
+    publisher: Peer,
+    now: Instant,
+    sent: Count,
+}
+
+impl Call {
+    fn new(shards: usize, profile: SrtpProfile) -> Self {
+        let alarms: Vec<Arc<Alarm>> = (0..shards).map(|_| Arc::new(Alarm::silent())).collect();
+        let (control, shards) = Control::new(clock(), &alarms, Arc::new(Alarm::silent()));
+        let mut call = Call {
+            control,
+            shards,
+            publisher: Peer::new(profile, 0),
+            now: Instant::now(),
+            sent: Count::default(),
+        };
+        call.write(Update::SetLeg(LegId(0), leg(publisher_path(), srtp(profile, 0))));
+        call.write(Update::SetStream(stream_key(0, VIDEO), video()));
+        call.write(Update::SetStream(stream_key(0, AUDIO), audio()));
+        for number in 1..=RECEIVERS {
+            let path = path("10.0.0.1:7882", &format!("10.0.2.{number}:2"));
+            let protection = if number % 4 == 0 {
+                Protection::Clear
+            } else {
+                srtp(profile, number as u8)
+            };
+            call.write(Update::SetLeg(LegId(number), leg(path, protection)));
+            let video = replica(number, 1_000 * number, stream_key(0, VIDEO));
+            let audio = replica(number, 1_000 * number + 100, stream_key(0, AUDIO));
+            call.write(Update::SetReplica(ReplicaId(number), video));
+            call.write(Update::SetReplica(ReplicaId(100 + number), audio));
+        }
+        call
+    }
+
+    fn write(&mut self, update: Update) {
+        self.control.write(update).unwrap();
+        self.run(&[]);
+    }
+
+    /// One frame's worth of packets, arriving at all shards in turn; returns how often the shards asked the allocator.
+    fn run(&mut self, datagrams: &[Vec<u8>]) -> u64 {
+        let before = asked();
+        let count = self.shards.len();
+        for (datagram, at) in datagrams.iter().zip((0..count).cycle()) {
+            self.shards[at].receive(self.now, publisher_path(), datagram);
+        }
+        let mut busy = true;
+        while busy {
+            busy = false;
+            for shard in &mut self.shards {
+                busy |= shard.take_orders(self.now) + shard.take_relays(self.now) > 0 || shard.has_work();
+                shard.work(self.now);
+                shard.flush(&mut self.sent, self.now);
+                shard.settle(self.now);
+            }
+        }
+        asked() - before
+    }
+
+    fn frame(&mut self, number: u16) -> Vec<Vec<u8>> {
+        let video = (0..5).map(|part| vp8(VIDEO, 5 * number + part, KEY_FRAME, 1_100 + usize::from(number % 7)));
+        let audio = rtp(AUDIO, AUDIO_TYPE, number, &[7; 80]);
+        let clear: Vec<Vec<u8>> = video.chain([audio]).collect();
+        clear.iter().map(|packet| self.publisher.seal(packet)).collect()
+    }
+
+    /// A frame, an answered NACK, and an agent that reads everything; returns how often the shards asked the allocator.
+    fn turn(&mut self, number: u16) -> u64 {
+        self.now += Duration::from_millis(33);
+        let mut datagrams = self.frame(number);
+        datagrams.push(vec![0, 1, 0, 0]);
+        let packets = self.run(&datagrams);
+        let highest = 100_u16.wrapping_add(5 * number);
+        let sequences = [highest, highest.wrapping_add(2)];
+        for replica in [1, 2] {
+            self.control.inject(Inject::Resend {
+                replica: ReplicaId(replica),
+                sequences: &sequences,
+            });
+        }
+        let resent = self.run(&[]);
+        while self.control.poll().is_some() {}
+        packets + resent
+    }
+}
+
+fn publisher_path() -> Path {
+    path("10.0.0.1:7882", "10.0.1.1:1")
+}
+
+#[test]
+fn a_call_under_way_does_not_allocate() {
+    for shards in [1, 2, 3] {
+        let mut call = Call::new(shards, SrtpProfile::AeadAes128Gcm);
+        // Caches fill, buffers find their size.
+        let _: u64 = (0..600).map(|number| call.turn(number)).sum();
+        let before = call.sent.0;
+        let asked: u64 = (600..2_000).map(|number| call.turn(number)).sum();
+        assert_eq!(asked, 0, "{shards} shards");
+        let turns = 1_400;
+        assert_eq!(call.sent.0 - before, turns * (6 * u64::from(RECEIVERS) + 4));
+        assert_eq!(call.control.counters()[Counter::Resent], 2_000 * 4);
+    }
+}
+
+#[test]
+fn an_idle_stream_costs_next_to_nothing() {
+    let mut call = Call::new(1, SrtpProfile::AeadAes128Gcm);
+    let frame = call.frame(0);
+    assert!(call.run(&frame) < 400, "buffers are made as packets come");
+}
