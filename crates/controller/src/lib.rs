@@ -11,14 +11,30 @@
 //! Media is negotiated here and never seen: addresses, keys and packets are the agent's and the data plane's.
 
 #![forbid(unsafe_code)]
+#![allow(
+    deprecated,
+    reason = "the protocol keeps old fields beside new ones, and old clients read the old"
+)]
 
 pub mod livekit;
 
 mod config;
+mod connection;
+mod context;
 mod controller;
+mod data;
+mod ids;
 mod io;
 mod limits;
+mod negotiation;
+mod participant;
+mod permission;
+mod quality;
+mod room;
+mod speakers;
+mod subscription;
+mod track;
 
 pub use config::{Config, IceServer, WallClock};
-pub use controller::Controller;
+pub use controller::{Controller, Population};
 pub use io::{ConnectionId, Counter, Event, Frame, Input, Output};

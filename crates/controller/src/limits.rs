@@ -45,7 +45,11 @@ pub const PERMISSIONS_MAX: usize = 1000;
 
 /// A participant whose media is not connected in this time is removed.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// A participant whose signalling connection is gone and whose media has been silent for this time is removed.
+pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A participant whose signalling connection is gone is removed after this time unless it comes back.
-pub const RESUME_TIMEOUT: Duration = Duration::from_secs(20);
+pub const RESUME_TIMEOUT: Duration = Duration::from_secs(60);
+/// A client that was asked for media sections and has not offered them is asked again after this time.
+pub const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// An offer of ours that is not answered in this time makes the client start over.
 pub const NEGOTIATION_TIMEOUT: Duration = Duration::from_secs(15);

@@ -19,6 +19,8 @@ pub struct HttpRequest<'a> {
     pub query: &'a str,
     /// The `Authorization` header.
     pub authorization: Option<&'a str>,
+    /// The `User-Agent` header: clients in browsers do not name their browser otherwise.
+    pub user_agent: Option<&'a str>,
 }
 
 /// What a path of this protocol asks for.
@@ -141,7 +143,26 @@ pub fn admit(request: HttpRequest<'_>, keys: &ApiKeys, unix: Duration) -> Result
         Some(join) => (PeerMode::Single, join),
         None => (route.mode, query.join_parameters()),
     };
-    admission(claims, mode, join.map_err(|why| Refusal::new(400, why))?)
+    let mut join = join.map_err(|why| Refusal::new(400, why))?;
+    let client = join.client_info.get_or_insert_default();
+    if client.browser.is_empty() {
+        client.browser = browser(request.user_agent.unwrap_or_default()).to_owned();
+    }
+    admission(claims, mode, join)
+}
+
+/// The browser behind a `User-Agent`, in the words of the protocol. Safari is what calls itself so and not Chrome.
+fn browser(user_agent: &str) -> &'static str {
+    let names = [
+        ("Firefox/", "firefox"),
+        ("Edg/", "edge"),
+        ("Chrome/", "chrome"),
+        ("Safari/", "safari"),
+    ];
+    names
+        .into_iter()
+        .find(|(mark, _)| user_agent.contains(mark))
+        .map_or("", |(_, name)| name)
 }
 
 fn bearer(authorization: Option<&str>) -> Option<&str> {
@@ -268,6 +289,23 @@ mod tests {
             ("lobby", "ada", PeerMode::Dual)
         );
         assert_eq!(admission.client.protocol, 17);
+    }
+
+    #[test]
+    fn browsers_are_told_by_their_user_agent() {
+        assert_eq!(
+            browser("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
+            "firefox"
+        );
+        assert_eq!(
+            browser("Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"),
+            "chrome"
+        );
+        assert_eq!(
+            browser("Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18 Safari/605.1.15"),
+            "safari"
+        );
+        assert_eq!(browser("python-websockets"), "");
     }
 
     #[test]

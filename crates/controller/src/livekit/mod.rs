@@ -3,6 +3,8 @@
 //! A request comes as [`HttpRequest`] and is judged by [`admit`] without any state. `/rtc` and `/rtc/v1` differ in the number
 //! of peer connections a client uses, see [`PeerMode`].
 
+pub(crate) mod frame;
+
 mod admission;
 mod query;
 mod token;

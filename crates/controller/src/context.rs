@@ -1,0 +1,90 @@
+//! What every part of the controller may use while it handles one input.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use southbound::{Command, Node, SubscriptionId, TrackId, TransportId};
+
+use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
+use crate::{Config, Counter, Event, Output, WallClock};
+
+/// Where a participant is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) room: RoomKey,
+    pub(crate) participant: ParticipantKey,
+}
+
+/// Whose the names are that the agent uses.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pub(crate) transports: BTreeMap<TransportId, Place>,
+    pub(crate) tracks: BTreeMap<TrackId, Place>,
+    pub(crate) subscriptions: BTreeMap<SubscriptionId, Place>,
+}
+
+/// Who wants to be woken when. Waking somebody for nothing does no harm, so nothing is ever cancelled.
+#[derive(Debug, Default)]
+pub(crate) struct Timers(BTreeSet<(Instant, Timer)>);
+
+/// Who wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    Room(RoomKey),
+    Participant(Place),
+}
+
+impl Timers {
+    pub(crate) fn first(&self) -> Option<Instant> {
+        self.0.first().map(|(at, _)| *at)
+    }
+
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Timer> {
+        self.0.first().filter(|(at, _)| *at <= now)?;
+        self.0.pop_first().map(|(_, timer)| timer)
+    }
+}
+
+/// What outlives an input and belongs to no room.
+pub(crate) struct Core {
+    pub(crate) config: Config,
+    pub(crate) clock: WallClock,
+    pub(crate) random: Random,
+    pub(crate) ids: Ids,
+    pub(crate) index: Index,
+    pub(crate) timers: Timers,
+    /// Our media node, once it has said where it is.
+    pub(crate) node: Option<Node>,
+}
+
+/// One input being handled.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Instant,
+    pub(crate) core: &'a mut Core,
+    pub(crate) out: &'a mut Vec<Output>,
+}
+
+impl Context<'_> {
+    pub(crate) fn command(&mut self, command: Command) {
+        self.out.push(Output::Command(command));
+    }
+
+    pub(crate) fn count(&mut self, counter: Counter) {
+        self.out.push(Output::Count(counter));
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.out.push(Output::Event(event));
+    }
+
+    pub(crate) fn wake(&mut self, after: Duration, timer: Timer) -> Instant {
+        let at = self.now + after;
+        self.core.timers.0.insert((at, timer));
+        at
+    }
+
+    /// Since 1970-01-01 UTC.
+    pub(crate) fn unix(&self) -> Duration {
+        self.core.clock.unix(self.now)
+    }
+}

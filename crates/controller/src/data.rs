@@ -1,0 +1,118 @@
+//! Data packets of one participant: what it sent last, and what others may ask for again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX};
+
+/// Label of the channel whose messages arrive, in order.
+pub(crate) const RELIABLE: &str = "_reliable";
+/// Label of the channel whose messages may be lost.
+pub(crate) const LOSSY: &str = "_lossy";
+
+/// Data packets of one participant.
+#[derive(Debug, Default)]
+pub(crate) struct DataState {
+    /// The number of its last reliable packet. It numbers them from 1 and sends again what it cannot know to have arrived.
+    pub(crate) last_sequence: u32,
+    sent: VecDeque<Sent>,
+    sent_bytes: usize,
+    /// What it says it last received from others, by their ids, when it came back.
+    pub(crate) received: BTreeMap<String, u32>,
+}
+
+/// A reliable packet, kept for receivers that come back.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) sequence: u32,
+    at: Instant,
+    /// Receivers by identity; empty is everybody else.
+    pub(crate) destinations: Vec<String>,
+    pub(crate) payload: Arc<[u8]>,
+}
+
+impl DataState {
+    /// Whether a reliable packet is new. Packets without a number always are.
+    pub(crate) fn accept(&mut self, sequence: u32) -> bool {
+        if sequence == 0 {
+            return true;
+        }
+        let is_new = sequence > self.last_sequence;
+        self.last_sequence = self.last_sequence.max(sequence);
+        is_new
+    }
+
+    pub(crate) fn keep(&mut self, now: Instant, sequence: u32, destinations: Vec<String>, payload: Arc<[u8]>) {
+        self.sent_bytes += payload.len();
+        self.sent.push_back(Sent {
+            sequence,
+            at: now,
+            destinations,
+            payload,
+        });
+        while let Some(oldest) = self.sent.front() {
+            if self.sent_bytes <= DATA_REPLAY_MAX && now < oldest.at + DATA_REPLAY_AGE {
+                break;
+            }
+            self.sent_bytes -= oldest.payload.len();
+            self.sent.pop_front();
+        }
+    }
+
+    /// What `identity` should have got after packet `sequence`.
+    pub(crate) fn missed_by<'a>(&'a self, identity: &'a str, sequence: u32) -> impl Iterator<Item = &'a Sent> {
+        self.sent.iter().filter(move |sent| {
+            let addressed = sent.destinations.is_empty() || sent.destinations.iter().any(|known| known == identity);
+            sent.sequence > sequence && addressed
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_packet_is_new_once() {
+        let mut state = DataState::default();
+        let answers = [1, 2, 2, 1, 0, 0, 5].map(|sequence| state.accept(sequence));
+        assert_eq!(answers, [true, true, false, false, true, true, true]);
+    }
+
+    #[test]
+    fn who_comes_back_is_owed_what_was_addressed_to_it_and_is_not_too_old() {
+        let (mut state, start) = (DataState::default(), Instant::now());
+        let payload: Arc<[u8]> = Arc::from([0; 8].as_slice());
+        state.keep(start, 1, vec![], payload.clone());
+        state.keep(
+            start + Duration::from_secs(20),
+            2,
+            vec!["ada".to_owned()],
+            payload.clone(),
+        );
+        state.keep(start + Duration::from_secs(31), 3, vec!["bob".to_owned()], payload);
+        let owed = |identity, after| {
+            state
+                .missed_by(identity, after)
+                .map(|sent| sent.sequence)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (owed("ada", 0), owed("bob", 0), owed("ada", 2)),
+            (vec![2], vec![3], vec![])
+        );
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let (mut state, now) = (DataState::default(), Instant::now());
+        let payload: Arc<[u8]> = Arc::from(vec![0; DATA_REPLAY_MAX / 2]);
+        for sequence in 1..=10 {
+            state.keep(now, sequence, vec![], payload.clone());
+        }
+        assert_eq!(state.missed_by("ada", 0).count(), 2);
+    }
+}

@@ -1,0 +1,130 @@
+//! Names nobody can guess or use twice, from one seed.
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use southbound::{IceCredentials, SubscriptionId, TrackId, TransportId};
+use wire::Ssrc;
+
+/// A room, inside the controller. Its name may come back after it is gone; this does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct RoomKey(u64);
+
+/// A participant, inside the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ParticipantKey(u64);
+
+/// All the randomness there is: a cryptographically secure generator, since passwords come from it.
+pub(crate) struct Random(StdRng);
+
+const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+impl Random {
+    pub(crate) fn new(seed: [u8; 32]) -> Self {
+        Self(StdRng::from_seed(seed))
+    }
+
+    /// The protocol's sort of id: a prefix that says of what, and twelve characters.
+    pub(crate) fn sid(&mut self, prefix: &str) -> String {
+        format!("{prefix}{}", self.text(12))
+    }
+
+    /// Fresh ICE credentials: 71 bits of fragment, so that none comes twice on a node, and 190 of password.
+    pub(crate) fn credentials(&mut self) -> IceCredentials {
+        IceCredentials {
+            ufrag: self.text(12),
+            password: self.text(32),
+        }
+    }
+
+    /// A session id for descriptions, which by RFC 8829 must fit 63 bits.
+    pub(crate) fn session_id(&mut self) -> u64 {
+        self.0.random::<u64>() >> 1
+    }
+
+    /// The SSRCs of one transport.
+    pub(crate) fn ssrcs(&mut self) -> Ssrcs {
+        Ssrcs { next: self.0.random() }
+    }
+
+    fn text(&mut self, len: usize) -> String {
+        (0..len)
+            .map(|_| char::from(ALPHABET[self.0.random_range(0..ALPHABET.len())]))
+            .collect()
+    }
+}
+
+/// SSRCs for one transport, each once: adding an odd number visits all 32-bit numbers before any comes back, so "never again" needs no memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Ssrcs {
+    next: u32,
+}
+
+impl Ssrcs {
+    pub(crate) fn next(&mut self) -> Ssrc {
+        const STRIDE: u32 = 0x9e37_79b9;
+        self.next = self.next.wrapping_add(STRIDE);
+        // 0 is legal but looks like "none" in too many tools.
+        if self.next == 0 {
+            self.next = STRIDE;
+        }
+        Ssrc(self.next)
+    }
+}
+
+/// Counts out the names that are only looked up, never guessed.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    last: u64,
+}
+
+impl Ids {
+    pub(crate) fn room(&mut self) -> RoomKey {
+        RoomKey(self.next())
+    }
+
+    pub(crate) fn participant(&mut self) -> ParticipantKey {
+        ParticipantKey(self.next())
+    }
+
+    pub(crate) fn transport(&mut self) -> TransportId {
+        TransportId(self.next())
+    }
+
+    pub(crate) fn track(&mut self) -> TrackId {
+        TrackId(self.next())
+    }
+
+    pub(crate) fn subscription(&mut self) -> SubscriptionId {
+        SubscriptionId(self.next())
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_names() {
+        let draw = || {
+            let mut random = Random::new([7; 32]);
+            (random.sid("PA_"), random.credentials(), random.ssrcs().next())
+        };
+        assert_eq!(draw(), draw());
+        assert!(draw().0.starts_with("PA_") && draw().0.len() == 15);
+    }
+
+    #[test]
+    fn an_ssrc_does_not_come_back() {
+        let mut ssrcs = Random::new([7; 32]).ssrcs();
+        let mut seen: Vec<_> = (0..100_000).map(|_| ssrcs.next().0).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 100_000);
+        assert!(!seen.contains(&0));
+    }
+}

@@ -1,0 +1,72 @@
+//! Messages as frames and back: protobuf, or its JSON form for clients that speak it.
+
+use std::cell::OnceCell;
+
+use bytes::Bytes;
+use livekit_protocol::{SignalRequest, SignalResponse, signal_request, signal_response};
+use prost::Message;
+
+use crate::Frame;
+
+/// Reads a client's message. `Ok(None)` is one of a newer protocol, which is skipped.
+///
+/// Errors: what is wrong with it, for the log.
+pub(crate) fn decode(frame: &Frame) -> Result<Option<signal_request::Message>, String> {
+    let request = match frame {
+        Frame::Binary(bytes) => SignalRequest::decode(bytes.clone()).map_err(|error| error.to_string())?,
+        Frame::Text(text) => serde_json::from_str(text).map_err(|error| error.to_string())?,
+    };
+    Ok(request.message)
+}
+
+/// A message on its way to one client or to many; it is encoded once for each form that somebody wants.
+pub(crate) struct Outgoing {
+    response: SignalResponse,
+    binary: OnceCell<Bytes>,
+    text: OnceCell<String>,
+}
+
+impl Outgoing {
+    pub(crate) fn new(message: signal_response::Message) -> Self {
+        Self {
+            response: SignalResponse { message: Some(message) },
+            binary: OnceCell::new(),
+            text: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn frame(&self, json: bool) -> Frame {
+        if json {
+            let write = || serde_json::to_string(&self.response).expect("messages have a JSON form");
+            Frame::Text(self.text.get_or_init(write).clone())
+        } else {
+            Frame::Binary(self.binary.get_or_init(|| self.response.encode_to_vec().into()).clone())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_mean_the_same() {
+        let binary = SignalRequest {
+            message: Some(signal_request::Message::Ping(7)),
+        }
+        .encode_to_vec();
+        let expected = Ok(Some(signal_request::Message::Ping(7)));
+        assert_eq!(decode(&Frame::Binary(binary.into())), expected);
+        assert_eq!(decode(&Frame::Text(r#"{"ping":"7"}"#.to_owned())), expected);
+        assert_eq!(decode(&Frame::Text(r#"{"somethingNewer":{}}"#.to_owned())), Ok(None));
+        assert!(decode(&Frame::Text("{".to_owned())).is_err());
+        assert!(decode(&Frame::Binary(vec![0xff; 9].into())).is_err());
+    }
+
+    #[test]
+    fn a_reply_is_written_in_the_form_asked_for() {
+        let pong = Outgoing::new(signal_response::Message::Pong(9));
+        assert_eq!(pong.frame(true), Frame::Text(r#"{"pong":"9"}"#.to_owned()));
+        assert!(matches!(pong.frame(false), Frame::Binary(_)));
+    }
+}

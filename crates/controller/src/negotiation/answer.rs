@@ -1,0 +1,120 @@
+//! Answering the peer's offers.
+
+use southbound::{Node, SubscriptionId, TrackId};
+use wire::MediaKind;
+use wire::sdp::{MediaSection, SectionKind, SessionDescription};
+
+use super::codecs::AudioWish;
+use super::peer::{NegotiationError, Peer};
+use super::slot::{Slot, Usage};
+
+/// What an offer changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The peer stopped sending a track.
+    Ended(TrackId),
+    /// The peer no longer wants to receive on the section of a subscription.
+    Unplaced(SubscriptionId),
+    /// The peer restarted ICE; our side has to as well.
+    Restarted,
+}
+
+impl Peer {
+    /// Takes an offer in. What there is to send then finds its sections [`Usage::Unclaimed`], what there is to receive finds them
+    /// [`Usage::Idle`]; the answer is written by [`answer`](Self::answer).
+    ///
+    /// Errors: the offer cannot be used; nothing has changed.
+    pub(crate) fn take_offer(
+        &mut self,
+        offer: &SessionDescription,
+        may_publish: bool,
+    ) -> Result<Vec<Change>, NegotiationError> {
+        let known = self.slots.iter().zip(&offer.sections);
+        let recycled = |slot: &Slot, section: &MediaSection| slot.usage == Usage::Rejected && !section.rejected;
+        let mut same = known.clone().map(|(slot, section)| {
+            (slot.mid == section.mid && slot.kind == section.kind) || recycled(slot, section) || section.rejected
+        });
+        if offer.sections.len() < self.slots.len() || !same.all(|same| same) {
+            return Err(NegotiationError::SectionsChanged);
+        }
+        let mut changes = Vec::new();
+        if self.take_transport(offer)? {
+            changes.push(Change::Restarted);
+        }
+        for (position, section) in offer.sections.iter().enumerate() {
+            let bundled = offer.bundle.contains(&section.mid) || (offer.bundle.is_empty() && position == 0);
+            if position == self.slots.len() {
+                self.slots
+                    .push(Slot::new(section.mid, section.kind.clone(), Usage::Rejected));
+            }
+            take_section(&mut self.slots[position], section, bundled, may_publish, &mut changes);
+        }
+        Ok(changes)
+    }
+
+    /// Writes the answer to the offer that was taken in.
+    pub(crate) fn answer(&mut self, node: &Node) -> SessionDescription {
+        let placeholder = self.placeholder();
+        for slot in &mut self.slots {
+            slot.settle(placeholder);
+        }
+        let setup = self.setup();
+        let answer = self.describe(node, setup);
+        for slot in self
+            .slots
+            .iter_mut()
+            .filter(|slot| matches!(slot.usage, Usage::Releasing { .. }))
+        {
+            slot.usage = Usage::Idle;
+        }
+        answer
+    }
+
+    /// What sections without a published track say of Opus. Over a bundle one payload type has one meaning, so it is what a track says.
+    fn placeholder(&self) -> AudioWish {
+        let wishes = self
+            .slots
+            .iter()
+            .filter(|slot| slot.media_kind() == Some(MediaKind::Audio));
+        wishes
+            .clone()
+            .find_map(|slot| {
+                if let Usage::Up(uplink) = slot.usage {
+                    Some(uplink.audio)
+                } else {
+                    None
+                }
+            })
+            .unwrap_or_default()
+    }
+}
+
+fn take_section(slot: &mut Slot, section: &MediaSection, bundled: bool, may_publish: bool, changes: &mut Vec<Change>) {
+    slot.mid = section.mid;
+    slot.kind.clone_from(&section.kind);
+    slot.theirs = Some(section.clone());
+    let usage = next_usage(slot, section, bundled, may_publish);
+    match &slot.usage {
+        Usage::Up(uplink) if slot.usage != usage => changes.push(Change::Ended(uplink.track)),
+        Usage::Down(downlink) if slot.usage != usage => changes.push(Change::Unplaced(downlink.subscription)),
+        _ => {}
+    }
+    slot.usage = usage;
+}
+
+fn next_usage(slot: &Slot, section: &MediaSection, bundled: bool, may_publish: bool) -> Usage {
+    match section.kind {
+        _ if section.rejected || !bundled => return Usage::Rejected,
+        SectionKind::Data => return Usage::Data,
+        SectionKind::Other { .. } => return Usage::Rejected,
+        SectionKind::Media(_) => {}
+    }
+    match &slot.usage {
+        Usage::Up(_) if section.direction.sends() => slot.usage.clone(),
+        Usage::Down(_) if section.direction.receives() => slot.usage.clone(),
+        Usage::Releasing { .. } if !section.direction.sends() => slot.usage.clone(),
+        _ if section.direction.sends() && may_publish => Usage::Unclaimed,
+        _ if section.direction.sends() => Usage::Forbidden,
+        _ => Usage::Idle,
+    }
+}

@@ -1,0 +1,26 @@
+//! Offers and answers: what each media section of a transport is used for, and how that is said.
+//!
+//! [`Peer`] is one peer connection. It knows sections and what they are used for; what a track or a subscription is it does not
+//! know. Start there.
+
+mod answer;
+pub(crate) mod codecs;
+pub(crate) mod extensions;
+mod offer;
+mod peer;
+mod slot;
+
+pub(crate) use answer::Change;
+pub(crate) use codecs::AudioWish;
+pub(crate) use offer::Answered;
+pub(crate) use peer::{NegotiationError, Peer, PeerState};
+pub(crate) use slot::{Downlink, Slot, Uplink, Usage};
+
+/// Which way media flows, seen from us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// From the peer to us.
+    Up,
+    /// From us to the peer.
+    Down,
+}

@@ -1,0 +1,272 @@
+//! One peer connection.
+
+use std::fmt;
+use std::sync::Arc;
+
+use southbound::{
+    Channel, Command, DtlsRole, Fingerprint, HashFunction, IceCredentials, Node, OpenTransport, RemoteTransport,
+    TransportId,
+};
+use wire::sdp::{self, Candidate, MediaSection, SdpError, SessionDescription, Setup};
+use wire::{ExtensionMap, Mid};
+
+use super::offer::Offering;
+use super::slot::{Slot, Usage};
+use super::{Flow, extensions};
+use crate::ids::{Random, Ssrcs};
+
+/// One peer connection, from our side.
+pub(crate) struct Peer {
+    pub(crate) transport: TransportId,
+    pub(crate) state: PeerState,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) ssrcs: Ssrcs,
+    pub(crate) offering: Offering,
+    /// Labels of the data channels that are open.
+    pub(crate) channels: Vec<Arc<str>>,
+    local: IceCredentials,
+    remote: Option<Remote>,
+    session_id: u64,
+    pub(super) version: u64,
+    opens: Vec<Channel>,
+}
+
+/// Whether media flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PeerState {
+    /// It never did.
+    New,
+    /// It does.
+    Connected,
+    /// It did; the peer is silent.
+    Disconnected,
+}
+
+/// What the peer said of its transport.
+#[derive(Clone, Debug, PartialEq)]
+struct Remote {
+    ice: sdp::IceCredentials,
+    fingerprints: Vec<sdp::Fingerprint>,
+    dtls: DtlsRole,
+    sctp_port: Option<u16>,
+}
+
+/// Why a description cannot be used. The client must act: by starting over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NegotiationError {
+    /// It cannot be read.
+    Sdp(SdpError),
+    /// It has no ICE user fragment and password.
+    NoIce,
+    /// It has no certificate fingerprint with a hash function we know.
+    NoFingerprint,
+    /// It has other media sections than the descriptions before it.
+    SectionsChanged,
+    /// Nothing in it can be used.
+    Nothing,
+}
+
+impl fmt::Display for NegotiationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sdp(error) => error.fmt(f),
+            Self::NoIce => f.write_str("session description without ICE credentials"),
+            Self::NoFingerprint => f.write_str("session description without a usable fingerprint"),
+            Self::SectionsChanged => f.write_str("media sections differ from those negotiated before"),
+            Self::Nothing => f.write_str("session description without a usable media section"),
+        }
+    }
+}
+
+impl From<SdpError> for NegotiationError {
+    fn from(error: SdpError) -> Self {
+        Self::Sdp(error)
+    }
+}
+
+impl Peer {
+    /// `opens` are the data channels that we open.
+    pub(crate) fn new(transport: TransportId, random: &mut Random, opens: Vec<Channel>) -> Self {
+        Self {
+            transport,
+            state: PeerState::New,
+            slots: Vec::new(),
+            ssrcs: random.ssrcs(),
+            offering: Offering::default(),
+            channels: Vec::new(),
+            local: random.credentials(),
+            remote: None,
+            session_id: random.session_id(),
+            version: 0,
+            opens,
+        }
+    }
+
+    /// Opens the transport, or gives it the new credentials after [`restart`](Self::restart).
+    pub(crate) fn open(&self) -> Command {
+        Command::Open(OpenTransport {
+            transport: self.transport,
+            local: self.local.clone(),
+            channels: self.opens.clone(),
+        })
+    }
+
+    /// New ICE credentials on our side, for the next description.
+    pub(crate) fn restart(&mut self, random: &mut Random) {
+        self.local = random.credentials();
+    }
+
+    /// What the agent must know of the peer; `None` before it has described itself.
+    pub(crate) fn connect(&self) -> Option<Command> {
+        let remote = self.remote.as_ref()?;
+        Some(Command::Connect {
+            transport: self.transport,
+            remote: RemoteTransport {
+                credentials: IceCredentials {
+                    ufrag: remote.ice.ufrag.clone(),
+                    password: remote.ice.password.clone(),
+                },
+                fingerprints: remote.fingerprints.iter().map(from_sdp).collect(),
+                dtls: remote.dtls,
+                extensions_in: self.extensions(Flow::Up),
+                extensions_out: self.extensions(Flow::Down),
+                sctp_port: remote.sctp_port,
+            },
+        })
+    }
+
+    fn extensions(&self, flow: Flow) -> ExtensionMap {
+        let mut map = ExtensionMap::default();
+        for slot in self.slots.iter().filter(|slot| slot.flow() == flow) {
+            extensions::merge(&mut map, &slot.extensions);
+        }
+        map
+    }
+
+    pub(crate) fn slot(&self, mid: Mid) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.mid == mid)
+    }
+
+    /// Media sections that we send on: which carries which track.
+    pub(crate) fn mid_to_track_id(&self) -> impl Iterator<Item = (String, String)> {
+        self.slots.iter().filter_map(|slot| match &slot.usage {
+            Usage::Down(downlink) => Some((slot.mid.to_string(), downlink.track_sid.clone())),
+            _ => None,
+        })
+    }
+
+    /// Takes over what the peer says of its transport; true when it restarted ICE.
+    pub(super) fn take_transport(&mut self, theirs: &SessionDescription) -> Result<bool, NegotiationError> {
+        let tagged = theirs
+            .bundle
+            .first()
+            .and_then(|mid| theirs.sections.iter().find(|section| section.mid == *mid));
+        let first = || {
+            theirs
+                .sections
+                .iter()
+                .find(|section| !section.rejected && section.ice.is_some())
+        };
+        let section = tagged.or_else(first).ok_or(NegotiationError::Nothing)?;
+        let ice = section.ice.clone().ok_or(NegotiationError::NoIce)?;
+        if section.fingerprints.is_empty() {
+            return Err(NegotiationError::NoFingerprint);
+        }
+        let known = self.remote.as_ref();
+        let restarted = known.is_some_and(|known| known.ice != ice);
+        self.remote = Some(Remote {
+            ice,
+            fingerprints: section.fingerprints.clone(),
+            // Who started the handshake stays who started it, whatever a later description offers.
+            dtls: known.map_or_else(|| our_role(section.setup), |known| known.dtls),
+            sctp_port: theirs
+                .sections
+                .iter()
+                .filter(|section| !section.rejected)
+                .find_map(|section| section.sctp_port),
+        });
+        Ok(restarted)
+    }
+
+    /// Writes our description of all sections.
+    pub(super) fn describe(&mut self, node: &Node, setup: Setup) -> SessionDescription {
+        self.version += 1;
+        let mut sections: Vec<MediaSection> = self.slots.iter().map(Slot::write).collect();
+        let live = sections.iter_mut().filter(|section| !section.rejected);
+        for (position, section) in live.enumerate() {
+            self.describe_transport(section, node, setup);
+            if position == 0 {
+                section.candidates = candidates(node);
+                section.end_of_candidates = true;
+            }
+        }
+        SessionDescription {
+            session_id: self.session_id,
+            version: self.version,
+            bundle: sections
+                .iter()
+                .filter(|section| !section.rejected)
+                .map(|section| section.mid)
+                .collect(),
+            ice_lite: true,
+            extmap_allow_mixed: true,
+            sections,
+        }
+    }
+
+    fn describe_transport(&self, section: &mut MediaSection, node: &Node, setup: Setup) {
+        section.ice = Some(sdp::IceCredentials {
+            ufrag: self.local.ufrag.clone(),
+            password: self.local.password.clone(),
+        });
+        section.fingerprints = vec![to_sdp(&node.fingerprint)];
+        section.setup = Some(setup);
+    }
+
+    /// The role our answers state.
+    pub(super) fn setup(&self) -> Setup {
+        match self.remote.as_ref().map(|remote| remote.dtls) {
+            Some(DtlsRole::Client) => Setup::Active,
+            _ => Setup::Passive,
+        }
+    }
+}
+
+fn candidates(node: &Node) -> Vec<Candidate> {
+    let addresses = (0u16..).zip(&node.addresses);
+    addresses
+        .map(|(preference, address)| Candidate::host(*address, preference))
+        .collect()
+}
+
+/// We wait for the handshake unless the peer insists on waiting itself: a server is where many handshakes meet.
+fn our_role(theirs: Option<Setup>) -> DtlsRole {
+    match theirs {
+        Some(Setup::Passive) => DtlsRole::Client,
+        Some(Setup::Active | Setup::ActPass) | None => DtlsRole::Server,
+    }
+}
+
+fn from_sdp(fingerprint: &sdp::Fingerprint) -> Fingerprint {
+    let hash = match fingerprint.hash {
+        sdp::HashFunction::Sha256 => HashFunction::Sha256,
+        sdp::HashFunction::Sha384 => HashFunction::Sha384,
+        sdp::HashFunction::Sha512 => HashFunction::Sha512,
+    };
+    Fingerprint {
+        hash,
+        digest: fingerprint.digest.clone(),
+    }
+}
+
+fn to_sdp(fingerprint: &Fingerprint) -> sdp::Fingerprint {
+    let hash = match fingerprint.hash {
+        HashFunction::Sha256 => sdp::HashFunction::Sha256,
+        HashFunction::Sha384 => sdp::HashFunction::Sha384,
+        HashFunction::Sha512 => sdp::HashFunction::Sha512,
+    };
+    sdp::Fingerprint {
+        hash,
+        digest: fingerprint.digest.clone(),
+    }
+}

@@ -1,0 +1,254 @@
+//! One media section and what it is used for.
+
+use southbound::{Encoding, SubscriptionId, TrackId};
+use wire::sdp::{Direction, Extension, Format, MediaSection, Msid, RidDirection, SectionKind, SsrcGroup, SsrcLine};
+use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
+
+use super::codecs::{self, AudioWish};
+use super::{Flow, extensions};
+
+/// One media section of a peer connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) mid: Mid,
+    pub(crate) kind: SectionKind,
+    pub(crate) usage: Usage,
+    /// What the peer last said of the section; `None` while it has only been offered to it.
+    pub(crate) theirs: Option<MediaSection>,
+    /// Formats both sides take.
+    pub(crate) formats: Vec<Format>,
+    /// Header extensions both sides take.
+    pub(crate) extensions: Vec<Extension>,
+}
+
+/// What a media section is used for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Usage {
+    /// Nothing; a subscription may take it.
+    Idle,
+    /// The peer sends something it has not announced yet.
+    Unclaimed,
+    /// The peer sends something it may not.
+    Forbidden,
+    /// The peer sends a track.
+    Up(Uplink),
+    /// The peer gets a track.
+    Down(Downlink),
+    /// The peer got a track that has ended. The section must be said to be inactive once before it carries another: a browser that never
+    /// hears of the end does not notice the change.
+    Releasing {
+        /// An offer that says so is out.
+        told: bool,
+    },
+    /// Data channels.
+    Data,
+    /// Refused, or closed by the peer for good.
+    Rejected,
+}
+
+/// A track on its way up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Uplink {
+    pub(crate) track: TrackId,
+    pub(crate) audio: AudioWish,
+    /// The codec its publisher asked for.
+    pub(crate) codec: Option<Codec>,
+}
+
+/// A track on its way down.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Downlink {
+    pub(crate) subscription: SubscriptionId,
+    pub(crate) ssrc: Ssrc,
+    pub(crate) repair: Ssrc,
+    /// How the client finds the participant and the track.
+    pub(crate) msid: Msid,
+    /// Groups what is played in step: the publisher.
+    pub(crate) cname: String,
+    /// The track's id, for the client's map from media sections to tracks.
+    pub(crate) track_sid: String,
+}
+
+impl Slot {
+    pub(crate) fn new(mid: Mid, kind: SectionKind, usage: Usage) -> Self {
+        Self {
+            mid,
+            kind,
+            usage,
+            theirs: None,
+            formats: Vec::new(),
+            extensions: Vec::new(),
+        }
+    }
+
+    pub(crate) fn media_kind(&self) -> Option<MediaKind> {
+        match self.kind {
+            SectionKind::Media(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Whether a subscription to a track of this kind could use it at once.
+    pub(crate) fn is_free_for(&self, kind: MediaKind) -> bool {
+        let listens = self.theirs.as_ref().is_none_or(|section| section.direction.receives());
+        self.usage == Usage::Idle && self.media_kind() == Some(kind) && listens
+    }
+
+    pub(crate) fn flow(&self) -> Flow {
+        match self.usage {
+            Usage::Up(_) | Usage::Unclaimed | Usage::Forbidden => Flow::Up,
+            _ => Flow::Down,
+        }
+    }
+
+    /// Which way media flows, seen from us, as our description says it.
+    pub(crate) fn direction(&self) -> Direction {
+        match self.usage {
+            Usage::Up(_) | Usage::Unclaimed => Direction::RecvOnly,
+            Usage::Down(_) => Direction::SendOnly,
+            _ => Direction::Inactive,
+        }
+    }
+
+    /// Works out what of the peer's offer to take, now that it is clear what the section is used for.
+    pub(super) fn settle(&mut self, placeholder: AudioWish) {
+        let Some(theirs) = &self.theirs else { return };
+        let (audio, codec) = match self.usage {
+            Usage::Up(uplink) => (uplink.audio, uplink.codec),
+            _ => (placeholder, None),
+        };
+        self.formats = codecs::accept(&theirs.formats, self.flow(), audio);
+        if let Some(codec) = codec {
+            codecs::prefer(&mut self.formats, codec);
+        }
+        self.extensions = extensions::accept(&theirs.extensions, self.flow());
+    }
+
+    /// Whether our description refuses the section: its use is over, or there is no codec in common.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.usage == Usage::Rejected || (self.media_kind().is_some() && self.formats.is_empty())
+    }
+
+    /// The encodings the peer sends here, in rising quality.
+    pub(crate) fn encodings(&self) -> Vec<Encoding> {
+        let Some(theirs) = &self.theirs else { return Vec::new() };
+        let rids = theirs.rids.iter().filter(|line| line.direction == RidDirection::Send);
+        let mut rids: Vec<Rid> = rids.map(|line| line.rid).collect();
+        if rids.len() > 1 {
+            rids.sort_by_key(|rid| quality_of(*rid));
+            return rids.into_iter().map(|rid| encoding(Some(rid), None, None)).collect();
+        }
+        // Simulcast from before encodings had names.
+        let group = theirs.ssrc_groups.iter().find(|group| group.semantics == "SIM");
+        let ssrcs = group.map_or_else(
+            || theirs.media_ssrcs().into_iter().take(1).collect(),
+            |group| group.ssrcs.clone(),
+        );
+        if ssrcs.is_empty() {
+            return vec![encoding(rids.first().copied(), None, None)];
+        }
+        let named = |ssrc: &Ssrc| encoding(rids.first().copied(), Some(*ssrc), theirs.repair_of(*ssrc));
+        ssrcs.iter().map(named).collect()
+    }
+
+    /// What our description says of the section, apart from its transport.
+    pub(super) fn write(&self) -> MediaSection {
+        let mut section = MediaSection::new(self.kind.clone(), self.mid);
+        section.rejected = self.is_refused();
+        if let Some(theirs) = &self.theirs {
+            section.protocol.clone_from(&theirs.protocol);
+            section.rtcp_rsize = theirs.rtcp_rsize;
+        } else {
+            section.rtcp_rsize = true;
+        }
+        match self.kind {
+            SectionKind::Media(_) => self.write_media(&mut section),
+            SectionKind::Data => {
+                section.sctp_port = Some(5000);
+                section.max_message_size = Some(crate::limits::DATA_PACKET_MAX.next_power_of_two() as u64);
+            }
+            SectionKind::Other { .. } => {}
+        }
+        section
+    }
+
+    fn write_media(&self, section: &mut MediaSection) {
+        section.rtcp_mux = true;
+        section.direction = self.direction();
+        section.formats.clone_from(&self.formats);
+        section.extensions.clone_from(&self.extensions);
+        match &self.usage {
+            Usage::Up(_) | Usage::Unclaimed => self.write_encodings(section),
+            Usage::Down(downlink) => self.write_source(section, downlink),
+            _ => {}
+        }
+    }
+
+    fn write_encodings(&self, section: &mut MediaSection) {
+        let Some(theirs) = &self.theirs else { return };
+        let Some(simulcast) = theirs.simulcast.as_ref().filter(|simulcast| !simulcast.send.is_empty()) else {
+            return;
+        };
+        section.rids = theirs
+            .rids
+            .iter()
+            .filter(|line| line.direction == RidDirection::Send)
+            .cloned()
+            .collect();
+        for line in &mut section.rids {
+            line.direction = RidDirection::Recv;
+        }
+        section.simulcast = Some(wire::sdp::Simulcast {
+            send: Vec::new(),
+            recv: simulcast.send.clone(),
+        });
+    }
+
+    fn write_source(&self, section: &mut MediaSection, downlink: &Downlink) {
+        section.msids = vec![downlink.msid.clone()];
+        let msid = format!("{} {}", downlink.msid.stream, downlink.track_sid);
+        for ssrc in [Some(downlink.ssrc), self.repair(downlink)].into_iter().flatten() {
+            for (attribute, value) in [("cname", &downlink.cname), ("msid", &msid)] {
+                section.ssrcs.push(SsrcLine {
+                    ssrc,
+                    attribute: attribute.to_owned(),
+                    value: Some(value.clone()),
+                });
+            }
+        }
+        if let Some(repair) = self.repair(downlink) {
+            section.ssrc_groups = vec![SsrcGroup {
+                semantics: "FID".to_owned(),
+                ssrcs: vec![downlink.ssrc, repair],
+            }];
+        }
+    }
+
+    /// The SSRC of retransmissions, when the receiver takes any.
+    pub(crate) fn repair(&self, downlink: &Downlink) -> Option<Ssrc> {
+        self.formats
+            .iter()
+            .any(|format| format.retransmits().is_some())
+            .then_some(downlink.repair)
+    }
+}
+
+fn encoding(rid: Option<Rid>, ssrc: Option<Ssrc>, rtx: Option<Ssrc>) -> Encoding {
+    Encoding {
+        rid,
+        ssrc,
+        rtx,
+        width: 0,
+        height: 0,
+    }
+}
+
+/// The protocol's names for encodings are `q`, `h` and `f`: quarter, half and full. Others keep the order they are offered in.
+fn quality_of(rid: Rid) -> u8 {
+    match rid.as_str() {
+        "q" => 0,
+        "h" => 1,
+        "f" => 2,
+        _ => 3,
+    }
+}

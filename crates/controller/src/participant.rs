@@ -1,0 +1,277 @@
+//! One person, or program, in a room.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use livekit_protocol::participant_info::{Kind, State};
+use livekit_protocol::{ClientInfo, ParticipantInfo, signal_response};
+use southbound::{SubscriptionId, TrackId};
+
+use crate::context::Context;
+use crate::data::DataState;
+use crate::ids::ParticipantKey;
+use crate::livekit::frame::Outgoing;
+use crate::livekit::{Admission, Claims, PeerMode};
+use crate::negotiation::{Peer, PeerState};
+use crate::permission::Permission;
+use crate::quality::QualityState;
+use crate::subscription::Subscription;
+use crate::track::Track;
+use crate::{ConnectionId, Output};
+
+/// One person, or program, in a room.
+pub(crate) struct Participant {
+    pub(crate) key: ParticipantKey,
+    pub(crate) sid: String,
+    pub(crate) identity: String,
+    pub(crate) name: String,
+    pub(crate) metadata: String,
+    pub(crate) attributes: BTreeMap<String, String>,
+    pub(crate) permission: Permission,
+    /// What it joined with, for the tokens that let it come back.
+    pub(crate) claims: Claims,
+    pub(crate) client: ClientInfo,
+    pub(crate) mode: PeerMode,
+    pub(crate) auto_subscribe: bool,
+    pub(crate) state: State,
+    /// Rises with every change others are told of.
+    pub(crate) version: u32,
+    /// Since 1970-01-01 UTC.
+    pub(crate) joined: Duration,
+    pub(crate) signal: Signal,
+    /// The peer connection it publishes on, and in [`PeerMode::Single`] receives on.
+    pub(crate) publisher: Option<Peer>,
+    /// The peer connection it receives on in [`PeerMode::Dual`].
+    pub(crate) subscriber: Option<Peer>,
+    pub(crate) tracks: BTreeMap<TrackId, Track>,
+    pub(crate) subscriptions: BTreeMap<SubscriptionId, Subscription>,
+    /// Tracks it asked for, or asked not to have, by the track's id.
+    pub(crate) wishes: BTreeMap<String, bool>,
+    /// Who may receive its tracks.
+    pub(crate) audience: Audience,
+    pub(crate) data: DataState,
+    pub(crate) quality: QualityState,
+    /// Media sections it was asked to add.
+    pub(crate) asked: Option<Asked>,
+    pub(crate) deadlines: Deadlines,
+    /// When one of its transports fell silent; `None` while none is.
+    pub(crate) silent_since: Option<Instant>,
+    /// What a test asked to go wrong when it comes back.
+    pub(crate) sabotage: Option<Sabotage>,
+}
+
+/// The signalling connection of a participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signal {
+    pub(crate) link: Link,
+    /// It speaks JSON.
+    pub(crate) json: bool,
+}
+
+/// Whether there is a signalling connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    Attached(ConnectionId),
+    Detached { since: Instant },
+}
+
+/// Media sections a client was asked to add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) at: Instant,
+    pub(crate) audios: usize,
+    pub(crate) videos: usize,
+}
+
+/// Who may receive a participant's tracks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Audience {
+    #[default]
+    Everybody,
+    /// These, by identity: all tracks, or the ones listed by id.
+    Only(BTreeMap<String, Option<Vec<String>>>),
+}
+
+impl Audience {
+    pub(crate) fn admits(&self, identity: &str, track_sid: &str) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Only(list) => match list.get(identity) {
+                Some(Some(tracks)) => tracks.iter().any(|sid| sid == track_sid),
+                Some(None) => true,
+                None => false,
+            },
+        }
+    }
+}
+
+/// When something must have happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadlines {
+    /// Media connected.
+    pub(crate) connect: Option<Instant>,
+    /// A new token sent.
+    pub(crate) refresh: Instant,
+}
+
+/// What a test asked to go wrong when the participant comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    /// The connection breaks after the first messages.
+    Disconnect,
+    /// The connection breaks before any message.
+    DisconnectSilently,
+}
+
+impl Participant {
+    pub(crate) fn new(ctx: &mut Context<'_>, connection: ConnectionId, admission: Admission) -> Self {
+        let Admission {
+            claims,
+            mode,
+            client,
+            settings,
+            attributes,
+            metadata,
+            ..
+        } = admission;
+        Self {
+            key: ctx.core.ids.participant(),
+            sid: ctx.core.random.sid("PA_"),
+            identity: claims.identity().to_owned(),
+            name: claims.name.clone(),
+            metadata,
+            attributes,
+            permission: Permission::of(&claims.video),
+            claims,
+            client,
+            mode,
+            auto_subscribe: settings.auto_subscribe,
+            state: State::Joining,
+            version: 0,
+            joined: ctx.unix(),
+            signal: Signal {
+                link: Link::Attached(connection),
+                json: false,
+            },
+            publisher: None,
+            subscriber: None,
+            tracks: BTreeMap::new(),
+            subscriptions: BTreeMap::new(),
+            wishes: BTreeMap::new(),
+            audience: Audience::Everybody,
+            data: DataState::default(),
+            quality: QualityState::default(),
+            asked: None,
+            deadlines: Deadlines {
+                connect: None,
+                refresh: ctx.now,
+            },
+            silent_since: None,
+            sabotage: None,
+        }
+    }
+
+    pub(crate) fn info(&self) -> ParticipantInfo {
+        let arrived = self.tracks.values().filter(|track| track.arrival.is_some());
+        ParticipantInfo {
+            sid: self.sid.clone(),
+            identity: self.identity.clone(),
+            state: self.state.into(),
+            tracks: arrived.map(|track| track.info.clone()).collect(),
+            metadata: self.metadata.clone(),
+            joined_at: self.joined.as_secs() as i64,
+            joined_at_ms: self.joined.as_millis() as i64,
+            name: self.name.clone(),
+            version: self.version,
+            permission: Some(self.permission.to_proto()),
+            is_publisher: self.permission.publish && !self.tracks.is_empty(),
+            kind: self.kind().into(),
+            attributes: self.attributes.clone().into_iter().collect(),
+            client_protocol: self.client.client_protocol,
+            capabilities: self.client.capabilities.clone(),
+            ..ParticipantInfo::default()
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::from_str_name(&self.claims.kind.to_ascii_uppercase()).unwrap_or(Kind::Standard)
+    }
+
+    pub(crate) fn connection(&self) -> Option<ConnectionId> {
+        match self.signal.link {
+            Link::Attached(connection) => Some(connection),
+            Link::Detached { .. } => None,
+        }
+    }
+
+    /// Sends a message, if there is a connection. One that comes back is told everything anew.
+    pub(crate) fn send(&self, ctx: &mut Context<'_>, message: signal_response::Message) {
+        self.send_outgoing(ctx, &Outgoing::new(message));
+    }
+
+    /// Sends a message that others get too.
+    pub(crate) fn send_outgoing(&self, ctx: &mut Context<'_>, message: &Outgoing) {
+        if let Some(connection) = self.connection() {
+            ctx.out.push(Output::Send {
+                connection,
+                frame: message.frame(self.signal.json),
+            });
+        }
+    }
+
+    /// The peer connection it receives on.
+    pub(crate) fn downlink(&self) -> Option<&Peer> {
+        match self.mode {
+            PeerMode::Single => self.publisher.as_ref(),
+            PeerMode::Dual => self.subscriber.as_ref(),
+        }
+    }
+
+    /// The peer connection it receives on.
+    pub(crate) fn downlink_mut(&mut self) -> Option<&mut Peer> {
+        match self.mode {
+            PeerMode::Single => self.publisher.as_mut(),
+            PeerMode::Dual => self.subscriber.as_mut(),
+        }
+    }
+
+    pub(crate) fn peers(&self) -> impl Iterator<Item = &Peer> {
+        self.publisher.iter().chain(&self.subscriber)
+    }
+
+    pub(crate) fn peers_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
+        self.publisher.iter_mut().chain(&mut self.subscriber)
+    }
+
+    /// Whether media has ever flowed on the connection the client waits for.
+    pub(crate) fn has_connected(&self) -> bool {
+        self.downlink().is_some_and(|peer| peer.state != PeerState::New)
+    }
+
+    pub(crate) fn track_by_sid(&self, sid: &str) -> Option<&Track> {
+        self.tracks.values().find(|track| track.sid() == sid)
+    }
+
+    pub(crate) fn track_by_sid_mut(&mut self, sid: &str) -> Option<&mut Track> {
+        self.tracks.values_mut().find(|track| track.info.sid == sid)
+    }
+
+    pub(crate) fn subscription_to(&self, track: TrackId) -> Option<&Subscription> {
+        self.subscriptions
+            .values()
+            .find(|subscription| subscription.track == track)
+    }
+
+    pub(crate) fn announced(&self) -> usize {
+        self.tracks.values().filter(|track| track.arrival.is_none()).count()
+    }
+
+    pub(crate) fn protocol(&self) -> i32 {
+        self.client.protocol
+    }
+
+    /// Firefox makes up track ids of its own and cannot tell two tracks of one stream apart.
+    pub(crate) fn is_firefox(&self) -> bool {
+        self.client.browser.eq_ignore_ascii_case("firefox")
+    }
+}

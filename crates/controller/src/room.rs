@@ -1,0 +1,122 @@
+//! One room: who is in it and who gets what from whom.
+
+mod data;
+mod join;
+mod leave;
+mod messages;
+mod metadata;
+mod negotiate;
+mod notices;
+mod publish;
+mod quality;
+mod resume;
+mod simulate;
+mod speakers;
+mod subscribe;
+mod tick;
+mod updates;
+
+pub(crate) use leave::leave;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use livekit_protocol::{ParticipantInfo, Room as RoomInfo};
+
+use crate::context::{Context, Place};
+use crate::ids::{ParticipantKey, RoomKey};
+use crate::participant::Participant;
+use crate::speakers::Speakers;
+
+/// One room.
+pub(crate) struct Room {
+    pub(crate) key: RoomKey,
+    pub(crate) name: String,
+    pub(crate) sid: String,
+    pub(crate) participants: BTreeMap<ParticipantKey, Participant>,
+    /// When the last participant left; `None` while somebody is there.
+    pub(crate) empty_since: Option<Instant>,
+    /// Since 1970-01-01 UTC.
+    created: Duration,
+    metadata: String,
+    /// Those who left lately, for those who were away when they did.
+    departed: VecDeque<(Instant, ParticipantInfo)>,
+    /// Whose subscriptions changed while this input was handled.
+    touched: BTreeSet<ParticipantKey>,
+    speakers: Speakers,
+}
+
+impl Room {
+    pub(crate) fn new(ctx: &mut Context<'_>, name: String) -> Self {
+        Self {
+            key: ctx.core.ids.room(),
+            name,
+            sid: ctx.core.random.sid("RM_"),
+            participants: BTreeMap::new(),
+            empty_since: Some(ctx.now),
+            created: ctx.unix(),
+            metadata: String::new(),
+            departed: VecDeque::new(),
+            touched: BTreeSet::new(),
+            speakers: Speakers::default(),
+        }
+    }
+
+    /// Does what the input that was just handled made necessary: offers and requests for media sections, one for all changes.
+    pub(crate) fn settle(&mut self, ctx: &mut Context<'_>) {
+        while let Some(key) = self.touched.pop_first() {
+            self.renegotiate(ctx, key);
+        }
+    }
+
+    pub(crate) fn info(&self, ctx: &Context<'_>) -> RoomInfo {
+        let visible = self
+            .participants
+            .values()
+            .filter(|participant| !participant.permission.hidden);
+        let publishers = visible.clone().filter(|participant| !participant.tracks.is_empty());
+        RoomInfo {
+            sid: self.sid.clone(),
+            name: self.name.clone(),
+            empty_timeout: ctx.core.config.empty_timeout.as_secs() as u32,
+            departure_timeout: ctx.core.config.empty_timeout.as_secs() as u32,
+            max_participants: ctx.core.config.participants_max as u32,
+            creation_time: self.created.as_secs() as i64,
+            creation_time_ms: self.created.as_millis() as i64,
+            enabled_codecs: join::enabled_codecs(),
+            metadata: self.metadata.clone(),
+            num_participants: visible.count() as u32,
+            num_publishers: publishers.count() as u32,
+            ..RoomInfo::default()
+        }
+    }
+
+    fn place(&self, participant: ParticipantKey) -> Place {
+        Place {
+            room: self.key,
+            participant,
+        }
+    }
+
+    fn by_identity(&self, identity: &str) -> Option<ParticipantKey> {
+        self.participants
+            .values()
+            .find(|participant| participant.identity == identity)
+            .map(|found| found.key)
+    }
+
+    fn by_sid(&self, sid: &str) -> Option<ParticipantKey> {
+        self.participants
+            .values()
+            .find(|participant| participant.sid == sid)
+            .map(|found| found.key)
+    }
+
+    fn others(&self, key: ParticipantKey) -> Vec<ParticipantKey> {
+        self.participants
+            .keys()
+            .copied()
+            .filter(|other| *other != key)
+            .collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! Data packets between participants.
+
+use std::sync::Arc;
+
+use livekit_protocol::DataPacket;
+use livekit_protocol::data_packet::{Kind, Value};
+use prost::Message;
+use southbound::Command;
+
+use super::Room;
+use crate::Counter;
+use crate::context::Context;
+use crate::data::{LOSSY, RELIABLE};
+use crate::ids::ParticipantKey;
+use crate::limits::{DATA_PACKET_MAX, DESTINATIONS_MAX};
+use crate::participant::Participant;
+
+impl Room {
+    /// A participant sent a packet: it is checked, signed with the sender's name and passed on.
+    pub(super) fn take_data(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, label: &str, payload: &[u8]) {
+        let kind = match label {
+            RELIABLE => Kind::Reliable,
+            LOSSY => Kind::Lossy,
+            _ => return ctx.count(Counter::BadDataPacket),
+        };
+        if payload.len() > DATA_PACKET_MAX {
+            return ctx.count(Counter::BadDataPacket);
+        }
+        let Ok(mut packet) = DataPacket::decode(payload) else {
+            return ctx.count(Counter::BadDataPacket);
+        };
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if !may_send(participant, &packet) {
+            return ctx.count(Counter::DataNotAllowed);
+        }
+        if kind == Kind::Reliable && !participant.data.accept(packet.sequence) {
+            return ctx.count(Counter::DuplicateDataPacket);
+        }
+        sign(&mut packet, kind, participant);
+        let destinations = destinations(&packet, &self.participants.values().collect::<Vec<_>>());
+        if destinations.len() > DESTINATIONS_MAX {
+            return ctx.count(Counter::BadDataPacket);
+        }
+        let payload: Arc<[u8]> = packet.encode_to_vec().into();
+        self.pass_on(ctx, key, label, &destinations, &payload);
+        if kind == Kind::Reliable && packet.sequence > 0 {
+            let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
+            participant.data.keep(ctx.now, packet.sequence, destinations, payload);
+        }
+    }
+
+    fn pass_on(
+        &self,
+        ctx: &mut Context<'_>,
+        from: ParticipantKey,
+        label: &str,
+        destinations: &[String],
+        payload: &Arc<[u8]>,
+    ) {
+        for participant in self.participants.values().filter(|participant| participant.key != from) {
+            if destinations.is_empty() || destinations.contains(&participant.identity) {
+                send(ctx, participant, label, payload);
+            }
+        }
+    }
+
+    /// A participant that came back gets the reliable packets it says it has not received.
+    pub(super) fn replay_data(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let received = std::mem::take(&mut participant.data.received);
+        let participant = &self.participants[&key];
+        for publisher in self.participants.values().filter(|publisher| publisher.key != key) {
+            let Some(last) = received.get(&publisher.sid) else {
+                continue;
+            };
+            for sent in publisher.data.missed_by(&participant.identity, *last) {
+                send(ctx, participant, RELIABLE, &sent.payload);
+            }
+        }
+    }
+}
+
+fn send(ctx: &mut Context<'_>, to: &Participant, label: &str, payload: &Arc<[u8]>) {
+    let Some(peer) = to.downlink() else { return };
+    // A channel that is not open yet belongs to somebody who is still joining.
+    if let Some(label) = peer.channels.iter().find(|open| &***open == label) {
+        ctx.command(Command::Send {
+            transport: peer.transport,
+            label: label.clone(),
+            payload: payload.clone(),
+        });
+    }
+}
+
+/// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are told by the server alone.
+fn may_send(participant: &Participant, packet: &DataPacket) -> bool {
+    let permission = &participant.permission;
+    match &packet.value {
+        Some(Value::Transcription(_)) => permission.agent && permission.publish_data,
+        Some(Value::Metrics(_) | Value::Speaker(_)) | None => false,
+        Some(_) => permission.publish_data,
+    }
+}
+
+/// Who sent a packet is what the server says, whatever the packet said. Clients from before packets had senders look in the payload.
+fn sign(packet: &mut DataPacket, kind: Kind, participant: &Participant) {
+    packet.kind = kind.into();
+    let hidden = participant.permission.hidden;
+    let (sid, identity) = if hidden {
+        ("", "")
+    } else {
+        (participant.sid.as_str(), participant.identity.as_str())
+    };
+    packet.participant_sid = sid.to_owned();
+    packet.participant_identity = identity.to_owned();
+    if let Some(Value::User(user)) = &mut packet.value {
+        user.participant_sid = sid.to_owned();
+        user.participant_identity = identity.to_owned();
+    }
+}
+
+/// Receivers by identity; empty is everybody else. Clients from before packets had destinations put them in the payload, some by id.
+fn destinations(packet: &DataPacket, participants: &[&Participant]) -> Vec<String> {
+    if !packet.destination_identities.is_empty() {
+        return packet.destination_identities.clone();
+    }
+    let Some(Value::User(user)) = &packet.value else {
+        return Vec::new();
+    };
+    let by_sid = user.destination_sids.iter().take(DESTINATIONS_MAX).map(|sid| {
+        let found = participants.iter().find(|participant| participant.sid == *sid);
+        // An id nobody has must not turn a message to one into a message to all.
+        found.map_or_else(|| sid.clone(), |participant| participant.identity.clone())
+    });
+    user.destination_identities.iter().cloned().chain(by_sid).collect()
+}

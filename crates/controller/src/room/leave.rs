@@ -1,0 +1,113 @@
+//! Going out.
+
+use livekit_protocol::leave_request::Action;
+use livekit_protocol::participant_info::State;
+use livekit_protocol::signal_response::Message;
+use livekit_protocol::{DisconnectReason, LeaveRequest};
+use southbound::Command;
+
+use super::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::participant::Participant;
+use crate::{ConnectionId, Event, Output};
+
+/// Departures kept for those who are away.
+const DEPARTED_MAX: usize = 256;
+
+impl Room {
+    /// Puts a participant out and tells it why and what to do now.
+    pub(crate) fn dismiss(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        reason: DisconnectReason,
+        action: Action,
+    ) {
+        let Some(participant) = self.participants.get(&key) else {
+            return;
+        };
+        participant.send(ctx, leave(reason, action));
+        self.remove(ctx, key, reason);
+    }
+
+    /// Removes a participant with everything it published and received.
+    pub(crate) fn remove(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: DisconnectReason) {
+        let Some(mut participant) = self.participants.remove(&key) else {
+            return;
+        };
+        self.touched.remove(&key);
+        if let Some(connection) = participant.connection() {
+            close(ctx, connection, reason);
+        }
+        for peer in participant.peers() {
+            ctx.core.index.transports.remove(&peer.transport);
+            ctx.command(Command::Close {
+                transport: peer.transport,
+            });
+        }
+        for subscription in participant.subscriptions.keys() {
+            ctx.core.index.subscriptions.remove(subscription);
+        }
+        for track in participant.tracks.keys() {
+            ctx.core.index.tracks.remove(track);
+            self.end_subscriptions_to(ctx, *track);
+        }
+        self.speakers.forget(key);
+        self.tell_departure(ctx, &mut participant, reason);
+        let identity = std::mem::take(&mut participant.identity);
+        ctx.event(Event::Left {
+            room: self.name.clone(),
+            identity,
+            reason: reason.as_str_name(),
+        });
+        if self.participants.is_empty() {
+            self.empty_since = Some(ctx.now);
+            let grace = ctx.core.config.empty_timeout;
+            ctx.wake(grace, Timer::Room(self.key));
+        }
+    }
+
+    fn tell_departure(&mut self, ctx: &mut Context<'_>, participant: &mut Participant, reason: DisconnectReason) {
+        participant.state = State::Disconnected;
+        participant.version += 1;
+        participant.tracks.clear();
+        if participant.permission.hidden {
+            return;
+        }
+        let mut info = participant.info();
+        info.disconnect_reason = reason.into();
+        self.broadcast_update(ctx, vec![info.clone()], None);
+        if self.departed.len() == DEPARTED_MAX {
+            self.departed.pop_front();
+        }
+        self.departed.push_back((ctx.now, info));
+    }
+
+    /// Puts everybody out: the room is over.
+    pub(crate) fn close(&mut self, ctx: &mut Context<'_>, reason: DisconnectReason) {
+        let everybody: Vec<_> = self.participants.keys().copied().collect();
+        for key in everybody {
+            self.dismiss(ctx, key, reason, Action::Disconnect);
+        }
+    }
+}
+
+/// The protocol's way to say that a session is over, or must begin anew.
+pub(crate) fn leave(reason: DisconnectReason, action: Action) -> Message {
+    Message::Leave(LeaveRequest {
+        // For clients from before there were actions.
+        can_reconnect: action != Action::Disconnect,
+        reason: reason.into(),
+        action: action.into(),
+        regions: None,
+    })
+}
+
+fn close(ctx: &mut Context<'_>, connection: ConnectionId, reason: DisconnectReason) {
+    ctx.out.push(Output::Close {
+        connection,
+        code: 1000,
+        reason: reason.as_str_name(),
+    });
+}

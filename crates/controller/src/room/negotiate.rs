@@ -1,0 +1,316 @@
+//! Session descriptions in and out.
+
+use livekit_protocol::leave_request::Action;
+use livekit_protocol::signal_response::Message;
+use livekit_protocol::{DisconnectReason, MediaSectionsRequirement, SessionDescription as Described};
+use southbound::Command;
+use wire::MediaKind;
+use wire::sdp::SessionDescription;
+
+use super::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::limits::{ASK_AGAIN, NEGOTIATION_TIMEOUT};
+use crate::livekit::PeerMode;
+use crate::negotiation::{Answered, Change, NegotiationError, Peer, PeerState, Usage};
+use crate::participant::{Asked, Participant};
+use crate::subscription::SubscriptionState;
+use crate::{Counter, Event};
+
+impl Room {
+    /// A client offers: on its only peer connection, or on the one it publishes on.
+    pub(super) fn take_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, described: &Described) {
+        match self.try_offer(ctx, key, described) {
+            Ok(()) => {}
+            Err(error) => self.give_up(ctx, key, &error),
+        }
+    }
+
+    fn try_offer(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        described: &Described,
+    ) -> Result<(), NegotiationError> {
+        let offer = SessionDescription::parse(&described.sdp)?;
+        let Some(node) = ctx.core.node.clone() else {
+            return Ok(());
+        };
+        self.open_publisher(ctx, key);
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return Ok(());
+        };
+        let (may_publish, mode) = (participant.permission.publish, participant.mode);
+        let Some(peer) = participant.publisher.as_mut() else {
+            return Ok(());
+        };
+        let known = peer.slots.len();
+        let changes = peer.take_offer(&offer, may_publish)?;
+        let added = &peer.slots[known..];
+        let count = |kind| added.iter().filter(|slot| slot.media_kind() == Some(kind)).count();
+        participant.asked = still_asked(participant.asked, count(MediaKind::Audio), count(MediaKind::Video));
+        for change in changes {
+            self.apply(ctx, key, change);
+        }
+        self.claim(key);
+        let placed = if mode == PeerMode::Single {
+            self.place_subscriptions(key, false)
+        } else {
+            Vec::new()
+        };
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return Ok(());
+        };
+        let Some(peer) = participant.publisher.as_mut() else {
+            return Ok(());
+        };
+        let answer = peer.answer(&node);
+        let mid_to_track_id = peer.mid_to_track_id().collect();
+        let answer = Described {
+            r#type: "answer".to_owned(),
+            sdp: answer.to_string(),
+            id: described.id,
+            mid_to_track_id,
+        };
+        if let Some(command) = peer.connect() {
+            ctx.command(command);
+        }
+        let arrivals = peer.slots.iter().filter_map(|slot| match slot.usage {
+            Usage::Up(uplink) => Some((slot.mid, uplink.track)),
+            _ => None,
+        });
+        let arrivals: Vec<_> = arrivals.collect();
+        participant.send(ctx, Message::Answer(answer));
+        for (mid, track) in arrivals {
+            self.arrive(ctx, key, mid, track);
+        }
+        for subscription in placed {
+            self.activate(ctx, key, subscription);
+        }
+        self.touched.insert(key);
+        Ok(())
+    }
+
+    fn open_publisher(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let place = self.place(key);
+        let Some(participant) = self
+            .participants
+            .get_mut(&key)
+            .filter(|found| found.publisher.is_none())
+        else {
+            return;
+        };
+        let transport = ctx.core.ids.transport();
+        // The client opens the data channels here, and uses them both ways when there is no other connection.
+        let peer = Peer::new(transport, &mut ctx.core.random, Vec::new());
+        ctx.core.index.transports.insert(transport, place);
+        ctx.command(peer.open());
+        participant.publisher = Some(peer);
+    }
+
+    fn apply(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, change: Change) {
+        match change {
+            Change::Ended(track) => self.unpublish(ctx, key, track),
+            Change::Restarted => {
+                let Some(peer) = self
+                    .participants
+                    .get_mut(&key)
+                    .and_then(|found| found.publisher.as_mut())
+                else {
+                    return;
+                };
+                peer.restart(&mut ctx.core.random);
+                let open = peer.open();
+                ctx.command(open);
+            }
+            Change::Unplaced(id) => {
+                let Some(participant) = self.participants.get_mut(&key) else {
+                    return;
+                };
+                let Some(subscription) = participant.subscriptions.get_mut(&id) else {
+                    return;
+                };
+                if let SubscriptionState::Active(_) =
+                    std::mem::replace(&mut subscription.state, SubscriptionState::Waiting)
+                {
+                    ctx.command(Command::Unsubscribe { subscription: id });
+                }
+            }
+        }
+    }
+
+    /// A client answers the offer on the peer connection it receives on.
+    pub(super) fn take_answer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, described: &Described) {
+        let Some(peer) = self
+            .participants
+            .get_mut(&key)
+            .and_then(|found| found.subscriber.as_mut())
+        else {
+            return ctx.count(Counter::StaleDescription);
+        };
+        // Clients from before offers had numbers answer with 0.
+        let expected = |pending: u32| described.id == 0 || described.id == pending;
+        if !peer.offering.pending.is_some_and(|pending| expected(pending.id)) {
+            return ctx.count(Counter::StaleDescription);
+        }
+        let taken = SessionDescription::parse(&described.sdp).map_err(NegotiationError::from);
+        let answered = match taken.and_then(|answer| peer.take_answer(&answer)) {
+            Ok(answered) => answered,
+            Err(error) => return self.give_up(ctx, key, &error),
+        };
+        if let Some(command) = peer.connect() {
+            ctx.command(command);
+        }
+        for subscription in answered {
+            match subscription {
+                Answered::Taken(id) => self.activate(ctx, key, id),
+                Answered::Refused(id) => self.refuse_subscription(ctx, key, id),
+            }
+        }
+        if self
+            .participants
+            .get(&key)
+            .is_some_and(|found| found.subscriber.as_ref().is_some_and(|peer| peer.offering.needed))
+        {
+            self.touched.insert(key);
+        }
+    }
+
+    /// A description that cannot be used leaves no common state to go on from, so the client has to start over.
+    fn give_up(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, error: &NegotiationError) {
+        ctx.count(Counter::BadDescription);
+        if let Some(connection) = self.participants.get(&key).and_then(Participant::connection) {
+            ctx.event(Event::Misbehaved {
+                connection,
+                what: error.to_string(),
+            });
+        }
+        self.dismiss(ctx, key, DisconnectReason::StateMismatch, Action::Reconnect);
+    }
+
+    /// Brings a participant's peer connection to what its subscriptions need.
+    pub(super) fn renegotiate(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        match self.participants.get(&key).map(|participant| participant.mode) {
+            Some(PeerMode::Single) => self.ask_for_sections(ctx, key),
+            Some(PeerMode::Dual) => self.offer(ctx, key),
+            None => {}
+        }
+    }
+
+    /// We may not offer, so the client is asked to, with as many new sections as are missing.
+    fn ask_for_sections(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let place = self.place(key);
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let Some(peer) = participant.publisher.as_ref().filter(|peer| !peer.slots.is_empty()) else {
+            return;
+        };
+        let missing = |kind| {
+            let waiting = participant.subscriptions.values();
+            let waiting = waiting
+                .filter(|found| found.state == SubscriptionState::Waiting && found.kind == kind)
+                .count();
+            let free = peer.slots.iter().filter(|slot| slot.is_free_for(kind)).count();
+            (waiting, waiting.saturating_sub(free))
+        };
+        let ((waiting_audios, audios), (waiting_videos, videos)) =
+            (missing(MediaKind::Audio), missing(MediaKind::Video));
+        let releasing = peer
+            .slots
+            .iter()
+            .any(|slot| matches!(slot.usage, Usage::Releasing { .. }));
+        if waiting_audios + waiting_videos == 0 && !releasing {
+            return;
+        }
+        let asked = participant.asked.filter(|asked| ctx.now < asked.at + ASK_AGAIN);
+        let already = asked.map_or((0, 0), |asked| (asked.audios, asked.videos));
+        let (more_audios, more_videos) = (audios.saturating_sub(already.0), videos.saturating_sub(already.1));
+        if asked.is_some() && more_audios + more_videos == 0 {
+            return;
+        }
+        participant.asked = Some(Asked {
+            at: ctx.now,
+            audios: already.0 + more_audios,
+            videos: already.1 + more_videos,
+        });
+        ctx.wake(ASK_AGAIN, Timer::Participant(place));
+        let requirement = MediaSectionsRequirement {
+            num_audios: more_audios as u32,
+            num_videos: more_videos as u32,
+        };
+        participant.send(ctx, Message::MediaSectionsRequirement(requirement));
+    }
+
+    /// Offers what has changed, unless an offer is out: then it goes into the next.
+    fn offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(node) = ctx.core.node.clone() else { return };
+        let place = self.place(key);
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let waiting = participant
+            .subscriptions
+            .values()
+            .any(|found| found.state == SubscriptionState::Waiting);
+        let Some(peer) = participant.subscriber.as_mut() else {
+            return;
+        };
+        let releasing = peer
+            .slots
+            .iter()
+            .any(|slot| slot.usage == Usage::Releasing { told: false });
+        peer.offering.needed |= waiting || releasing;
+        if !peer.offering.needed || peer.offering.pending.is_some() {
+            return;
+        }
+        self.place_subscriptions(key, true);
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let Some(peer) = participant.subscriber.as_mut() else {
+            return;
+        };
+        let (id, offer) = peer.offer(ctx.now, &node);
+        let mid_to_track_id = peer.mid_to_track_id().collect();
+        let offer = Described {
+            r#type: "offer".to_owned(),
+            sdp: offer.to_string(),
+            id,
+            mid_to_track_id,
+        };
+        participant.send(ctx, Message::Offer(offer));
+        ctx.wake(NEGOTIATION_TIMEOUT, Timer::Participant(place));
+    }
+
+    /// New ICE credentials for the connection we offer, after its client came back.
+    pub(super) fn restart_subscriber(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(peer) = self
+            .participants
+            .get_mut(&key)
+            .and_then(|found| found.subscriber.as_mut())
+        else {
+            return;
+        };
+        if peer.state != PeerState::New {
+            peer.restart(&mut ctx.core.random);
+            let open = peer.open();
+            ctx.command(open);
+        }
+        // The answer to an offer that was out may be lost; the new offer says all of it again.
+        peer.offering.pending = None;
+        peer.offering.needed = true;
+        self.touched.insert(key);
+    }
+}
+
+/// What a client has yet to add, after an offer that added this much. Any offer is an answer to being asked for none.
+fn still_asked(asked: Option<Asked>, audios: usize, videos: usize) -> Option<Asked> {
+    let asked = asked?;
+    let left = Asked {
+        audios: asked.audios.saturating_sub(audios),
+        videos: asked.videos.saturating_sub(videos),
+        ..asked
+    };
+    (left.audios + left.videos > 0).then_some(left)
+}

@@ -1,0 +1,92 @@
+//! What the agent noticed about one participant's transports.
+
+use livekit_protocol::DisconnectReason;
+use livekit_protocol::leave_request::Action;
+use livekit_protocol::participant_info::State;
+use southbound::{CloseReason, Notice, TransportId};
+
+use super::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::limits::SILENCE_TIMEOUT;
+use crate::negotiation::{Peer, PeerState};
+use crate::participant::Link;
+
+impl Room {
+    pub(crate) fn notice(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, notice: Notice) {
+        match notice {
+            Notice::Connected { transport, .. } => self.transport_connected(ctx, key, transport),
+            Notice::Disconnected { transport } => self.transport_disconnected(ctx, key, transport),
+            Notice::Closed { reason, .. } => self.transport_closed(ctx, key, reason),
+            Notice::ChannelOpened { transport, label } => {
+                if let Some(peer) = self.peer_mut(key, transport)
+                    && !peer.channels.contains(&label)
+                {
+                    peer.channels.push(label);
+                }
+            }
+            Notice::Received { label, payload, .. } => self.take_data(ctx, key, &label, &payload),
+            Notice::Quality { transport, quality } => self.take_quality(ctx, key, transport, quality),
+            // Which tracks and encodings arrive is the agent's business, until somebody here decides by it.
+            Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
+            Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } => {}
+        }
+    }
+
+    fn peer_mut(&mut self, key: ParticipantKey, transport: TransportId) -> Option<&mut Peer> {
+        self.participants
+            .get_mut(&key)?
+            .peers_mut()
+            .find(|peer| peer.transport == transport)
+    }
+
+    fn transport_connected(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, transport: TransportId) {
+        let Some(peer) = self.peer_mut(key, transport) else {
+            return;
+        };
+        peer.state = PeerState::Connected;
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if participant.peers().all(|peer| peer.state != PeerState::Disconnected) {
+            participant.silent_since = None;
+        }
+        let is_awaited = participant.downlink().is_some_and(|peer| peer.transport == transport);
+        if is_awaited && participant.state != State::Active {
+            participant.deadlines.connect = None;
+            participant.state = State::Active;
+            self.announce(ctx, key);
+        }
+    }
+
+    fn transport_disconnected(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, transport: TransportId) {
+        let place = self.place(key);
+        let Some(peer) = self.peer_mut(key, transport) else {
+            return;
+        };
+        peer.state = PeerState::Disconnected;
+        ctx.wake(SILENCE_TIMEOUT, Timer::Participant(place));
+        if let Some(participant) = self.participants.get_mut(&key) {
+            participant.silent_since.get_or_insert(ctx.now);
+        }
+    }
+
+    /// A transport that is gone does not come back: a client that is still there has to join anew, one that is not is gone too.
+    fn transport_closed(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: CloseReason) {
+        let Some(participant) = self.participants.get(&key) else {
+            return;
+        };
+        if let (Link::Detached { .. }, CloseReason::Peer) = (participant.signal.link, reason) {
+            return self.remove(ctx, key, DisconnectReason::SignalClose);
+        }
+        let why = match reason {
+            CloseReason::NeverConnected => {
+                ctx.count(crate::Counter::NeverConnected);
+                DisconnectReason::ConnectionTimeout
+            }
+            CloseReason::ConsentExpired | CloseReason::Peer => DisconnectReason::ConnectionTimeout,
+            CloseReason::Handshake | CloseReason::Fingerprint => DisconnectReason::MediaFailure,
+        };
+        self.dismiss(ctx, key, why, Action::Reconnect);
+    }
+}

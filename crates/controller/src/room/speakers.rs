@@ -1,0 +1,79 @@
+//! Telling who speaks.
+
+use livekit_protocol::signal_response::Message;
+use livekit_protocol::{SpeakerInfo, SpeakersChanged};
+use southbound::AudioActivity;
+
+use super::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::speakers::{INTERVAL, Speaker};
+
+impl Room {
+    /// What was heard of this room's tracks in the last interval.
+    pub(crate) fn take_audio(
+        &mut self,
+        ctx: &mut Context<'_>,
+        heard: impl Iterator<Item = (ParticipantKey, AudioActivity)>,
+    ) {
+        for (key, activity) in heard {
+            let muted = self
+                .participants
+                .get(&key)
+                .and_then(|participant| participant.tracks.get(&activity.track))
+                .is_none_or(|track| track.info.muted);
+            if !muted {
+                self.speakers.hear(key, activity);
+            }
+        }
+        self.update_speakers(ctx);
+    }
+
+    /// Nothing heard is not reported, so silence has to be noticed here.
+    pub(super) fn notice_silence(&mut self, ctx: &mut Context<'_>) {
+        if self.speakers.is_due(ctx.now) {
+            self.update_speakers(ctx);
+        }
+    }
+
+    fn update_speakers(&mut self, ctx: &mut Context<'_>) {
+        let changed = self.speakers.update(ctx.now);
+        if self.speakers.anybody() {
+            // Somewhat later than the next report is due, so as not to run ahead of it.
+            ctx.wake(INTERVAL + INTERVAL / 5, Timer::Room(self.key));
+        }
+        if !changed.is_empty() {
+            self.tell_speakers(ctx, &changed);
+        }
+    }
+
+    /// Speakers are told to themselves and to those who receive something of them.
+    pub(super) fn tell_speakers(&self, ctx: &mut Context<'_>, changed: &[Speaker]) {
+        for participant in self.participants.values() {
+            let concerns = |speaker: &&Speaker| {
+                speaker.participant == participant.key
+                    || participant
+                        .subscriptions
+                        .values()
+                        .any(|subscription| subscription.publisher == speaker.participant)
+            };
+            let speakers: Vec<_> = changed
+                .iter()
+                .filter(concerns)
+                .filter_map(|speaker| self.speaker_info(*speaker))
+                .collect();
+            if !speakers.is_empty() {
+                participant.send(ctx, Message::SpeakersChanged(SpeakersChanged { speakers }));
+            }
+        }
+    }
+
+    fn speaker_info(&self, speaker: Speaker) -> Option<SpeakerInfo> {
+        let sid = self.participants.get(&speaker.participant)?.sid.clone();
+        Some(SpeakerInfo {
+            sid,
+            level: speaker.level,
+            active: speaker.level > 0.0,
+        })
+    }
+}

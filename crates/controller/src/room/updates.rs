@@ -1,0 +1,60 @@
+//! Telling participants about each other.
+
+use livekit_protocol::signal_response::Message;
+use livekit_protocol::{ParticipantInfo, ParticipantUpdate, RoomUpdate};
+
+use super::Room;
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::livekit::frame::Outgoing;
+
+impl Room {
+    /// Tells everybody else how a participant is now.
+    pub(super) fn announce(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        if let Some(info) = self.changed(key).filter(|(_, hidden)| !hidden).map(|(info, _)| info) {
+            self.broadcast_update(ctx, vec![info], Some(key));
+        }
+    }
+
+    /// Tells everybody how a participant is now, itself too: it asked for the change and waits for it.
+    pub(super) fn announce_to_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some((info, hidden)) = self.changed(key) else {
+            return;
+        };
+        if hidden {
+            self.participants[&key].send(ctx, update(vec![info]));
+        } else {
+            self.broadcast_update(ctx, vec![info], None);
+        }
+    }
+
+    fn changed(&mut self, key: ParticipantKey) -> Option<(ParticipantInfo, bool)> {
+        let participant = self.participants.get_mut(&key)?;
+        participant.version += 1;
+        Some((participant.info(), participant.permission.hidden))
+    }
+
+    pub(super) fn broadcast_update(
+        &self,
+        ctx: &mut Context<'_>,
+        infos: Vec<ParticipantInfo>,
+        except: Option<ParticipantKey>,
+    ) {
+        let message = Outgoing::new(update(infos));
+        for (_, participant) in self.participants.iter().filter(|(key, _)| Some(**key) != except) {
+            participant.send_outgoing(ctx, &message);
+        }
+    }
+
+    /// Tells one participant about the room.
+    pub(super) fn send_room(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let room = self.info(ctx);
+        if let Some(participant) = self.participants.get(&key) {
+            participant.send(ctx, Message::RoomUpdate(RoomUpdate { room: Some(room) }));
+        }
+    }
+}
+
+pub(super) fn update(participants: Vec<ParticipantInfo>) -> Message {
+    Message::Update(ParticipantUpdate { participants })
+}

@@ -1,0 +1,252 @@
+//! One published track, from its announcement to its end.
+
+use livekit_protocol::video_layer::Mode;
+use livekit_protocol::{
+    AddTrackRequest, AudioTrackFeature, SimulcastCodecInfo, TrackInfo, TrackSource, TrackType, VideoLayer, VideoQuality,
+};
+use southbound::{Publication, TrackId, TransportId};
+use wire::sdp::Format;
+use wire::{Codec, MediaKind, Mid};
+
+use crate::ids::Random;
+use crate::negotiation::{AudioWish, Slot, codecs};
+
+/// One published track.
+pub(crate) struct Track {
+    pub(crate) id: TrackId,
+    pub(crate) kind: MediaKind,
+    /// What clients are told of it.
+    pub(crate) info: TrackInfo,
+    /// The client's name for it.
+    pub(crate) cid: String,
+    /// Where it arrives and as what, once a media section is found for it: from then on others can have it.
+    pub(crate) arrival: Option<Arrival>,
+    /// Its publisher has been told that somebody receives it.
+    pub(crate) subscribed: bool,
+}
+
+/// Where a track arrives and as what.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) mid: Mid,
+    pub(crate) formats: Vec<Format>,
+    pub(crate) publication: Publication,
+}
+
+impl Track {
+    pub(crate) fn announced(id: TrackId, kind: MediaKind, request: &AddTrackRequest, random: &mut Random) -> Self {
+        let mut info = TrackInfo {
+            sid: sid(random, kind, request.source()),
+            r#type: request.r#type,
+            name: request.name.clone(),
+            muted: request.muted,
+            width: request.width,
+            height: request.height,
+            disable_dtx: request.disable_dtx,
+            source: request.source,
+            layers: request.layers.clone(),
+            stereo: request.stereo,
+            disable_red: true,
+            encryption: request.encryption,
+            stream: stream(request),
+            audio_features: request.audio_features.clone(),
+            backup_codec_policy: request.backup_codec_policy,
+            packet_trailer_features: request.packet_trailer_features.clone(),
+            ..TrackInfo::default()
+        };
+        let codec = wanted_codec(kind, request);
+        info.mime_type = mime_type(codec);
+        info.codecs = vec![codec_info(request, codec)];
+        Self {
+            id,
+            kind,
+            info,
+            cid: request.cid.clone(),
+            arrival: None,
+            subscribed: false,
+        }
+    }
+
+    pub(crate) fn sid(&self) -> &str {
+        &self.info.sid
+    }
+
+    /// The codec the publisher asked for.
+    pub(crate) fn codec(&self) -> Option<Codec> {
+        self.info
+            .mime_type
+            .split_once('/')
+            .and_then(|(_, name)| Codec::from_name(name))
+    }
+
+    pub(crate) fn audio_wish(&self) -> AudioWish {
+        let has = |feature: AudioTrackFeature| self.info.audio_features.contains(&feature.into());
+        AudioWish {
+            dtx: !self.info.disable_dtx && !has(AudioTrackFeature::TfNoDtx),
+            stereo: self.info.stereo || has(AudioTrackFeature::TfStereo),
+        }
+    }
+
+    /// Whether the track is known to the browser by this id.
+    pub(crate) fn is_called(&self, id: &str) -> bool {
+        self.cid == id
+            || self
+                .info
+                .codecs
+                .iter()
+                .any(|codec| !codec.cid.is_empty() && codec.cid == id)
+    }
+
+    /// The track arrives on this media section, or arrives there differently.
+    pub(crate) fn arrive(&mut self, transport: TransportId, slot: &Slot) {
+        let mut encodings = slot.encodings();
+        for (position, encoding) in encodings.iter_mut().enumerate() {
+            if let Some(layer) = self.layer_of(encoding.rid.map(|rid| rid.as_str().to_owned()), position) {
+                (encoding.width, encoding.height) = (layer.width, layer.height);
+            }
+        }
+        let first = slot.formats.first().and_then(Format::codec);
+        if let (MediaKind::Video, Some(codec)) = (self.kind, first) {
+            self.info.mime_type = mime_type(codec);
+        }
+        self.info.mid = slot.mid.to_string();
+        self.info.simulcast = encodings.len() > 1;
+        for codec in &mut self.info.codecs {
+            codec.mid.clone_from(&self.info.mid);
+            codec.mime_type.clone_from(&self.info.mime_type);
+        }
+        let publication = Publication {
+            track: self.id,
+            transport,
+            kind: self.kind,
+            mid: Some(slot.mid),
+            formats: codecs::payload_formats(&slot.formats),
+            encodings,
+            muted: self.info.muted,
+        };
+        self.arrival = Some(Arrival {
+            mid: slot.mid,
+            formats: slot.formats.clone(),
+            publication,
+        });
+    }
+
+    /// The announced size of an encoding.
+    fn layer_of(&self, rid: Option<String>, position: usize) -> Option<VideoLayer> {
+        let Some(rid) = rid else {
+            // One encoding, or several without names: the best layers in rising order.
+            let mut layers = self.info.layers.clone();
+            layers.sort_by_key(|layer| layer.width);
+            let single = self.info.layers.len() > 1 && position == 0;
+            return if single {
+                layers.pop()
+            } else {
+                layers.into_iter().nth(position)
+            };
+        };
+        let quality = match rid.as_str() {
+            "q" => VideoQuality::Low,
+            "h" => VideoQuality::Medium,
+            _ => VideoQuality::High,
+        };
+        let named = self.info.layers.iter().find(|layer| layer.rid == rid);
+        named
+            .or_else(|| self.info.layers.iter().find(|layer| layer.quality() == quality))
+            .cloned()
+    }
+
+    /// The best encoding for a receiver that wants at most this quality, as an index.
+    pub(crate) fn encoding_for_quality(&self, quality: VideoQuality) -> u8 {
+        let count = self.encodings().max(1);
+        match quality {
+            VideoQuality::Low => 0,
+            VideoQuality::Medium => 1.min(count - 1),
+            VideoQuality::High | VideoQuality::Off => count - 1,
+        }
+    }
+
+    /// The smallest encoding that covers a picture of this size, as an index.
+    pub(crate) fn encoding_for_size(&self, width: u32, height: u32) -> u8 {
+        let best = self.encodings().max(1) - 1;
+        let Some(arrival) = &self.arrival else { return best };
+        let (long, short) = (width.max(height), width.min(height));
+        let covers = arrival.publication.encodings.iter().position(|encoding| {
+            encoding.width.max(encoding.height) >= long && encoding.width.min(encoding.height) >= short
+        });
+        covers.map_or(best, |position| position as u8)
+    }
+
+    fn encodings(&self) -> u8 {
+        self.arrival
+            .as_ref()
+            .map_or(0, |arrival| arrival.publication.encodings.len() as u8)
+    }
+}
+
+/// The kind of a requested track; `None` for the protocol's "data", which is no media.
+pub(crate) fn kind_of(request: &AddTrackRequest) -> Option<MediaKind> {
+    match request.r#type() {
+        TrackType::Audio => Some(MediaKind::Audio),
+        TrackType::Video => Some(MediaKind::Video),
+        TrackType::Data => None,
+    }
+}
+
+/// `TR_`, a letter for the kind, one for the source, and the usual rest.
+fn sid(random: &mut Random, kind: MediaKind, source: TrackSource) -> String {
+    let kind = match kind {
+        MediaKind::Audio => 'A',
+        MediaKind::Video => 'V',
+    };
+    let source = match source {
+        TrackSource::Camera => "C",
+        TrackSource::Microphone => "M",
+        TrackSource::ScreenShare => "S",
+        TrackSource::ScreenShareAudio => "s",
+        TrackSource::Unknown => "",
+    };
+    random.sid(&format!("TR_{kind}{source}"))
+}
+
+/// Tracks of one stream are played in step. Screen and camera are not of one clock, so they are two streams.
+fn stream(request: &AddTrackRequest) -> String {
+    match request.source() {
+        _ if !request.stream.is_empty() => request.stream.clone(),
+        TrackSource::ScreenShare | TrackSource::ScreenShareAudio => "screen".to_owned(),
+        _ => "camera".to_owned(),
+    }
+}
+
+/// The first codec of the request that we take; the client follows what it is answered.
+fn wanted_codec(kind: MediaKind, request: &AddTrackRequest) -> Codec {
+    if kind == MediaKind::Audio {
+        return Codec::Opus;
+    }
+    let taken = [Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1];
+    let named = request.simulcast_codecs.iter().filter_map(|codec| {
+        let name = codec.codec.rsplit('/').next().unwrap_or_default();
+        Codec::from_name(name)
+    });
+    named
+        .into_iter()
+        .find(|codec| taken.contains(codec))
+        .unwrap_or(Codec::Vp8)
+}
+
+fn mime_type(codec: Codec) -> String {
+    format!("{}/{codec}", codec.kind())
+}
+
+fn codec_info(request: &AddTrackRequest, codec: Codec) -> SimulcastCodecInfo {
+    let said = request.simulcast_codecs.first();
+    SimulcastCodecInfo {
+        mime_type: mime_type(codec),
+        cid: said.map_or_else(|| request.cid.clone(), |said| said.cid.clone()),
+        layers: said
+            .map(|said| said.layers.clone())
+            .filter(|layers| !layers.is_empty())
+            .unwrap_or(request.layers.clone()),
+        video_layer_mode: said.map_or_else(|| Mode::Unused.into(), |said| said.video_layer_mode),
+        ..SimulcastCodecInfo::default()
+    }
+}
