@@ -48,7 +48,13 @@ pub struct Serve {
     #[arg(long, env = "WEIR_WORKERS")]
     pub workers: Option<usize>,
     /// API keys as "key: secret", several separated by commas.
-    #[arg(long, value_name = "KEY:SECRET", env = "WEIR_KEYS", hide_env_values = true, value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "KEY:SECRET",
+        env = "WEIR_KEYS",
+        hide_env_values = true,
+        value_delimiter = ','
+    )]
     pub keys: Vec<String>,
     /// What to log: a level, or "target=level" filters.
     #[arg(long, value_name = "FILTER", env = "WEIR_LOG")]

@@ -1,6 +1,9 @@
 //! The one place of the program that reads a clock.
 
-#![allow(clippy::disallowed_methods, reason = "somebody must read the clocks, and this is who")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "somebody must read the clocks, and this is who"
+)]
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -30,7 +33,10 @@ impl Clocks {
         let (now, unix) = (now(), unix());
         Clocks {
             wall: controller::WallClock { now, unix },
-            media: dataplane::Clock { origin: now, ntp: NtpTime::from_unix(unix) },
+            media: dataplane::Clock {
+                origin: now,
+                ntp: NtpTime::from_unix(unix),
+            },
         }
     }
 }

@@ -74,7 +74,11 @@ pub struct Room {
 
 impl Default for Room {
     fn default() -> Self {
-        Room { auto_create: true, empty_timeout: 20, max_participants: None }
+        Room {
+            auto_create: true,
+            empty_timeout: 20,
+            max_participants: None,
+        }
     }
 }
 
@@ -97,7 +101,10 @@ pub struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Log { level: "info".to_owned(), json: false }
+        Log {
+            level: "info".to_owned(),
+            json: false,
+        }
     }
 }
 
@@ -123,10 +130,16 @@ impl fmt::Display for ConfigError {
             ConfigError::Invalid(file, error) => write!(f, "{file}: {error}"),
             ConfigError::Key => write!(f, "an API key is written \"key:secret\""),
             ConfigError::NoKeys => {
-                write!(f, "no API keys: set `keys:` in the configuration file or WEIR_KEYS, or use --dev to try things out")
+                write!(
+                    f,
+                    "no API keys: set `keys:` in the configuration file or WEIR_KEYS, or use --dev to try things out"
+                )
             }
             ConfigError::ShortSecret(key) => {
-                write!(f, "the secret of API key {key} is shorter than 32 characters: anybody could guess it")
+                write!(
+                    f,
+                    "the secret of API key {key} is shorter than 32 characters: anybody could guess it"
+                )
             }
         }
     }
@@ -137,7 +150,12 @@ impl std::error::Error for ConfigError {}
 impl Config {
     /// Puts the configuration together.
     pub fn load(arguments: cli::Serve) -> Result<Self, ConfigError> {
-        let file = arguments.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
+        let file = arguments
+            .config
+            .as_deref()
+            .map(File::read)
+            .transpose()?
+            .unwrap_or_default();
         let mut keys = file.keys;
         for pair in &arguments.keys {
             let (key, secret) = pair.split_once(':').ok_or(ConfigError::Key)?;
@@ -155,7 +173,11 @@ impl Config {
             rtc: Rtc {
                 port: arguments.rtc_port.or(file.rtc.port).unwrap_or(7882),
                 node_ips: first_of([arguments.node_ip, file.rtc.node_ip]).unwrap_or_default(),
-                workers: arguments.workers.or(file.rtc.workers).filter(|workers| *workers > 0).unwrap_or_else(cores),
+                workers: arguments
+                    .workers
+                    .or(file.rtc.workers)
+                    .filter(|workers| *workers > 0)
+                    .unwrap_or_else(cores),
             },
             keys,
             room: file.room,
@@ -233,8 +255,16 @@ mod tests {
         std::fs::create_dir_all(&directory).unwrap();
         let path = directory.join("weir.yaml");
         let secret = "0123456789abcdef0123456789abcdef";
-        std::fs::write(&path, format!("port: 1\nrtc: {{port: 2, workers: 3}}\nkeys: {{a: {secret}}}\n")).unwrap();
-        let arguments = cli::Serve { config: Some(path), port: Some(9), ..Default::default() };
+        std::fs::write(
+            &path,
+            format!("port: 1\nrtc: {{port: 2, workers: 3}}\nkeys: {{a: {secret}}}\n"),
+        )
+        .unwrap();
+        let arguments = cli::Serve {
+            config: Some(path),
+            port: Some(9),
+            ..Default::default()
+        };
         let config = Config::load(arguments).unwrap();
         std::fs::remove_dir_all(directory).unwrap();
         assert_eq!((config.port, config.rtc.port, config.rtc.workers), (9, 2, 3));
@@ -244,9 +274,16 @@ mod tests {
     #[test]
     fn without_keys_there_is_no_server_except_in_development() {
         assert!(matches!(Config::load(cli::Serve::default()), Err(ConfigError::NoKeys)));
-        let short = cli::Serve { keys: vec!["a:b".to_owned()], ..Default::default() };
+        let short = cli::Serve {
+            keys: vec!["a:b".to_owned()],
+            ..Default::default()
+        };
         assert!(matches!(Config::load(short), Err(ConfigError::ShortSecret(_))));
-        let dev = Config::load(cli::Serve { dev: true, ..Default::default() }).unwrap();
+        let dev = Config::load(cli::Serve {
+            dev: true,
+            ..Default::default()
+        })
+        .unwrap();
         assert_eq!(dev.keys["devkey"], "secret");
         assert!(dev.bind.iter().all(|address| address.is_loopback()));
     }

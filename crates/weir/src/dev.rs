@@ -33,9 +33,17 @@ pub fn token(request: Request, keys: &ApiKeys, key: &str) -> Result<Answer, Stri
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(|error| error.to_string())?;
     let suffix = u32::from_be_bytes(random);
-    let mut claims = claims(key, room, &format!("{name}-{suffix:08x}"), Duration::from_secs(6 * 3600));
+    let mut claims = claims(
+        key,
+        room,
+        &format!("{name}-{suffix:08x}"),
+        Duration::from_secs(6 * 3600),
+    );
     claims.name = name.to_owned();
     claims.video.can_update_own_metadata = Some(true);
     let token = sign(&claims, keys).ok_or("the development key is not among the keys")?;
-    Ok(Answer { token, url: String::new() })
+    Ok(Answer {
+        token,
+        url: String::new(),
+    })
 }

@@ -42,7 +42,14 @@ pub fn router(http: Http) -> Router {
         .allow_origin(Any)
         .allow_headers(Any)
         .expose_headers(Any)
-        .allow_methods([Method::OPTIONS, Method::HEAD, Method::GET, Method::POST, Method::PATCH, Method::DELETE])
+        .allow_methods([
+            Method::OPTIONS,
+            Method::HEAD,
+            Method::GET,
+            Method::POST,
+            Method::PATCH,
+            Method::DELETE,
+        ])
         .max_age(std::time::Duration::from_secs(86_400));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -61,7 +68,9 @@ async fn metrics(State(http): State<Arc<Http>>) -> impl IntoResponse {
 }
 
 async fn dev_token(State(http): State<Arc<Http>>, Json(request): Json<dev::Request>) -> Response<Body> {
-    let Some(key) = &http.dev_key else { return page::text(StatusCode::NOT_FOUND, "not in development mode\n") };
+    let Some(key) = &http.dev_key else {
+        return page::text(StatusCode::NOT_FOUND, "not in development mode\n");
+    };
     match dev::token(request, &http.keys, key) {
         Ok(answer) => Json(answer).into_response(),
         Err(why) => page::text(StatusCode::BAD_REQUEST, why),
@@ -111,5 +120,8 @@ async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
 fn refuse(http: &Http, refusal: Refusal) -> Response<Body> {
     debug!(%refusal, "refused");
     http.metrics.refused(refusal.status);
-    page::text(StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST), refusal.text)
+    page::text(
+        StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST),
+        refusal.text,
+    )
 }

@@ -31,8 +31,14 @@ impl fmt::Debug for Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         // Named from the start, so that a rule about a counter holds before anything was counted.
-        let controller = controller::Counter::ALL.iter().map(|counter| (counter.name(), 0)).collect();
-        Metrics(Arc::new(Mutex::new(Values { controller, ..Values::default() })))
+        let controller = controller::Counter::ALL
+            .iter()
+            .map(|counter| (counter.name(), 0))
+            .collect();
+        Metrics(Arc::new(Mutex::new(Values {
+            controller,
+            ..Values::default()
+        })))
     }
 }
 
@@ -77,15 +83,48 @@ impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let values = self.values();
         let plane = values.plane.iter().map(|(counter, value)| (counter.name(), value));
-        family(&mut encoder, "dataplane", "What became of packets, by reason", "reason", plane)?;
+        family(
+            &mut encoder,
+            "dataplane",
+            "What became of packets, by reason",
+            "reason",
+            plane,
+        )?;
         let agent = values.agent.iter().map(|(counter, value)| (counter.name(), value));
-        family(&mut encoder, "agent", "What the agent refused, repeated or gave up, by reason", "reason", agent)?;
+        family(
+            &mut encoder,
+            "agent",
+            "What the agent refused, repeated or gave up, by reason",
+            "reason",
+            agent,
+        )?;
         let controller = values.controller.iter().map(|(name, value)| (*name, *value));
-        family(&mut encoder, "controller", "What clients asked that was refused, by reason", "reason", controller)?;
-        let refused = values.refused.iter().map(|(status, value)| (status.to_string(), *value));
-        family(&mut encoder, "http_refused", "Refused signalling requests, by status", "status", refused)?;
+        family(
+            &mut encoder,
+            "controller",
+            "What clients asked that was refused, by reason",
+            "reason",
+            controller,
+        )?;
+        let refused = values
+            .refused
+            .iter()
+            .map(|(status, value)| (status.to_string(), *value));
+        family(
+            &mut encoder,
+            "http_refused",
+            "Refused signalling requests, by status",
+            "status",
+            refused,
+        )?;
         let slow = [("slow_client", values.slow_clients)];
-        family(&mut encoder, "signalling_closed", "Connections the server closed, by reason", "reason", slow.into_iter())
+        family(
+            &mut encoder,
+            "signalling_closed",
+            "Connections the server closed, by reason",
+            "reason",
+            slow.into_iter(),
+        )
     }
 }
 

@@ -38,14 +38,18 @@ impl Waker {
     /// Wakes the thread, or makes it not fall asleep.
     pub fn wake(&self) {
         // Only the first of many pays for waking the thread.
-        if !self.0.awake.swap(true, Ordering::SeqCst) && let Some(thread) = self.0.thread.get() {
+        if !self.0.awake.swap(true, Ordering::SeqCst)
+            && let Some(thread) = self.0.thread.get()
+        {
             thread.unpark();
         }
     }
 
     fn sleep(&self, until: Option<Instant>) {
         let longest = PUBLISH_INTERVAL;
-        let wait = until.map_or(longest, |until| until.saturating_duration_since(clock::now()).min(longest));
+        let wait = until.map_or(longest, |until| {
+            until.saturating_duration_since(clock::now()).min(longest)
+        });
         if !self.0.awake.load(Ordering::SeqCst) && !wait.is_zero() {
             thread::park_timeout(wait);
         }
@@ -80,7 +84,14 @@ pub fn start(
     metrics: Metrics,
 ) -> io::Result<CommandSender> {
     let (commands, taken) = mpsc::channel(COMMANDS_MAX);
-    let node = Node { agent, plane, notices, metrics, out: Vec::new(), published: clock::now() };
+    let node = Node {
+        agent,
+        plane,
+        notices,
+        metrics,
+        out: Vec::new(),
+        published: clock::now(),
+    };
     let of_thread = waker.clone();
     thread::Builder::new().name("agent".to_owned()).spawn(move || {
         of_thread.0.thread.get_or_init(thread::current);
@@ -119,7 +130,8 @@ impl Node {
             match commands.try_recv() {
                 Ok(command) => {
                     taken += 1;
-                    self.agent.command(clock::now(), command, &mut *self.plane, &mut self.out);
+                    self.agent
+                        .command(clock::now(), command, &mut *self.plane, &mut self.out);
                 }
                 Err(mpsc::error::TryRecvError::Empty) => break false,
                 Err(mpsc::error::TryRecvError::Disconnected) => break true,
@@ -130,7 +142,9 @@ impl Node {
         };
         let now = clock::now();
         let mut events = 0;
-        while events < TURN && let Some(event) = self.plane.poll() {
+        while events < TURN
+            && let Some(event) = self.plane.poll()
+        {
             events += 1;
             self.agent.event(now, event, &mut *self.plane, &mut self.out);
         }
@@ -140,14 +154,17 @@ impl Node {
 
     /// Hands notices to the controller, waiting where it is behind: media goes on meanwhile. An error means it is gone.
     fn deliver(&mut self) -> Result<(), ()> {
-        self.out.drain(..).try_for_each(|notice| self.notices.blocking_send(notice).map_err(drop))
+        self.out
+            .drain(..)
+            .try_for_each(|notice| self.notices.blocking_send(notice).map_err(drop))
     }
 
     fn publish(&mut self) {
         let now = clock::now();
         if now >= self.published + PUBLISH_INTERVAL {
             self.published = now;
-            self.metrics.publish(self.plane.counters(), self.agent.counters().clone());
+            self.metrics
+                .publish(self.plane.counters(), self.agent.counters().clone());
         }
     }
 }

@@ -6,7 +6,7 @@ use rust_embed::{Embed, EmbeddedFile};
 
 /// What `make page` built.
 #[derive(Embed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../web/dist"]
+#[folder = "../../web/dist"]
 #[allow_missing = true]
 struct Files;
 
@@ -20,7 +20,10 @@ pub fn file(uri: &Uri) -> Response<Body> {
     };
     match found {
         Some((path, file)) => respond(path, file),
-        None if path.is_empty() => text(StatusCode::NOT_FOUND, "The meeting page is not in this build: `make build` puts it there.\n"),
+        None if path.is_empty() => text(
+            StatusCode::NOT_FOUND,
+            "The meeting page is not in this build: `make build` puts it there.\n",
+        ),
         None => text(StatusCode::NOT_FOUND, "not found\n"),
     }
 }
@@ -28,10 +31,17 @@ pub fn file(uri: &Uri) -> Response<Body> {
 fn respond(path: &str, file: EmbeddedFile) -> Response<Body> {
     let kind = mime_guess::from_path(path).first_or_octet_stream();
     // Names under assets/ carry a hash of their content; everything else is asked for again.
-    let cache = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let cache = if path.starts_with("assets/") {
+        "public, max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
     let mut response = Response::new(Body::from(file.data));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_str(kind.as_ref()).expect("media types are ASCII"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_str(kind.as_ref()).expect("media types are ASCII"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -42,6 +52,9 @@ fn respond(path: &str, file: EmbeddedFile) -> Response<Body> {
 pub fn text(status: StatusCode, text: impl Into<String>) -> Response<Body> {
     let mut response = Response::new(Body::from(text.into()));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     response
 }

@@ -1,6 +1,7 @@
 //! `weir serve`: puts the parts together and runs them until a signal.
 
 use std::error::Error;
+use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr};
 
 use agent::{Agent, Certificate};
@@ -24,7 +25,10 @@ const NOTICES_MAX: usize = 16_384;
 pub fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
     let config = Config::load(arguments)?;
     start_log(&config.log)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     runtime.block_on(serve(config))
 }
 
@@ -35,23 +39,38 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
 
     let to_wake = waker.clone();
     let media = UdpConfig {
-        addresses: config.bind.iter().map(|address| SocketAddr::new(*address, config.rtc.port)).collect(),
+        addresses: config
+            .bind
+            .iter()
+            .map(|address| SocketAddr::new(*address, config.rtc.port))
+            .collect(),
         workers: config.rtc.workers,
         ..UdpConfig::default()
     };
     let plane = UdpPlane::start(media, clocks.media, std::sync::Arc::new(move || to_wake.wake()))
         .map_err(|error| format!("cannot open UDP port {}: {error}", config.rtc.port))?;
     let candidates = candidates(&config)?;
-    let agent = Agent::new(agent::Config::new(candidates.clone(), Certificate::generate()?), clocks.media, u64::from_ne_bytes(seed()?));
+    let agent = Agent::new(
+        agent::Config::new(candidates.clone(), Certificate::generate()?),
+        clocks.media,
+        u64::from_ne_bytes(seed()?),
+    );
 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
     let commands = node::start(agent, Box::new(plane), waker, notices, metrics.clone())?;
-    let keys = config.keys.iter().fold(ApiKeys::default(), |keys, (key, secret)| keys.with(key.as_str(), secret.as_str()));
+    let keys = config.keys.iter().fold(ApiKeys::default(), |keys, (key, secret)| {
+        keys.with(key.as_str(), secret.as_str())
+    });
     let controller = Controller::new(controller_config(&config, keys.clone()), clocks.wall, seed()?);
     let controller = signal::start(controller, noticed, commands, metrics.clone());
 
     let dev_key = config.keys.keys().next().filter(|_| config.dev).cloned();
-    let router = http::router(Http { controller, keys, dev_key, metrics });
+    let router = http::router(Http {
+        controller,
+        keys,
+        dev_key,
+        metrics,
+    });
     let listeners = listen(&config).await?;
     for candidate in &candidates {
         info!(address = %candidate, "media");
@@ -123,7 +142,10 @@ fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 fn candidates(config: &Config) -> Result<Vec<SocketAddr>, Box<dyn Error>> {
     let mut addresses = config.rtc.node_ips.clone();
     if addresses.is_empty() {
-        let own: Vec<IpAddr> = if_addrs::get_if_addrs()?.iter().map(|interface| interface.ip()).collect();
+        let own: Vec<IpAddr> = if_addrs::get_if_addrs()?
+            .iter()
+            .map(|interface| interface.ip())
+            .collect();
         addresses = config.bind.iter().flat_map(|bound| reached_by(*bound, &own)).collect();
     }
     addresses.sort_by_key(|address| (address.is_ipv6(), *address));
@@ -131,7 +153,10 @@ fn candidates(config: &Config) -> Result<Vec<SocketAddr>, Box<dyn Error>> {
     if addresses.is_empty() {
         return Err("no address for media: this machine has none but loopback; say one with --node-ip".into());
     }
-    Ok(addresses.into_iter().map(|address| SocketAddr::new(address, config.rtc.port)).collect())
+    Ok(addresses
+        .into_iter()
+        .map(|address| SocketAddr::new(address, config.rtc.port))
+        .collect())
 }
 
 /// The addresses of this machine that reach a socket bound to `bound`. Link-local ones need a zone and are left out.
@@ -141,7 +166,10 @@ fn reached_by(bound: IpAddr, own: &[IpAddr]) -> Vec<IpAddr> {
     }
     let link_local = |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
     let same_family = own.iter().filter(|address| address.is_ipv4() == bound.is_ipv4());
-    same_family.filter(|address| !address.is_loopback() && !link_local(address)).copied().collect()
+    same_family
+        .filter(|address| !address.is_loopback() && !link_local(address))
+        .copied()
+        .collect()
 }
 
 fn seed<const N: usize>() -> Result<[u8; N], Box<dyn Error>> {
@@ -153,7 +181,11 @@ fn seed<const N: usize>() -> Result<[u8; N], Box<dyn Error>> {
 fn start_log(log: &Log) -> Result<(), Box<dyn Error>> {
     let filter = tracing_subscriber::EnvFilter::try_new(&log.level)
         .map_err(|error| format!("log level {:?}: {error}", log.level))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let ansi = std::io::stderr().is_terminal();
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(ansi)
+        .with_writer(std::io::stderr);
     match log.json {
         true => builder.json().init(),
         false => builder.init(),
@@ -163,7 +195,9 @@ fn start_log(log: &Log) -> Result<(), Box<dyn Error>> {
 
 async fn shutdown() {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return;
+    };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}

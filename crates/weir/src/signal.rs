@@ -43,8 +43,14 @@ impl Handle {
     /// Whether this participant could join now.
     pub async fn vet(&self, admission: &Admission) -> Result<(), Refusal> {
         let (answer, answered) = oneshot::channel();
-        let gone = || Refusal { status: 503, text: "the server is shutting down".to_owned() };
-        self.0.send(Ask::Vet(Box::new(admission.clone()), answer)).await.map_err(|_| gone())?;
+        let gone = || Refusal {
+            status: 503,
+            text: "the server is shutting down".to_owned(),
+        };
+        self.0
+            .send(Ask::Vet(Box::new(admission.clone()), answer))
+            .await
+            .map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
     }
 
@@ -76,7 +82,14 @@ pub fn start(
     metrics: Metrics,
 ) -> Handle {
     let (asks, asked) = mpsc::channel(INPUTS_MAX);
-    let task = Signal { controller, commands, metrics, sockets: HashMap::new(), connections: 0, out: Vec::new() };
+    let task = Signal {
+        controller,
+        commands,
+        metrics,
+        sockets: HashMap::new(),
+        connections: 0,
+        out: Vec::new(),
+    };
     tokio::spawn(task.run(asked, notices));
     Handle(asks)
 }
@@ -137,7 +150,11 @@ impl Signal {
         for output in std::mem::take(&mut self.out) {
             match output {
                 Output::Send { connection, frame } => self.tell(connection, ToSocket::Frame(frame)),
-                Output::Close { connection, code, reason } => self.tell(connection, ToSocket::Close(code, reason)),
+                Output::Close {
+                    connection,
+                    code,
+                    reason,
+                } => self.tell(connection, ToSocket::Close(code, reason)),
                 Output::Command(command) => self.commands.send(command),
                 Output::Count(counter) => self.metrics.count(counter),
                 Output::Event(event) => log(&event),
@@ -146,7 +163,9 @@ impl Signal {
     }
 
     fn tell(&mut self, connection: ConnectionId, what: ToSocket) {
-        let Some(socket) = self.sockets.get(&connection) else { return };
+        let Some(socket) = self.sockets.get(&connection) else {
+            return;
+        };
         if let Err(mpsc::error::TrySendError::Full(_)) = socket.try_send(what) {
             warn!(%connection, "closed: the client does not read its messages");
             self.metrics.slow_client();
@@ -167,8 +186,16 @@ fn log(event: &Event) {
     match event {
         Event::RoomStarted { room } => info!(room, "room started"),
         Event::RoomFinished { room } => info!(room, "room finished"),
-        Event::Joined { room, identity, connection } => info!(room, identity, %connection, "joined"),
-        Event::Resumed { room, identity, connection } => info!(room, identity, %connection, "resumed"),
+        Event::Joined {
+            room,
+            identity,
+            connection,
+        } => info!(room, identity, %connection, "joined"),
+        Event::Resumed {
+            room,
+            identity,
+            connection,
+        } => info!(room, identity, %connection, "resumed"),
         Event::Left { room, identity, reason } => info!(room, identity, reason, "left"),
         Event::Misbehaved { connection, what } => debug!(%connection, what, "misbehaved"),
         Event::Refused { why } => warn!(why, "refused by the media node"),

@@ -23,7 +23,9 @@ const SEND_MAX: Duration = Duration::from_secs(10);
 
 /// Runs the connection until either end closes it.
 pub async fn run(socket: WebSocket, admission: Box<Admission>, controller: Handle) {
-    let Some((connection, told)) = controller.open(admission).await else { return };
+    let Some((connection, told)) = controller.open(admission).await else {
+        return;
+    };
     let (sink, stream) = socket.split();
     tokio::select! {
         () = write(sink, told) => {}
@@ -69,7 +71,10 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, mut told: mpsc::Receiver
 }
 
 async fn close(mut sink: SplitSink<WebSocket, Message>, code: u16, reason: &'static str) {
-    let frame = CloseFrame { code, reason: reason.into() };
+    let frame = CloseFrame {
+        code,
+        reason: reason.into(),
+    };
     let _ = tokio::time::timeout(SEND_MAX, sink.send(Message::Close(Some(frame)))).await;
     // The client answers with its own close frame; give it a moment before the connection goes.
     tokio::time::sleep(Duration::from_millis(200)).await;

@@ -27,7 +27,11 @@ pub fn claims(key: &str, room: &str, identity: &str, valid: Duration) -> Claims 
         iss: key.to_owned(),
         sub: identity.to_owned(),
         exp: Some((now + valid).as_secs()),
-        video: VideoGrant { room_join: true, room: room.to_owned(), ..VideoGrant::default() },
+        video: VideoGrant {
+            room_join: true,
+            room: room.to_owned(),
+            ..VideoGrant::default()
+        },
         ..Claims::default()
     }
 }
