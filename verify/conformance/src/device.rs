@@ -1,13 +1,17 @@
 //! What a device under test must offer, and the devices that are.
 
+mod inline;
 mod model;
+mod sockets;
 
 use std::time::Instant;
 
 use dataplane::{Counters, Event, Inject, Path, Update, WriteError};
 use wire::NtpTime;
 
+pub use inline::InlineDevice;
 pub use model::ModelDevice;
+pub use sockets::{Family, SocketDevice};
 
 /// A datagram that went out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -163,3 +163,16 @@ fn matches_statistics(pattern: &EventPattern, event: &Event) -> bool {
         _ => false,
     }
 }
+
+/// Sorts events by kind and by whom they are about; the order within is the device's, and part of the contract.
+pub fn order(event: &Event) -> (u8, u32, u32) {
+    match event {
+        Event::Punt { path, .. } => (0, crate::step::peer_at(*path).unwrap_or(u32::MAX), 0),
+        Event::UnknownStream { leg, .. } => (1, leg.0, 0),
+        Event::Arrivals { leg, .. } => (2, leg.0, 0),
+        Event::Departures { leg, .. } => (3, leg.0, 0),
+        Event::Switched { replica, .. } => (4, replica.0, 0),
+        Event::Stream(key, _) => (5, key.leg.0, key.ssrc.0),
+        Event::Replica(replica, _) => (6, replica.0, 0),
+    }
+}

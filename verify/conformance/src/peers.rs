@@ -6,6 +6,8 @@ use backend_udp::srtp::{OpenError, Opener, Sealer, rtcp_overhead, rtp_overhead};
 use dataplane::{Leg, LegId, MasterKey, Path, Protection, SrtpProfile, Update};
 use wire::{PacketKind, RtpPacket};
 
+use crate::Send;
+
 /// The legs a device was told of.
 #[derive(Debug, Default)]
 pub struct LegTable(BTreeMap<LegId, Leg>);
@@ -143,8 +145,16 @@ impl Peers {
         }
     }
 
-    /// The bytes on the wire of what the peer at `path` sends.
-    pub fn seal(&mut self, path: Path, plain: &[u8]) -> Vec<u8> {
+    /// The bytes on the wire of what a peer sends; only what is sealed can be tampered with.
+    pub fn on_the_wire(&mut self, send: &Send) -> Vec<u8> {
+        let mut bytes = self.seal(send.path, &send.bytes);
+        if let (true, Some(last)) = (send.tampered && bytes != send.bytes, bytes.last_mut()) {
+            *last ^= 1;
+        }
+        bytes
+    }
+
+    fn seal(&mut self, path: Path, plain: &[u8]) -> Vec<u8> {
         let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) else {
             return plain.to_vec();
         };

@@ -31,6 +31,8 @@ pub struct RtpFields {
     pub osn: Option<u16>,
     /// Payload, without padding and original sequence number.
     pub payload: Option<Vec<u8>>,
+    /// Bytes put into the payload, in front of its last eight, to make it long.
+    pub fill: Option<usize>,
     /// Bytes of padding, the count included.
     pub padding: Option<u8>,
     /// Bytes of the whole packet; when building, the payload is filled up to it.
@@ -58,6 +60,10 @@ impl RtpFields {
         }
         bytes.extend(self.osn.iter().flat_map(|osn| osn.to_be_bytes()));
         bytes.extend(self.payload.as_deref().unwrap_or_default());
+        if let Some(fill) = self.fill {
+            let at = bytes.len().saturating_sub(BEHIND_FILL);
+            bytes.splice(at..at, std::iter::repeat_n(FILL, fill));
+        }
         if let Some(size) = self.size {
             bytes.resize(size.saturating_sub(usize::from(padding)).max(bytes.len()), 0xee);
         }
@@ -164,6 +170,7 @@ impl RtpFields {
             .collect();
         let csrcs: Vec<u32> = packet.csrcs().iter().map(|csrc| csrc.0).collect();
         let form = packet.extension_profile().and_then(ExtensionForm::from_profile);
+        let (payload, fill) = take_fill(packet.payload());
         Some(RtpFields {
             ssrc: Some(packet.ssrc().0),
             payload_type: Some(packet.payload_type().get()),
@@ -174,11 +181,23 @@ impl RtpFields {
             form: form.filter(|form| !elements.is_empty() && *form != natural_form(&elements)),
             extensions: Some(elements).filter(|elements| !elements.is_empty()),
             osn: None,
-            payload: Some(packet.payload().to_vec()).filter(|payload| !payload.is_empty()),
+            payload: Some(payload).filter(|payload| !payload.is_empty()),
+            fill: Some(fill).filter(|fill| *fill > 0),
             padding: Some(packet.padding_len() as u8).filter(|count| *count > 0),
             size: None,
         })
     }
+}
+
+const FILL: u8 = 0x5f;
+const BEHIND_FILL: usize = 8;
+
+/// A payload without a long fill, and how long that was.
+fn take_fill(payload: &[u8]) -> (Vec<u8>, usize) {
+    let (front, end) = payload.split_at(payload.len().saturating_sub(BEHIND_FILL));
+    let fill = front.iter().rev().take_while(|byte| **byte == FILL).count();
+    let fill = if fill >= 16 { fill } else { 0 };
+    ([&front[..front.len() - fill], end].concat(), fill)
 }
 
 /// The form that [`wire::ExtensionWriter`] would choose.
@@ -237,6 +256,7 @@ impl fmt::Display for RtpFields {
         self.payload
             .as_ref()
             .map_or(Ok(()), |payload| write!(f, " payload {}", hex(payload)))?;
+        self.fill.map_or(Ok(()), |fill| write!(f, " fill {fill}"))?;
         self.padding.map_or(Ok(()), |count| write!(f, " padding {count}"))?;
         self.size.map_or(Ok(()), |size| write!(f, " size {size}"))
     }

@@ -25,7 +25,7 @@ pub struct Send {
     pub path: Path,
     /// In clear; the harness seals RTP and RTCP that come from a leg with keys.
     pub bytes: Vec<u8>,
-    /// Whether one bit is changed after sealing.
+    /// Whether one bit is changed after sealing; of no effect on what is sent in clear.
     pub tampered: bool,
 }
 

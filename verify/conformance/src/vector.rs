@@ -119,10 +119,7 @@ impl Run<'_> {
                 self.peers.apply(update);
             }
             Step::Send(send) => {
-                let mut bytes = self.peers.seal(send.path, &send.bytes);
-                if let (true, Some(last)) = (send.tampered, bytes.last_mut()) {
-                    *last ^= 1;
-                }
+                let bytes = self.peers.on_the_wire(send);
                 self.device.packet(self.now, send.path, &bytes);
             }
             Step::Inject(injection) => self.device.inject(self.now, injection.as_inject()),

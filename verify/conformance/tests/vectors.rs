@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use conformance::Device;
-use conformance::device::ModelDevice;
+use conformance::device::{Family, InlineDevice, ModelDevice, SocketDevice};
 use conformance::text::{Names, Vector, parse};
 use conformance::vector::run;
 
@@ -50,4 +50,29 @@ fn now() -> Instant {
 #[test]
 fn the_model_keeps_every_vector() {
     run_all(|start| Box::new(ModelDevice::new(start)));
+}
+
+#[test]
+fn one_shard_keeps_every_vector() {
+    run_all(|start| Box::new(InlineDevice::new(1, start)));
+}
+
+#[test]
+fn three_shards_keep_every_vector() {
+    run_all(|start| Box::new(InlineDevice::new(3, start)));
+}
+
+#[test]
+fn sockets_keep_every_vector_over_ipv4() {
+    run_all(|start| Box::new(SocketDevice::start(Family::V4, 1, start).expect("loopback works")));
+}
+
+#[test]
+fn sockets_keep_every_vector_over_ipv6() {
+    run_all(|start| Box::new(SocketDevice::start(Family::V6, 2, start).expect("loopback works")));
+}
+
+#[test]
+fn sockets_keep_every_vector_over_both() {
+    run_all(|start| Box::new(SocketDevice::start(Family::Both, 2, start).expect("loopback works")));
 }

@@ -36,6 +36,7 @@ pub(super) fn rtp_fields(words: &mut Words<'_>) -> Result<RtpFields, Problem> {
             "one-byte" => fields.form = Some(ExtensionForm::OneByte),
             "two-byte" => fields.form = Some(ExtensionForm::TwoByte),
             "osn" => fields.osn = Some(words.number("a sequence number")?),
+            "fill" => fields.fill = Some(words.number("a count of bytes")?),
             "padding" => fields.padding = Some(words.number("a count of bytes")?),
             "size" => fields.size = Some(words.number("a count of bytes")?),
             "payload" => fields.payload = Some(bytes(words.word("bytes")?)?),

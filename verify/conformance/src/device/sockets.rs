@@ -1,0 +1,259 @@
+//! The UDP back end as it runs: threads and sockets, on the loopback interface.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use backend_udp::{UdpConfig, UdpPlane};
+use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
+
+use super::{Datagram, Device, STARTED_AT};
+
+/// How long to wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long nothing must happen before we believe that nothing will.
+const QUIET: Duration = Duration::from_millis(4);
+
+/// Which addresses the peers have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// All IPv4.
+    V4,
+    /// All IPv6.
+    V6,
+    /// Each as its path says, at one socket that takes both.
+    Both,
+}
+
+/// [`UdpPlane`] as a device. Every peer is a socket of its own.
+pub struct SocketDevice {
+    plane: UdpPlane,
+    family: Family,
+    peers: BTreeMap<Path, UdpSocket>,
+    sent: Vec<Datagram>,
+    events: VecDeque<Event>,
+    /// What the peers sent and got so far, and what the agent was told.
+    seen: Seen,
+    /// Datagrams that the agent addressed itself, which no counter counts.
+    injected: u64,
+    written: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Seen {
+    sent: u64,
+    got: u64,
+    told: u64,
+    punts: u64,
+}
+
+impl SocketDevice {
+    /// A device of `workers` threads.
+    ///
+    /// Errors: the operating system's.
+    pub fn start(family: Family, workers: usize, origin: Instant) -> io::Result<Self> {
+        let address: IpAddr = match family {
+            Family::V4 => Ipv4Addr::LOCALHOST.into(),
+            Family::V6 => Ipv6Addr::LOCALHOST.into(),
+            Family::Both => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let config = UdpConfig {
+            addresses: vec![SocketAddr::new(address, 0)],
+            workers,
+            receive_buffer: 1 << 20,
+            send_buffer: 1 << 20,
+        };
+        let clock = Clock {
+            origin,
+            ntp: STARTED_AT,
+        };
+        Ok(SocketDevice {
+            plane: UdpPlane::start(config, clock, Arc::new(|| {}))?,
+            family,
+            peers: BTreeMap::new(),
+            sent: Vec::new(),
+            events: VecDeque::new(),
+            seen: Seen::default(),
+            injected: 0,
+            written: false,
+        })
+    }
+
+    fn loopback(&self, path: Path) -> IpAddr {
+        match (self.family, path.remote) {
+            (Family::V4, _) | (Family::Both, SocketAddr::V4(_)) => Ipv4Addr::LOCALHOST.into(),
+            (Family::V6, _) | (Family::Both, SocketAddr::V6(_)) => Ipv6Addr::LOCALHOST.into(),
+        }
+    }
+
+    /// The real addresses behind a path; the peer's socket is opened on first use.
+    fn real(&mut self, path: Path) -> Path {
+        let address = self.loopback(path);
+        let socket = self.peers.entry(path).or_insert_with(|| {
+            let socket = UdpSocket::bind(SocketAddr::new(address, 0)).expect("loopback has ports");
+            socket.set_nonblocking(true).expect("a socket can");
+            socket
+        });
+        Path {
+            local: SocketAddr::new(address, self.plane.local_addr().port()),
+            remote: socket.local_addr().expect("it is bound"),
+        }
+    }
+
+    /// The path whose real addresses these are.
+    fn path_of(&self, real: Path) -> Path {
+        let is_there = |socket: &UdpSocket| socket.local_addr().is_ok_and(|address| address == real.remote);
+        let found = self.peers.iter().find(|(_, socket)| is_there(socket));
+        found.map_or(real, |(path, _)| *path)
+    }
+
+    fn collect(&mut self) {
+        let mut buffer = [0; 4_096];
+        for (path, socket) in &self.peers {
+            while let Ok(len) = socket.recv(&mut buffer) {
+                self.seen.got += 1;
+                self.sent.push(Datagram {
+                    path: *path,
+                    bytes: buffer[..len].to_vec(),
+                });
+            }
+        }
+        while let Some(mut event) = self.plane.poll() {
+            self.seen.told += 1;
+            self.seen.punts += u64::from(matches!(event, Event::Punt { .. } | Event::UnknownStream { .. }));
+            if let Event::Punt { path, .. } = &mut event {
+                *path = self.path_of(*path);
+            }
+            self.events.push_back(event);
+        }
+    }
+
+    /// Waits until everything that must come has, and then until nothing comes any more.
+    fn settle(&mut self, must: impl Fn(&Counters, Seen) -> bool) {
+        let started = clock();
+        let mut quiet_since = started;
+        let mut last = (self.plane.counters(), self.seen);
+        while clock() - started < PATIENCE {
+            self.collect();
+            let this = (self.plane.counters(), self.seen);
+            if this != last {
+                (last, quiet_since) = (this, clock());
+            }
+            let (counters, seen) = &last;
+            if clock() - quiet_since >= QUIET && must(counters, *seen) && self.complete(counters) {
+                return;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// Whether what the counters say went out has come in.
+    fn complete(&self, counters: &Counters) -> bool {
+        let out = counters[Counter::Forwarded] + counters[Counter::Resent] + self.injected;
+        let punts = [
+            Counter::PuntedStun,
+            Counter::PuntedDtls,
+            Counter::PuntedRtcp,
+            Counter::PuntedStream,
+        ];
+        let punted: u64 = punts.iter().map(|counter| counters[*counter]).sum();
+        counters[Counter::Received] >= self.seen.sent && self.seen.got >= out && self.seen.punts >= punted
+    }
+
+    /// Entries travel to the workers in their own time.
+    fn let_entries_arrive(&mut self) {
+        if std::mem::take(&mut self.written) {
+            std::thread::sleep(QUIET);
+        }
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "threads and sockets live in real time")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
+/// How many questions for a retransmission were answered, one way or the other.
+fn resends(counters: &Counters) -> u64 {
+    use Counter::{NoRetransmission, NotInCache, NotNegotiated, NotReady, ReplicaOversized, Resent};
+    let answers = [
+        Resent,
+        NotInCache,
+        NoRetransmission,
+        NotNegotiated,
+        NotReady,
+        ReplicaOversized,
+    ];
+    answers.iter().map(|counter| counters[*counter]).sum()
+}
+
+impl Device for SocketDevice {
+    fn name(&self) -> String {
+        format!("udp over sockets, {:?}", self.family)
+    }
+
+    fn write(&mut self, now: Instant, mut update: Update) -> Result<(), WriteError> {
+        if let Update::SetLeg(_, leg) = &mut update {
+            let paths = leg.paths.iter().map(|path| self.real(*path));
+            leg.paths = paths.collect();
+        }
+        self.written = true;
+        self.plane.write(now, update)
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.let_entries_arrive();
+        let before = self.plane.counters();
+        match what {
+            Inject::Datagram { path, bytes } => {
+                let path = self.real(path);
+                self.injected += 1;
+                self.plane.inject(now, Inject::Datagram { path, bytes });
+                self.settle(|_, _| true);
+            }
+            Inject::Resend { sequences, .. } => {
+                self.plane.inject(now, what);
+                let asked = sequences.len() as u64;
+                self.settle(|counters, _| resends(counters) >= resends(&before) + asked);
+            }
+            Inject::Rtcp { .. } => {
+                let got = self.seen.got;
+                self.plane.inject(now, what);
+                let refused = |counters: &Counters| counters[Counter::NotReady] > before[Counter::NotReady];
+                self.settle(|counters, seen| seen.got > got || refused(counters));
+                self.injected += self.seen.got - got;
+            }
+            Inject::Report { .. } => {
+                let told = self.seen.told;
+                self.plane.inject(now, what);
+                self.settle(|_, seen| seen.told > told);
+            }
+        }
+    }
+
+    fn packet(&mut self, _now: Instant, path: Path, bytes: &[u8]) {
+        self.let_entries_arrive();
+        let real = self.real(path);
+        self.peers[&path].send_to(bytes, real.local).expect("loopback takes it");
+        self.seen.sent += 1;
+        self.settle(|_, _| true);
+    }
+
+    fn sent(&mut self) -> Vec<Datagram> {
+        std::mem::take(&mut self.sent)
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.plane.counters()
+    }
+
+    fn keeps_virtual_time(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,62 @@
+//! Drives the model and a device side by side through one history, and looks for the first difference.
+
+use std::fmt;
+use std::time::Instant;
+
+use crate::device::ModelDevice;
+use crate::invariants::Invariants;
+use crate::keystream::KeystreamCheck;
+use crate::subject::Subject;
+use crate::{Device, Step};
+
+/// Where a device left the model, or broke a promise that holds whatever the model says.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// At which step of the history.
+    pub step: usize,
+    /// What differs.
+    pub what: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at step {}: {}", self.step + 1, self.what)
+    }
+}
+
+/// Makes a fresh device whose clock shows an instant.
+pub type NewDevice<'a> = &'a dyn Fn(Instant) -> Box<dyn Device>;
+
+/// Does everything in `steps` to the model and to a fresh device, and compares what is seen after every step.
+///
+/// Errors: the first difference.
+pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
+    let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
+    let mut device = Subject::new(new_device(start), start);
+    let mut invariants = Invariants::default();
+    let mut keystream = KeystreamCheck::default();
+    for (at, step) in steps.iter().enumerate() {
+        let (expected, got) = (model.step(step), device.step(step));
+        let wrong = match expected.difference(&got) {
+            Some(difference) => Err(difference),
+            None => invariants.observe(step, &got).and_then(|()| keystream.observe(&got)),
+        };
+        wrong.map_err(|what| Difference { step: at, what })?;
+    }
+    Ok(())
+}
+
+/// As [`compare`], against the invariants alone: for the model itself.
+///
+/// Errors: the first promise that was broken.
+pub fn check(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
+    let mut device = Subject::new(new_device(start), start);
+    let mut invariants = Invariants::default();
+    let mut keystream = KeystreamCheck::default();
+    for (at, step) in steps.iter().enumerate() {
+        let got = device.step(step);
+        let kept = invariants.observe(step, &got).and_then(|()| keystream.observe(&got));
+        kept.map_err(|what| Difference { step: at, what })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! What must hold on every device, whatever the model says.
+//!
+//! * The map from a source's numbers to a replica's is injective and keeps their order, so a late packet goes out under the
+//!   number that was left for it.
+//! * No real loss is hidden: between two packets there is room for everything between them that never arrived.
+//! * Nothing goes to anybody but the replicas of its stream, and nothing is made up.
+//! * A retransmission carries what was sent under the number it names.
+//!
+//! Packets are told apart by the tag at the end of their payload, which no device may touch.
+
+mod replica;
+pub mod sources;
+
+use std::collections::BTreeMap;
+
+use dataplane::{LegId, Path, ReplicaId, Update};
+use wire::{PacketKind, RtpPacket};
+
+use crate::peers::LegTable;
+use crate::subject::Observation;
+use crate::{Injection, Step};
+use replica::ReplicaWatch;
+use sources::Sources;
+
+/// Watches one device through a history.
+#[derive(Default)]
+pub struct Invariants {
+    legs: LegTable,
+    sources: Sources,
+    replicas: BTreeMap<ReplicaId, ReplicaWatch>,
+}
+
+impl Invariants {
+    /// Follows a step and judges what it made the device do.
+    ///
+    /// Errors: what was broken.
+    pub fn observe(&mut self, step: &Step, observation: &Observation) -> Result<(), String> {
+        match step {
+            Step::Write(update) if observation.written.is_ok() => self.apply(update),
+            Step::Send(send) => {
+                let leg = self.legs.at(send.path);
+                if let Some(leg) = leg.filter(|leg| !send.tampered || self.legs.profile(*leg).is_none()) {
+                    self.sources.arrived(leg, &send.bytes);
+                }
+            }
+            _ => {}
+        }
+        for (path, got) in &observation.got {
+            for opened in got {
+                let opened = opened
+                    .as_ref()
+                    .map_err(|error| format!("{} cannot open what it got: {error:?}", path.remote))?;
+                if !injected(step, *path, &opened.bytes) {
+                    self.judge(*path, &opened.bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, update: &Update) {
+        self.legs.apply(update);
+        match update {
+            Update::SetLeg(..) => {}
+            Update::RemoveLeg(leg) => self.leg_removed(*leg),
+            Update::SetStream(key, stream) => self.sources.set(*key, stream),
+            Update::RemoveStream(key) => {
+                self.sources.remove(*key);
+                self.replicas
+                    .values_mut()
+                    .for_each(|replica| replica.source_removed(*key));
+            }
+            Update::SetReplica(id, replica) => match self.replicas.get_mut(id) {
+                Some(watch) => watch.changed(replica),
+                None => drop(self.replicas.insert(*id, ReplicaWatch::new(replica))),
+            },
+            Update::RemoveReplica(id) => drop(self.replicas.remove(id)),
+        }
+    }
+
+    fn leg_removed(&mut self, leg: LegId) {
+        self.replicas.retain(|_, replica| replica.entry.leg != leg);
+        for key in self.sources.remove_leg(leg) {
+            self.replicas
+                .values_mut()
+                .for_each(|replica| replica.source_removed(key));
+        }
+    }
+
+    /// Judges a datagram that the agent did not make.
+    fn judge(&mut self, path: Path, bytes: &[u8]) -> Result<(), String> {
+        let packet = RtpPacket::parse(bytes).map_err(|error| format!("sent what is not RTP: {error}"))?;
+        if wire::classify(bytes) != PacketKind::Rtp {
+            return Err("sent RTCP of its own".into());
+        }
+        let leg = self
+            .legs
+            .at(path)
+            .ok_or_else(|| format!("sent media to {}, which is nobody's", path.remote))?;
+        if self.legs.entry(leg).and_then(|leg| leg.paths.first()) != Some(&path) {
+            return Err(format!("sent media to {}, which is not nominated", path.remote));
+        }
+        let ssrc = packet.ssrc();
+        let on_leg = || self.replicas.values().filter(|replica| replica.entry.leg == leg);
+        let as_media = on_leg().any(|replica| replica.entry.ssrc == ssrc);
+        let mut on_leg = self.replicas.values_mut().filter(|replica| replica.entry.leg == leg);
+        let found = match as_media {
+            true => on_leg.find(|replica| replica.entry.ssrc == ssrc),
+            false => on_leg.find(|replica| replica.entry.rtx.is_some_and(|(rtx, _)| rtx == ssrc)),
+        };
+        let replica = found.ok_or_else(|| format!("sent SSRC {:#x} to a leg that has no such replica", ssrc.0))?;
+        match as_media {
+            true => replica.sent(&packet, &self.sources),
+            false => replica.resent(&packet, &self.sources),
+        }
+    }
+}
+
+/// Whether this is what the agent itself asked to be sent.
+fn injected(step: &Step, path: Path, bytes: &[u8]) -> bool {
+    match step {
+        Step::Inject(Injection::Datagram(to, sent)) => *to == path && sent == bytes,
+        Step::Inject(Injection::Rtcp(_, sent)) => sent == bytes,
+        _ => false,
+    }
+}

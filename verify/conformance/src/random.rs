@@ -1,0 +1,122 @@
+//! Random histories: tables that grow and change, senders that behave like real ones, and a network that does not.
+//!
+//! A history is a pure function of its seed and its [`Options`], so a seed is a test.
+
+mod entries;
+mod noise;
+mod sender;
+mod tables;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::{Injection, Step};
+use tables::Tables;
+
+/// What kind of history to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many steps.
+    pub steps: usize,
+    /// Whether legs have keys, and how many of them.
+    pub srtp: Srtp,
+}
+
+/// Which legs have keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Srtp {
+    /// None.
+    Never,
+    /// About two of three, with any profile.
+    Mixed,
+}
+
+/// The history of a seed.
+pub fn history(seed: u64, options: Options) -> Vec<Step> {
+    let mut make = Generator {
+        rng: StdRng::seed_from_u64(seed),
+        tables: Tables::new(options.srtp),
+        steps: Vec::with_capacity(options.steps + 8),
+    };
+    make.opening();
+    while make.steps.len() < options.steps {
+        make.next();
+    }
+    make.steps
+}
+
+struct Generator {
+    rng: StdRng,
+    tables: Tables,
+    steps: Vec<Step>,
+}
+
+impl Generator {
+    /// A few legs, streams and replicas, so that there is something to see early.
+    fn opening(&mut self) {
+        for _ in 0..self.rng.random_range(2..5) {
+            self.steps.extend(self.tables.new_leg(&mut self.rng));
+        }
+        for _ in 0..self.rng.random_range(1..4) {
+            self.steps.extend(self.tables.new_stream(&mut self.rng));
+        }
+        for _ in 0..self.rng.random_range(2..6) {
+            self.steps.extend(self.tables.new_replica(&mut self.rng));
+        }
+    }
+
+    fn next(&mut self) {
+        let (rng, tables) = (&mut self.rng, &mut self.tables);
+        let steps = &mut self.steps;
+        match rng.random_range(0..1000) {
+            0..780 => tables.media(rng, steps),
+            780..830 => steps.push(Step::Wait(std::time::Duration::from_micros(
+                rng.random_range(1..60_000),
+            ))),
+            830..880 => steps.extend(tables.resend(rng)),
+            880..910 => steps.extend(tables.noise(rng)),
+            910..920 => steps.extend(tables.random_leg(rng).map(|leg| Step::Inject(Injection::Report(leg)))),
+            920..930 => steps.extend(tables.inject(rng)),
+            930..985 => steps.extend(tables.change(rng)),
+            _ => steps.extend(tables.refused(rng)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Statement, parse, print_history};
+
+    #[test]
+    fn a_history_is_a_function_of_its_seed() {
+        let options = Options {
+            steps: 200,
+            srtp: Srtp::Mixed,
+        };
+        assert_eq!(history(7, options), history(7, options));
+        assert_ne!(history(7, options), history(8, options));
+    }
+
+    #[test]
+    fn a_history_printed_and_read_again_is_the_same() {
+        for seed in 0..30 {
+            let srtp = if seed % 2 == 0 { Srtp::Never } else { Srtp::Mixed };
+            let steps = history(seed, Options { steps: 300, srtp });
+            let text = print_history("A random history.", &steps);
+            let (vector, _) = parse("printed", &text).unwrap_or_else(|problem| panic!("{problem}"));
+            let read: Vec<Step> = vector
+                .lines
+                .into_iter()
+                .map(|line| match line.statement {
+                    Statement::Do(step) => step,
+                    other => panic!("{other:?} is not a step"),
+                })
+                .collect();
+            for (step, again) in steps.iter().zip(&read) {
+                assert_eq!(step, again);
+            }
+            assert_eq!(steps.len(), read.len());
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Entries: new ones, changes, removals, and some that must be refused.
+
+use dataplane::{Leg, LegId, Protection, Replica, ReplicaId, SrtpProfile, Stream, StreamFormat, StreamKey, Update};
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::{IteratorRandom, SliceRandom};
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
+
+use super::Srtp;
+use super::sender::Sender;
+use super::tables::{Progress, Tables};
+use crate::Step;
+use crate::device::STARTED_AT;
+use crate::step::{path_of, protection};
+
+const LEGS_MAX: usize = 7;
+const STREAMS_MAX: usize = 9;
+const REPLICAS_MAX: usize = 16;
+
+/// A list of codecs a browser might offer, by payload type: source's type, codec, type of its retransmissions.
+fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
+    let video = [(96, Codec::Vp8), (98, Codec::H264), (100, Codec::Av1)];
+    let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
+    if rng.random_bool(0.3) {
+        let formats = vec![
+            (payload_type(111), Codec::Opus, None),
+            (payload_type(0), Codec::Pcmu, None),
+        ];
+        return (MediaKind::Audio, formats);
+    }
+    let mut chosen = video.to_vec();
+    chosen.shuffle(rng);
+    chosen.truncate(rng.random_range(1..3));
+    let format = |(number, codec): (u8, Codec)| (payload_type(number), codec, Some(payload_type(number + 1)));
+    (MediaKind::Video, chosen.into_iter().map(format).collect())
+}
+
+fn extension_map(rng: &mut StdRng) -> ExtensionMap {
+    let mut ids: Vec<u8> = (1..=16).collect();
+    ids.shuffle(rng);
+    let mut map = ExtensionMap::default();
+    for kind in ExtensionKind::ALL {
+        if rng.random_bool(0.4) {
+            // Fourteen and less mostly: the usual form is the one-byte form.
+            let small = ids.iter().position(|id| *id <= 14 || rng.random_bool(0.1));
+            if let Some(id) = small.map(|at| ids.swap_remove(at)) {
+                map.insert(kind, id).expect("each id is taken once");
+            }
+        }
+    }
+    map
+}
+
+impl Tables {
+    pub fn new_leg(&mut self, rng: &mut StdRng) -> Option<Step> {
+        if self.legs.len() >= LEGS_MAX {
+            return None;
+        }
+        // Ids come back: a leg that was removed may be written again.
+        let id = LegId(rng.random_range(1..12));
+        if self.legs.contains_key(&id) {
+            return None;
+        }
+        let paths = (0..rng.random_range(1..3))
+            .map(|_| path_of(self.fresh() % 800 + 1))
+            .collect::<Vec<_>>();
+        if self
+            .legs
+            .values()
+            .any(|leg| paths.iter().any(|path| leg.paths.contains(path)))
+        {
+            return None;
+        }
+        let keys = self.new_keys(rng);
+        let leg = Leg {
+            paths,
+            protection: if rng.random_bool(0.1) {
+                Protection::Pending
+            } else {
+                keys.clone()
+            },
+            extensions_in: extension_map(rng),
+            extensions_out: extension_map(rng),
+        };
+        self.legs.insert(id, leg.clone());
+        self.keys.insert(id, keys);
+        Some(Step::Write(Update::SetLeg(id, leg)))
+    }
+
+    fn new_keys(&mut self, rng: &mut StdRng) -> Protection {
+        let profiles = [
+            SrtpProfile::AeadAes128Gcm,
+            SrtpProfile::AeadAes256Gcm,
+            SrtpProfile::AesCm128HmacSha1_80,
+        ];
+        match self.srtp == Srtp::Mixed && rng.random_bool(0.65) {
+            true => protection(profiles.into_iter().choose(rng).expect("three"), self.fresh()),
+            false => Protection::Clear,
+        }
+    }
+
+    pub fn new_stream(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let leg = self.random_leg(rng)?;
+        if self.streams.len() >= STREAMS_MAX {
+            return None;
+        }
+        let ssrc = 0x1000_0000 + self.fresh();
+        let (kind, formats) = offers(rng);
+        let rtx = (kind == MediaKind::Video && rng.random_bool(0.8)).then(|| 0x2000_0000 + ssrc);
+        let stream = Stream {
+            kind,
+            formats: formats
+                .iter()
+                .map(|(payload_type, codec, rtx)| StreamFormat {
+                    payload_type: *payload_type,
+                    codec: *codec,
+                    rtx: *rtx,
+                })
+                .collect(),
+            rtx: rtx.map(Ssrc),
+            reference: self.reference(rng),
+        };
+        let key = StreamKey { leg, ssrc: Ssrc(ssrc) };
+        let sender = Sender::new(rng, ssrc, rtx, formats);
+        self.streams.insert(key, (stream.clone(), sender));
+        Some(Step::Write(Update::SetStream(key, stream)))
+    }
+
+    fn reference(&mut self, rng: &mut StdRng) -> Option<(NtpTime, RtpTimestamp)> {
+        let some = rng.random_bool(0.6);
+        let seconds = rng.random_range(0..8_u64);
+        let ntp = NtpTime(STARTED_AT.0 + (seconds << 32) + u64::from(rng.random::<u32>()));
+        some.then(|| (ntp, RtpTimestamp(rng.random())))
+    }
+
+    pub fn new_replica(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let leg = self.random_leg(rng)?;
+        if self.replicas.len() >= REPLICAS_MAX {
+            return None;
+        }
+        let id = ReplicaId(rng.random_range(1..60));
+        if self.replicas.contains_key(&id) {
+            return None;
+        }
+        let ssrc = 0x5000_0000 + self.fresh();
+        let first = if rng.random() {
+            rng.random_range(0..1 << 15)
+        } else {
+            rng.random_range(32_500..1 << 15)
+        };
+        let replica = Replica {
+            leg,
+            ssrc: Ssrc(ssrc),
+            first_sequence: first,
+            rtx: rng
+                .random_bool(0.8)
+                .then(|| (Ssrc(0x1000_0000 + ssrc), rng.random_range(32_600..1 << 15))),
+            formats: replica_formats(rng),
+            mid: rng.random_bool(0.5).then(|| Mid::new("m7").expect("a token")),
+            source: self.random_stream(rng).filter(|_| rng.random_bool(0.9)),
+            paused: rng.random_bool(0.05),
+        };
+        self.replicas.insert(id, (replica.clone(), Progress(first)));
+        Some(Step::Write(Update::SetReplica(id, replica)))
+    }
+
+    /// One change that the tables take.
+    pub fn change(&mut self, rng: &mut StdRng) -> Option<Step> {
+        match rng.random_range(0..100) {
+            0..5 => self.new_leg(rng),
+            5..15 => self.new_stream(rng),
+            15..30 => self.new_replica(rng),
+            30..70 => self.change_replica(rng),
+            70..80 => self.change_leg(rng),
+            80..90 => self.change_stream(rng),
+            90..95 => self.remove_replica(rng),
+            95..98 => self.remove_stream(rng),
+            _ => self.remove_leg(rng),
+        }
+    }
+
+    fn change_replica(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let id = self.random_replica(rng)?;
+        let source = self.random_stream(rng);
+        let (replica, _) = self.replicas.get_mut(&id).expect("chosen from them");
+        match rng.random_range(0..20) {
+            0..11 => replica.source = source,
+            11 => replica.source = None,
+            12..16 => replica.paused = !replica.paused,
+            16 => replica.formats = replica_formats(rng),
+            17 => replica.mid = replica.mid.xor(Mid::new("n")),
+            _ => {}
+        }
+        Some(Step::Write(Update::SetReplica(id, replica.clone())))
+    }
+
+    fn change_leg(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let id = self.random_leg(rng)?;
+        let new_path = path_of(self.fresh() % 800 + 1);
+        let taken = self.legs.values().any(|leg| leg.paths.contains(&new_path));
+        let leg = self.legs.get_mut(&id).expect("chosen from them");
+        match rng.random_range(0..10) {
+            0..3 => leg.paths.shuffle(rng),
+            3 if !taken => leg.paths.insert(0, new_path),
+            4 => drop(leg.paths.pop()),
+            5 => leg.extensions_out = extension_map(rng),
+            6 => leg.extensions_in = extension_map(rng),
+            // Keys stay once they are there: another handshake is a vector.
+            _ => match leg.protection {
+                Protection::Pending => leg.protection = self.keys[&id].clone(),
+                Protection::Clear if rng.random_bool(0.3) => leg.protection = Protection::Pending,
+                _ => {}
+            },
+        }
+        leg.paths.truncate(4);
+        Some(Step::Write(Update::SetLeg(id, leg.clone())))
+    }
+
+    fn change_stream(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let key = self.random_stream(rng)?;
+        let reference = self.reference(rng);
+        let (stream, _) = self.streams.get_mut(&key).expect("chosen from them");
+        match rng.random_range(0..10) {
+            0 => stream.formats.truncate(1),
+            1 => stream.rtx = None,
+            _ => stream.reference = reference,
+        }
+        Some(Step::Write(Update::SetStream(key, stream.clone())))
+    }
+
+    fn remove_replica(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let id = self.random_replica(rng)?;
+        self.replicas.remove(&id);
+        Some(Step::Write(Update::RemoveReplica(id)))
+    }
+
+    fn remove_stream(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let key = self.random_stream(rng)?;
+        self.forget_stream(key);
+        Some(Step::Write(Update::RemoveStream(key)))
+    }
+
+    fn forget_stream(&mut self, key: StreamKey) {
+        self.streams.remove(&key);
+        let from_it = self
+            .replicas
+            .values_mut()
+            .filter(|(replica, _)| replica.source == Some(key));
+        from_it.for_each(|(replica, _)| replica.source = None);
+    }
+
+    fn remove_leg(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let id = self.random_leg(rng)?;
+        self.legs.remove(&id);
+        self.replicas.retain(|_, (replica, _)| replica.leg != id);
+        let streams: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == id).copied().collect();
+        streams.into_iter().for_each(|key| self.forget_stream(key));
+        Some(Step::Write(Update::RemoveLeg(id)))
+    }
+
+    /// An entry that is refused, or would be if the device were wrong.
+    pub fn refused(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let leg = self.random_leg(rng)?;
+        let nowhere = LegId(500);
+        Some(Step::Write(match rng.random_range(0..9) {
+            0 => Update::RemoveLeg(nowhere),
+            1 => Update::RemoveStream(StreamKey { leg, ssrc: Ssrc(1) }),
+            2 => Update::RemoveReplica(ReplicaId(999)),
+            3 => {
+                let other = self.random_leg(rng)?;
+                Update::SetLeg(LegId(13), self.legs[&other].clone())
+            }
+            4 => {
+                let key = self.random_stream(rng)?;
+                let (stream, _) = &self.streams[&key];
+                let ssrc = stream.rtx.unwrap_or(Ssrc(5));
+                let leg = if stream.rtx.is_some() { key.leg } else { nowhere };
+                Update::SetStream(StreamKey { leg, ssrc }, stream.clone())
+            }
+            5 => {
+                let (replica, _) = &self.replicas[&self.random_replica(rng)?];
+                Update::SetReplica(ReplicaId(998), replica.clone())
+            }
+            6 => {
+                let id = self.random_replica(rng)?;
+                let mut replica = self.replicas[&id].0.clone();
+                replica.first_sequence ^= 1;
+                Update::SetReplica(id, replica)
+            }
+            7 => {
+                let mut replica = self.replicas[&self.random_replica(rng)?].0.clone();
+                replica.first_sequence |= 1 << 15;
+                Update::SetReplica(ReplicaId(997), replica)
+            }
+            _ => {
+                let id = self.random_replica(rng)?;
+                let mut replica = self.replicas[&id].0.clone();
+                replica.source = Some(StreamKey { leg, ssrc: Ssrc(2) });
+                Update::SetReplica(id, replica)
+            }
+        }))
+    }
+}
+
+/// What a receiver negotiated: nearly everything, under its own numbers, mostly with retransmission.
+fn replica_formats(rng: &mut StdRng) -> Vec<(PayloadType, PayloadType, Option<PayloadType>)> {
+    let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
+    let all = [96_u8, 98, 100, 111, 0];
+    let offset = rng.random_range(0..10);
+    let negotiated = all.into_iter().filter(|_| rng.random_bool(0.93));
+    let numbered: Vec<u8> = negotiated.collect();
+    numbered
+        .into_iter()
+        .map(|source| {
+            let rtx = rng.random_bool(0.9).then(|| payload_type(source + offset + 1));
+            (payload_type(source), payload_type(source + offset), rtx)
+        })
+        .collect()
+}

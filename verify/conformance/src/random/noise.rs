@@ -1,0 +1,50 @@
+//! What else arrives: other protocols, strangers, garbage. And what the agent injects.
+
+use dataplane::Path;
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use super::tables::Tables;
+use crate::step::path_of;
+use crate::{Injection, Send, Step};
+
+impl Tables {
+    /// A datagram that is not media in order.
+    pub fn noise(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let path = self.somewhere(rng)?;
+        let mut bytes: Vec<u8> = match rng.random_range(0..6) {
+            // STUN, DTLS, RTCP by their first bytes; the device does not look further.
+            0 => vec![0, 1, 0, 0],
+            1 => vec![22, 0xfe, 0xfd],
+            2 => vec![0x80, rng.random_range(192..224), 0, 1, 0, 0, 0, 7],
+            // An RTP header of a stream nobody knows, or of nothing.
+            3 => vec![0x80, rng.random(), 0, 1, 0, 0, 0, 0, 0, 0, 0, rng.random_range(0..3)],
+            4 => vec![rng.random_range(128..192), rng.random_range(0..192)],
+            _ => Vec::new(),
+        };
+        let len = rng.random_range(0..30);
+        bytes.extend((0..len).map(|_| rng.random::<u8>()));
+        let tampered = rng.random_bool(0.05);
+        Some(Step::Send(Send { path, bytes, tampered }))
+    }
+
+    /// Something the agent made.
+    pub fn inject(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let bytes = vec![0x80, 0xc9, 0, 1, 0, 0, 0, rng.random()];
+        Some(Step::Inject(match rng.random_range(0..3) {
+            0 => Injection::Datagram(self.somewhere(rng)?, vec![1, 1, 0, 0, rng.random()]),
+            _ => Injection::Rtcp(self.random_leg(rng)?, bytes),
+        }))
+    }
+
+    /// A leg's address, or now and then a stranger's.
+    fn somewhere(&mut self, rng: &mut StdRng) -> Option<Path> {
+        match rng.random_bool(0.2) {
+            true => Some(path_of(900 + rng.random_range(0..5))),
+            false => {
+                let leg = self.random_leg(rng)?;
+                self.path_from(rng, leg)
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A sender that behaves like a browser's: frames of several packets, key frames now and then, probes, retransmissions.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use rand::rngs::StdRng;
+use wire::{Codec, ExtensionMap, MediaKind, PayloadType};
+
+use crate::rtp::{Element, RtpFields};
+
+/// How many packets a sender can send again.
+const HISTORY: usize = 100;
+
+/// One stream's sender.
+pub(super) struct Sender {
+    pub ssrc: u32,
+    pub rtx: Option<u32>,
+    /// What it may send: payload type, codec, type of its retransmissions.
+    pub formats: Vec<(PayloadType, Codec, Option<PayloadType>)>,
+    format: usize,
+    sequence: u16,
+    rtx_sequence: u16,
+    timestamp: u32,
+    left_in_frame: u32,
+    picture: u16,
+    tl0: u8,
+    ids: Ids,
+    sent: VecDeque<RtpFields>,
+    /// Whether nothing from before its last jump is still on its way.
+    pub may_jump: bool,
+}
+
+/// How a VP8 sender numbers pictures.
+#[derive(Clone, Copy)]
+enum Ids {
+    None,
+    Seven,
+    Fifteen,
+}
+
+impl Sender {
+    pub fn new(
+        rng: &mut StdRng,
+        ssrc: u32,
+        rtx: Option<u32>,
+        formats: Vec<(PayloadType, Codec, Option<PayloadType>)>,
+    ) -> Self {
+        Sender {
+            ssrc,
+            rtx,
+            formats,
+            format: 0,
+            // Half of all start close to a wrap.
+            sequence: if rng.random() {
+                rng.random()
+            } else {
+                rng.random_range(65_300..65_535)
+            },
+            rtx_sequence: rng.random(),
+            timestamp: if rng.random() {
+                rng.random()
+            } else {
+                u32::MAX - rng.random_range(0..90_000)
+            },
+            left_in_frame: 0,
+            picture: rng.random(),
+            tl0: rng.random(),
+            ids: [Ids::None, Ids::Seven, Ids::Fifteen, Ids::Fifteen][rng.random_range(0..4)],
+            sent: VecDeque::new(),
+            may_jump: true,
+        }
+    }
+
+    /// The next packet of the stream, with a payload that ends in `tag`.
+    pub fn next(&mut self, rng: &mut StdRng, map: &ExtensionMap, tag: u64, size_max: usize) -> RtpFields {
+        let starts_frame = self.left_in_frame == 0;
+        if starts_frame {
+            self.begin_frame(rng);
+        }
+        self.left_in_frame -= 1;
+        let (payload_type, codec, _) = self.formats[self.format];
+        let mut fields = RtpFields {
+            ssrc: Some(self.ssrc),
+            payload_type: Some(payload_type.get()),
+            sequence: Some(self.sequence),
+            timestamp: Some(self.timestamp),
+            marker: Some(self.left_in_frame == 0).filter(|last| *last),
+            ..RtpFields::default()
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        fields.extensions = Some(extensions(rng, map)).filter(|list| !list.is_empty());
+        if rng.random_bool(0.05) && !starts_frame {
+            fields.padding = Some(rng.random_range(1..=255));
+            self.left_in_frame += 1;
+        } else {
+            fields.payload = Some(self.payload(rng, codec, starts_frame, tag));
+            fields.padding = rng.random_bool(0.04).then(|| rng.random_range(1..=20));
+            if rng.random_bool(0.01) {
+                // Without extensions, so that a receiver's may make it larger.
+                fields.extensions = None;
+                fill_up(&mut fields, size_max - rng.random_range(0..8));
+            }
+        }
+        self.sent.push_back(fields.clone());
+        if self.sent.len() > HISTORY {
+            self.sent.pop_front();
+        }
+        fields
+    }
+
+    fn begin_frame(&mut self, rng: &mut StdRng) {
+        if rng.random_bool(0.02) {
+            self.format = rng.random_range(0..self.formats.len());
+        }
+        let video = self.formats[self.format].1.kind() == MediaKind::Video;
+        self.left_in_frame = if video { rng.random_range(1..5) } else { 1 };
+        self.timestamp = self.timestamp.wrapping_add(if video { 3_000 } else { 960 });
+        self.picture = self.picture.wrapping_add(1);
+        self.tl0 = self.tl0.wrapping_add(rng.random_range(0..2));
+    }
+
+    fn payload(&self, rng: &mut StdRng, codec: Codec, starts_frame: bool, tag: u64) -> Vec<u8> {
+        let key = starts_frame && rng.random_bool(0.15);
+        let mut payload = match codec {
+            Codec::Vp8 => self.vp8(key, starts_frame),
+            Codec::H264 if key => vec![0x65, 0x88],
+            Codec::H264 => vec![0x41, 0x9a],
+            Codec::Av1 if key => vec![0x18, 0x0a],
+            Codec::Av1 => vec![0x10, 0x32],
+            _ => vec![0x78],
+        };
+        let body = match rng.random_range(0..10) {
+            0 => rng.random_range(0..200),
+            _ => rng.random_range(0..20),
+        };
+        payload.extend((0..body).map(|_| rng.random::<u8>()));
+        payload.extend(tag.to_be_bytes());
+        payload
+    }
+
+    fn vp8(&self, key: bool, starts_frame: bool) -> Vec<u8> {
+        let first = u8::from(starts_frame) << 4;
+        let mut payload = match self.ids {
+            Ids::None => vec![first],
+            Ids::Seven => vec![first | 0x80, 0x80, self.picture as u8 & 0x7f],
+            Ids::Fifteen => {
+                let [high, low] = (self.picture | 0x8000).to_be_bytes();
+                vec![first | 0x80, 0xc0, high, low, self.tl0]
+            }
+        };
+        payload.push(u8::from(!key));
+        payload
+    }
+
+    /// Leaves out many numbers, as after an interface that was down. What is then further behind than half the numbers would be taken for
+    /// new, rightly; so it is forgotten.
+    pub fn jump(&mut self, rng: &mut StdRng) {
+        self.sequence = self
+            .sequence
+            .wrapping_add(rng.random_range(1..1_200) * rng.random_range(1..20));
+        self.sent.clear();
+        self.may_jump = false;
+    }
+
+    /// The number of the next packet.
+    pub fn position(&self) -> u16 {
+        self.sequence
+    }
+
+    /// One of the last packets again, under its own SSRC.
+    pub fn again(&self, rng: &mut StdRng) -> Option<RtpFields> {
+        let at = rng.random_range(0..self.sent.len().max(1));
+        self.sent.get(at).cloned()
+    }
+
+    /// A packet of the retransmission stream: one of the last packets, or a probe.
+    pub fn retransmission(&mut self, rng: &mut StdRng, map: &ExtensionMap) -> Option<RtpFields> {
+        let rtx = self.rtx?;
+        let original = self.again(rng)?;
+        let format = self
+            .formats
+            .iter()
+            .find(|(payload_type, ..)| Some(payload_type.get()) == original.payload_type);
+        let rtx_type = format.and_then(|(.., rtx)| *rtx)?;
+        let probe = rng.random_bool(0.15);
+        let sequence = self.rtx_sequence;
+        if !rng.random_bool(0.03) {
+            self.rtx_sequence = sequence.wrapping_add(if rng.random_bool(0.05) { 3 } else { 1 });
+        }
+        Some(RtpFields {
+            ssrc: Some(rtx),
+            payload_type: Some(rtx_type.get()),
+            sequence: Some(sequence),
+            extensions: Some(extensions(rng, map)).filter(|list| !list.is_empty()),
+            osn: original.sequence.filter(|_| !probe),
+            payload: original.payload.filter(|_| !probe),
+            padding: probe.then(|| rng.random_range(1..=255)),
+            ..original
+        })
+    }
+}
+
+/// Makes a packet `size` bytes long.
+fn fill_up(fields: &mut RtpFields, size: usize) {
+    fields.fill = Some(size.saturating_sub(fields.encode().len())).filter(|missing| *missing > 0);
+}
+
+/// Some of the extensions the leg has ids for, in any order, and now and then one it has not.
+fn extensions(rng: &mut StdRng, map: &ExtensionMap) -> Vec<Element> {
+    let mut list: Vec<Element> = Vec::new();
+    for (_, id) in map.iter() {
+        if rng.random_bool(0.5) {
+            let len = match rng.random_range(0..40) {
+                0 => 0,
+                1 => 17,
+                _ => rng.random_range(1..5),
+            };
+            let at = rng.random_range(0..=list.len());
+            list.insert(
+                at,
+                (id, Some((0..len).map(|_| rng.random_range(b'a'..=b'e')).collect())),
+            );
+        }
+    }
+    if rng.random_bool(0.02) {
+        list.push((rng.random_range(1..255), Some(vec![rng.random(), rng.random()])));
+    }
+    list
+}

@@ -1,0 +1,122 @@
+//! Random histories on every device, side by side with the model.
+//!
+//! `WEIR_SEED=n` replays one seed; `WEIR_CASES=n` runs that many, and `WEIR_STEPS=n` makes each that long.
+
+use std::time::Instant;
+
+use conformance::device::{InlineDevice, ModelDevice};
+use conformance::differential::{Difference, check, compare};
+use conformance::random::{Options, Srtp, history};
+use conformance::shrink::shrink;
+use conformance::text::print_history;
+use conformance::{Device, Step, Subject};
+use dataplane::{Counter, Counters};
+
+#[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().expect("a number"))
+}
+
+/// Runs seeds from `first` on; a failure is made small and printed as a vector.
+fn run_seeds(first: u64, cases: u64, srtp: Srtp, run: impl Fn(&[Step], Instant) -> Result<(), Difference>) {
+    let first = from_environment("WEIR_SEED").unwrap_or(first);
+    let alone = std::env::var_os("WEIR_SEED").map(|_| 1);
+    let cases = from_environment("WEIR_CASES").or(alone).unwrap_or(cases);
+    let steps = from_environment("WEIR_STEPS").unwrap_or(500) as usize;
+    let start = now();
+    for seed in first..first + cases {
+        let steps = history(seed, Options { steps, srtp });
+        if let Err(difference) = run(&steps, start) {
+            let (steps, difference) = shrink(steps, difference, |steps| run(steps, start).err());
+            let text = print_history(&format!("Seed {seed} fails {difference}").replace('\n', "\n# "), &steps);
+            panic!(
+                "seed {seed} with SRTP {srtp:?} fails; {} steps are left of it\n\n{text}",
+                steps.len()
+            );
+        }
+    }
+}
+
+fn new_model(start: Instant) -> Box<dyn Device> {
+    Box::new(ModelDevice::new(start))
+}
+
+#[test]
+fn the_model_keeps_the_invariants() {
+    run_seeds(1, 150, Srtp::Never, |steps, start| check(steps, &new_model, start));
+}
+
+#[test]
+fn the_model_keeps_the_invariants_with_keys() {
+    run_seeds(10_001, 100, Srtp::Mixed, |steps, start| check(steps, &new_model, start));
+}
+
+#[test]
+fn one_shard_does_what_the_model_does() {
+    run_seeds(20_001, 150, Srtp::Never, |steps, start| {
+        compare(steps, &one_shard, start)
+    });
+}
+
+#[test]
+fn one_shard_does_what_the_model_does_with_keys() {
+    run_seeds(30_001, 100, Srtp::Mixed, |steps, start| {
+        compare(steps, &one_shard, start)
+    });
+}
+
+#[test]
+fn three_shards_do_what_the_model_does() {
+    run_seeds(40_001, 100, Srtp::Never, |steps, start| {
+        compare(steps, &three_shards, start)
+    });
+}
+
+#[test]
+fn three_shards_do_what_the_model_does_with_keys() {
+    run_seeds(50_001, 100, Srtp::Mixed, |steps, start| {
+        compare(steps, &three_shards, start)
+    });
+}
+
+fn one_shard(start: Instant) -> Box<dyn Device> {
+    Box::new(InlineDevice::new(1, start))
+}
+
+fn three_shards(start: Instant) -> Box<dyn Device> {
+    Box::new(InlineDevice::new(3, start))
+}
+
+/// A generator that never reaches a corner proves nothing about it.
+#[test]
+fn random_histories_reach_every_counter_often() {
+    // Queues and sockets are not the model's.
+    let unreachable = [
+        Counter::PuntQueueFull,
+        Counter::WorkerQueueFull,
+        Counter::SendFailed,
+        Counter::KeysExhausted,
+    ];
+    let mut total = Counters::default();
+    let start = now();
+    for seed in 0..60 {
+        let srtp = if seed % 2 == 0 { Srtp::Never } else { Srtp::Mixed };
+        let mut subject = Subject::new(new_model(start), start);
+        for step in history(seed, Options { steps: 500, srtp }) {
+            subject.step(&step);
+        }
+        total.add(&subject.device.counters());
+    }
+    for (counter, count) in total.iter() {
+        println!("{:>24} {count}", counter.name());
+        assert!(
+            count >= 5 || unreachable.contains(&counter),
+            "{} is {count}",
+            counter.name()
+        );
+    }
+}
