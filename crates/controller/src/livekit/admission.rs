@@ -259,6 +259,7 @@ mod tests {
             path,
             query: &query,
             authorization: None,
+            user_agent: None,
         };
         admit(request, &keys(), NOW).map_or_else(|refusal| refusal.status, |_| 200)
     }
@@ -282,6 +283,7 @@ mod tests {
             path: "/rtc",
             query: "protocol=17",
             authorization: Some(&header),
+            user_agent: None,
         };
         let admission = admit(request, &keys(), NOW).unwrap();
         assert_eq!(
@@ -325,6 +327,7 @@ mod tests {
             path: "/rtc",
             query: "",
             authorization: None,
+            user_agent: None,
         };
         assert_eq!(admit(request, &keys(), NOW).unwrap_err().status, 401);
     }
