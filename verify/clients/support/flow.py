@@ -16,10 +16,11 @@ async def video_flows(publisher: Participant, viewer: Participant, seconds: floa
     first = witness.frames
     more = f"{us} decodes {FPS} more frames of {them}"
     await until(more, lambda: witness.frames - first >= FPS, seconds, lambda: f"{first}, then {witness.frames}")
-    decoded, sent = witness.frames, publisher.frames_sent
-    await until(f"{them} goes on sending", lambda: publisher.frames_sent - sent >= FRAMES, 2 * FRAMES / FPS)
-    rate = (witness.frames - decoded) / (publisher.frames_sent - sent)
-    assert rate >= 0.8, f"{us} decoded {rate:.0%} of the frames {them} sent"
+    decoded = witness.frames
+    # Three times as long as the frames take: a busy machine may delay pictures, and only missing ones count.
+    await until(more, lambda: witness.frames - decoded >= FRAMES, 3 * FRAMES / FPS, lambda: witness.frames - decoded)
+    rate = FRAMES / max(witness.advance(decoded, FRAMES), 1)
+    assert rate >= 0.8, f"{us} decoded {rate:.0%} of the frames {them} sent: {witness.steps[decoded:]}"
     assert witness.signatures == {publisher.signature.name}, f"{us} saw {witness.signatures} for {them}"
     assert witness.backward(decoded) == 0, f"{us} saw {them}'s bar move back: {witness.steps[decoded:]}"
 

@@ -75,6 +75,11 @@ class VideoWitness:
     def size(self) -> tuple[int, int] | None:
         return self.sizes[-1] if self.sizes else None
 
+    def advance(self, since: int, count: int) -> int:
+        """How many frames the publisher drew while this receiver decoded `count` of them after frame `since`."""
+        steps = self.steps[since - 1 : since + count]
+        return int(numpy.sum(numpy.diff(steps) % BAR_STEPS))
+
     def see(self, width: int, height: int, y: numpy.ndarray, u: numpy.ndarray, v: numpy.ndarray) -> None:
         """Notes one decoded frame. The planes are arrays of shape (rows, columns), chroma at half size."""
         if width < BAR_STEPS:

@@ -58,8 +58,11 @@ class Signalling:
     @classmethod
     async def _open(cls, url: str, headers: dict[str, str]) -> "Signalling":
         socket = await connect(url, additional_headers=headers, max_size=MESSAGE_BYTES_MAX, proxy=None)
-        first = rtc.SignalResponse.FromString(await asyncio.wait_for(socket.recv(), JOIN_TIMEOUT_S))
-        return cls(socket, first)
+        try:
+            first = await asyncio.wait_for(socket.recv(), JOIN_TIMEOUT_S)
+        except TimeoutError:
+            raise AssertionError(f"no first message within {JOIN_TIMEOUT_S:g} s of the upgrade") from None
+        return cls(socket, rtc.SignalResponse.FromString(first))
 
     @property
     def join(self) -> rtc.JoinResponse:
