@@ -1,7 +1,7 @@
 //! The device: shards on threads, behind one port.
 
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -179,8 +179,19 @@ fn start_worker(
     })
 }
 
+/// Sockets that share a port share it with any other process of the same user, too. Two switches on one port would each get half of
+/// every handshake, so the port must be free for one who does not share.
+fn check_free(address: &SocketAddr) -> io::Result<()> {
+    match UdpSocket::bind(address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+        // Whatever else is wrong will be wrong again.
+        _ => Ok(()),
+    }
+}
+
 /// For each worker, a socket on every address; all share one port where the system was to choose.
 fn bind_all(config: &UdpConfig, workers: usize) -> io::Result<Vec<Vec<Socket>>> {
+    config.addresses.iter().try_for_each(check_free)?;
     let has_v4 = config.addresses.iter().any(|address| address.is_ipv4());
     let mut chosen = None;
     let mut bind = |address: &SocketAddr| {

@@ -57,7 +57,7 @@ impl Net {
         (socket, path)
     }
 
-    /// As [`peer`](Self::peer), for a leg with these keys.
+    /// As [`peer`](Self::peer), for a new or moved leg with these keys.
     fn leg(&mut self, id: u32, protection: Protection) -> UdpSocket {
         let (socket, path) = self.peer();
         set_leg(&mut self.plane, id, path, protection);
@@ -97,13 +97,8 @@ fn forwards(mut net: Net, profile: Option<SrtpProfile>) {
         .collect();
     // Orders take effect when a worker takes them: wait for one behind all of them on each worker.
     std::thread::sleep(Duration::from_millis(50));
-    let mut seal: Box<dyn FnMut(&[u8]) -> Vec<u8>> = match profile {
-        Some(profile) => {
-            let mut peer = Peer::new(profile, 0);
-            Box::new(move |clear| peer.seal(clear))
-        }
-        None => Box::new(<[u8]>::to_vec),
-    };
+    let mut peer = profile.map(|profile| Peer::new(profile, 0));
+    let mut seal = |clear: &[u8]| peer.as_mut().map_or_else(|| clear.to_vec(), |peer| peer.seal(clear));
     for sequence in 0..100_u16 {
         let clear = vp8(VIDEO, sequence, KEY_FRAME, 1_000 + usize::from(sequence % 3));
         publisher.send(&seal(&clear)).unwrap();
@@ -351,4 +346,31 @@ fn stopping_waits_for_the_workers() {
             Protection::Clear,
         );
     }
+}
+
+#[test]
+fn a_port_that_is_taken_is_refused() {
+    let first = Net::start("[::]:0", "::1", 2);
+    let config = UdpConfig {
+        addresses: vec![first.plane.local_addr()],
+        workers: 1,
+        ..UdpConfig::default()
+    };
+    let second = UdpPlane::start(config, clock(), Arc::new(|| {}));
+    assert_eq!(
+        second.err().map(|error| error.kind()),
+        Some(std::io::ErrorKind::AddrInUse)
+    );
+}
+
+#[test]
+fn several_addresses_share_a_port() {
+    let config = UdpConfig {
+        addresses: vec!["127.0.0.1:0".parse().unwrap(), "[::1]:0".parse().unwrap()],
+        workers: 2,
+        ..UdpConfig::default()
+    };
+    let plane = UdpPlane::start(config, clock(), Arc::new(|| {})).unwrap();
+    let ports: Vec<u16> = plane.local_addrs().iter().map(SocketAddr::port).collect();
+    assert_eq!(ports[0], ports[1]);
 }

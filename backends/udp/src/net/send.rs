@@ -86,14 +86,9 @@ impl Sender {
 
     /// The one at a time way, for runs the kernel cannot segment.
     fn send_singly(&mut self, socket: &Socket, run: &Run<'_>) -> u64 {
-        let single = |bytes| Run {
-            bytes,
-            segment: run.segment,
-            ..*run
-        };
         let mut failed = 0;
-        for datagram in run.datagrams() {
-            self.prepare(socket, 0, &single(datagram));
+        for datagram in run.cut(run.segment) {
+            self.prepare(socket, 0, &datagram);
             failed += u64::from(self.call(socket, 0, 1).is_err());
         }
         failed
@@ -150,6 +145,14 @@ impl Sender {
 impl Transmit for Through<'_> {
     fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
         let sockets = self.sockets;
+        let segments = !self.sender.cannot_segment && sockets.iter().all(|socket| socket.segments);
+        let runs = runs.flat_map(|run| {
+            if segments {
+                run.cut(run.bytes.len())
+            } else {
+                run.cut(run.segment)
+            }
+        });
         let socket_of = |run: &Run<'_>| {
             sockets
                 .iter()
@@ -173,5 +176,94 @@ impl Transmit for Through<'_> {
             };
         }
         failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use dataplane::Path;
+
+    use super::*;
+
+    /// Sends two runs and what does not fit between them, and counts what arrives.
+    fn arrives(segments: bool, cannot_segment: bool) {
+        let mut socket = Socket::bind("127.0.0.1:0".parse().unwrap(), false, 1 << 20, 1 << 20).unwrap();
+        assert!(socket.segments, "this kernel segments");
+        socket.segments = segments;
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let path = Path {
+            local: socket.local(),
+            remote: receiver.local_addr().unwrap(),
+        };
+        let bytes: Vec<u8> = (0..=255).cycle().take(40_000).collect();
+        let run = |bytes, segment| Run {
+            leg: None,
+            path,
+            bytes,
+            segment,
+        };
+        let runs = [
+            run(&bytes[..2_500], 1_000),
+            run(&bytes[..7], 7),
+            run(&bytes[..40_000], 1_200),
+        ];
+        let mut sender = Sender::new();
+        sender.cannot_segment = cannot_segment;
+        assert_eq!(sender.through(&[socket]).transmit(runs.into_iter()), 0);
+        assert_eq!(sender.cannot_segment, cannot_segment, "segmenting works here");
+        let mut buffer = [0; 2_000];
+        for run in runs {
+            for datagram in run.datagrams() {
+                let len = receiver.recv(&mut buffer).unwrap();
+                assert_eq!(buffer[..len], *datagram);
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_cuts_runs_into_datagrams() {
+        arrives(true, false);
+    }
+
+    #[test]
+    fn without_the_kernels_help_they_are_cut_here() {
+        arrives(false, false);
+        arrives(true, true);
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_counted_and_holds_up_nothing() {
+        let socket = Socket::bind("127.0.0.1:0".parse().unwrap(), false, 1 << 20, 1 << 20).unwrap();
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let good = Path {
+            local: socket.local(),
+            remote: receiver.local_addr().unwrap(),
+        };
+        let nowhere = Path {
+            remote: "127.0.0.1:0".parse().unwrap(),
+            ..good
+        };
+        let not_ours = Path {
+            local: "10.255.255.1:1".parse().unwrap(),
+            ..good
+        };
+        let run = |path, bytes, segment| Run {
+            leg: None,
+            path,
+            bytes,
+            segment,
+        };
+        let runs = [
+            run(nowhere, &b"aabbc"[..], 2),
+            run(not_ours, b"dd", 2),
+            run(good, b"eef", 2),
+        ];
+        let failed = Sender::new().through(&[socket]).transmit(runs.into_iter());
+        assert_eq!(failed, 4);
+        let mut buffer = [0; 10];
+        assert_eq!(receiver.recv(&mut buffer).unwrap(), 2);
+        assert_eq!(receiver.recv(&mut buffer).unwrap(), 1);
     }
 }

@@ -35,6 +35,11 @@ impl<'a> Run<'a> {
     pub fn datagrams(&self) -> impl ExactSizeIterator<Item = &'a [u8]> {
         self.bytes.chunks(self.segment)
     }
+
+    /// The same datagrams in runs of `len` bytes, which is a whole number of segments.
+    pub(crate) fn cut(self, len: usize) -> impl Iterator<Item = Run<'a>> {
+        self.bytes.chunks(len).map(move |bytes| Run { bytes, ..self })
+    }
 }
 
 /// The runs of the current batch, by receiver, in the order in which receivers got their first datagram.
