@@ -1,6 +1,7 @@
 """Fixtures: where the server is, a room of one's own, and participants that leave when the test ends."""
 
 import asyncio
+import logging
 import os
 import uuid
 from collections import Counter
@@ -64,6 +65,11 @@ async def joining(url: str):
     failures = {p.identity: p.connection.failures() for p in independent if p.connection.failures()}
     await asyncio.gather(*(participant.leave() for participant in factory.present), return_exceptions=True)
     assert not failures, failures
+
+
+def pytest_sessionfinish() -> None:
+    """Keeps pytest's counts the last line: the SDK's native threads would log that the loop is gone."""
+    logging.getLogger("livekit").disabled = True
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

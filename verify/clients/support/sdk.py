@@ -29,8 +29,11 @@ class SdkParticipant(Participant):
         await self.room.connect(url, token, options)
 
     async def leave(self) -> None:
-        for task in self._sources + self._streams:
+        tasks = self._sources + self._streams
+        for task in tasks:
             task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=2)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.room.disconnect(), 5)
 
@@ -113,14 +116,22 @@ class SdkParticipant(Participant):
 
 
 async def _watch(track, witness: VideoWitness) -> None:
-    async for event in rtc.VideoStream(track, format=rtc.VideoBufferType.I420):
-        frame = event.frame
-        rows, columns = (frame.height + 1) // 2, (frame.width + 1) // 2
-        y, u, v = (numpy.frombuffer(frame.get_plane(i), dtype=numpy.uint8) for i in range(3))
-        y = y[: frame.height * frame.width].reshape(frame.height, frame.width)
-        witness.see(frame.width, frame.height, y, u[: rows * columns], v[: rows * columns])
+    stream = rtc.VideoStream(track, format=rtc.VideoBufferType.I420)
+    try:
+        async for event in stream:
+            frame = event.frame
+            rows, columns = (frame.height + 1) // 2, (frame.width + 1) // 2
+            y, u, v = (numpy.frombuffer(frame.get_plane(i), dtype=numpy.uint8) for i in range(3))
+            y = y[: frame.height * frame.width].reshape(frame.height, frame.width)
+            witness.see(frame.width, frame.height, y, u[: rows * columns], v[: rows * columns])
+    finally:
+        await stream.aclose()
 
 
 async def _hear(track, witness: AudioWitness) -> None:
-    async for event in rtc.AudioStream(track, sample_rate=SAMPLE_RATE, num_channels=1):
-        witness.hear(numpy.frombuffer(event.frame.data, dtype=numpy.int16))
+    stream = rtc.AudioStream(track, sample_rate=SAMPLE_RATE, num_channels=1)
+    try:
+        async for event in stream:
+            witness.hear(numpy.frombuffer(event.frame.data, dtype=numpy.int16))
+    finally:
+        await stream.aclose()
