@@ -9,6 +9,7 @@ use southbound::{Command, Node, Notice};
 
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
+use crate::hosts::Hosts;
 use crate::media::{Media, Unexplained};
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
@@ -38,6 +39,7 @@ impl Agent {
             rng,
             timers: Timers::default(),
             counters: Counters::default(),
+            without_aead: Hosts::default(),
         };
         Agent {
             shared,

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use dataplane::{Clock, DataPlane, Inject, LegId, Path, Update};
+use dataplane::{Clock, DataPlane, Inject, LegId, Path, Update, WriteError};
 use rand::rngs::StdRng;
-use southbound::Notice;
+use southbound::{Notice, TransportId};
 
+use crate::hosts::Hosts;
 use crate::timers::{Timer, Timers};
 use crate::{Config, Counter, Counters};
 
@@ -16,6 +17,8 @@ pub(crate) struct Shared {
     pub(crate) rng: StdRng,
     pub(crate) timers: Timers,
     pub(crate) counters: Counters,
+    /// Where DTLS servers without AEAD profiles are.
+    pub(crate) without_aead: Hosts,
 }
 
 /// One input's surroundings: when it is, and where results go.
@@ -38,12 +41,28 @@ impl Context<'_> {
     }
 
     /// Writes a table entry. A refusal is counted: the tables then hold less than was asked, never something wrong.
-    pub(crate) fn write(&mut self, update: Update) -> bool {
-        let written = self.plane.write(self.now, update).is_ok();
-        if !written {
+    pub(crate) fn write(&mut self, update: Update) {
+        // Counted, and there is nothing else to do about it.
+        let _ = self.try_write(update);
+    }
+
+    /// Writes a new table entry, which may be one too many.
+    pub(crate) fn try_write(&mut self, update: Update) -> Result<(), WriteError> {
+        let result = self.plane.write(self.now, update);
+        if result.is_err() {
             self.count(Counter::WriteRefused);
         }
-        written
+        result
+    }
+
+    /// Tells the controller that an entry of this transport was not written, where that is a limit and not a peer's doing.
+    pub(crate) fn refused(&mut self, transport: TransportId, error: WriteError, why: &str) {
+        if error == WriteError::TableFull {
+            self.notice(Notice::Refused {
+                transport,
+                why: why.into(),
+            });
+        }
     }
 
     /// Sends a datagram as it is.

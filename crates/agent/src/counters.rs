@@ -47,6 +47,8 @@ counters! {
     HandshakeFailed = "handshake_failed",
     /// Handshakes dropped for newer ones, because too many were half open.
     HandshakeEvicted = "handshake_evicted",
+    /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; it is offered everything when it comes again.
+    AeadDeclined = "aead_declined",
     /// Handshakes whose certificate was not the promised one.
     FingerprintMismatch = "fingerprint_mismatch",
 

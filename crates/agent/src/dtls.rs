@@ -2,56 +2,66 @@
 //!
 //! [`Association`] is self-contained and `Send`: a handshake costs a signature and two key agreements, and may move to a thread of its own.
 //!
-//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. As server we choose the SRTP profile: AES-256-GCM, then
-//! AES-128-GCM, then AES-CM with HMAC-SHA1. As client we offer them in that order and the server chooses.
+//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. SRTP gets an AEAD profile whenever the peer can do one:
+//!
+//! - As server we choose: AES-256-GCM, then AES-128-GCM, then AES-CM with HMAC-SHA1.
+//! - As client we offer and the server chooses, by an order of its own; libwebrtc's begins with AES-CM. So we offer AEAD and nothing
+//!   else. A server that has none says so by leaving the extension out ([`Failure::NoAead`]), and to such a peer everything is offered.
+//!
+//! Two libraries, because no published one can do both halves: `dimpl` cannot be told what to offer, and `rtc-dtls` as server lets the
+//! client's order decide.
 //!
 //! Source: RFC 5763, RFC 5764, RFC 8122, RFC 8842.
+
+mod aead_client;
+mod any;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dataplane::{MasterKey, Protection, SrtpProfile};
-use dimpl::{Dtls, Output};
 use ring::digest;
 use southbound::{DtlsRole, Fingerprint, HashFunction};
 
 use crate::Certificate;
-
-/// The largest datagram or message that comes out of the association.
-const OUTPUT_MAX: usize = 4096;
+use aead_client::AeadClient;
+use any::Any;
 
 /// What all associations of a node have in common.
 #[derive(Clone)]
 pub(crate) struct Identity {
     certificate: Certificate,
-    config: Arc<dimpl::Config>,
+    any: Arc<dimpl::Config>,
+    aead_client: Arc<rtc_dtls::config::HandshakeConfig>,
+    handshake_timeout: Duration,
 }
 
 impl Identity {
     pub(crate) fn new(certificate: Certificate, handshake_timeout: Duration) -> Self {
-        let config = dimpl::Config::builder()
-            // The cookie proves a return path; ICE has done so before the first byte of DTLS is read.
-            .use_server_cookie(false)
-            .handshake_timeout(handshake_timeout)
-            .flight_start_rto(Duration::from_millis(500))
-            .flight_retries(6)
-            .build()
-            .expect("the configuration is constant");
         Identity {
+            any: Arc::new(any::config(handshake_timeout)),
+            aead_client: Arc::new(aead_client::config(&certificate)),
             certificate,
-            config: Arc::new(config),
+            handshake_timeout,
         }
     }
 }
 
+/// What we offer as client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// AEAD profiles only.
+    Aead,
+    /// All profiles, AEAD first.
+    Everything,
+}
+
 /// One side of a DTLS association.
 pub(crate) struct Association {
-    dtls: Dtls,
+    engine: Box<dyn Engine>,
     role: DtlsRole,
     promised: Vec<Fingerprint>,
     peer: Peer,
-    next: Option<Instant>,
-    buffer: Vec<u8>,
 }
 
 /// How far the peer has proved to be who its description says.
@@ -79,22 +89,50 @@ pub(crate) enum Effect {
 pub(crate) enum Failure {
     /// The peer's certificate is not the promised one.
     Fingerprint,
-    /// The handshake failed, took too long, or agreed on no SRTP profile.
+    /// The peer, as server, has no AEAD profile.
+    NoAead,
+    /// The handshake failed or took too long.
     Handshake,
 }
 
+/// A library's DTLS. After a failure it is not used again.
+trait Engine: Send {
+    fn receive(&mut self, now: Instant, datagram: &[u8], output: &mut Vec<Output>) -> Result<(), Failure>;
+    fn handle_timeout(&mut self, now: Instant, output: &mut Vec<Output>) -> Result<(), Failure>;
+    fn poll_timeout(&self) -> Option<Instant>;
+    fn send(&mut self, now: Instant, data: &[u8], output: &mut Vec<Output>) -> Result<(), Failure>;
+    fn close(&mut self, now: Instant, output: &mut Vec<Output>);
+}
+
+/// What a library's DTLS says.
+enum Output {
+    Datagram(Vec<u8>),
+    /// DER.
+    Certificate(Vec<u8>),
+    /// Keying material as RFC 5764 section 4.2 lays it out.
+    Keys(SrtpProfile, Vec<u8>),
+    Data(Vec<u8>),
+    Closed,
+}
+
 impl Association {
-    /// Begins a handshake with the peer that promised one of these certificates.
-    pub(crate) fn new(identity: &Identity, role: DtlsRole, promised: Vec<Fingerprint>, now: Instant) -> Self {
-        let mut dtls = Dtls::new_12(identity.config.clone(), identity.certificate.dtls.clone(), now);
-        dtls.set_active(role == DtlsRole::Client);
+    /// Begins a handshake with the peer that promised one of these certificates. `offer` is for clients.
+    pub(crate) fn new(
+        identity: &Identity,
+        role: DtlsRole,
+        offer: Offer,
+        promised: Vec<Fingerprint>,
+        now: Instant,
+    ) -> Self {
+        let engine: Box<dyn Engine> = match (role, offer) {
+            (DtlsRole::Client, Offer::Aead) => Box::new(AeadClient::new(identity, now)),
+            _ => Box::new(Any::new(identity, role, now)),
+        };
         Association {
-            dtls,
+            engine,
             role,
             promised,
             peer: Peer::Unknown,
-            next: None,
-            buffer: vec![0; OUTPUT_MAX],
         }
     }
 
@@ -113,86 +151,64 @@ impl Association {
 
     /// Takes in one datagram.
     pub(crate) fn receive(&mut self, now: Instant, datagram: &[u8], effects: &mut Vec<Effect>) -> Result<(), Failure> {
-        self.advance(now)?;
-        self.dtls.handle_packet(datagram).map_err(|_| Failure::Handshake)?;
-        self.drain(effects)
+        let mut output = Vec::new();
+        let result = self.engine.receive(now, datagram, &mut output);
+        self.judge(output, effects)?;
+        result
     }
 
     /// Does what is due: the client's first flight, retransmissions, giving up.
     pub(crate) fn handle_timeout(&mut self, now: Instant, effects: &mut Vec<Effect>) -> Result<(), Failure> {
-        self.advance(now)?;
-        self.drain(effects)
+        let mut output = Vec::new();
+        let result = self.engine.handle_timeout(now, &mut output);
+        self.judge(output, effects)?;
+        result
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.next
+        self.engine.poll_timeout()
     }
 
     /// Sends application data.
     pub(crate) fn send(&mut self, now: Instant, data: &[u8], effects: &mut Vec<Effect>) -> Result<(), Failure> {
-        self.advance(now)?;
-        self.dtls.send_application_data(data).map_err(|_| Failure::Handshake)?;
-        self.drain(effects)
+        let mut output = Vec::new();
+        let result = self.engine.send(now, data, &mut output);
+        self.judge(output, effects)?;
+        result
     }
 
-    /// Says goodbye, if there is anybody to say it to.
-    pub(crate) fn close(&mut self, effects: &mut Vec<Effect>) {
-        if self.dtls.close().is_ok() {
-            let _ = self.drain(effects);
-        }
+    /// Says goodbye.
+    pub(crate) fn close(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+        let mut output = Vec::new();
+        self.engine.close(now, &mut output);
+        // Whoever closes does not care what else was on its way.
+        let _ = self.judge(output, effects);
     }
 
-    fn advance(&mut self, now: Instant) -> Result<(), Failure> {
-        self.dtls.handle_timeout(now).map_err(|_| Failure::Handshake)
-    }
-
-    fn drain(&mut self, effects: &mut Vec<Effect>) -> Result<(), Failure> {
-        loop {
-            let effect = match self.dtls.poll_output(&mut self.buffer) {
-                Output::Timeout(at) => {
-                    self.next = Some(at);
-                    return Ok(());
-                }
-                Output::BufferTooSmall { needed } => {
-                    self.buffer.resize(needed, 0);
-                    continue;
-                }
-                Output::PeerCert(certificate) => {
-                    if !matches_any(certificate, &self.promised) {
+    /// Lets nothing through from a peer that is not the promised one.
+    fn judge(&mut self, output: Vec<Output>, effects: &mut Vec<Effect>) -> Result<(), Failure> {
+        for output in output {
+            let effect = match (output, &self.peer) {
+                (Output::Certificate(certificate), _) => {
+                    if !matches_any(&certificate, &self.promised) {
                         return Err(Failure::Fingerprint);
                     }
-                    self.peer = Peer::Verified(certificate.to_vec());
+                    self.peer = Peer::Verified(certificate);
                     continue;
                 }
-                Output::Packet(datagram) => Effect::Send(datagram.to_vec()),
-                Output::ApplicationData(data) => Effect::Data(data.to_vec()),
-                Output::CloseNotify => Effect::Closed,
-                Output::KeyingMaterial(material, profile) => {
-                    let profile = known_profile(profile).ok_or(Failure::Handshake)?;
+                (Output::Datagram(datagram), _) => Effect::Send(datagram),
+                (Output::Closed, _) => Effect::Closed,
+                (Output::Keys(..) | Output::Data(_), Peer::Unknown) => return Err(Failure::Fingerprint),
+                (Output::Data(data), Peer::Verified(_)) => Effect::Data(data),
+                (Output::Keys(profile, material), Peer::Verified(_)) => {
                     let protection = split_keys(profile, &material, self.role).ok_or(Failure::Handshake)?;
                     Effect::Keys(profile, protection)
                 }
-                _ => continue,
             };
-            if !matches!(
-                (&effect, &self.peer),
-                (Effect::Keys(..) | Effect::Data(_), Peer::Unknown)
-            ) {
-                effects.push(effect);
-            } else {
-                return Err(Failure::Fingerprint);
-            }
+            effects.push(effect);
         }
-    }
-}
-
-fn known_profile(profile: dimpl::SrtpProfile) -> Option<SrtpProfile> {
-    match profile {
-        dimpl::SrtpProfile::AEAD_AES_256_GCM => Some(SrtpProfile::AeadAes256Gcm),
-        dimpl::SrtpProfile::AEAD_AES_128_GCM => Some(SrtpProfile::AeadAes128Gcm),
-        dimpl::SrtpProfile::AES128_CM_SHA1_80 => Some(SrtpProfile::AesCm128HmacSha1_80),
-        _ => None,
+        Ok(())
     }
 }
 
@@ -225,3 +241,6 @@ fn matches_any(certificate: &[u8], fingerprints: &[Fingerprint]) -> bool {
         digest::digest(algorithm, certificate).as_ref() == fingerprint.digest
     })
 }
+
+#[cfg(test)]
+mod tests;

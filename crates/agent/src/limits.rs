@@ -11,6 +11,9 @@ pub const HANDSHAKES_MAX: usize = 1_000;
 /// Datagrams of DTLS kept for a transport whose peer's description has not come yet; later ones are dropped, the peer repeats them.
 pub const EARLY_DTLS_MAX: usize = 4;
 
+/// Hosts whose DTLS servers have no AEAD profile, remembered to be offered everything the next time; further ones are not remembered.
+pub const HOSTS_MAX: usize = 1_000;
+
 /// Generations of ICE credentials that are answered: the newest and the one before it.
 pub const GENERATIONS_MAX: usize = 2;
 

@@ -73,8 +73,15 @@ impl Media {
         }
     }
 
-    /// A transport can carry RTCP: reports begin, and its publisher can be asked for what is waited for.
+    /// Packets can be sent over a transport now: reports begin, and what it has subscribed to needs key frames.
     pub(crate) fn keyed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        link.keyed = true;
+        for subscription in link.subscriptions.clone() {
+            self.want_first_key_frame(cx, subscription);
+        }
         self.start_reports(cx, transport);
     }
 

@@ -3,6 +3,9 @@
 mod connecting;
 mod data;
 mod hostile;
+mod packets;
+mod peer;
+mod plane;
 mod receiving;
 mod sending;
 mod world;

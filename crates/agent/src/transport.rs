@@ -8,9 +8,10 @@ use southbound::{Channel, CloseReason, DtlsRole, Notice, OpenTransport, RemoteTr
 use crate::Counter;
 use crate::channels::{self, Channels};
 use crate::context::Context;
-use crate::dtls::{self, Association, Identity};
+use crate::dtls::{self, Association, Identity, Offer};
 use crate::ice::Ice;
 use crate::limits::EARLY_DTLS_MAX;
+use crate::liveness::Liveness;
 use crate::timers::Timer;
 
 /// One ICE + DTLS + SCTP association with one peer.
@@ -22,9 +23,7 @@ pub(crate) struct Transport {
     security: Security,
     channels: Option<Channels>,
     to_open: Vec<Channel>,
-    link: Link,
-    /// When it was opened, or ICE was last restarted.
-    opened: Instant,
+    liveness: Liveness,
 }
 
 /// What protects the transport, as far as it has come.
@@ -39,17 +38,6 @@ enum Security {
     Clear,
 }
 
-/// Whether the peer is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
-    /// It never was.
-    Waiting,
-    /// It is.
-    Connected,
-    /// It was.
-    Disconnected,
-}
-
 impl Transport {
     pub(crate) fn new(open: OpenTransport, now: Instant) -> Self {
         Transport {
@@ -60,8 +48,7 @@ impl Transport {
             security: Security::Idle(Vec::new()),
             channels: None,
             to_open: open.channels,
-            link: Link::Waiting,
-            opened: now,
+            liveness: Liveness::new(now),
         }
     }
 
@@ -69,7 +56,7 @@ impl Transport {
     pub(crate) fn reopen(&mut self, cx: &mut Context<'_>, open: OpenTransport) -> Result<(), CloseReason> {
         if *self.ice.local() != open.local {
             self.ice.restart(open.local);
-            self.opened = cx.now;
+            self.liveness.restart(cx.now);
         }
         let mut effects = Vec::new();
         match &mut self.channels {
@@ -118,8 +105,7 @@ impl Transport {
 
     /// A valid check came: the peer is there.
     pub(crate) fn consented(&mut self, cx: &mut Context<'_>) {
-        if self.ice.is_nominated() && self.is_keyed() && self.link != Link::Connected {
-            self.link = Link::Connected;
+        if self.ice.is_nominated() && self.is_keyed() && self.liveness.connected() {
             let srtp = match &self.security {
                 Security::Keyed(_, profile, _) => Some(profile.name()),
                 _ => None,
@@ -174,7 +160,9 @@ impl Transport {
 
     /// Does what is due.
     pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
-        self.check_liveness(cx)?;
+        if self.liveness.check(cx.now, self.ice.last_check(), &cx.shared.config)? {
+            cx.notice(Notice::Disconnected { transport: self.id });
+        }
         if self.ice.prune(cx.now, cx.shared.config.consent_timeout) {
             self.write_leg(cx);
         }
@@ -198,12 +186,7 @@ impl Transport {
     /// Sets the timer for whatever is due next.
     pub(crate) fn schedule(&self, cx: &mut Context<'_>) {
         let config = &cx.shared.config;
-        let last = self.ice.last_check().unwrap_or(self.opened);
-        let liveness = match self.link {
-            Link::Waiting => self.opened + config.connect_timeout,
-            Link::Connected => last + config.disconnect_timeout,
-            Link::Disconnected => last.max(self.opened) + config.consent_timeout,
-        };
+        let liveness = self.liveness.next(self.ice.last_check(), config);
         let dtls = match &self.security {
             Security::Handshake(association) | Security::Keyed(association, ..) => association.poll_timeout(),
             Security::Idle(_) | Security::Clear => None,
@@ -222,30 +205,12 @@ impl Transport {
     pub(crate) fn close(&mut self, cx: &mut Context<'_>) {
         if let (Security::Keyed(association, ..), Some(path)) = (&mut self.security, self.ice.best()) {
             let mut effects = Vec::new();
-            association.close(&mut effects);
+            association.close(cx.now, &mut effects);
             for effect in effects {
                 if let dtls::Effect::Send(datagram) = effect {
                     cx.send(path, &datagram);
                 }
             }
-        }
-    }
-
-    fn check_liveness(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
-        let config = &cx.shared.config;
-        let last = self.ice.last_check().unwrap_or(self.opened);
-        let is_over = |since: Instant, limit| cx.now.saturating_duration_since(since) >= limit;
-        match self.link {
-            Link::Waiting if is_over(self.opened, config.connect_timeout) => Err(CloseReason::NeverConnected),
-            Link::Connected if is_over(last, config.disconnect_timeout) => {
-                self.link = Link::Disconnected;
-                cx.notice(Notice::Disconnected { transport: self.id });
-                Ok(())
-            }
-            Link::Disconnected if is_over(last.max(self.opened), config.consent_timeout) => {
-                Err(CloseReason::ConsentExpired)
-            }
-            _ => Ok(()),
         }
     }
 
@@ -270,7 +235,11 @@ impl Transport {
             return Ok(());
         }
         let early = std::mem::take(early);
-        let mut association = Association::new(identity, remote.dtls, remote.fingerprints.clone(), cx.now);
+        let offer = match cx.shared.without_aead.knows(cx.now, path.remote.ip()) {
+            true => Offer::Everything,
+            false => Offer::Aead,
+        };
+        let mut association = Association::new(identity, remote.dtls, offer, remote.fingerprints.clone(), cx.now);
         let mut effects = Vec::new();
         let mut result = association.handle_timeout(cx.now, &mut effects);
         for datagram in &early {
@@ -347,11 +316,18 @@ impl Transport {
                 cx.count(Counter::FingerprintMismatch);
                 Err(CloseReason::Fingerprint)
             }
-            Err(dtls::Failure::Handshake) if self.link == Link::Waiting => {
+            Err(dtls::Failure::NoAead) if !self.liveness.has_connected() => {
+                cx.count(Counter::AeadDeclined);
+                if let Some(path) = self.ice.best() {
+                    cx.shared.without_aead.remember(cx.now, path.remote.ip());
+                }
+                Err(CloseReason::Handshake)
+            }
+            Err(dtls::Failure::Handshake) if !self.liveness.has_connected() => {
                 cx.count(Counter::HandshakeFailed);
                 Err(CloseReason::Handshake)
             }
-            Err(dtls::Failure::Handshake) => Err(CloseReason::Peer),
+            Err(dtls::Failure::Handshake | dtls::Failure::NoAead) => Err(CloseReason::Peer),
         }
     }
 

@@ -103,7 +103,7 @@ mod tests {
                 panic!("not an open")
             };
             assert_eq!((&*opened.label, opened.ordered), ("_lossy", ordered));
-            assert_eq!(opened.value, retransmits_max.unwrap_or(0).into());
+            assert_eq!(opened.value, u32::from(retransmits_max.unwrap_or(0)));
             assert_eq!(
                 opened.reliability == ReliabilityType::Reliable,
                 retransmits_max.is_none()

@@ -12,10 +12,10 @@ use crate::context::Context;
 use crate::timers::Timer;
 
 /// An encoding of which nothing has come for this long does not arrive any more.
-const SILENCE_MAX: Duration = Duration::from_secs(2);
+const SILENCE_MAX: Duration = Duration::from_millis(1_500);
 
 /// How often that is looked at.
-const INTERVAL: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(250);
 
 impl Media {
     /// A packet of this stream came.
@@ -70,8 +70,7 @@ impl Media {
         let Some(track) = self.uplinks.get(&key).and_then(|uplink| self.tracks.get(&uplink.track)) else {
             return;
         };
-        let awaits = |id| self.downlinks.get(id).is_some_and(|downlink| downlink.awaits(key));
-        if track.subscribers.iter().any(awaits) {
+        if track.subscribers.iter().any(|id| self.awaits(*id, key)) {
             self.want_key_frame(cx, key);
         }
     }

@@ -57,7 +57,15 @@ impl Media {
             Gap::None => {}
             Gap::Later(at) => cx.timer_by(Timer::Repair(key), at),
             Gap::Now => self.repair(cx, key),
-            Gap::TooWide => self.want_key_frame(cx, key),
+            Gap::TooWide => self.picture_broken(cx, key),
+        }
+    }
+
+    /// More is missing of a stream than can be repaired: who watches it needs a key frame.
+    fn picture_broken(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let track = self.uplinks.get(&key).and_then(|uplink| self.tracks.get(&uplink.track));
+        if track.is_some_and(|track| !track.subscribers.is_empty()) {
+            self.want_key_frame(cx, key);
         }
     }
 }

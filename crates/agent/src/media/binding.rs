@@ -143,12 +143,14 @@ impl Media {
             self.unbind(cx, other.0, other.1);
         }
         let known = self.tracks.get_mut(&track).expect("the caller found it");
-        if cx.write(Update::SetStream(key, known.stream(encoding, None))) {
-            known.encodings[encoding].stream = Some(key);
-            self.uplinks
-                .insert(key, Uplink::new(track, encoding, known.is_repaired()));
-            self.reselect(cx, track);
+        if let Err(error) = cx.try_write(Update::SetStream(key, known.stream(encoding, None))) {
+            let transport = known.publication.transport;
+            return cx.refused(transport, error, "the data plane holds all the streams it can");
         }
+        known.encodings[encoding].stream = Some(key);
+        self.uplinks
+            .insert(key, Uplink::new(track, encoding, known.is_repaired()));
+        self.reselect(cx, track);
     }
 
     /// Writes the entry of an encoding's stream again, if it has one.

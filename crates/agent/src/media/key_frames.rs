@@ -71,17 +71,16 @@ impl Media {
         let Some(track) = self.tracks.get(&uplink.track) else {
             return;
         };
-        let is_awaited = |id| {
-            self.downlinks
-                .get(id)
-                .is_some_and(|downlink| downlink.entry.is_some() && downlink.awaits(key))
-        };
-        if !track.subscribers.iter().any(is_awaited) {
-            uplink.key_frames.repetitions = 0;
+        let is_awaited = track.subscribers.iter().any(|id| self.awaits(*id, key));
+        let Some(uplink) = self.uplinks.get_mut(&key) else {
             return;
-        }
-        uplink.key_frames.repetitions += 1;
-        if uplink.key_frames.repetitions <= REPETITIONS_MAX {
+        };
+        uplink.key_frames.repetitions = if is_awaited {
+            uplink.key_frames.repetitions + 1
+        } else {
+            0
+        };
+        if (1..=REPETITIONS_MAX).contains(&uplink.key_frames.repetitions) {
             self.ask_key_frame(cx, key);
         }
     }

@@ -17,6 +17,8 @@ use super::reports::Pending;
 /// What flows over one transport, in both directions.
 pub(super) struct Link {
     pub(super) leg: Option<LegId>,
+    /// Whether packets can be sent there yet.
+    pub(super) keyed: bool,
     /// Who we are in RTCP that is about nobody's stream in particular.
     pub(super) ssrc: Ssrc,
     /// The name under which all of this peer's streams go to others, so that receivers play its sound and picture together (RFC 7022).
@@ -40,6 +42,7 @@ impl Link {
     pub(super) fn new(rng: &mut StdRng) -> Self {
         Link {
             leg: None,
+            keyed: false,
             ssrc: Ssrc(rng.random_range(1..=u32::MAX)),
             cname: format!("{:016x}", rng.random::<u64>()),
             tracks: BTreeSet::new(),

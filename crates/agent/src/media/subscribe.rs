@@ -132,18 +132,34 @@ impl Media {
             first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
         });
-        let written = cx.write(Update::SetReplica(entry.replica, downlink.replica(leg, entry)));
-        if is_new && !written {
+        let written = cx.try_write(Update::SetReplica(entry.replica, downlink.replica(leg, entry)));
+        if let (true, Err(error)) = (is_new, written) {
             downlink.entry = None;
             self.replica_ids.release(entry.replica.0);
-            return;
+            let transport = downlink.subscription.transport;
+            return cx.refused(transport, error, "the data plane holds all the replicas it can");
         }
         self.by_replica.insert(entry.replica, id);
         if !downlink.subscription.wanted.enabled || downlink.source.is_none() {
             downlink.current = None;
-        } else if let Some(key) = downlink.source.filter(|source| downlink.current != Some(*source)) {
+        }
+        self.want_first_key_frame(cx, id);
+    }
+
+    /// Asks for the key frame a subscription waits for, if it does.
+    pub(super) fn want_first_key_frame(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let source = self.downlinks.get(&id).and_then(|downlink| downlink.source);
+        if let Some(key) = source.filter(|key| self.awaits(id, *key)) {
             self.want_key_frame(cx, key);
         }
+    }
+
+    /// Whether a subscription waits for a key frame of this stream, and could send it on.
+    pub(super) fn awaits(&self, id: SubscriptionId, key: StreamKey) -> bool {
+        self.downlinks.get(&id).is_some_and(|downlink| {
+            let link = self.links.get(&downlink.subscription.transport);
+            downlink.entry.is_some() && downlink.awaits(key) && link.is_some_and(|link| link.keyed)
+        })
     }
 
     /// Chooses a subscription's source. Returns whether it is another one now.

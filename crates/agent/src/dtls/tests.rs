@@ -1,0 +1,89 @@
+//! Which SRTP profile comes of which server.
+
+use super::*;
+use rtc_dtls::cipher_suite::CipherSuiteId;
+use rtc_dtls::config::ConfigBuilder;
+use rtc_dtls::crypto_provider::providers::RingProvider;
+use rtc_dtls::endpoint::{Endpoint, EndpointEvent};
+use rtc_dtls::extension::extension_use_srtp::SrtpProtectionProfile as Profile;
+
+/// Runs our client against a server with these profiles, in its order of preference where it has one.
+fn against(offer: Offer, profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>, Failure>, Option<Profile>) {
+    let now = Instant::now();
+    let provider = Arc::new(RingProvider::new());
+    let crypto = rtc_dtls::crypto_provider::RTCCryptoProvider::crypto(&*provider);
+    let theirs = rtc_dtls::crypto::Certificate::generate_self_signed(vec!["peer".into()], crypto).unwrap();
+    let digest = digest::digest(&digest::SHA256, theirs.certificate[0].as_ref())
+        .as_ref()
+        .to_vec();
+    let config = ConfigBuilder::default()
+        .with_crypto_provider(provider)
+        .with_certificates(vec![theirs])
+        .with_cipher_suites(vec![CipherSuiteId::Tls_Ecdhe_Ecdsa_With_Aes_128_Gcm_Sha256])
+        .with_srtp_protection_profiles(profiles)
+        .with_insecure_skip_verify(true)
+        .build(false, None)
+        .unwrap();
+    let address = "127.0.0.1:2".parse().unwrap();
+    let mut server = Endpoint::new(address, Default::default(), Some(Arc::new(config)));
+    let identity = Identity::new(Certificate::generate().unwrap(), Duration::from_secs(20));
+    let promised = vec![Fingerprint {
+        hash: HashFunction::Sha256,
+        digest,
+    }];
+    let mut client = Association::new(&identity, DtlsRole::Client, offer, promised, now);
+    let (mut chosen, mut theirs, mut effects) = (None, None, Vec::new());
+    let mut result = client.handle_timeout(now, &mut effects);
+    for _ in 0..20 {
+        for effect in std::mem::take(&mut effects) {
+            match effect {
+                Effect::Send(datagram) => {
+                    let events = server.read(now, address, None, datagram[..].into()).unwrap_or_default();
+                    if events
+                        .iter()
+                        .any(|event| matches!(event, EndpointEvent::HandshakeComplete))
+                    {
+                        theirs = server
+                            .get_connection_state(address)
+                            .map(|state| state.srtp_protection_profile());
+                    }
+                }
+                Effect::Keys(profile, _) => chosen = Some(profile),
+                Effect::Data(_) | Effect::Closed => {}
+            }
+        }
+        while let (Some(transmit), true) = (server.poll_transmit(), result.is_ok()) {
+            result = client.receive(now, &transmit.message, &mut effects);
+        }
+    }
+    (result.map(|()| chosen), theirs)
+}
+
+#[test]
+fn a_server_that_prefers_aes_cm_gives_us_aead_all_the_same() {
+    let like_libwebrtc = vec![
+        Profile::Srtp_Aes128_Cm_Hmac_Sha1_80,
+        Profile::Srtp_Aead_Aes_256_Gcm,
+        Profile::Srtp_Aead_Aes_128_Gcm,
+    ];
+    let (ours, theirs) = against(Offer::Aead, like_libwebrtc);
+    assert_eq!(ours, Ok(Some(SrtpProfile::AeadAes256Gcm)));
+    assert_eq!(theirs, Some(Profile::Srtp_Aead_Aes_256_Gcm));
+    let (ours, _) = against(Offer::Aead, vec![Profile::Srtp_Aead_Aes_128_Gcm]);
+    assert_eq!(ours, Ok(Some(SrtpProfile::AeadAes128Gcm)));
+}
+
+#[test]
+fn a_server_without_aead_is_recognised_and_served_when_everything_is_offered() {
+    let only_cm = vec![Profile::Srtp_Aes128_Cm_Hmac_Sha1_80];
+    assert_eq!(against(Offer::Aead, only_cm.clone()).0, Err(Failure::NoAead));
+    let (ours, theirs) = against(Offer::Everything, only_cm);
+    assert_eq!(ours, Ok(Some(SrtpProfile::AesCm128HmacSha1_80)));
+    assert_eq!(theirs, Some(Profile::Srtp_Aes128_Cm_Hmac_Sha1_80));
+}
+
+#[test]
+fn an_association_may_move_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Association>();
+}
