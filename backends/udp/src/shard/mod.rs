@@ -5,7 +5,7 @@
 //! needs of it goes through a ring: datagrams that arrived at the wrong shard, references to packets for replicas elsewhere, and
 //! packets to send again.
 //!
-//! Reading order, as the packet goes: `ingress` classifies, opens and places a datagram in its `stream`; `fanout` offers the packet to
+//! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds its number in its `stream`; `fanout` offers the packet to
 //! its replicas, audio first, in quanta; `replica` decides and numbers; `header` writes it into the receiver's `egress` run.
 //! `tables` applies orders, `resend` does what the agent asks for.
 //!
@@ -21,6 +21,7 @@ mod header;
 mod ingress;
 mod leg;
 mod packet;
+mod placement;
 mod replica;
 mod resend;
 mod segment;

@@ -1,0 +1,163 @@
+//! A clear packet's way to its place in its stream: match, unwrap, number, describe.
+
+use std::time::Instant;
+
+use dataplane::limits::UNKNOWN_STREAMS_MAX;
+use dataplane::{Arrival, Counter, StreamFormat};
+use wire::extension::{AudioLevel, parse_transport_sequence};
+use wire::{Codec, ExtensionKind, MediaKind, Mid, Rid, RtpPacket, Ssrc};
+
+use super::Shard;
+use super::elements::Elements;
+use super::notes::Note;
+use super::packet::{Facts, Packet};
+use super::stream::StreamState;
+
+/// What a packet turns out to be once retransmission is unwrapped.
+struct Media<'a> {
+    sequence: u16,
+    format: StreamFormat,
+    payload: &'a [u8],
+    recovered: bool,
+}
+
+impl Shard {
+    /// Finds a clear packet's stream and its number there, and describes it. `None` when it was punted instead.
+    pub(super) fn place_packet(
+        &mut self,
+        now: Instant,
+        place: usize,
+        packet: &mut Packet,
+        clear_len: usize,
+        size: usize,
+    ) -> Result<Option<usize>, Counter> {
+        let leg = &mut self.legs[place];
+        let view = RtpPacket::parse(&packet.bytes()[..clear_len]).map_err(|_| Counter::Malformed)?;
+        let elements = Elements::find(&view, &leg.entry.extensions_in);
+        let ssrc = view.ssrc();
+        let Some(stream_place) = leg.stream_of(ssrc) else {
+            let arrival = arrival(now, &view, &elements, size, (ssrc, view.sequence().0, false));
+            self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
+            return self.unknown_stream(place, &view, &elements).map(|()| None);
+        };
+        let stream = &mut self.streams[stream_place];
+        // What was received before is not received again: it is not even reported.
+        let window = if stream.key.ssrc == ssrc {
+            &mut stream.direct
+        } else {
+            &mut stream.rtx
+        };
+        window.receive(view.sequence().0)?;
+        let media = unwrap(stream, &view);
+        let named = media.as_ref().map_or((ssrc, view.sequence().0, false), |media| {
+            (stream.key.ssrc, media.sequence, media.recovered)
+        });
+        let arrival = arrival(now, &view, &elements, size, named);
+        self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
+        let media = media?;
+        if media.recovered {
+            self.counters.count(Counter::Recovered);
+        }
+        let facts = admit(stream, &view, &media, elements, now)?;
+        stream.count(&facts, size, media.recovered, &self.clock);
+        packet.describe(facts);
+        Ok(Some(stream_place))
+    }
+
+    fn unknown_stream(&mut self, place: usize, view: &RtpPacket<'_>, elements: &Elements) -> Result<(), Counter> {
+        let leg = &mut self.legs[place];
+        let value = |kind| elements.value(view.as_bytes(), kind);
+        let description = (
+            view.ssrc(),
+            value(ExtensionKind::Mid).and_then(Mid::from_bytes),
+            value(ExtensionKind::Rid).and_then(Rid::from_bytes),
+            value(ExtensionKind::RepairedRid).and_then(Rid::from_bytes),
+        );
+        if leg.unknown.len() >= UNKNOWN_STREAMS_MAX || leg.unknown.contains(&description) {
+            return Err(Counter::UnknownStream);
+        }
+        leg.unknown.push(description);
+        self.counters.count(Counter::PuntedStream);
+        let note = Note::UnknownStream(Box::new((leg.id, view.payload_type(), description)));
+        self.notes.tell(&self.counters, note);
+        Ok(())
+    }
+}
+
+/// The media in a packet; a retransmission is taken apart (RFC 4588 section 4).
+fn unwrap<'a>(stream: &StreamState, view: &RtpPacket<'a>) -> Result<Media<'a>, Counter> {
+    let payload_type = view.payload_type();
+    if view.ssrc() == stream.key.ssrc {
+        return Ok(Media {
+            sequence: view.sequence().0,
+            format: stream.format(payload_type).ok_or(Counter::UnknownFormat)?,
+            payload: view.payload(),
+            recovered: false,
+        });
+    }
+    if view.is_padding_only() {
+        return Err(Counter::PaddingOnly);
+    }
+    let format = stream.format_of_rtx(payload_type).ok_or(Counter::UnknownFormat)?;
+    let (original, payload) = wire::rtx::split(view.payload()).ok_or(Counter::Malformed)?;
+    Ok(Media {
+        sequence: original.0,
+        format,
+        payload,
+        recovered: true,
+    })
+}
+
+/// Gives a media packet its number, unless it was received before, and finds out everything about it.
+fn admit(
+    stream: &mut StreamState,
+    view: &RtpPacket<'_>,
+    media: &Media<'_>,
+    elements: Elements,
+    at: Instant,
+) -> Result<Facts, Counter> {
+    let before = stream.media.highest();
+    let number = stream.media.receive(media.sequence)?;
+    let codec = media.format.codec;
+    let start = media.payload.as_ptr().addr() - view.as_bytes().as_ptr().addr();
+    let starts = codec.kind() == MediaKind::Audio || wire::codec::is_key_frame_start(codec, media.payload);
+    let vp8 = (codec == Codec::Vp8).then(|| wire::codec::vp8::Vp8Descriptor::parse(media.payload).ok());
+    Ok(Facts {
+        key: stream.key,
+        life: stream.life,
+        at,
+        number,
+        newest: number > before,
+        marker: view.marker(),
+        kind: stream.entry.kind,
+        payload_type: media.format.payload_type,
+        codec,
+        timestamp: view.timestamp(),
+        capture: stream.capture(view.timestamp(), codec.clock_rate()),
+        starts,
+        vp8: vp8.flatten(),
+        elements,
+        payload: (start as u16, (start + media.payload.len()) as u16),
+    })
+}
+
+fn arrival(
+    at: Instant,
+    view: &RtpPacket<'_>,
+    elements: &Elements,
+    size: usize,
+    (ssrc, sequence, recovered): (Ssrc, u16, bool),
+) -> Arrival {
+    let value = |kind| elements.value(view.as_bytes(), kind);
+    Arrival {
+        at,
+        ssrc,
+        sequence,
+        recovered,
+        transport_sequence: value(ExtensionKind::TransportSequence).and_then(parse_transport_sequence),
+        size: size as u16,
+        audio_level: value(ExtensionKind::AudioLevel)
+            .and_then(AudioLevel::parse)
+            .map(|level| (level.level, level.voice)),
+    }
+}
