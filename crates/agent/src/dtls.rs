@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use dataplane::{MasterKey, Protection, SrtpProfile};
 use ring::digest;
 use southbound::{DtlsRole, Fingerprint, HashFunction};
+use zeroize::Zeroizing;
 
 use crate::Certificate;
 use aead_client::AeadClient;
@@ -110,7 +111,7 @@ enum Output {
     /// DER.
     Certificate(Vec<u8>),
     /// Keying material as RFC 5764 section 4.2 lays it out.
-    Keys(SrtpProfile, Vec<u8>),
+    Keys(SrtpProfile, Zeroizing<Vec<u8>>),
     Data(Vec<u8>),
     Closed,
 }

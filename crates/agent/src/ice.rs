@@ -6,6 +6,7 @@
 //!
 //! Source: RFC 8445 sections 7.3 and 8.2, RFC 7675, RFC 8489.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use dataplane::Path;
@@ -184,7 +185,9 @@ impl Ice {
                 change: PathChange::Nothing,
             });
         }
-        let reply = encode(StunMessage::binding_reply(message.trans_id(), path.remote), password);
+        // A socket for both families sees IPv4 peers at mapped addresses, which they do not know themselves by.
+        let seen = SocketAddr::new(path.remote.ip().to_canonical(), path.remote.port());
+        let reply = encode(StunMessage::binding_reply(message.trans_id(), seen), password);
         let change = self.prove(now, path, message.use_candidate(), index);
         Ok(Checked {
             reply,

@@ -12,6 +12,7 @@ use rtc_dtls::crypto_provider::{RTCCryptoProvider, SignatureScheme};
 use rtc_dtls::endpoint::{Endpoint, EndpointEvent};
 use rtc_dtls::extension::extension_use_srtp::SrtpProtectionProfile;
 use rtc_shared::error::Error;
+use zeroize::Zeroizing;
 
 use super::{Engine, Failure, Identity, Output};
 use crate::Certificate;
@@ -96,7 +97,7 @@ impl AeadClient {
             .export_keying_material("EXTRACTOR-dtls_srtp", &[], len)
             .map_err(failure)?;
         output.push(Output::Certificate(certificate.clone()));
-        output.push(Output::Keys(profile, material.as_ref().to_vec()));
+        output.push(Output::Keys(profile, Zeroizing::new(material.as_ref().to_vec())));
         self.state = State::Done;
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use dataplane::SrtpProfile;
 use dimpl::Dtls;
 use southbound::DtlsRole;
+use zeroize::Zeroizing;
 
 use super::{Engine, Failure, Identity, Output};
 
@@ -55,9 +56,10 @@ impl Any {
                 dimpl::Output::Packet(datagram) => Output::Datagram(datagram.to_vec()),
                 dimpl::Output::ApplicationData(data) => Output::Data(data.to_vec()),
                 dimpl::Output::CloseNotify => Output::Closed,
-                dimpl::Output::KeyingMaterial(material, profile) => {
-                    Output::Keys(known_profile(profile).ok_or(Failure::Handshake)?, material.to_vec())
-                }
+                dimpl::Output::KeyingMaterial(material, profile) => Output::Keys(
+                    known_profile(profile).ok_or(Failure::Handshake)?,
+                    Zeroizing::new(material.to_vec()),
+                ),
                 _ => continue,
             };
             output.push(next);

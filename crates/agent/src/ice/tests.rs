@@ -44,6 +44,26 @@ fn a_valid_check_is_answered_with_the_address_it_came_from() {
 }
 
 #[test]
+fn both_families_are_told_the_address_they_know() {
+    let (now, local) = (Instant::now(), credentials("ours"));
+    let mut ice = Ice::new(local.clone());
+    for (seen, told) in [
+        ("[2001:db8::7]:9", "[2001:db8::7]:9"),
+        ("[::ffff:198.51.100.7]:9", "198.51.100.7:9"),
+    ] {
+        let path = Path {
+            local: "[2001:db8::1]:7882".parse().unwrap(),
+            remote: seen.parse().unwrap(),
+        };
+        let checked = ice.check(now, path, &request(&local, "theirs", true, false)).unwrap();
+        assert_eq!(
+            StunMessage::parse(&checked.reply).unwrap().mapped_address(),
+            Some(told.parse().unwrap())
+        );
+    }
+}
+
+#[test]
 fn a_check_that_is_not_right_in_every_way_gets_no_answer() {
     let (now, local) = (Instant::now(), credentials("ours"));
     let mut ice = Ice::new(local.clone());

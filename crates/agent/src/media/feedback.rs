@@ -55,11 +55,11 @@ impl Feedback {
 
     /// Takes what is to be reported: every number from the first unreported one on, with its arrival or without. A packet that comes
     /// after the report that missed it makes the next report begin there again.
-    fn take(&mut self, epoch: Instant) -> Vec<(u16, Option<ArrivalTicks>)> {
-        let (Some(first), Some((last, newest))) = (self.first.take(), self.arrivals.last_key_value()) else {
+    fn take(&mut self, now: Instant, epoch: Instant) -> Vec<(u16, Option<ArrivalTicks>)> {
+        let (Some(first), Some((last, _))) = (self.first.take(), self.arrivals.last_key_value()) else {
             return Vec::new();
         };
-        let (last, newest) = (*last, *newest);
+        let last = *last;
         self.waiting = 0;
         let base = self.next.map_or(first, |next| next.min(first));
         let base = if last - base > RANGE_MAX {
@@ -73,7 +73,7 @@ impl Feedback {
             .map(|number| (number as u16, self.arrivals.get(&number).map(ticks)))
             .collect();
         self.arrivals
-            .retain(|_, at| newest.saturating_duration_since(*at) < MEMORY);
+            .retain(|_, at| now.saturating_duration_since(*at) < MEMORY);
         report
     }
 }
@@ -87,7 +87,7 @@ impl Media {
         let (Some(leg), feedback) = (link.leg, &mut link.feedback) else {
             return;
         };
-        let arrivals = feedback.take(cx.shared.clock.origin);
+        let arrivals = feedback.take(cx.now, cx.shared.clock.origin);
         let media = feedback.media;
         let writer = feedback
             .writer
@@ -118,15 +118,18 @@ mod tests {
         arrive(&mut feedback, 0, 11);
         let ticks = |value| Some(ArrivalTicks(value));
         assert_eq!(
-            feedback.take(epoch),
+            feedback.take(epoch, epoch),
             [(65_534, ticks(40)), (65_535, None), (0, ticks(44))]
         );
         arrive(&mut feedback, 2, 20);
-        assert_eq!(feedback.take(epoch), [(1, None), (2, ticks(80))]);
+        assert_eq!(feedback.take(epoch, epoch), [(1, None), (2, ticks(80))]);
         arrive(&mut feedback, 1, 25);
         arrive(&mut feedback, 3, 26);
-        assert_eq!(feedback.take(epoch), [(1, ticks(100)), (2, ticks(80)), (3, ticks(104))]);
-        assert_eq!(feedback.take(epoch), []);
+        assert_eq!(
+            feedback.take(epoch, epoch),
+            [(1, ticks(100)), (2, ticks(80)), (3, ticks(104))]
+        );
+        assert_eq!(feedback.take(epoch, epoch), []);
     }
 
     #[test]
@@ -134,8 +137,8 @@ mod tests {
         let epoch = Instant::now();
         let mut feedback = Feedback::default();
         feedback.arrived(1, epoch, Ssrc(1));
-        feedback.take(epoch);
+        feedback.take(epoch, epoch);
         feedback.arrived(20_000, epoch, Ssrc(1));
-        assert_eq!(feedback.take(epoch).len(), 1);
+        assert_eq!(feedback.take(epoch, epoch).len(), 1);
     }
 }
