@@ -52,7 +52,9 @@ impl Suite {
                     eprintln!("the server's output is in {}", server.log.display());
                 }
             })?;
-            drop(server);
+            if server.is_some_and(|mut server| server.has_ended()) {
+                return Err(RunError::Machine(io::Error::other("the server ended during the run")));
+            }
             progress(&report);
             let floor = if self.floor {
                 let floor = floor::measure(scenario, &settings.behaviour, settings.window)?;
@@ -70,17 +72,21 @@ impl Suite {
         let Some(command) = &self.server_command else {
             return Ok(None);
         };
-        let log = std::env::temp_dir().join(format!("weir-bench-{}-{scenario}.log", std::process::id()));
-        let server = RunningServer::start(command, log).map_err(RunError::Machine)?;
         let address = self.settings.server.address();
+        let listens = || TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok();
+        let refuse = |text: String| RunError::Machine(io::Error::other(text));
+        if listens() {
+            return Err(refuse(format!("another process listens on {address} already")));
+        }
+        let log = std::env::temp_dir().join(format!("weir-bench-{}-{scenario}.log", std::process::id()));
+        let mut server = RunningServer::start(command, log).map_err(RunError::Machine)?;
         let began = clock::now();
-        while TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
-            if began.elapsed() > START_TIMEOUT {
-                let text = format!(
-                    "the server does not listen on {address}; its output is in {}",
-                    server.log.display()
-                );
-                return Err(RunError::Machine(io::Error::other(text)));
+        while !listens() {
+            if began.elapsed() > START_TIMEOUT || server.has_ended() {
+                let log = server.log.display();
+                return Err(refuse(format!(
+                    "the server does not listen on {address}; its output is in {log}"
+                )));
             }
             thread::sleep(Duration::from_millis(100));
         }
@@ -111,6 +117,12 @@ impl RunningServer {
     }
 }
 
+impl RunningServer {
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
 impl Drop for RunningServer {
     /// Asks it to end, and insists.
     fn drop(&mut self) {
@@ -118,7 +130,7 @@ impl Drop for RunningServer {
         let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
         let began = clock::now();
         while began.elapsed() < STOP_TIMEOUT {
-            if !matches!(self.child.try_wait(), Ok(None)) {
+            if self.has_ended() {
                 return;
             }
             thread::sleep(Duration::from_millis(50));

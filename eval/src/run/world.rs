@@ -103,8 +103,11 @@ impl World {
             local_ip: self.local_ip,
             epoll: &self.epoll,
         };
-        let participant =
-            Participant::join(plan, &joining, clock::now()).map_err(|error| RunError::Participant(number, error))?;
+        let now = clock::now();
+        let lost = |error| RunError::Participant(number, error);
+        let mut participant = Participant::join(plan, &joining, now).map_err(lost)?;
+        // The server's first message may have come with its acceptance; no event announces it then.
+        participant.handle_signal(now, &self.epoll).map_err(lost)?;
         self.participants.push(participant);
         Ok(())
     }
