@@ -5,26 +5,27 @@ use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
 use super::Flow;
 
-/// Those of the offered extensions that we take.
-pub(crate) fn accept(offered: &[Extension], flow: Flow) -> Vec<Extension> {
+/// Those of the offered extensions that we take, in one direction at least.
+pub(crate) fn accept(offered: &[Extension]) -> Vec<Extension> {
     let mut taken = ExtensionMap::default();
     let wanted = offered.iter().filter(|extension| {
-        let kind = ExtensionKind::from_uri(&extension.uri).filter(|kind| is_taken(*kind, flow));
+        let kind = ExtensionKind::from_uri(&extension.uri).filter(|kind| is_taken(*kind, Flow::Up));
         // An id or a kind that comes twice in one section is the peer's mistake; the first counts.
         kind.is_some_and(|kind| taken.id(kind).is_none() && taken.insert(kind, extension.id).is_ok())
     });
     wanted.cloned().collect()
 }
 
-/// Adds what a section negotiated to what its transport negotiated. Ids that contradict earlier ones are left out: RFC 8843 forbids them.
-pub(crate) fn merge(map: &mut ExtensionMap, negotiated: &[Extension]) {
+/// Adds what a section negotiated for one direction to what its transport negotiated. Ids that contradict earlier ones are left out: RFC 8843 forbids them.
+pub(crate) fn merge(map: &mut ExtensionMap, negotiated: &[Extension], flow: Flow) {
     for extension in negotiated {
-        if let Some(kind) = ExtensionKind::from_uri(&extension.uri) {
+        if let Some(kind) = ExtensionKind::from_uri(&extension.uri).filter(|kind| is_taken(*kind, flow)) {
             let _ = map.insert(kind, extension.id);
         }
     }
 }
 
+/// Downwards is a part of upwards.
 fn is_taken(kind: ExtensionKind, flow: Flow) -> bool {
     use ExtensionKind as Kind;
     let both = matches!(

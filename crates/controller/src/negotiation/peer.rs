@@ -138,7 +138,7 @@ impl Peer {
     fn extensions(&self, flow: Flow) -> ExtensionMap {
         let mut map = ExtensionMap::default();
         for slot in self.slots.iter().filter(|slot| slot.flow() == flow) {
-            extensions::merge(&mut map, &slot.extensions);
+            extensions::merge(&mut map, &slot.extensions, flow);
         }
         map
     }

@@ -121,7 +121,9 @@ impl Slot {
         if let Some(codec) = codec {
             codecs::prefer(&mut self.formats, codec);
         }
-        self.extensions = extensions::accept(&theirs.extensions, self.flow());
+        // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
+        // the extensions that were answered in earlier ones.
+        self.extensions = extensions::accept(&theirs.extensions);
     }
 
     /// Whether our description refuses the section: its use is over, or there is no codec in common.
