@@ -2,6 +2,7 @@
 
 mod connecting;
 mod data;
+mod histories;
 mod hostile;
 mod packets;
 mod peer;
