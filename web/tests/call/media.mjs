@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { assertPictures, assertVoices, observe, pictures, show, voices } from "../support/measure.mjs";
+import { assertPictures, assertVoices, judge, pictures, show, voices } from "../support/measure.mjs";
 import { sleep } from "../support/wait.mjs";
 
 const SETTLE_S = 5;
@@ -8,14 +8,15 @@ const WATCH_S = 30;
 
 /** What everybody sees and hears. */
 export function mediaTests(call) {
-  it("decodes every picture and hears every voice for 30 s", { timeout: 60_000 }, async () => {
+  it("decodes every picture and hears every voice for 30 s", { timeout: 150_000 }, async () => {
     await sleep(SETTLE_S * 1000);
-    const views = await observe(call.people, WATCH_S);
-    const [seen, heard] = [pictures(views), voices(views)];
-    show(`${call.mode.name}: pictures`, seen);
-    show(`${call.mode.name}: voices`, heard);
-    assertPictures(seen, 6);
-    assertVoices(heard, 6, WATCH_S);
+    await judge(call.people, WATCH_S, (views) => {
+      const [seen, heard] = [pictures(views), voices(views)];
+      show(`${call.mode.name}: pictures`, seen);
+      show(`${call.mode.name}: voices`, heard);
+      assertPictures(seen, 6);
+      assertVoices(heard, 6, WATCH_S);
+    });
   });
 
   it("protects media with an AEAD suite", async () => {

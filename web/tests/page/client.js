@@ -1,6 +1,7 @@
 // A bare participant: unmodified livekit-client, what it received, and nothing else. Tests reach it as `window.client`.
 
 import { ConnectionErrorReason, Room, RoomEvent, Track, VideoQuality } from "livekit-client";
+import { takeLateness } from "./lateness.js";
 import { report } from "./report.js";
 
 const decoder = new TextDecoder();
@@ -57,6 +58,9 @@ const client = {
   publication: (identity, source) => client.person(identity)?.getTrackPublication(source),
 
   stats: () => report(client.room),
+
+  /** How late, at worst, this page was with anything since this was last asked, in milliseconds. */
+  takeLateness,
 
   /** What a failed test wants to know. */
   snapshot() {

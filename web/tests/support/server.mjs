@@ -11,6 +11,8 @@ const STARTUP_MS = 15_000;
 const SHUTDOWN_MS = 5_000;
 const LOG_TAIL = 20_000;
 
+const notStarted = (binary) => `${binary} did not start. Build it first, or name a running server in WEIR_URL.`;
+
 /**
  * The server under test: the one `WEIR_URL` names, or a Weir of our own on free ports.
  *
@@ -39,7 +41,7 @@ export async function startServer() {
 
   const url = `http://127.0.0.1:${port}`;
   try {
-    await Promise.race([healthy(url), ended.then(() => Promise.reject(new Error(`${binary} did not start`)))]);
+    await Promise.race([healthy(url), ended.then(() => Promise.reject(new Error(notStarted(binary))))]);
   } catch (error) {
     await stop({ showLog: true });
     throw error;
