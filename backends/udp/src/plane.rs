@@ -100,6 +100,12 @@ impl UdpPlane {
         &self.local
     }
 
+    /// Whether the workers have taken every entry written so far. Packets they receive from then on meet all of them; before, an entry
+    /// that [`write`](DataPlane::write) has accepted may not be there yet.
+    pub fn is_applied(&self) -> bool {
+        self.control.is_applied()
+    }
+
     /// How many datagrams the sockets dropped because no worker read them in time.
     pub fn receive_overflows(&self) -> u64 {
         let overflows = |worker: &RunningWorker| worker.shared.overflows.load(Ordering::Relaxed);

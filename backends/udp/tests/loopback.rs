@@ -64,6 +64,11 @@ impl Net {
         socket
     }
 
+    /// Waits until the workers know every entry.
+    fn wait_applied(&self) {
+        wait_until("the entries are applied", || self.plane.is_applied());
+    }
+
     fn counter(&mut self, counter: Counter) -> u64 {
         self.plane.counters()[counter]
     }
@@ -95,8 +100,7 @@ fn forwards(mut net: Net, profile: Option<SrtpProfile>) {
             socket
         })
         .collect();
-    // Orders take effect when a worker takes them: wait for one behind all of them on each worker.
-    std::thread::sleep(Duration::from_millis(50));
+    net.wait_applied();
     let mut peer = profile.map(|profile| Peer::new(profile, 0));
     let mut seal = |clear: &[u8]| peer.as_mut().map_or_else(|| clear.to_vec(), |peer| peer.seal(clear));
     for sequence in 0..100_u16 {
@@ -195,7 +199,7 @@ fn reports_reach_an_agent_that_waits() {
     let mut net = Net::start("127.0.0.1:0", "127.0.0.1", 1);
     let publisher = net.leg(0, Protection::Clear);
     set_stream(&mut net.plane, stream_key(0, VIDEO), video());
-    std::thread::sleep(Duration::from_millis(20));
+    net.wait_applied();
     assert_eq!(net.plane.poll(), None);
     publisher.send(&vp8(VIDEO, 1, KEY_FRAME, 100)).unwrap();
     wait_until("the waker is called for an arrival", || {
@@ -215,7 +219,7 @@ fn a_receiver_gets_again_what_it_asks_for() {
     set_stream(&mut net.plane, stream_key(0, VIDEO), video());
     let receiver = net.leg(1, srtp(profile, 1));
     set_replica(&mut net.plane, 1, replica(1, 1_000, stream_key(0, VIDEO)));
-    std::thread::sleep(Duration::from_millis(50));
+    net.wait_applied();
     let (mut from, mut to) = (Peer::new(profile, 0), Peer::new(profile, 1));
     for sequence in 0..10 {
         publisher
@@ -275,7 +279,7 @@ fn garbage_is_counted_and_dropped() {
     let mut net = Net::start("[::]:0", "127.0.0.1", 2);
     let (stranger, _) = net.peer();
     let known = net.leg(1, Protection::Clear);
-    std::thread::sleep(Duration::from_millis(50));
+    net.wait_applied();
     let mut state = 0x9e37_79b9_u32;
     for len in 0..1_000_usize {
         let noise: Vec<u8> = std::iter::repeat_with(|| {
@@ -321,11 +325,11 @@ fn a_leg_that_moves_is_followed() {
     set_stream(&mut net.plane, stream_key(0, VIDEO), video());
     let old = net.leg(1, Protection::Clear);
     set_replica(&mut net.plane, 1, replica(1, 1_000, stream_key(0, VIDEO)));
-    std::thread::sleep(Duration::from_millis(50));
+    net.wait_applied();
     publisher.send(&vp8(VIDEO, 1, KEY_FRAME, 100)).unwrap();
     receive(&old);
     let new = net.leg(1, Protection::Clear);
-    std::thread::sleep(Duration::from_millis(50));
+    net.wait_applied();
     publisher.send(&vp8(VIDEO, 2, DELTA_FRAME, 100)).unwrap();
     assert_eq!(RtpPacket::parse(&receive(&new)).unwrap().sequence().0, 101);
 }

@@ -82,6 +82,11 @@ impl ShardLink {
         placed
     }
 
+    /// Whether the shard has taken every order, or is gone.
+    pub(super) fn has_taken_all(&self) -> bool {
+        self.orders.slots() == ORDERS_MAX || self.orders.is_abandoned()
+    }
+
     pub(super) fn next_event(&mut self) -> Option<Event> {
         inbox::next_event(&mut self.reader)
     }

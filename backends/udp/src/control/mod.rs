@@ -146,6 +146,11 @@ impl Control {
         shards.filter(move |(index, _)| *index != owner).map(|(_, shard)| shard)
     }
 
+    /// Whether the shards have taken everything written and injected so far.
+    pub fn is_applied(&self) -> bool {
+        self.shards.iter().all(ShardLink::has_taken_all)
+    }
+
     /// Hands on what the agent wants done; what finds no room is counted and gone.
     pub fn inject(&mut self, what: Inject<'_>) {
         let (shard, order) = match what {
