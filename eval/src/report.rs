@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::measure::{Histogram, Tally};
+use crate::peer::Plan;
 
 /// One run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -35,6 +36,10 @@ pub struct Report {
     pub replicas_received: u64,
     /// Of these, how many never arrived.
     pub lost: u64,
+    /// Of these, how many were audio, which most servers do not repeat.
+    pub lost_audio: u64,
+    /// The share of media that the clients' own networks lost on purpose, up and down.
+    pub impairment: [f64; 2],
     /// Datagrams that overflowed the clients' own buffers: the generator's fault.
     pub dropped_at_clients: u64,
     /// Datagrams that overflowed the server's socket: the server was too slow to read.
@@ -131,8 +136,12 @@ impl Cost {
 }
 
 impl Report {
-    /// Packets lost between the server's socket and its last send: those that no full buffer explains.
+    /// Packets lost between the server's socket and its last send: those that no full buffer explains. With losses on
+    /// purpose it cannot be told.
     pub fn lost_inside(&self) -> u64 {
+        if self.impairment != [0.0; 2] {
+            return 0;
+        }
         self.lost.saturating_sub(self.dropped_at_clients)
     }
 
@@ -142,11 +151,12 @@ impl Report {
     }
 
     /// Counts what one receiver has of one source's packets with these numbers.
-    pub fn count(&mut self, tally: &Tally, numbers: Range<u64>) {
+    pub fn count(&mut self, source: u32, tally: &Tally, numbers: Range<u64>) {
         let window = tally.window(numbers);
         self.replicas_expected += window.expected;
         self.replicas_received += window.received;
         self.lost += window.lost();
+        self.lost_audio += if Plan::is_audio(source) { window.lost() } else { 0 };
         self.repaired += tally.repaired();
         self.duplicates += tally.duplicates();
         self.reordered += tally.reordered();
@@ -199,7 +209,10 @@ impl Report {
         let (client, server) = (self.dropped_at_clients, self.dropped_at_server);
         row(
             "lost",
-            format!("{} (full buffers: clients' {client}, server's {server})", self.lost),
+            format!(
+                "{}, of audio {} (full buffers: clients' {client}, server's {server})",
+                self.lost, self.lost_audio
+            ),
         );
         row(
             "repaired",
@@ -333,6 +346,12 @@ mod tests {
             ..Report::default()
         };
         assert_eq!((report.lost_inside(), report.is_clean()), (1, false));
+        let report = Report {
+            lost: 6,
+            impairment: [0.0, 0.02],
+            ..Report::default()
+        };
+        assert!(report.is_clean());
     }
 
     #[test]

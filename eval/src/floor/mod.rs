@@ -104,7 +104,11 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration) -> R
         ..Report::default()
     };
     for (source, tally) in sinks.meters().flat_map(|meter| meter.sources()) {
-        report.count(tally, 0..account.packets.get(source as usize).copied().unwrap_or(0));
+        report.count(
+            source,
+            tally,
+            0..account.packets.get(source as usize).copied().unwrap_or(0),
+        );
     }
     let ports = sinks.ports();
     let at_sinks = |drops: &SocketDrops| drops.at(|port| ports.contains(&port));

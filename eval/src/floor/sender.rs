@@ -17,6 +17,7 @@ use crate::media::{
     VideoSchedule, fragment_sizes, write_audio, write_video,
 };
 use crate::net;
+use crate::peer::Plan;
 
 /// Between the start of the process and its first frame.
 pub const LEAD: Duration = Duration::from_millis(300);
@@ -134,8 +135,7 @@ enum Schedule {
 impl Source {
     fn new((source, phase): (u32, u64), orders: &Orders, start: Instant) -> Self {
         let due = start + Duration::from_micros(phase);
-        // A participant's sources are its camera, even, and its microphone, odd.
-        let (payload_type, schedule) = match orders.video.filter(|_| source % 2 == 0) {
+        let (payload_type, schedule) = match orders.video.filter(|_| !Plan::is_audio(source)) {
             Some((bitrate, frame_rate, key_seconds)) => {
                 let plan = VideoPlan {
                     bitrate,

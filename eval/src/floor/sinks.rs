@@ -44,8 +44,8 @@ impl Sinks {
             hears.iter().for_each(|&source| meter.allow(source));
             sources = sources.max(hears.iter().map(|&source| source as usize + 1).max().unwrap_or(0));
             let mut inbound = Inbound::default();
-            inbound.agree(VIDEO, Carries::Video);
-            inbound.agree(AUDIO, Carries::Audio);
+            inbound.agree(VIDEO, Carries::Video, false);
+            inbound.agree(AUDIO, Carries::Audio, false);
             let port = socket.local_addr()?.port();
             sinks.push(Sink {
                 socket,

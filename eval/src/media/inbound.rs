@@ -25,6 +25,7 @@ pub enum Carries {
 /// All streams that come in on one transport.
 pub struct Inbound {
     carries: [Carries; 128],
+    repeats: [bool; 128],
     repairs: Vec<(u32, u32)>,
     transport_sequence_id: Option<u8>,
     streams: Vec<InStream>,
@@ -36,6 +37,7 @@ impl Default for Inbound {
         let (repairs, streams, arrivals) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             carries: [Carries::Nothing; 128],
+            repeats: [false; 128],
             repairs,
             transport_sequence_id: None,
             streams,
@@ -45,9 +47,10 @@ impl Default for Inbound {
 }
 
 impl Inbound {
-    /// Notes what a payload type means.
-    pub fn agree(&mut self, payload_type: u8, carries: Carries) {
-        self.carries[usize::from(payload_type & 0x7f)] = carries;
+    /// Notes what a payload type means, and whether the server repeats its packets when asked (`a=rtcp-fb:... nack`).
+    pub fn agree(&mut self, payload_type: u8, carries: Carries, repeats: bool) {
+        let index = usize::from(payload_type & 0x7f);
+        (self.carries[index], self.repeats[index]) = (carries, repeats);
     }
 
     /// Notes which SSRC repairs which, as the server announced it.
@@ -107,7 +110,8 @@ impl Inbound {
         meter: &mut Meter,
         totals: &mut Totals,
     ) {
-        let stream = self.stream(packet.ssrc().0, video);
+        let repeats = self.repeats[usize::from(packet.payload_type().get())];
+        let stream = self.stream(packet.ssrc().0, video, repeats);
         let repair = stream.count(now, packet.sequence().0);
         stream
             .jitter
@@ -166,13 +170,13 @@ impl Inbound {
         })
     }
 
-    fn stream(&mut self, ssrc: u32, video: bool) -> &mut InStream {
+    fn stream(&mut self, ssrc: u32, video: bool, repeats: bool) -> &mut InStream {
         let index = self
             .streams
             .iter()
             .position(|stream| stream.ssrc == ssrc)
             .unwrap_or_else(|| {
-                self.streams.push(InStream::new(ssrc, video));
+                self.streams.push(InStream::new(ssrc, video, repeats));
                 self.streams.len() - 1
             });
         &mut self.streams[index]

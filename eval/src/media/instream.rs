@@ -29,6 +29,7 @@ pub struct InStream {
     /// Its SSRC.
     pub ssrc: u32,
     video: bool,
+    repeats: bool,
     /// Who sends it, once a packet has said so.
     pub source: Option<u32>,
     numbers: Unwrapper,
@@ -79,10 +80,11 @@ pub struct Reception {
 
 impl InStream {
     /// A stream nobody has heard of yet.
-    pub fn new(ssrc: u32, video: bool) -> Self {
+    pub fn new(ssrc: u32, video: bool, repeats: bool) -> Self {
         Self {
             ssrc,
             video,
+            repeats,
             source: None,
             numbers: Unwrapper::default(),
             first: 0,
@@ -135,7 +137,8 @@ impl InStream {
             self.missing
                 .retain(|missing| now.duration_since(missing.since) < GIVE_UP);
             self.needs_key_frame |= self.video && self.missing.len() < before;
-            for missing in &mut self.missing {
+            let asking = self.missing.iter_mut().filter(|_| self.repeats);
+            for missing in asking {
                 let due = missing.asked.map_or(missing.since + ASK_AFTER, |at| at + ASK_AGAIN);
                 if due <= now {
                     missing.asked = Some(now);
@@ -201,7 +204,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn stream(now: Instant, sequences: &[u16]) -> InStream {
-        let mut stream = InStream::new(1, true);
+        let mut stream = InStream::new(1, true, true);
         stream.needs_key_frame = false;
         sequences.iter().for_each(|&sequence| {
             stream.count(now, sequence);
@@ -224,6 +227,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_server_does_not_repeat_is_not_asked_for() {
+        let now = crate::clock::now();
+        let mut stream = InStream::new(1, false, false);
+        for sequence in [0, 2] {
+            assert!(!stream.count(now, sequence));
+        }
+        assert_eq!(stream.wanted(now + 100 * MS), Wanted::default());
+        assert_eq!(stream.wanted(now + 2000 * MS), Wanted::default());
+    }
+
+    #[test]
     fn reordering_is_not_asked_for() {
         let now = crate::clock::now();
         let mut stream = stream(now, &[10, 12, 11, 13]);
@@ -233,7 +247,7 @@ mod tests {
     #[test]
     fn a_key_frame_is_asked_for_after_a_second_without_one() {
         let now = crate::clock::now();
-        let mut stream = InStream::new(1, true);
+        let mut stream = InStream::new(1, true, true);
         stream.count(now, 0);
         assert!(!stream.wanted(now).key_frame);
         assert!(!stream.wanted(now + 900 * MS).key_frame);

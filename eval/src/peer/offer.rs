@@ -105,19 +105,16 @@ pub fn agree(inbound: &mut Inbound, agreed: &Description, ssrcs_of: &Description
     let receiving = |media: &&Media| media.kind != Kind::Application && !media.rejected;
     for media in agreed.media.iter().filter(receiving) {
         if let Some(format) = media.format("opus") {
-            inbound.agree(format.payload_type, Carries::Audio);
+            inbound.agree(format.payload_type, Carries::Audio, format.has_feedback("nack"));
         }
         if let Some(format) = media.format("VP8") {
-            inbound.agree(format.payload_type, Carries::Video);
+            inbound.agree(format.payload_type, Carries::Video, format.has_feedback("nack"));
             if let Some(repair) = media.repair_format(format.payload_type) {
-                inbound.agree(repair.payload_type, Carries::Repair);
+                inbound.agree(repair.payload_type, Carries::Repair, false);
             }
         }
         if let Some(id) = media.extension(TRANSPORT_SEQUENCE) {
-            let wanted = media
-                .formats
-                .iter()
-                .any(|format| format.feedback.iter().any(|it| it == "transport-cc"));
+            let wanted = media.formats.iter().any(|format| format.has_feedback("transport-cc"));
             inbound.agree_transport_sequence(wanted.then_some(id));
         }
     }

@@ -44,6 +44,11 @@ impl Plan {
         2 * self.number
     }
 
+    /// Whether the source with this number is a microphone.
+    pub fn is_audio(source: u32) -> bool {
+        source % 2 == 1
+    }
+
     /// The source number of the participant's microphone.
     pub fn audio_source(&self) -> u32 {
         2 * self.number + 1

@@ -57,6 +57,7 @@ impl World {
             latency: Latency::of(&self.totals.latency),
             foreign: self.totals.foreign,
             damaged: self.totals.damaged,
+            impairment: [settings.behaviour.impairment.up, settings.behaviour.impairment.down],
             idle_share: end.machine.idle_share_since(&start.machine),
             ..Report::default()
         };
@@ -80,7 +81,7 @@ impl World {
             .sum();
         for participant in &self.participants {
             for (source, tally) in participant.meter().sources() {
-                report.count(tally, sent(source as usize));
+                report.count(source, tally, sent(source as usize));
             }
             for counts in participant.feedback() {
                 report.asked[0] += counts.asked;

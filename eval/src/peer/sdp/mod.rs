@@ -94,6 +94,11 @@ pub struct Format {
 }
 
 impl Format {
+    /// Whether this feedback was agreed on.
+    pub fn has_feedback(&self, value: &str) -> bool {
+        self.feedback.iter().any(|known| known == value)
+    }
+
     /// Whether the format's codec has this name, in any case.
     pub fn is(&self, codec: &str) -> bool {
         self.mapping
