@@ -85,8 +85,10 @@ async def test_an_unpublished_track_and_a_participant_who_leaves_disappear(joini
     await alice.room.local_participant.unpublish_track(published.sid)
     tracks = bob.room.remote_participants["alice"].track_publications
     await until("the track is gone for bob", lambda: published.sid not in tracks, 5)
+    seen = bob.room.remote_participants["alice"]
     await alice.leave()
     await until("alice is gone for bob", lambda: "alice" not in bob.others, 5)
+    assert seen.disconnect_reason == rtc.DisconnectReason.CLIENT_INITIATED
 
 
 async def test_without_auto_subscribe_a_track_comes_when_asked_for_and_stops_when_declined(joining):

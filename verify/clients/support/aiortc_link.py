@@ -53,6 +53,7 @@ class Link:
         sdp = _without_placeholders(description.sdp)
         await self.pc.setRemoteDescription(RTCSessionDescription(sdp=sdp, type=description.type))
         self.restrict()
+        await self._add_bundled_candidates(sdp)
         self._announce(sdp, description.mid_to_track_id)
         for trickle in self._early:
             await self.trickle(trickle)
@@ -92,6 +93,14 @@ class Link:
         if self._suites:
             for transport in self.transports():
                 transport._srtp_profiles = list(self._suites)
+
+    async def _add_bundled_candidates(self, sdp: str) -> None:
+        """Adds the first section's candidates: aiortc reads a bundle's last section, which need not repeat them."""
+        section = SessionDescription.parse(sdp).media[0]
+        for candidate in section.ice_candidates:
+            candidate.sdpMid = section.rtp.muxId
+            if candidate.protocol.lower() == "udp":
+                await self.pc.addIceCandidate(candidate)
 
     def _announce(self, sdp: str, named: Mapping[str, str]) -> None:
         """Reports each section that now carries a track, by the server's id for it."""

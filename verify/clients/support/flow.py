@@ -1,28 +1,34 @@
 """The claims several tests make about media between two participants."""
 
-from .media import FPS
+from .media import FPS, VideoWitness
 from .participant import Participant
 from .wait import until
 
 # Enough to see steady flow and the bar move through most of the picture.
 FRAMES = 2 * FPS
+# A server that loses pictures loses them in every window; a busy machine starves an encoder or a decoder in one.
+WINDOWS = 3
 
 
 async def video_flows(publisher: Participant, viewer: Participant, seconds: float = 15.0) -> None:
-    """`viewer` decodes `publisher`'s own pictures, in order, at no less than 80 % of the rate they are sent."""
+    """`viewer` decodes `publisher`'s own pictures, in order, and in some window at least 9 in 10 of those drawn."""
     them, us = publisher.identity, viewer.identity
     witness = await until(f"{us} is sent {them}'s video track", lambda: viewer.video.get(them), seconds)
-    # The first second holds the key-frame request and the encoder's start; the rate is measured after it.
-    first = witness.frames
-    more = f"{us} decodes {FPS} more frames of {them}"
-    await until(more, lambda: witness.frames - first >= FPS, seconds, lambda: f"{first}, then {witness.frames}")
-    decoded = witness.frames
-    # Three times as long as the frames take: a busy machine may delay pictures, and only missing ones count.
-    await until(more, lambda: witness.frames - decoded >= FRAMES, 3 * FRAMES / FPS, lambda: witness.frames - decoded)
-    rate = FRAMES / max(witness.advance(decoded, FRAMES), 1)
-    assert rate >= 0.8, f"{us} decoded {rate:.0%} of the frames {them} sent: {witness.steps[decoded:]}"
+    # The first second holds the key-frame request and the encoder's start; windows come after it.
+    await _decodes(witness, FPS, seconds, f"{us} decodes more frames of {them}")
+    rates = []
+    while len(rates) < WINDOWS and max(rates, default=0) < 0.9:
+        start = witness.frames
+        await _decodes(witness, FRAMES, 3 * FRAMES / FPS, f"{us} goes on decoding {them}")
+        assert witness.backward(start) == 0, f"{us} saw {them}'s bar move back: {witness.steps[start:]}"
+        rates.append(FRAMES / max(witness.advance(start, FRAMES), 1))
+    assert max(rates) >= 0.9, f"{us} decoded {rates} of the frames {them} drew: {witness.steps[-WINDOWS * FRAMES :]}"
     assert witness.signatures == {publisher.signature.name}, f"{us} saw {witness.signatures} for {them}"
-    assert witness.backward(decoded) == 0, f"{us} saw {them}'s bar move back: {witness.steps[decoded:]}"
+
+
+async def _decodes(witness: VideoWitness, count: int, seconds: float, what: str) -> None:
+    start = witness.frames
+    await until(what, lambda: witness.frames - start >= count, seconds, lambda: f"{witness.frames - start} of {count}")
 
 
 async def audio_flows(publisher: Participant, listener: Participant, seconds: float = 15.0) -> None:

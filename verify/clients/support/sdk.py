@@ -5,6 +5,8 @@ import contextlib
 
 import numpy
 from livekit import rtc
+from livekit.rtc._ffi_client import FfiClient
+from livekit.rtc._proto import ffi_pb2, video_frame_pb2
 
 from .media import FPS, SAMPLE_RATE, AudioWitness, Signature, VideoWitness, picture, tone
 from .participant import Heard, Participant
@@ -115,8 +117,21 @@ class SdkParticipant(Participant):
         self.inbox.append(Heard(sender, packet.data, reliable, packet.topic or ""))
 
 
+class _EveryFrame(rtc.VideoStream):
+    """The SDK's stream without its queue of one frame, which drops pictures whenever Python is late to fetch them."""
+
+    def _create_owned_stream(self):
+        request = ffi_pb2.FfiRequest()
+        request.new_video_stream.track_handle = self._track._ffi_handle.handle
+        request.new_video_stream.type = video_frame_pb2.VideoStreamType.VIDEO_STREAM_NATIVE
+        request.new_video_stream.format = rtc.VideoBufferType.I420
+        request.new_video_stream.normalize_stride = True
+        request.new_video_stream.queue_size_frames = 0
+        return FfiClient.instance.request(request).new_video_stream.stream
+
+
 async def _watch(track, witness: VideoWitness) -> None:
-    stream = rtc.VideoStream(track, format=rtc.VideoBufferType.I420)
+    stream = _EveryFrame(track)
     try:
         async for event in stream:
             frame = event.frame
