@@ -120,8 +120,7 @@ impl UdpPlane {
         }
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
-                // A worker that panicked has said so already.
-                let _ = thread.join();
+                thread.join().expect("a worker that panics ends the process");
             }
         }
     }

@@ -28,6 +28,7 @@ pub(crate) struct Worker {
 impl Worker {
     /// Moves packets until told to stop. A batch is what has arrived; nothing waits for a timer.
     pub(crate) fn run(mut self) {
+        let _guard = AbortOnPanic;
         let mut receivers: Vec<Receiver> = self.sockets.iter().map(|_| Receiver::new()).collect();
         let mut sender = Sender::new();
         while !self.shared.stop.load(Ordering::Relaxed) {
@@ -65,6 +66,18 @@ impl Worker {
             sleep(&self.sockets, &self.bell, at_most);
         }
         self.alarm.disarm();
+    }
+}
+
+/// Ends the process when a worker panics, which is a bug of ours. The others would go on handing packets to one that is gone, and its
+/// calls would hang with nobody the wiser; a process that ends is started again.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
     }
 }
 

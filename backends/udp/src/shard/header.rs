@@ -55,16 +55,7 @@ pub(crate) fn append(
     moment: &Moment,
 ) -> Result<(), Counter> {
     let segment = replica.segment.as_ref().expect("a replica that sends has a segment");
-    let facts = packet.facts();
-    let header = RtpHeader {
-        has_padding: false,
-        marker: facts.marker,
-        payload_type: name.payload_type,
-        sequence: SequenceNumber(name.index as u16),
-        timestamp: RtpTimestamp(facts.timestamp.0.wrapping_add(segment.timestamp_offset)),
-        ssrc: name.ssrc,
-        csrcs: wire::Csrcs::NONE,
-    };
+    let header = header(packet, segment, name);
     let number = leg.transport_sequence.to_be_bytes();
     let mut elements: [(u8, &[u8]); ELEMENTS_MAX] = [(0, &[]); ELEMENTS_MAX];
     let count = list_elements(&mut elements, leg, replica, packet, &moment.send_time, &number);
@@ -72,38 +63,54 @@ pub(crate) fn append(
     let header_len = header.encoded_len(&extensions);
     let prefix = name.original.map(|original| original.0.to_be_bytes());
     let prefix = prefix.as_ref().map_or(&[][..], |bytes| &bytes[..]);
-    let clear_len = header_len + prefix.len() + packet.payload().len();
-    if clear_len > DATAGRAM_MAX {
+    if header_len + prefix.len() + packet.payload().len() > DATAGRAM_MAX {
         return Err(Counter::ReplicaOversized);
     }
     claim(leg, name)?;
 
     let mut run = leg.run;
     let buffer = egress.buffer(leg.id, &mut run);
+    leg.run = run;
     let start = buffer.bytes.len();
     buffer.bytes.resize(start + header_len, 0);
     header
         .write(&extensions, &mut buffer.bytes[start..])
         .expect("the room was measured");
-    leg.run = run;
     buffer.bytes.extend_from_slice(prefix);
     let payload_at = buffer.bytes.len();
     buffer.bytes.extend_from_slice(packet.payload());
     rewrite_vp8(&mut buffer.bytes[payload_at..], packet, segment);
-    if let Some(keys) = leg.keys_in_use() {
-        let room = clear_len + rtp_overhead(keys.egress_profile());
-        buffer.bytes.resize(start + room, 0);
-        let sealed = keys
-            .sealer
-            .seal_rtp(&mut buffer.bytes[start..], clear_len, header_len, name.index);
-        buffer.bytes.truncate(start + sealed);
-    }
+    protect(leg, &mut buffer.bytes, start, header_len, name);
     buffer.cut(path, start);
     if leg.entry.extensions_out.id(ExtensionKind::TransportSequence).is_some() {
         buffer.departed(moment.at, leg.transport_sequence, buffer.bytes.len() - start);
         leg.transport_sequence = leg.transport_sequence.wrapping_add(1);
     }
     Ok(())
+}
+
+fn header(packet: &Packet, segment: &Segment, name: Name) -> RtpHeader<'static> {
+    let facts = packet.facts();
+    RtpHeader {
+        has_padding: false,
+        marker: facts.marker,
+        payload_type: name.payload_type,
+        sequence: SequenceNumber(name.index as u16),
+        timestamp: RtpTimestamp(facts.timestamp.0.wrapping_add(segment.timestamp_offset)),
+        ssrc: name.ssrc,
+        csrcs: wire::Csrcs::NONE,
+    }
+}
+
+/// Seals the packet that `bytes` ends with, in place, if the leg has keys.
+fn protect(leg: &mut LegState, bytes: &mut Vec<u8>, start: usize, header_len: usize, name: Name) {
+    let Some(keys) = leg.keys_in_use() else { return };
+    let clear_len = bytes.len() - start;
+    bytes.resize(bytes.len() + rtp_overhead(keys.egress_profile()), 0);
+    let sealed = keys
+        .sealer
+        .seal_rtp(&mut bytes[start..], clear_len, header_len, name.index);
+    bytes.truncate(start + sealed);
 }
 
 /// Lists the extensions the leg carries: what came with the packet in the order of the kinds, then our own. Returns how many.

@@ -35,6 +35,8 @@ pub(crate) enum Note {
     Replica(Box<(ReplicaId, ReplicaStatistics)>),
 }
 
+const _: () = assert!(size_of::<Note>() <= 48, "tens of thousands of notes wait in each ring");
+
 /// A punted datagram, on loan to the agent's thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Punted {
