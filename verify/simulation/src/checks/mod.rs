@@ -1,0 +1,51 @@
+//! What must hold, whatever happens.
+
+mod ledger;
+mod rights;
+
+use std::fmt;
+
+pub(crate) use ledger::Ledger;
+pub(crate) use rights::{Facts, Rights};
+
+/// What must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Invariant {
+    /// Nobody receives what they may not: not what they did not subscribe to or are not allowed, not after leaving, not their own.
+    Rights,
+    /// Source numbers map to replica numbers injectively and in order, late packets go out under their own number, no loss is hidden,
+    /// and timestamps and picture ids do not jump back.
+    Numbers,
+    /// A (key, SSRC, index) protects one packet, ever; an SSRC is not used twice on a leg.
+    Keystream,
+    /// What is in the tables belongs to somebody who is there, and what is written to them is valid.
+    Tables,
+    /// Everybody who joins is answered, and when all is quiet everybody gets what they asked for.
+    Liveness,
+    /// What is received is what its description said.
+    Description,
+}
+
+/// What did not hold, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// What did not hold.
+    pub invariant: Invariant,
+    /// How.
+    pub what: String,
+}
+
+impl Violation {
+    pub(crate) fn new(invariant: Invariant, what: impl Into<String>) -> Self {
+        Self {
+            invariant,
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.invariant, self.what)
+    }
+}

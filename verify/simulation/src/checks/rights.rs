@@ -1,0 +1,310 @@
+//! Who may have what, worked out from what clients said and were told, apart from the controller's own books.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use livekit_protocol::data_packet::Value;
+use livekit_protocol::leave_request::Action;
+use livekit_protocol::{DataPacket, signal_request, signal_response};
+
+use super::{Invariant, Violation};
+use crate::person::Grants;
+
+/// Who may have what. Sessions and sources are numbered from 0 in the order they began.
+#[derive(Default)]
+pub(crate) struct Rights {
+    sessions: Vec<Standing>,
+    sources: Vec<Facts>,
+    by_sid: HashMap<String, u32>,
+    messages: BTreeMap<u64, Said>,
+}
+
+/// What is known of one client.
+struct Standing {
+    identity: String,
+    grants: Grants,
+    /// Whether it is in its room, by what the server has heard and said.
+    present: bool,
+    auto_subscribe: bool,
+    wishes: HashMap<String, bool>,
+    /// Who may have its tracks; `None` is everybody.
+    audience: Option<BTreeSet<String>>,
+    /// Tracks it was receiving, and said it does not want now.
+    disabled: BTreeSet<String>,
+    /// Tracks it has received since it last subscribed to them.
+    receiving: BTreeSet<String>,
+}
+
+/// What is known of one source.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    /// Whose it is.
+    pub(crate) session: usize,
+    /// Whether its publisher's token allows it.
+    pub(crate) allowed: bool,
+    /// Its publisher said that it is over.
+    pub(crate) over: bool,
+    /// What the server calls it: more than one name when it was announced again.
+    pub(crate) sids: Vec<String>,
+}
+
+/// A message on a data channel.
+struct Said {
+    session: usize,
+    to: Option<String>,
+    reliable: bool,
+    heard_by: BTreeSet<usize>,
+}
+
+impl Rights {
+    pub(crate) fn add_session(&mut self, identity: String, grants: Grants, auto_subscribe: bool) {
+        self.sessions.push(Standing {
+            identity,
+            grants,
+            present: false,
+            auto_subscribe,
+            wishes: HashMap::new(),
+            audience: None,
+            disabled: BTreeSet::new(),
+            receiving: BTreeSet::new(),
+        });
+    }
+
+    pub(crate) fn add_source(&mut self, facts: Facts) -> u32 {
+        self.sources.push(facts);
+        self.sources.len() as u32 - 1
+    }
+
+    pub(crate) fn is_present(&self, session: usize) -> bool {
+        self.sessions[session].present
+    }
+
+    /// The server says that a client is in its room now. Whoever had its name must be gone.
+    pub(crate) fn joined(&mut self, session: usize) -> Result<(), Violation> {
+        if let Some(twin) = self.present(&self.sessions[session].grants.room, &self.sessions[session].identity) {
+            return Err(Violation::new(
+                Invariant::Rights,
+                format!("client {session} joins while client {twin} is there under its name"),
+            ));
+        }
+        self.sessions[session].present = true;
+        Ok(())
+    }
+
+    /// The server says that a participant is gone; returns which client that was.
+    pub(crate) fn left(&mut self, room: &str, identity: &str) -> Option<usize> {
+        let session = self.present(room, identity)?;
+        self.gone(session);
+        Some(session)
+    }
+
+    /// A client is not in its room any more.
+    pub(crate) fn gone(&mut self, session: usize) {
+        self.sessions[session].present = false;
+    }
+
+    fn present(&self, room: &str, identity: &str) -> Option<usize> {
+        self.sessions
+            .iter()
+            .position(|found| found.present && found.grants.room == room && found.identity == identity)
+    }
+
+    /// The server has heard this of a client; with an offer come the sources that it says are over.
+    pub(crate) fn heard(&mut self, session: usize, message: &signal_request::Message, over: &[u32]) {
+        use signal_request::Message;
+        over.iter()
+            .for_each(|source| self.sources[*source as usize].over = true);
+        let standing = &mut self.sessions[session];
+        match message {
+            Message::Leave(_) => self.gone(session),
+            Message::Subscription(request) => {
+                for sid in request.track_sids.iter().filter(|sid| self.by_sid.contains_key(*sid)) {
+                    standing.wishes.insert(sid.clone(), request.subscribe);
+                    if !request.subscribe {
+                        standing.disabled.remove(sid);
+                        standing.receiving.remove(sid);
+                    }
+                }
+            }
+            Message::TrackSetting(request) => {
+                for sid in &request.track_sids {
+                    if !request.disabled {
+                        standing.disabled.remove(sid);
+                    } else if standing.receiving.contains(sid) {
+                        standing.disabled.insert(sid.clone());
+                    }
+                }
+            }
+            Message::SubscriptionPermission(request) => {
+                let named = request
+                    .track_permissions
+                    .iter()
+                    .map(|permission| permission.participant_identity.clone());
+                standing.audience = (!request.all_participants).then(|| named.collect());
+                self.revoke(session);
+            }
+            _ => {}
+        }
+    }
+
+    /// Those who may not have a client's tracks any more start over when they may again.
+    fn revoke(&mut self, publisher: usize) {
+        let audience = self.sessions[publisher].audience.clone();
+        let sids: Vec<String> = self
+            .sources
+            .iter()
+            .filter(|source| source.session == publisher)
+            .flat_map(|source| source.sids.clone())
+            .collect();
+        for standing in &mut self.sessions {
+            if audience
+                .as_ref()
+                .is_some_and(|audience| !audience.contains(&standing.identity))
+            {
+                for sid in &sids {
+                    standing.disabled.remove(sid);
+                    standing.receiving.remove(sid);
+                }
+            }
+        }
+    }
+
+    /// The server has said this to a client.
+    pub(crate) fn said(&mut self, session: usize, message: &signal_response::Message) {
+        match message {
+            signal_response::Message::TrackPublished(published) => {
+                let source = published
+                    .cid
+                    .strip_prefix("track-")
+                    .and_then(|id| id.parse::<u32>().ok());
+                let (Some(source), Some(track)) = (source, &published.track) else {
+                    return;
+                };
+                self.by_sid.insert(track.sid.clone(), source);
+                self.sources[source as usize].sids.push(track.sid.clone());
+            }
+            signal_response::Message::Leave(leave) if leave.action() != Action::Resume => self.gone(session),
+            _ => {}
+        }
+    }
+
+    /// A packet of a source leaves for a client. Says whether it may.
+    pub(crate) fn media(&mut self, receiver: usize, source: u32) -> Result<(), Violation> {
+        let facts = &self.sources[source as usize];
+        let why = match self.may_receive(receiver, facts) {
+            Err(why) => Some(why),
+            Ok(()) if self.is_disabled(receiver, facts) => Some("it said that it does not want it now"),
+            Ok(()) => None,
+        };
+        if let Some(why) = why {
+            let what = format!(
+                "client {receiver} is sent source {source} of client {}: {why}",
+                facts.session
+            );
+            return Err(Violation::new(Invariant::Rights, what));
+        }
+        let wanted = &self.sessions[receiver];
+        let sids: Vec<String> = facts.sids.iter().filter(|sid| wanted.wants(sid)).cloned().collect();
+        self.sessions[receiver].receiving.extend(sids);
+        Ok(())
+    }
+
+    /// Whether a client must be getting a source when all is quiet; being muted is not known here.
+    pub(crate) fn is_owed(&self, receiver: usize, source: u32) -> bool {
+        let facts = &self.sources[source as usize];
+        self.may_receive(receiver, facts).is_ok()
+    }
+
+    fn is_disabled(&self, receiver: usize, facts: &Facts) -> bool {
+        let standing = &self.sessions[receiver];
+        facts
+            .sids
+            .iter()
+            .filter(|sid| standing.wants(sid))
+            .all(|sid| standing.disabled.contains(sid))
+    }
+
+    fn may_receive(&self, receiver: usize, facts: &Facts) -> Result<(), &'static str> {
+        let (from, to) = (&self.sessions[facts.session], &self.sessions[receiver]);
+        match () {
+            () if facts.session == receiver => Err("it is its own"),
+            () if !to.present => Err("the receiver has left"),
+            () if !from.present => Err("the publisher has left"),
+            () if from.grants.room != to.grants.room => Err("they are in different rooms"),
+            () if from.identity == to.identity => Err("they are the same person"),
+            () if from.grants.hidden => Err("nobody may know of its publisher"),
+            () if !to.grants.subscribe => Err("the receiver may not subscribe"),
+            () if !facts.allowed => Err("the publisher may not publish it"),
+            () if facts.over => Err("it is over"),
+            () if facts.sids.is_empty() => Err("it was not announced"),
+            () if from
+                .audience
+                .as_ref()
+                .is_some_and(|audience| !audience.contains(&to.identity)) =>
+            {
+                Err("its publisher forbids it")
+            }
+            () if !facts.sids.iter().any(|sid| to.wants(sid)) => Err("it did not subscribe"),
+            () => Ok(()),
+        }
+    }
+
+    /// A client says something on a data channel. The number names the message.
+    pub(crate) fn message_said(&mut self, id: u64, session: usize, to: Option<String>, reliable: bool) {
+        self.messages.insert(
+            id,
+            Said {
+                session,
+                to,
+                reliable,
+                heard_by: BTreeSet::new(),
+            },
+        );
+    }
+
+    /// A message leaves for a client. Says whether it may, and whether it says the truth about its sender.
+    pub(crate) fn message_sent(&mut self, receiver: usize, payload: &[u8]) -> Result<(), Violation> {
+        use prost::Message as _;
+        let Ok(packet) = DataPacket::decode(payload) else {
+            return Err(Violation::new(Invariant::Rights, "a data packet cannot be read"));
+        };
+        let Some(Value::User(user)) = packet.value else {
+            return Ok(());
+        };
+        let id = user.payload.try_into().map(u64::from_be_bytes).unwrap_or(u64::MAX);
+        let Some(said) = self.messages.get_mut(&id) else {
+            return Err(Violation::new(Invariant::Rights, "a message nobody has said"));
+        };
+        let (from, to) = (&self.sessions[said.session], &self.sessions[receiver]);
+        let why = match () {
+            () if said.session == receiver => "it is its own",
+            () if !to.present => "the receiver has left",
+            () if from.grants.room != to.grants.room => "they are in different rooms",
+            () if !from.grants.publish_data => "its sender may not send",
+            () if said.to.as_ref().is_some_and(|identity| *identity != to.identity) => "it is for somebody else",
+            () if packet.participant_identity != from.shown_as() => "it is under a false name",
+            () if said.reliable && !said.heard_by.insert(receiver) => "it was there before",
+            () => return Ok(()),
+        };
+        let what = format!(
+            "client {receiver} is sent message {id} of client {} ({:?}): {why}",
+            said.session, packet.participant_identity
+        );
+        Err(Violation::new(Invariant::Rights, what))
+    }
+
+    /// The source that a track id stands for.
+    pub(crate) fn source_of(&self, sid: &str) -> Option<u32> {
+        self.by_sid.get(sid).copied()
+    }
+}
+
+impl Standing {
+    /// The name others see.
+    fn shown_as(&self) -> &str {
+        if self.grants.hidden { "" } else { &self.identity }
+    }
+
+    fn wants(&self, sid: &str) -> bool {
+        self.wishes.get(sid).copied().unwrap_or(self.auto_subscribe)
+    }
+}

@@ -1,0 +1,241 @@
+//! What people do.
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::Faults;
+use crate::person::Grants;
+
+/// One simulated call: who takes part, what they do and when, and what their networks are like. All of it from one number.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// The number it was drawn from, and from which faults and choices are drawn while it is played.
+    pub seed: u64,
+    /// What each person may do.
+    pub(crate) people: Vec<Grants>,
+    /// What they do, in order.
+    pub steps: Vec<Step>,
+    /// What goes wrong meanwhile.
+    pub faults: Faults,
+    /// Transports are protected by real DTLS handshakes. They cost a thousand times what the rest of a handshake's history does, so
+    /// most histories are in clear.
+    pub dtls: bool,
+    /// When people stop doing things and networks heal.
+    pub quiet_after: Duration,
+}
+
+/// Somebody does something.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When.
+    pub at: Duration,
+    /// Who, as an index.
+    pub person: usize,
+    /// What. A deed that makes no sense at the time is left undone, so that any part of a history is a history.
+    pub deed: Deed,
+}
+
+/// Something a person, or fate, does. A `pick` chooses among what there is at the time.
+#[derive(Clone, Copy, Debug)]
+pub enum Deed {
+    /// Joins the room. While in the room already it is a second client with the same identity.
+    Join(How),
+    /// Says goodbye and goes.
+    Leave,
+    /// Is gone without a word.
+    Vanish,
+    /// Publishes a camera, a microphone or a screen.
+    Publish(Device),
+    /// Stops publishing one of its tracks.
+    Unpublish(u32),
+    /// Mutes or unmutes one of its tracks.
+    Mute(u32, bool),
+    /// Asks for a track of somebody else, or asks not to have it.
+    Subscribe(u32, bool),
+    /// Says how well it wants a track of somebody else.
+    Settings(u32, Wish),
+    /// Allows or forbids one person to have its tracks.
+    Permit(u32, bool),
+    /// Sends a message to everybody, or to one.
+    Say {
+        /// Over the channel that loses nothing.
+        reliable: bool,
+        /// To whom; to everybody when nobody is picked.
+        to: Option<u32>,
+    },
+    /// Changes its name, metadata and attributes.
+    Rename(u32),
+    /// Loses its signalling connection and resumes on a new one.
+    LoseSignal,
+    /// Starts over: a new client, the same person.
+    StartOver,
+    /// Appears at another address, as after a change of network or a forgetful NAT.
+    Rebind,
+    /// Its receiver asks for a key frame of everything it gets.
+    AskKeyFrames,
+    /// Sends a signalling message that is none.
+    SayRubbish(u32),
+    /// Sends datagrams that are nothing.
+    SendRubbish(u32),
+    /// Asks the server for one of the protocol's accidents.
+    Simulate(u32),
+}
+
+/// How a client speaks to the server.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Two peer connections rather than one.
+    pub dual: bool,
+    /// Gets every track without asking.
+    pub auto_subscribe: bool,
+    /// Signals in JSON rather than protobuf.
+    pub json: bool,
+    /// Where it answers, it waits for the handshake rather than starting it.
+    pub passive: bool,
+}
+
+/// What is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// A microphone.
+    Microphone,
+    /// A camera, as simulcast or as one encoding, in VP8 or H.264.
+    Camera {
+        /// Three encodings.
+        simulcast: bool,
+        /// H.264 rather than VP8.
+        h264: bool,
+    },
+    /// A screen, as one encoding in VP8.
+    Screen,
+}
+
+/// How well a track is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Not now.
+    Nothing,
+    /// In this quality: 0 is low, 2 is high.
+    Quality(u8),
+    /// To be shown at this width, 16 to 9.
+    Width(u32),
+}
+
+impl History {
+    /// The history of a number.
+    pub fn random(seed: u64) -> Self {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let people: Vec<Grants> = (0..rng.random_range(2..=4)).map(|_| Grants::random(rng)).collect();
+        let quiet_after = Duration::from_millis(rng.random_range(4_000..10_000));
+        let mut steps: Vec<Step> = (0..people.len()).flat_map(|person| beginning(rng, person)).collect();
+        for _ in 0..rng.random_range(5..30) {
+            let at = rng.random_range(Duration::from_secs(1)..quiet_after);
+            let person = rng.random_range(0..people.len());
+            steps.push(Step {
+                at,
+                person,
+                deed: Deed::random(rng),
+            });
+        }
+        steps.sort_by_key(|step| step.at);
+        Self {
+            seed,
+            people,
+            steps,
+            faults: Faults::random(rng),
+            dtls: seed.is_multiple_of(20),
+            quiet_after,
+        }
+    }
+}
+
+/// People come early and bring something.
+fn beginning(rng: &mut StdRng, person: usize) -> Vec<Step> {
+    let at = rng.random_range(Duration::ZERO..Duration::from_secs(2));
+    let mut steps = vec![Step {
+        at,
+        person,
+        deed: Deed::Join(How::random(rng)),
+    }];
+    for device in [Device::Microphone, Device::camera(rng), Device::Screen]
+        .into_iter()
+        .take(rng.random_range(0..=3))
+    {
+        let at = at + rng.random_range(Duration::ZERO..Duration::from_secs(1));
+        steps.push(Step {
+            at,
+            person,
+            deed: Deed::Publish(device),
+        });
+    }
+    steps
+}
+
+impl Deed {
+    fn random(rng: &mut StdRng) -> Self {
+        let pick = rng.random();
+        match rng.random_range(0..100) {
+            0..8 => Self::Join(How::random(rng)),
+            8..12 => Self::Leave,
+            12..16 => Self::Vanish,
+            16..28 => Self::Publish(Device::random(rng)),
+            28..36 => Self::Unpublish(pick),
+            36..44 => Self::Mute(pick, rng.random_bool(0.6)),
+            44..54 => Self::Subscribe(pick, rng.random_bool(0.5)),
+            54..62 => Self::Settings(pick, Wish::random(rng)),
+            62..65 => Self::Permit(pick, rng.random_bool(0.4)),
+            65..71 => Self::Say {
+                reliable: rng.random(),
+                to: rng.random_bool(0.5).then_some(pick),
+            },
+            71..74 => Self::Rename(pick),
+            74..82 => Self::LoseSignal,
+            82..85 => Self::StartOver,
+            85..89 => Self::Rebind,
+            89..93 => Self::AskKeyFrames,
+            93..95 => Self::SayRubbish(pick),
+            95..97 => Self::SendRubbish(pick),
+            _ => Self::Simulate(pick),
+        }
+    }
+}
+
+impl How {
+    fn random(rng: &mut StdRng) -> Self {
+        Self {
+            dual: rng.random(),
+            auto_subscribe: rng.random_bool(0.8),
+            json: rng.random_bool(0.1),
+            passive: rng.random_bool(0.3),
+        }
+    }
+}
+
+impl Device {
+    fn random(rng: &mut StdRng) -> Self {
+        match rng.random_range(0..3) {
+            0 => Self::Microphone,
+            1 => Self::camera(rng),
+            _ => Self::Screen,
+        }
+    }
+
+    fn camera(rng: &mut StdRng) -> Self {
+        Self::Camera {
+            simulcast: rng.random(),
+            h264: rng.random_bool(0.3),
+        }
+    }
+}
+
+impl Wish {
+    fn random(rng: &mut StdRng) -> Self {
+        match rng.random_range(0..3) {
+            0 => Self::Nothing,
+            1 => Self::Quality(rng.random_range(0..3)),
+            _ => Self::Width(rng.random_range(0..1_400)),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The node: the real controller and the real agent over the watched model, joined as the program joins them.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use agent::Agent;
+use controller::livekit::{Admission, ApiKeys, Refusal};
+use controller::{ConnectionId, Controller, Event, Frame, Input, Output, WallClock};
+use dataplane::{Clock, DataPlane, Egress, Path};
+use southbound::{Command, Notice, TransportId};
+
+use crate::person;
+use crate::plane::Plane;
+
+/// Labels of the data channels of the protocol.
+pub(crate) const RELIABLE: &str = "_reliable";
+pub(crate) const LOSSY: &str = "_lossy";
+
+/// Where the node is.
+pub(crate) fn address() -> SocketAddr {
+    ([192, 0, 2, 1], 7882).into()
+}
+
+/// What the node does to the world.
+pub(crate) enum Done {
+    /// Sends on a signalling connection.
+    Send(ConnectionId, Frame),
+    /// Closes a signalling connection.
+    Close(ConnectionId, u16),
+    /// Says what happened.
+    Event(Event),
+    /// Sends a datagram.
+    Depart(Egress),
+    /// Sends a message on a data channel; only in clear, where nothing carries it.
+    Message(String, Arc<[u8]>),
+}
+
+pub(crate) struct Node {
+    controller: Controller,
+    agent: Agent,
+    pub(crate) plane: Plane,
+    /// Whether transports have DTLS.
+    dtls: bool,
+    /// In clear the node's data channels are short-circuited: transports by user fragment, and which are connected.
+    ufrags: BTreeMap<String, TransportId>,
+    connected: BTreeSet<TransportId>,
+}
+
+impl Node {
+    pub(crate) fn new(clock: Clock, wall: WallClock, dtls: bool, certificate: agent::Certificate, seed: u64) -> Self {
+        let mut config = agent::Config::new(vec![address()], certificate);
+        config.clear_rtp = !dtls;
+        let mut long = [0; 32];
+        long[..8].copy_from_slice(&seed.to_be_bytes());
+        Self {
+            controller: Controller::new(controller::Config::new(person::keys()), wall, long),
+            agent: Agent::new(config, clock, seed),
+            plane: Plane::new(clock),
+            dtls,
+            ufrags: BTreeMap::new(),
+            connected: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn keys() -> ApiKeys {
+        person::keys()
+    }
+
+    pub(crate) fn vet(&self, admission: &Admission) -> Result<(), Refusal> {
+        self.controller.vet(admission)
+    }
+
+    /// When something is due by itself.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        [self.controller.poll_timeout(), self.agent.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Vec<Done> {
+        let (mut outputs, mut notices, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        if self.agent.poll_timeout().is_some_and(|at| at <= now) {
+            self.agent.handle_timeout(now, &mut self.plane, &mut notices);
+        }
+        if self.controller.poll_timeout().is_some_and(|at| at <= now) {
+            self.controller.handle_timeout(now, &mut outputs);
+        }
+        self.settle(now, outputs, notices, &mut done);
+        done
+    }
+
+    pub(crate) fn input(&mut self, now: Instant, input: Input) -> Vec<Done> {
+        let (mut outputs, mut done) = (Vec::new(), Vec::new());
+        self.controller.handle(now, input, &mut outputs);
+        self.settle(now, outputs, Vec::new(), &mut done);
+        done
+    }
+
+    pub(crate) fn datagram(&mut self, now: Instant, path: Path, bytes: &[u8]) -> Vec<Done> {
+        let mut done: Vec<Done> = self
+            .plane
+            .packet(now, path, bytes)
+            .into_iter()
+            .map(Done::Depart)
+            .collect();
+        self.settle(now, Vec::new(), Vec::new(), &mut done);
+        done
+    }
+
+    /// A message arrives on the data channel of what has this user fragment; `None` when it is not connected.
+    pub(crate) fn message(&mut self, now: Instant, ufrag: &str, label: &str, payload: Vec<u8>) -> Option<Vec<Done>> {
+        let transport = *self
+            .ufrags
+            .get(ufrag)
+            .filter(|transport| self.connected.contains(transport))?;
+        Some(self.input(
+            now,
+            Input::Notice(Notice::Received {
+                transport,
+                label: label.into(),
+                payload: payload.into(),
+            }),
+        ))
+    }
+
+    /// Whether the agent remembers nobody.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.agent.is_idle()
+    }
+
+    /// Passes on what the parts say to each other until none has anything to say.
+    fn settle(&mut self, now: Instant, outputs: Vec<Output>, mut notices: Vec<Notice>, done: &mut Vec<Done>) {
+        let mut outputs = VecDeque::from(outputs);
+        loop {
+            done.extend(self.plane.take_injected().into_iter().map(Done::Depart));
+            if let Some(output) = outputs.pop_front() {
+                match output {
+                    Output::Send { connection, frame } => done.push(Done::Send(connection, frame)),
+                    Output::Close { connection, code, .. } => done.push(Done::Close(connection, code)),
+                    Output::Command(command) => self.command(now, command, &mut notices, done),
+                    Output::Event(event) => done.push(Done::Event(event)),
+                    Output::Count(_) => {}
+                }
+            } else if !notices.is_empty() {
+                let mut said = Vec::new();
+                for notice in std::mem::take(&mut notices) {
+                    for notice in self.with_channels(notice) {
+                        self.controller.handle(now, Input::Notice(notice), &mut said);
+                    }
+                }
+                outputs.extend(said);
+            } else if let Some(event) = self.plane.poll() {
+                self.agent.event(now, event, &mut self.plane, &mut notices);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn command(&mut self, now: Instant, mut command: Command, notices: &mut Vec<Notice>, done: &mut Vec<Done>) {
+        match &mut command {
+            Command::Open(open) => drop(self.ufrags.insert(open.local.ufrag.clone(), open.transport)),
+            // A peer that promises nothing gets clear RTP.
+            Command::Connect { remote, .. } if !self.dtls => remote.fingerprints.clear(),
+            Command::Close { transport } => drop(self.connected.remove(transport)),
+            Command::Send { transport, payload, .. } if !self.dtls => {
+                let ufrags = self.ufrags.iter().filter(|(_, owner)| *owner == transport);
+                done.extend(ufrags.map(|(ufrag, _)| Done::Message(ufrag.clone(), payload.clone())));
+            }
+            _ => {}
+        }
+        self.agent.command(now, command, &mut self.plane, notices);
+    }
+
+    /// In clear there is no SCTP; its channels are as good as open when the transport is.
+    fn with_channels(&mut self, notice: Notice) -> Vec<Notice> {
+        match notice {
+            Notice::Connected { transport, .. } if self.connected.insert(transport) && !self.dtls => {
+                let opened = [RELIABLE, LOSSY].map(|label| Notice::ChannelOpened {
+                    transport,
+                    label: label.into(),
+                });
+                std::iter::once(notice).chain(opened).collect()
+            }
+            Notice::Closed { transport, .. } => {
+                self.connected.remove(&transport);
+                vec![notice]
+            }
+            notice => vec![notice],
+        }
+    }
+}

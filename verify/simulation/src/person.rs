@@ -1,0 +1,159 @@
+//! Somebody with a token.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE;
+use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, Refusal, VideoGrant, admit, sign};
+use livekit_protocol::{
+    ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, TrackSource, WrappedJoinRequest,
+};
+use prost::Message;
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use crate::history::How;
+
+const PROTOCOL: i32 = 17;
+
+/// What somebody's token allows.
+#[derive(Clone, Debug)]
+pub(crate) struct Grants {
+    pub(crate) room: &'static str,
+    pub(crate) publish: bool,
+    /// Whether a microphone is all it may publish.
+    pub(crate) only_microphone: bool,
+    pub(crate) subscribe: bool,
+    pub(crate) publish_data: bool,
+    pub(crate) update_metadata: bool,
+    pub(crate) hidden: bool,
+}
+
+impl Grants {
+    /// Most people may do everything in the same room.
+    pub(crate) fn random(rng: &mut StdRng) -> Self {
+        Self {
+            room: if rng.random_bool(0.9) { "hall" } else { "cellar" },
+            publish: rng.random_bool(0.92),
+            only_microphone: rng.random_bool(0.08),
+            subscribe: rng.random_bool(0.92),
+            publish_data: rng.random_bool(0.9),
+            update_metadata: rng.random_bool(0.7),
+            hidden: rng.random_bool(0.06),
+        }
+    }
+
+    pub(crate) fn may_publish(&self, source: TrackSource) -> bool {
+        self.publish && (!self.only_microphone || source == TrackSource::Microphone)
+    }
+}
+
+/// The name of a person.
+pub(crate) fn identity(person: usize) -> String {
+    format!("person-{person}")
+}
+
+/// What a client says when it asks to be let in.
+pub(crate) struct Request<'a> {
+    pub(crate) person: usize,
+    pub(crate) grants: &'a Grants,
+    pub(crate) how: How,
+    /// Who it was, when it wants to go on.
+    pub(crate) resume: Option<&'a str>,
+    pub(crate) offer: Option<SessionDescription>,
+}
+
+impl Request<'_> {
+    /// Through the real door: a signed token in a URL.
+    pub(crate) fn admit(self, keys: &ApiKeys, unix: Duration) -> Result<Admission, Refusal> {
+        let token = self.token(keys, unix);
+        let (path, query) = if self.how.dual {
+            ("/rtc", self.parameters())
+        } else {
+            ("/rtc/v1", self.join_request())
+        };
+        let query = format!("access_token={token}&{query}");
+        let user_agent = Some(
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+        );
+        admit(
+            HttpRequest {
+                path,
+                query: &query,
+                authorization: None,
+                user_agent,
+            },
+            keys,
+            unix,
+        )
+    }
+
+    fn token(&self, keys: &ApiKeys, unix: Duration) -> String {
+        let sources = if self.grants.only_microphone {
+            vec!["microphone".to_owned()]
+        } else {
+            Vec::new()
+        };
+        let claims = Claims {
+            iss: KEY.to_owned(),
+            sub: identity(self.person),
+            exp: Some(unix.as_secs() + 600),
+            video: VideoGrant {
+                room_join: true,
+                room: self.grants.room.to_owned(),
+                can_publish: Some(self.grants.publish),
+                can_subscribe: Some(self.grants.subscribe),
+                can_publish_data: Some(self.grants.publish_data),
+                can_publish_sources: sources,
+                can_update_own_metadata: Some(self.grants.update_metadata),
+                hidden: self.grants.hidden,
+                ..VideoGrant::default()
+            },
+            ..Claims::default()
+        };
+        sign(&claims, keys).expect("the key is known")
+    }
+
+    fn parameters(&self) -> String {
+        let auto = u8::from(self.how.auto_subscribe);
+        let mut query = format!("sdk=js&version=2.21.0&protocol={PROTOCOL}&auto_subscribe={auto}&adaptive_stream=1");
+        if let Some(sid) = self.resume {
+            query.push_str(&format!("&reconnect=1&sid={sid}"));
+        }
+        query
+    }
+
+    fn join_request(self) -> String {
+        let settings = ConnectionSettings {
+            auto_subscribe: self.how.auto_subscribe,
+            ..ConnectionSettings::default()
+        };
+        let client = ClientInfo {
+            protocol: PROTOCOL,
+            version: "2.21.0".to_owned(),
+            ..ClientInfo::default()
+        };
+        let request = JoinRequest {
+            client_info: Some(client),
+            connection_settings: Some(settings),
+            publisher_offer: self.offer,
+            reconnect: self.resume.is_some(),
+            participant_sid: self.resume.unwrap_or_default().to_owned(),
+            ..JoinRequest::default()
+        };
+        let wrapped = WrappedJoinRequest {
+            join_request: request.encode_to_vec(),
+            ..WrappedJoinRequest::default()
+        };
+        let packed = URL_SAFE.encode(wrapped.encode_to_vec());
+        let packed: String = form_urlencoded::byte_serialize(packed.as_bytes()).collect();
+        format!("join_request={packed}")
+    }
+}
+
+/// The only API key there is.
+pub(crate) const KEY: &str = "devkey";
+
+pub(crate) fn keys() -> ApiKeys {
+    ApiKeys::default().with(KEY, "secret")
+}

@@ -1,0 +1,257 @@
+//! The world: it lets time pass, carries what is sent, and has everything looked at.
+
+mod carry;
+mod deeds;
+mod verdict;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use controller::{ConnectionId, Frame, WallClock};
+use dataplane::{Clock, Path};
+use dimpl::DtlsCertificate;
+use livekit_protocol::{signal_request, signal_response};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use wire::NtpTime;
+
+use crate::checks::{Ledger, Rights};
+use crate::node::Node;
+use crate::person::Grants;
+use crate::queue::Queue;
+use crate::session::Session;
+use crate::trace::Trace;
+use crate::{Faults, History, Violation};
+
+/// How long all is quiet before everybody must get what they asked for.
+const QUIET: Duration = Duration::from_secs(9);
+/// How long after the last client has gone nothing may be left of anybody.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(100);
+
+/// What a history came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Clients that joined.
+    pub clients: u64,
+    /// Clients that resumed.
+    pub resumed: u64,
+    /// Datagrams that arrived at the node.
+    pub received: u64,
+    /// Media packets that left it.
+    pub media: u64,
+    /// Retransmissions that left it.
+    pub repairs: u64,
+    /// Messages that left it on data channels.
+    pub messages: u64,
+    /// Pairs of client and source that were found to flow in the end.
+    pub flows: u64,
+    /// What was sent where, when: the same for the same history.
+    pub digest: u64,
+}
+
+/// A history in which something did not hold.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What did not hold.
+    pub violation: Violation,
+    /// When.
+    pub at: Duration,
+    /// The last things that happened, when they were traced.
+    pub trace: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}at {:.3} s: {}", self.trace, self.at.as_secs_f64(), self.violation)
+    }
+}
+
+/// Plays a history.
+///
+/// Errors: the first thing that did not hold.
+pub fn run(history: &History, traced: bool) -> Result<Summary, Box<Failure>> {
+    let mut world = World::new(history, traced);
+    match world.play() {
+        Ok(()) => Ok(world.summary),
+        Err(violation) => {
+            let at = world.now - world.start;
+            Err(Box::new(Failure {
+                violation,
+                at,
+                trace: world.trace.to_string(),
+            }))
+        }
+    }
+}
+
+/// What will happen.
+enum Happening {
+    /// The history's next step is due.
+    Step(usize),
+    /// A client looks at its clock.
+    Tick(usize),
+    /// A datagram arrives at the node, if its sender's address is still the one it left from.
+    ToNode(Path, Vec<u8>),
+    /// A datagram arrives at a client.
+    ToClient(SocketAddr, Vec<u8>),
+    /// A signalling message arrives at the node, with the sources it says are over.
+    Heard(ConnectionId, Frame, Option<Box<signal_request::Message>>, Vec<u32>),
+    /// A signalling message arrives at a client.
+    Told(ConnectionId, Box<signal_response::Message>),
+    /// The node finds a signalling connection broken.
+    NodeLoses(ConnectionId),
+    /// A client finds its signalling connection broken.
+    ClientLoses(ConnectionId),
+    /// A client tries to go on on a new connection.
+    Resume(usize),
+    /// A person comes back as a new client, with what it published.
+    Return(usize),
+    /// A message arrives at the node on the data channel of what has this user fragment.
+    Message(usize, String, &'static str, Vec<u8>),
+    /// Networks heal.
+    Quiet,
+    /// Everybody must get what they asked for.
+    Judge,
+    /// Nothing may be left of anybody.
+    End,
+}
+
+struct World<'a> {
+    history: &'a History,
+    people: &'a [Grants],
+    start: Instant,
+    now: Instant,
+    clock: Clock,
+    wall: WallClock,
+    queue: Queue<Happening>,
+    node: Node,
+    sessions: Vec<Session>,
+    /// The client that each person has now.
+    current: Vec<Option<usize>>,
+    connections: BTreeMap<ConnectionId, Connection>,
+    /// Whose address it is or was: client and peer connection.
+    owners: HashMap<SocketAddr, (usize, usize)>,
+    rights: Rights,
+    ledger: Ledger,
+    faults: Faults,
+    rng: StdRng,
+    certificate: Option<Arc<DtlsCertificate>>,
+    /// Connections whose end the node knows.
+    closed: BTreeSet<ConnectionId>,
+    messages: u64,
+    /// How many rooms the node says there are.
+    rooms: i64,
+    over: bool,
+    summary: Summary,
+    trace: Trace,
+}
+
+/// A signalling connection. It keeps order, so nothing arrives before what was sent earlier.
+struct Connection {
+    session: usize,
+    node_hears_at: Instant,
+    client_hears_at: Instant,
+    /// What is under way is lost.
+    broken: bool,
+    /// Opened to go on where the client was.
+    resumes: bool,
+    /// Whether anything was said on it.
+    answered: bool,
+}
+
+/// Keys cost more than everything else in a history, and whose they are makes no difference.
+static NODE_CERTIFICATE: LazyLock<agent::Certificate> =
+    LazyLock::new(|| agent::Certificate::generate().expect("the operating system has randomness"));
+static CLIENT_CERTIFICATE: LazyLock<Arc<DtlsCertificate>> = LazyLock::new(|| {
+    Arc::new(dimpl::certificate::generate_self_signed_certificate().expect("the operating system has randomness"))
+});
+
+impl<'a> World<'a> {
+    fn new(history: &'a History, traced: bool) -> Self {
+        let start = Instant::now();
+        let unix = Duration::from_secs(1_800_000_000);
+        let (clock, wall) = (
+            Clock {
+                origin: start,
+                ntp: NtpTime::from_unix(unix),
+            },
+            WallClock { now: start, unix },
+        );
+        Self {
+            history,
+            people: &history.people,
+            start,
+            now: start,
+            clock,
+            wall,
+            queue: Queue::new(),
+            node: Node::new(clock, wall, history.dtls, NODE_CERTIFICATE.clone(), history.seed),
+            sessions: Vec::new(),
+            current: vec![None; history.people.len()],
+            connections: BTreeMap::new(),
+            owners: HashMap::new(),
+            rights: Rights::default(),
+            ledger: Ledger::default(),
+            faults: history.faults.clone(),
+            rng: StdRng::seed_from_u64(history.seed ^ 0x5eed),
+            certificate: history.dtls.then(|| CLIENT_CERTIFICATE.clone()),
+            closed: BTreeSet::new(),
+            messages: 0,
+            rooms: 0,
+            over: false,
+            summary: Summary::default(),
+            trace: Trace::new(traced),
+        }
+    }
+
+    fn play(&mut self) -> Result<(), Violation> {
+        for (index, step) in self.history.steps.iter().enumerate() {
+            self.queue.put(self.start + step.at, Happening::Step(index));
+        }
+        self.queue.put(self.start + self.history.quiet_after, Happening::Quiet);
+        self.queue
+            .put(self.start + self.history.quiet_after + QUIET, Happening::Judge);
+        while !self.over {
+            let next = self.queue.first().into_iter().chain(self.node.poll_timeout()).min();
+            self.now = self.now.max(next.expect("the end is always ahead"));
+            if self.node.poll_timeout().is_some_and(|at| at <= self.now) {
+                let done = self.node.handle_timeout(self.now);
+                self.carry_out(done)?;
+            } else if let Some(happening) = self.queue.take() {
+                self.happen(happening)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, happening: Happening) -> Result<(), Violation> {
+        match happening {
+            Happening::Step(index) => self.step(index),
+            Happening::Tick(session) => self.tick(session),
+            Happening::ToNode(path, bytes) => self.arrive_at_node(path, &bytes),
+            Happening::ToClient(address, bytes) => self.arrive_at_client(address, &bytes),
+            Happening::Heard(connection, frame, message, over) => {
+                self.heard(connection, frame, message.as_deref(), &over)
+            }
+            Happening::Told(connection, message) => self.told(connection, *message),
+            Happening::NodeLoses(connection) => self.node_loses(connection),
+            Happening::ClientLoses(connection) => self.client_loses(connection),
+            Happening::Resume(session) => self.resume(session),
+            Happening::Return(person) => self.come_back(person),
+            Happening::Message(session, ufrag, label, payload) => self.message(session, &ufrag, label, payload),
+            Happening::Quiet => {
+                self.faults = self.faults.healed();
+                Ok(())
+            }
+            Happening::Judge => self.judge(),
+            Happening::End => self.end(),
+        }
+    }
+
+    fn note(&mut self, line: impl FnOnce() -> String) {
+        self.trace.line(self.now - self.start, line);
+    }
+}
