@@ -28,7 +28,7 @@ counters! {
     StunMalformed = "stun_malformed",
     /// Checks for a user fragment nobody has.
     CheckUnknownUfrag = "check_unknown_ufrag",
-    /// Checks with a wrong MESSAGE-INTEGRITY, or from somebody else than the description promised.
+    /// Checks with a wrong MESSAGE-INTEGRITY.
     CheckUnauthenticated = "check_unauthenticated",
     /// Checks whose sender believed to be controlled (answered with 487).
     RoleConflict = "role_conflict",

@@ -38,7 +38,8 @@ pub(crate) struct Ice {
 #[derive(Debug)]
 struct Generation {
     local: IceCredentials,
-    remote_ufrag: Option<String>,
+    /// Whether the peer's description that goes with them has come.
+    answered: bool,
 }
 
 #[derive(Debug)]
@@ -69,10 +70,7 @@ pub(crate) enum PathChange {
 
 impl Ice {
     pub(crate) fn new(local: IceCredentials) -> Self {
-        let generations = vec![Generation {
-            local,
-            remote_ufrag: None,
-        }];
+        let generations = vec![Generation { local, answered: false }];
         Ice {
             generations,
             proven: Vec::new(),
@@ -85,10 +83,7 @@ impl Ice {
         if self.generations.len() == GENERATIONS_MAX {
             self.generations.remove(0);
         }
-        self.generations.push(Generation {
-            local,
-            remote_ufrag: None,
-        });
+        self.generations.push(Generation { local, answered: false });
     }
 
     /// The newest local credentials.
@@ -96,10 +91,11 @@ impl Ice {
         &self.newest().local
     }
 
-    /// The peer's description came: from now on only its user fragment goes with our newest one.
-    pub(crate) fn set_remote(&mut self, credentials: &IceCredentials) {
+    /// The peer's description came: it knows our newest credentials. Its own are not needed: a lite agent sends no checks, and the
+    /// peer's half of USERNAME is not looked at (RFC 8445 section 7.3).
+    pub(crate) fn answered(&mut self) {
         let newest = self.generations.last_mut().expect("there is always a generation");
-        newest.remote_ufrag = Some(credentials.ufrag.clone());
+        newest.answered = true;
     }
 
     /// All user fragments that checks may name.
@@ -165,7 +161,7 @@ impl Ice {
             return Err(Counter::StunMalformed);
         }
         let message = StunMessage::parse(datagram).map_err(|_| Counter::StunMalformed)?;
-        let (local, remote) = message.split_username().ok_or(Counter::StunMalformed)?;
+        let (local, _) = message.split_username().ok_or(Counter::StunMalformed)?;
         let found = self
             .generations
             .iter()
@@ -173,8 +169,7 @@ impl Ice {
         let index = found.ok_or(Counter::CheckUnknownUfrag)?;
         let generation = &self.generations[index];
         let password = generation.local.password.as_bytes();
-        let promised = generation.remote_ufrag.as_deref().is_none_or(|ufrag| ufrag == remote);
-        if !promised || !message.verify(password, hmac) {
+        if !message.verify(password, hmac) {
             return Err(Counter::CheckUnauthenticated);
         }
         if message.ice_controlled().is_some() {
@@ -227,7 +222,7 @@ impl Ice {
     /// Whether a nomination with credentials of generation `index` is followed: after a restart has been answered the peer's
     /// leftover checks of the old generation must not pull the transport back.
     fn follows(&self, index: usize) -> bool {
-        index + 1 == self.generations.len() || self.newest().remote_ufrag.is_none()
+        index + 1 == self.generations.len() || !self.newest().answered
     }
 
     /// A peer that proves itself on ever more pairs loses the stalest of its own.

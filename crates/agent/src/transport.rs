@@ -83,7 +83,7 @@ impl Transport {
         identity: &Identity,
         remote: RemoteTransport,
     ) -> Result<(), CloseReason> {
-        self.ice.set_remote(&remote.credentials);
+        self.ice.answered();
         if let Security::Handshake(association) | Security::Keyed(association, ..) = &self.security
             && !association.is_with(&remote.fingerprints)
         {

@@ -67,7 +67,7 @@ fn both_families_are_told_the_address_they_know() {
 fn a_check_that_is_not_right_in_every_way_gets_no_answer() {
     let (now, local) = (Instant::now(), credentials("ours"));
     let mut ice = Ice::new(local.clone());
-    ice.set_remote(&credentials("theirs"));
+    ice.answered();
     let good = request(&local, "theirs", true, true);
     for position in 0..good.len() {
         let mut bad = good.clone();
@@ -82,10 +82,6 @@ fn a_check_that_is_not_right_in_every_way_gets_no_answer() {
     let check = |ice: &mut Ice, bytes: &[u8]| ice.check(now, path(1), bytes).map(|_| ());
     assert_eq!(
         check(&mut ice, &request(&wrong_password, "theirs", true, true)),
-        Err(Counter::CheckUnauthenticated)
-    );
-    assert_eq!(
-        check(&mut ice, &request(&local, "strangers", true, true)),
         Err(Counter::CheckUnauthenticated)
     );
     assert_eq!(ice.best(), None);
@@ -120,10 +116,10 @@ fn a_peer_that_thinks_it_is_controlled_is_told_to_switch() {
 fn old_credentials_work_until_a_pair_is_nominated_with_the_new_ones() {
     let (now, old, new) = (Instant::now(), credentials("old"), credentials("new"));
     let mut ice = Ice::new(old.clone());
-    ice.set_remote(&credentials("theirs"));
+    ice.answered();
     ice.check(now, path(1), &request(&old, "theirs", true, true)).unwrap();
     ice.restart(new.clone());
-    ice.set_remote(&credentials("fresh"));
+    ice.answered();
     ice.check(now, path(1), &request(&old, "theirs", true, true)).unwrap();
     ice.check(now, path(2), &request(&new, "fresh", true, false)).unwrap();
     assert_eq!(ice.best(), Some(path(1)));
