@@ -46,7 +46,9 @@ impl Peer {
 
     /// A section for a subscription, new or one that is free again.
     pub(crate) fn section_for(&mut self, kind: MediaKind) -> &mut Slot {
-        let free = self.slots.iter().position(|slot| slot.is_free_for(kind));
+        // What the peer last said of it was an answer to what we offered then.
+        let is_free = |slot: &Slot| slot.usage == Usage::Idle && slot.media_kind() == Some(kind);
+        let free = self.slots.iter().position(is_free);
         let position = free.unwrap_or_else(|| {
             let mid = self.next_mid();
             self.slots.push(Slot::new(mid, SectionKind::Media(kind), Usage::Idle));
@@ -110,6 +112,9 @@ impl Peer {
                 Usage::Down(downlink) => answered.push(Answered::Refused(downlink.subscription)),
                 Usage::Releasing { told: true } => slot.usage = Usage::Idle,
                 _ => {}
+            }
+            if section.rejected {
+                slot.usage = Usage::Rejected;
             }
         }
         Ok(answered)

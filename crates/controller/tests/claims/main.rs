@@ -7,4 +7,11 @@
 mod browser;
 mod world;
 
+mod data;
+mod dual;
+mod misbehaviour;
+mod permissions;
+mod reconnect;
+mod rooms;
 mod single;
+mod speakers;

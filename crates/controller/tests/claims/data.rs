@@ -1,0 +1,167 @@
+//! Data packets: signed by the server, delivered to whom they are for.
+
+use std::sync::Arc;
+
+use controller::Counter;
+use controller::livekit::PeerMode::{Dual, Single};
+use livekit_protocol::data_packet::{Kind, Value};
+use livekit_protocol::{DataPacket, SpeakerInfo, UserPacket};
+use prost::Message as _;
+use southbound::{Command, Notice, TransportId};
+
+use crate::world::{Client, World, claims};
+
+fn packet(sequence: u32, to: &[&str]) -> DataPacket {
+    DataPacket {
+        participant_identity: "somebody else".to_owned(),
+        destination_identities: to.iter().map(|identity| (*identity).to_owned()).collect(),
+        sequence,
+        value: Some(Value::User(UserPacket {
+            payload: b"hello".to_vec(),
+            ..UserPacket::default()
+        })),
+        ..DataPacket::default()
+    }
+}
+
+/// The first transport a client has is the one it publishes on, except with two, where the one it receives on was opened first.
+fn uplink(world: &World, client: &Client) -> TransportId {
+    *world.transports_of(client).last().unwrap()
+}
+
+fn send(world: &mut World, from: &Client, label: &str, packet: &DataPacket) {
+    let transport = uplink(world, from);
+    let payload: Arc<[u8]> = packet.encode_to_vec().into();
+    world.notice(Notice::Received {
+        transport,
+        label: Arc::from(label),
+        payload,
+    });
+}
+
+fn delivered(world: &World) -> Vec<(TransportId, String, DataPacket)> {
+    let sent = world.new_commands().iter().filter_map(|command| match command {
+        Command::Send {
+            transport,
+            label,
+            payload,
+        } => Some((*transport, label.to_string(), DataPacket::decode(&**payload).unwrap())),
+        _ => None,
+    });
+    sent.collect()
+}
+
+#[test]
+fn a_packet_goes_to_everybody_else_under_its_senders_name() {
+    let mut world = World::new();
+    let (ada, bob, cat) = (
+        world.join("ada", Single),
+        world.join("bob", Single),
+        world.join("cat", Dual),
+    );
+    world.clear();
+    send(&mut world, &ada, "_reliable", &packet(1, &[]));
+    let got = delivered(&world);
+    let receivers: Vec<_> = got.iter().map(|(transport, ..)| *transport).collect();
+    assert_eq!(receivers, [world.transports_of(&bob)[0], world.transports_of(&cat)[0]]);
+    for (_, label, packet) in got {
+        assert_eq!(label, "_reliable");
+        assert_eq!(
+            (packet.participant_identity.as_str(), packet.participant_sid.as_str()),
+            ("ada", ada.sid.as_str())
+        );
+        assert_eq!((packet.kind(), packet.sequence), (Kind::Reliable, 1));
+    }
+}
+
+#[test]
+fn a_packet_with_destinations_goes_there_only() {
+    let mut world = World::new();
+    let (ada, bob, _cat) = (
+        world.join("ada", Single),
+        world.join("bob", Single),
+        world.join("cat", Single),
+    );
+    world.clear();
+    send(&mut world, &ada, "_lossy", &packet(0, &["bob", "nobody"]));
+    assert_eq!(
+        delivered(&world)
+            .iter()
+            .map(|(transport, ..)| *transport)
+            .collect::<Vec<_>>(),
+        world.transports_of(&bob)
+    );
+    world.clear();
+    let mut old = packet(0, &[]);
+    if let Some(Value::User(user)) = &mut old.value {
+        user.destination_sids = vec!["PA_nobody".to_owned()];
+    }
+    send(&mut world, &ada, "_lossy", &old);
+    assert!(
+        delivered(&world).is_empty(),
+        "a message to nobody is not a message to all"
+    );
+}
+
+#[test]
+fn a_reliable_packet_that_comes_twice_is_delivered_once() {
+    let mut world = World::new();
+    let (ada, _bob) = (world.join("ada", Single), world.join("bob", Single));
+    world.clear();
+    for sequence in [1, 2, 2, 1, 3] {
+        send(&mut world, &ada, "_reliable", &packet(sequence, &[]));
+    }
+    assert_eq!(
+        delivered(&world)
+            .iter()
+            .map(|(.., packet)| packet.sequence)
+            .collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    assert_eq!(world.count(Counter::DuplicateDataPacket), 2);
+}
+
+#[test]
+fn who_may_not_send_data_does_not_and_nobody_speaks_for_the_server() {
+    let mut world = World::new();
+    let mut quiet = claims("ada");
+    quiet.video.can_publish_data = Some(false);
+    let (ada, bob) = (world.join_as(&quiet, Single), world.join("bob", Single));
+    world.clear();
+    send(&mut world, &ada, "_reliable", &packet(1, &[]));
+    let speakers = livekit_protocol::ActiveSpeakerUpdate {
+        speakers: vec![SpeakerInfo::default()],
+    };
+    send(
+        &mut world,
+        &bob,
+        "_reliable",
+        &DataPacket {
+            value: Some(Value::Speaker(speakers)),
+            ..DataPacket::default()
+        },
+    );
+    assert!(delivered(&world).is_empty());
+    assert_eq!(world.count(Counter::DataNotAllowed), 2);
+}
+
+#[test]
+fn what_is_no_packet_is_counted_and_dropped() {
+    let mut world = World::new();
+    let (ada, _bob) = (world.join("ada", Single), world.join("bob", Single));
+    world.clear();
+    let transport = uplink(&world, &ada);
+    for (label, payload) in [
+        ("_reliable", vec![0xff; 20]),
+        ("_lossy", vec![0; 70_000]),
+        ("_data_track", vec![1]),
+    ] {
+        world.notice(Notice::Received {
+            transport,
+            label: Arc::from(label),
+            payload: payload.into(),
+        });
+    }
+    assert!(delivered(&world).is_empty());
+    assert_eq!(world.count(Counter::BadDataPacket), 3);
+}
