@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -223,10 +223,14 @@ fn first_of(choices: [Vec<IpAddr>; 2]) -> Option<Vec<IpAddr>> {
 
 /// Development is nobody else's business; otherwise everybody is welcome. Both families, because `localhost` is either.
 fn default_bind(dev: bool) -> Vec<IpAddr> {
-    match dev {
+    let mut addresses: Vec<IpAddr> = match dev {
         true => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         false => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
-    }
+    };
+    // A machine without IPv6 is no reason not to start, as long as nobody asked for it.
+    let exists = |address: &IpAddr| address.is_ipv4() || UdpSocket::bind((*address, 0)).is_ok();
+    addresses.retain(exists);
+    addresses
 }
 
 fn cores() -> usize {

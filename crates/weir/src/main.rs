@@ -8,6 +8,7 @@ mod clock;
 mod config;
 mod dev;
 mod http;
+mod listen;
 mod metrics;
 mod node;
 mod page;

@@ -16,7 +16,7 @@ use crate::clock::Clocks;
 use crate::config::{Config, Log};
 use crate::http::{self, Http};
 use crate::metrics::Metrics;
-use crate::{cli, node, signal};
+use crate::{cli, listen, node, signal};
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -79,11 +79,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
         info!("development mode: everybody who reaches this server may join; API key \"devkey\", secret \"secret\"");
         println!("\n  Weir is at http://localhost:{}\n", config.port);
     }
-    let servers = listeners.into_iter().map(|listener| {
-        let router = router.clone();
-        tokio::spawn(async move { axum::serve(listener, router).await })
-    });
-    let servers: Vec<_> = servers.collect();
+    let servers = listen::serve(listeners, &router);
     shutdown().await;
     info!("shutting down");
     servers.into_iter().for_each(|server| server.abort());
@@ -106,7 +102,7 @@ async fn listen(config: &Config) -> Result<Vec<TcpListener>, Box<dyn Error>> {
     let mut last = None;
     for address in &config.bind {
         let address = SocketAddr::new(*address, config.port);
-        match bind(address) {
+        match listen::bind(address) {
             Ok(listener) => {
                 info!(%address, "signalling");
                 listeners.push(listener);
@@ -122,20 +118,6 @@ async fn listen(config: &Config) -> Result<Vec<TcpListener>, Box<dyn Error>> {
         (true, Some(error)) => Err(format!("cannot listen on port {}: {error}", config.port).into()),
         _ => Ok(listeners),
     }
-}
-
-fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
-    use socket2::{Domain, Protocol, Socket, Type};
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    if address.is_ipv6() {
-        // An IPv6 wildcard must not take the IPv4 port, which has a listener of its own.
-        socket.set_only_v6(true)?;
-    }
-    socket.bind(&address.into())?;
-    socket.listen(1024)?;
-    socket.set_nonblocking(true)?;
-    TcpListener::from_std(socket.into())
 }
 
 /// Where peers send media: what the operator said, or else this machine's own addresses.
