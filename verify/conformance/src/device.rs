@@ -39,6 +39,13 @@ pub trait Device {
     /// Takes a datagram from the network, as it is on the wire.
     fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]);
 
+    /// Takes datagrams that arrive together. A device with threads may work on them at the same time.
+    fn burst(&mut self, now: Instant, datagrams: &[Datagram]) {
+        for datagram in datagrams {
+            self.packet(now, datagram.path, &datagram.bytes);
+        }
+    }
+
     /// Everything sent since the last call; in order on each path.
     fn sent(&mut self) -> Vec<Datagram>;
 

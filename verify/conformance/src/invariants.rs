@@ -18,7 +18,7 @@ use wire::{PacketKind, RtpPacket};
 
 use crate::peers::LegTable;
 use crate::subject::Observation;
-use crate::{Injection, Step};
+use crate::{Injection, Send, Step};
 use replica::ReplicaWatch;
 use sources::Sources;
 
@@ -37,20 +37,41 @@ impl Invariants {
     pub fn observe(&mut self, step: &Step, observation: &Observation) -> Result<(), String> {
         match step {
             Step::Write(update) if observation.written.is_ok() => self.apply(update),
-            Step::Send(send) => {
-                let leg = self.legs.at(send.path);
-                if let Some(leg) = leg.filter(|leg| !send.tampered || self.legs.profile(*leg).is_none()) {
-                    self.sources.arrived(leg, &send.bytes);
-                }
-            }
+            Step::Send(send) => self.arrived(send),
             _ => {}
         }
+        self.judge_all(observation, |path, bytes| injected(step, path, bytes))
+    }
+
+    /// As [`observe`](Self::observe), for datagrams that arrived together.
+    ///
+    /// Errors: what was broken.
+    pub fn observe_burst<'a>(
+        &mut self,
+        sends: impl Iterator<Item = &'a Send>,
+        observation: &Observation,
+    ) -> Result<(), String> {
+        sends.for_each(|send| self.arrived(send));
+        self.judge_all(observation, |_, _| false)
+    }
+
+    fn arrived(&mut self, send: &Send) {
+        let leg = self.legs.at(send.path);
+        if let Some(leg) = leg.filter(|leg| !send.tampered || self.legs.profile(*leg).is_none()) {
+            self.sources.arrived(leg, &send.bytes);
+        }
+    }
+
+    fn judge_all(
+        &mut self,
+        observation: &Observation,
+        is_injected: impl Fn(Path, &[u8]) -> bool,
+    ) -> Result<(), String> {
         for (path, got) in &observation.got {
             for opened in got {
-                let opened = opened
-                    .as_ref()
-                    .map_err(|error| format!("{} cannot open what it got: {error:?}", path.remote))?;
-                if !injected(step, *path, &opened.bytes) {
+                let unopened = |error| format!("{} cannot open what it got: {error:?}", path.remote);
+                let opened = opened.as_ref().map_err(unopened)?;
+                if !is_injected(*path, &opened.bytes) {
                     self.judge(*path, &opened.bytes)?;
                 }
             }

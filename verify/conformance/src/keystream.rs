@@ -32,3 +32,46 @@ impl KeystreamCheck {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use dataplane::Counters;
+
+    use super::*;
+    use crate::peers::Opened;
+    use crate::step::path_of;
+
+    fn sent(index: u64, bytes: &[u8]) -> Observation {
+        let keystream = Keystream {
+            key: vec![1],
+            rtcp: false,
+            ssrc: 7,
+            index,
+        };
+        let opened = Opened {
+            bytes: bytes.to_vec(),
+            keystream: Some(keystream),
+        };
+        Observation {
+            written: Ok(()),
+            got: BTreeMap::from([(path_of(1), vec![Ok(opened)])]),
+            events: Vec::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    #[test]
+    fn one_index_protects_one_packet() {
+        let mut check = KeystreamCheck::default();
+        assert_eq!(check.observe(&sent(1, b"a")), Ok(()));
+        assert_eq!(check.observe(&sent(2, b"b")), Ok(()));
+        assert_eq!(
+            check.observe(&sent(1, b"a")),
+            Ok(()),
+            "the same bytes give nothing away"
+        );
+        assert!(check.observe(&sent(2, b"c")).is_err());
+    }
+}

@@ -11,7 +11,7 @@ use crate::event::{flatten, order};
 use crate::peers::Opened;
 use crate::rtp::hex;
 use crate::text::print_datagram;
-use crate::{Device, Peers, Step};
+use crate::{Datagram, Device, Peers, Send, Step};
 
 /// What one step made a device do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,29 @@ impl Subject {
             Step::Inject(injection) => self.device.inject(self.now, injection.as_inject()),
         }
         self.observe(written)
+    }
+
+    /// Has datagrams arrive together, and collects what comes of all of them.
+    pub fn burst<'a>(&mut self, sends: impl Iterator<Item = &'a Send>) -> Observation {
+        let sealed = sends.map(|send| Datagram {
+            path: send.path,
+            bytes: self.peers.on_the_wire(send),
+        });
+        let datagrams: Vec<Datagram> = sealed.collect();
+        self.device.burst(self.now, &datagrams);
+        self.observe(Ok(()))
+    }
+
+    /// Collects what came since, from a device that takes its time.
+    pub fn look_again(&mut self, mut observation: Observation) -> Observation {
+        let more = self.observe(observation.written);
+        for (path, got) in more.got {
+            observation.got.entry(path).or_default().extend(got);
+        }
+        observation.events.extend(more.events);
+        observation.events.sort_by_key(order);
+        observation.counters = more.counters;
+        observation
     }
 
     fn wait(&mut self, time: Duration) {

@@ -11,6 +11,10 @@ use crate::rtp::hex;
 use crate::text::{EventPattern, Expected, Line, Names, Statement, Vector, print_datagram};
 use crate::{Device, Peers, Step};
 
+/// How long a device that reads a real clock may take for what must come, and how often to look.
+const PATIENCE: Duration = Duration::from_secs(3);
+const ATTEMPTS: u32 = 600;
+
 /// An expectation that did not hold, with all a person needs to see why.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -102,10 +106,13 @@ impl Run<'_> {
                 Err(got) => Err(format!("refused as {got:?}, not {error:?}")),
                 Ok(()) => Err(format!("not refused; expected {error:?}")),
             },
-            Statement::Expect(path, expected) => self.expect(*path, expected),
+            Statement::Expect(path, expected) => {
+                self.eventually(|run| run.something_sent(*path))?;
+                self.expect(*path, expected)
+            }
             Statement::ExpectNothing => self.nothing_sent(),
-            Statement::Event(pattern) => self.event(pattern),
-            Statement::Count(expected) => self.count(expected),
+            Statement::Event(pattern) => self.eventually(|run| run.event(pattern)),
+            Statement::Count(expected) => self.eventually(|run| run.count(expected)),
         }
     }
 
@@ -154,11 +161,47 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Tries again, within a bound, on a device that takes its time.
+    fn eventually(&mut self, mut check: impl FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
+        let mut result = check(self);
+        let mut attempts = if self.device.keeps_virtual_time() { 0 } else { ATTEMPTS };
+        while result.is_err() && attempts > 0 {
+            std::thread::sleep(PATIENCE / ATTEMPTS);
+            self.collect()?;
+            result = check(self);
+            attempts -= 1;
+        }
+        result
+    }
+
+    fn something_sent(&mut self, path: Path) -> Result<(), String> {
+        if self.sent.get(&path).is_some_and(|got| !got.is_empty()) {
+            return Ok(());
+        }
+        let elsewhere = self.nothing_sent().err().unwrap_or_default();
+        let name = self.names.of_path(path);
+        Err(format!(
+            "nothing was sent to {name}; {}\n{elsewhere}",
+            self.counted_since()
+        ))
+    }
+
+    /// What was counted since the last `count`.
+    fn counted_since(&mut self) -> String {
+        let now = self.device.counters();
+        let since = now
+            .iter()
+            .map(|(counter, count)| (counter, count - self.counted[counter]));
+        let shown: Vec<String> = since
+            .filter(|(_, count)| *count > 0)
+            .map(|(counter, count)| format!("{} {count}", counter.name()))
+            .collect();
+        format!("counted {}", shown.join(", "))
+    }
+
     fn expect(&mut self, path: Path, expected: &Expected) -> Result<(), String> {
-        let Some(got) = self.sent.get_mut(&path).and_then(VecDeque::pop_front) else {
-            let elsewhere = self.nothing_sent().err().unwrap_or_default();
-            return Err(format!("nothing was sent to {}\n{elsewhere}", self.names.of_path(path)));
-        };
+        let got = self.sent.get_mut(&path).and_then(VecDeque::pop_front);
+        let got = got.expect("something was sent");
         let (wrong, wanted) = match expected {
             Expected::Rtp(fields) => (fields.mismatches(&got), fields.to_string()),
             Expected::Bytes(bytes) if *bytes == got => (Vec::new(), String::new()),
@@ -218,7 +261,6 @@ impl Run<'_> {
             .iter()
             .map(|(counter, count)| (counter, count - self.counted[counter]))
             .collect();
-        self.counted = counters;
         let expected: BTreeMap<Counter, u64> = expected.iter().copied().collect();
         let wrong = since.iter().filter_map(|(counter, count)| {
             let wanted = expected.get(counter).copied().unwrap_or(0);
@@ -226,6 +268,7 @@ impl Run<'_> {
         });
         let wrong: Vec<String> = wrong.collect();
         if wrong.is_empty() {
+            self.counted = counters;
             Ok(())
         } else {
             Err(wrong.join("\n"))

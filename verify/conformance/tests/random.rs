@@ -31,12 +31,12 @@ fn run_seeds(first: u64, cases: u64, srtp: Srtp, run: impl Fn(&[Step], Instant) 
     for seed in first..first + cases {
         let steps = history(seed, Options { steps, srtp });
         if let Err(difference) = run(&steps, start) {
+            let whole = difference.to_string();
             let (steps, difference) = shrink(steps, difference, |steps| run(steps, start).err());
-            let text = print_history(&format!("Seed {seed} fails {difference}").replace('\n', "\n# "), &steps);
-            panic!(
-                "seed {seed} with SRTP {srtp:?} fails; {} steps are left of it\n\n{text}",
-                steps.len()
-            );
+            let title = format!("Seed {seed} fails {difference}").replace('\n', "\n# ");
+            let text = print_history(&title, &steps);
+            let left = steps.len();
+            panic!("seed {seed} with SRTP {srtp:?} fails {whole}\n{left} steps are left of it:\n\n{text}");
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Every vector on every device.
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use conformance::Device;
 use conformance::device::{Family, InlineDevice, ModelDevice, SocketDevice};
-use conformance::text::{Names, Vector, parse};
+use conformance::text::{Names, Statement, Vector, parse};
 use conformance::vector::run;
+use dataplane::{Counter, WriteError};
 
 fn vectors() -> Vec<(Vector, Names)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors");
@@ -75,4 +77,89 @@ fn sockets_keep_every_vector_over_ipv6() {
 #[test]
 fn sockets_keep_every_vector_over_both() {
     run_all(|start| Box::new(SocketDevice::start(Family::Both, 2, start).expect("loopback works")));
+}
+
+/// Counters that no vector can reach: queues, sockets and two to the forty-eighth packets.
+const OUT_OF_REACH: [Counter; 4] = [
+    Counter::PuntQueueFull,
+    Counter::WorkerQueueFull,
+    Counter::SendFailed,
+    Counter::KeysExhausted,
+];
+
+#[test]
+fn every_counter_and_every_refusal_has_a_vector() {
+    let all = vectors();
+    let lines = || all.iter().flat_map(|(vector, _)| &vector.lines);
+    let counted: BTreeSet<Counter> = lines()
+        .filter_map(|line| match &line.statement {
+            Statement::Count(counts) => Some(counts.iter().map(|(counter, _)| *counter)),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    for counter in Counter::ALL {
+        assert!(
+            counted.contains(counter) || OUT_OF_REACH.contains(counter),
+            "{}",
+            counter.name()
+        );
+    }
+    let refused: HashSet<WriteError> = lines()
+        .filter_map(|line| match &line.statement {
+            Statement::Refuse(error, _) => Some(*error),
+            _ => None,
+        })
+        .collect();
+    // All but `Unsupported`, which is for devices that cannot do everything.
+    assert_eq!(refused.len(), 9, "{refused:?}");
+}
+
+#[test]
+fn what_is_not_understood_is_named_by_file_and_line() {
+    let problem = |text: &str| parse("x.vector", text).map(drop).unwrap_err().0;
+    let start = "# A claim.\nleg alice\n";
+    assert!(problem("leg alice").starts_with("x.vector:1: the first line"));
+    for (line, what) in [
+        ("fly alice", "`fly` is not a verb"),
+        ("leg bob in mid=0", "0 is reserved"),
+        ("leg bob in mud=1", "`mud` is not a header extension"),
+        ("stream alice video", "`alice` is not a stream"),
+        ("stream alice:0x11 video types 96=VP7", "`VP7` is not a codec"),
+        ("replica r to alice ssrc", "an SSRC is missing"),
+        ("change replica r paused", "nothing to change"),
+        ("send alice rtp seq 70000", "`70000` is not a sequence number"),
+        ("send alice rtp vp8 maybe", "`maybe` is not key, delta or rest"),
+        ("send alice hex 0g", "not bytes in hexadecimal"),
+        ("count received 1, lost 2", "`lost` is not a counter"),
+        ("refuse loudly leg bob", "`loudly` is not a write error"),
+        ("wait 5", "`5` is not a time"),
+        ("remove leg alice now", "`now` is not understood here"),
+    ] {
+        let problem = problem(&format!("{start}{line}"));
+        assert!(
+            problem.starts_with("x.vector:3: ") && problem.contains(what),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn an_expectation_that_does_not_hold_is_shown_with_both_sides() {
+    let text = "# A claim.\nleg alice\nleg bob\nstream alice:0x11 audio types 111=opus\n\
+        replica ear to bob ssrc 0x21 first 1 from alice:0x11 types 111>111\n\
+        send alice rtp ssrc 0x11 pt 111 seq 9 opus\nexpect bob rtp seq 2\n";
+    let (vector, names) = parse("x.vector", text).expect("it is understood");
+    let start = now();
+    let failure = run(&vector, &names, &mut ModelDevice::new(start), start).expect_err("1 is not 2");
+    let shown = failure.to_string();
+    for part in [
+        "A claim.",
+        "x.vector:7: on model",
+        "seq is 1, not 2",
+        "got rtp ssrc 0x21 pt 111 seq 1",
+        "in hex 806f0001",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
 }

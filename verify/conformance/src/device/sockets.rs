@@ -13,8 +13,9 @@ use super::{Datagram, Device, STARTED_AT};
 
 /// How long to wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long nothing must happen before we believe that nothing will.
-const QUIET: Duration = Duration::from_millis(4);
+/// How long nothing must happen before we believe that nothing will: after one datagram, and after several at once.
+const QUIET: Duration = Duration::from_millis(2);
+const QUIET_AFTER_BURST: Duration = Duration::from_millis(6);
 
 /// Which addresses the peers have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +39,13 @@ pub struct SocketDevice {
     seen: Seen,
     /// Datagrams that the agent addressed itself, which no counter counts.
     injected: u64,
-    written: bool,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Seen {
     sent: u64,
     got: u64,
+    /// Anything at all.
     told: u64,
     punts: u64,
 }
@@ -77,7 +78,6 @@ impl SocketDevice {
             events: VecDeque::new(),
             seen: Seen::default(),
             injected: 0,
-            written: false,
         })
     }
 
@@ -131,7 +131,7 @@ impl SocketDevice {
     }
 
     /// Waits until everything that must come has, and then until nothing comes any more.
-    fn settle(&mut self, must: impl Fn(&Counters, Seen) -> bool) {
+    fn settle(&mut self, quiet: Duration, must: impl Fn(&Counters, Seen) -> bool) {
         let started = clock();
         let mut quiet_since = started;
         let mut last = (self.plane.counters(), self.seen);
@@ -142,7 +142,7 @@ impl SocketDevice {
                 (last, quiet_since) = (this, clock());
             }
             let (counters, seen) = &last;
-            if clock() - quiet_since >= QUIET && must(counters, *seen) && self.complete(counters) {
+            if clock() - quiet_since >= quiet && must(counters, *seen) && self.complete(counters) {
                 return;
             }
             std::thread::sleep(Duration::from_micros(200));
@@ -163,9 +163,10 @@ impl SocketDevice {
     }
 
     /// Entries travel to the workers in their own time.
-    fn let_entries_arrive(&mut self) {
-        if std::mem::take(&mut self.written) {
-            std::thread::sleep(QUIET);
+    fn let_entries_arrive(&self) {
+        let started = clock();
+        while !self.plane.is_applied() && clock() - started < PATIENCE {
+            std::thread::sleep(Duration::from_micros(100));
         }
     }
 }
@@ -173,6 +174,15 @@ impl SocketDevice {
 #[allow(clippy::disallowed_methods, reason = "threads and sockets live in real time")]
 fn clock() -> Instant {
     Instant::now()
+}
+
+/// At least as much as how many datagrams were judged: each counts as something besides received.
+fn verdicts(counters: &Counters) -> u64 {
+    let only_on_the_way = [Counter::Received, Counter::Recovered];
+    let judged = counters
+        .iter()
+        .filter(|(counter, _)| !only_on_the_way.contains(counter));
+    judged.map(|(_, count)| count).sum()
 }
 
 /// How many questions for a retransmission were answered, one way or the other.
@@ -199,7 +209,6 @@ impl Device for SocketDevice {
             let paths = leg.paths.iter().map(|path| self.real(*path));
             leg.paths = paths.collect();
         }
-        self.written = true;
         self.plane.write(now, update)
     }
 
@@ -211,41 +220,52 @@ impl Device for SocketDevice {
                 let path = self.real(path);
                 self.injected += 1;
                 self.plane.inject(now, Inject::Datagram { path, bytes });
-                self.settle(|_, _| true);
+                self.settle(QUIET, |_, _| true);
             }
             Inject::Resend { sequences, .. } => {
                 self.plane.inject(now, what);
                 let asked = sequences.len() as u64;
-                self.settle(|counters, _| resends(counters) >= resends(&before) + asked);
+                self.settle(QUIET, |counters, _| resends(counters) >= resends(&before) + asked);
             }
             Inject::Rtcp { .. } => {
                 let got = self.seen.got;
                 self.plane.inject(now, what);
                 let refused = |counters: &Counters| counters[Counter::NotReady] > before[Counter::NotReady];
-                self.settle(|counters, seen| seen.got > got || refused(counters));
+                self.settle(QUIET, |counters, seen| seen.got > got || refused(counters));
                 self.injected += self.seen.got - got;
             }
             Inject::Report { .. } => {
-                let told = self.seen.told;
                 self.plane.inject(now, what);
-                self.settle(|_, seen| seen.told > told);
+                self.settle(QUIET, |_, _| true);
             }
         }
     }
 
-    fn packet(&mut self, _now: Instant, path: Path, bytes: &[u8]) {
+    fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]) {
+        let bytes = bytes.to_vec();
+        self.burst(now, &[Datagram { path, bytes }]);
+    }
+
+    fn burst(&mut self, _now: Instant, datagrams: &[Datagram]) {
         self.let_entries_arrive();
-        let real = self.real(path);
-        self.peers[&path].send_to(bytes, real.local).expect("loopback takes it");
-        self.seen.sent += 1;
-        self.settle(|_, _| true);
+        let before = verdicts(&self.plane.counters());
+        for Datagram { path, bytes } in datagrams {
+            let real = self.real(*path);
+            self.peers[path].send_to(bytes, real.local).expect("loopback takes it");
+            self.seen.sent += 1;
+        }
+        let quiet = if datagrams.len() > 1 { QUIET_AFTER_BURST } else { QUIET };
+        let judged = before + datagrams.len() as u64;
+        self.settle(quiet, |counters, _| verdicts(counters) >= judged);
     }
 
     fn sent(&mut self) -> Vec<Datagram> {
+        self.collect();
         std::mem::take(&mut self.sent)
     }
 
     fn poll(&mut self) -> Option<Event> {
+        self.collect();
         self.events.pop_front()
     }
 

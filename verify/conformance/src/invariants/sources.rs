@@ -64,7 +64,8 @@ impl Sources {
         let number = source.unwrapper.extend(sequence);
         source.arrived.insert(number);
         if let Some(tag) = tag_of(payload) {
-            self.by_tag.entry(tag).or_insert((key, number));
+            // So late that it is taken for new, it has another number than before.
+            self.by_tag.insert(tag, (key, number));
         }
     }
 

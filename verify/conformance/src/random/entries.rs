@@ -106,7 +106,7 @@ impl Tables {
         }
         let ssrc = 0x1000_0000 + self.fresh();
         let (kind, formats) = offers(rng);
-        let rtx = (kind == MediaKind::Video && rng.random_bool(0.8)).then(|| 0x2000_0000 + ssrc);
+        let rtx = (kind == MediaKind::Video && rng.random_bool(0.8)).then_some(ssrc ^ 0x7000_0000);
         let stream = Stream {
             kind,
             formats: formats

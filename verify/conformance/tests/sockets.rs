@@ -1,0 +1,135 @@
+//! Random histories on the UDP back end as it runs: threads, sockets, and datagrams that arrive together.
+//!
+//! Real time is nobody's to repeat, so what depends on it is not compared here; `random.rs` compares everything, without sockets.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use conformance::device::{Family, ModelDevice, SocketDevice};
+use conformance::invariants::Invariants;
+use conformance::keystream::KeystreamCheck;
+use conformance::random::{Options, Srtp, history};
+use conformance::rtp::{RtpFields, hex};
+use conformance::{Device, Observation, Send, Step, Subject};
+use dataplane::Path;
+
+#[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn sockets(family: Family, workers: usize, start: Instant) -> Box<dyn Device> {
+    Box::new(SocketDevice::start(family, workers, start).expect("loopback works"))
+}
+
+/// A history with waits short enough to sit through.
+fn short_history(seed: u64, srtp: Srtp, steps: usize) -> Vec<Step> {
+    let mut steps = history(seed, Options { steps, srtp });
+    for step in &mut steps {
+        if let Step::Wait(time) = step {
+            *time = (*time).min(Duration::from_millis(2));
+        }
+    }
+    steps
+}
+
+/// What each peer got, without what depends on the time: timestamps across switches, and stamps.
+fn timeless(observation: &Observation) -> BTreeMap<Path, Vec<String>> {
+    let show = |bytes: &[u8]| match RtpFields::of(bytes) {
+        Some(fields) => RtpFields {
+            timestamp: None,
+            extensions: None,
+            form: None,
+            ..fields
+        }
+        .to_string(),
+        None => hex(bytes),
+    };
+    let got = observation.got.iter().map(|(path, got)| {
+        let shown = got.iter().map(|opened| show(&opened.as_ref().expect("it opens").bytes));
+        (*path, shown.collect())
+    });
+    got.collect()
+}
+
+fn sockets_do_what_the_model_does(family: Family, workers: usize, srtp: Srtp, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let start = now();
+        let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
+        let mut device = Subject::new(sockets(family, workers, start), start);
+        for (at, step) in short_history(seed, srtp, 400).iter().enumerate() {
+            let (expected, mut got) = (model.step(step), device.step(step));
+            let same = |got: &Observation| timeless(&expected) == timeless(got) && expected.counters == got.counters;
+            let deadline = now() + Duration::from_secs(3);
+            while !same(&got) && now() < deadline {
+                std::thread::sleep(Duration::from_millis(2));
+                got = device.look_again(got);
+            }
+            let place = format!("seed {seed} with SRTP {srtp:?}, step {}: {step:?}", at + 1);
+            assert_eq!(expected.written, got.written, "{place}");
+            assert_eq!(expected.counters, got.counters, "{place}");
+            assert_eq!(timeless(&expected), timeless(&got), "{place}");
+        }
+    }
+}
+
+#[test]
+fn one_worker_does_what_the_model_does() {
+    sockets_do_what_the_model_does(Family::V4, 1, Srtp::Mixed, 60_001..60_004);
+}
+
+#[test]
+fn three_workers_do_what_the_model_does() {
+    sockets_do_what_the_model_does(Family::Both, 3, Srtp::Mixed, 61_001..61_004);
+}
+
+/// Splits a history where something else than a datagram happens, and now and then in between.
+fn bursts(steps: &[Step]) -> Vec<&[Step]> {
+    let is_send = |step: &Step| matches!(step, Step::Send(_));
+    let stretches = steps.chunk_by(move |step, next| is_send(step) && is_send(next));
+    stretches.flat_map(|stretch| stretch.chunks(24)).collect()
+}
+
+fn sends(steps: &[Step]) -> impl Iterator<Item = &Send> {
+    steps.iter().filter_map(|step| match step {
+        Step::Send(send) => Some(send),
+        _ => None,
+    })
+}
+
+/// What no race between workers may break.
+fn bursts_keep_the_invariants(family: Family, workers: usize, srtp: Srtp, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let start = now();
+        let mut device = Subject::new(sockets(family, workers, start), start);
+        let mut invariants = Invariants::default();
+        let mut keystream = KeystreamCheck::default();
+        for steps in bursts(&short_history(seed, srtp, 1_000)) {
+            let (observation, kept) = match steps {
+                [step] => {
+                    let observation = device.step(step);
+                    let kept = invariants.observe(step, &observation);
+                    (observation, kept)
+                }
+                steps => {
+                    let observation = device.burst(sends(steps));
+                    let kept = invariants.observe_burst(sends(steps), &observation);
+                    (observation, kept)
+                }
+            };
+            let kept = kept.and_then(|()| keystream.observe(&observation));
+            kept.unwrap_or_else(|broken| panic!("seed {seed} with SRTP {srtp:?}: {broken}\n{steps:?}"));
+        }
+    }
+}
+
+#[test]
+fn bursts_to_one_worker_keep_the_invariants() {
+    bursts_keep_the_invariants(Family::Both, 1, Srtp::Mixed, 70_001..70_003);
+}
+
+#[test]
+fn bursts_to_four_workers_keep_the_invariants() {
+    bursts_keep_the_invariants(Family::Both, 4, Srtp::Mixed, 71_001..71_004);
+    bursts_keep_the_invariants(Family::V4, 4, Srtp::Never, 72_001..72_003);
+}
