@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use eval::floor;
+use eval::net;
 use eval::peer::Server;
 use eval::report::{Report, table};
 use eval::run::{RunError, Settings, run};
@@ -17,6 +18,7 @@ use args::{Arguments, Command, FloorArguments, Load, RunArguments, SuiteArgument
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    net::raise_socket_limit();
     let outcome = match arguments.command {
         None => measure(&arguments.run),
         Some(Command::Suite(suite)) => measure_suite(&suite),

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg, setsockopt,
     sockopt,
@@ -18,6 +19,14 @@ const BATCH_MAX: usize = 16;
 const MESSAGE_MAX: usize = 65_536;
 /// What each socket asks the kernel to hold for it, so that a slow generator is not taken for a lossy server.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
+
+/// Lets this process open as many sockets as the system allows it, not only as many as it gets unasked.
+pub fn raise_socket_limit() {
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // Where it is refused, opening the sockets says so.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
 
 /// Opens one client's socket: not blocking, large buffer, GRO, arrival times.
 pub fn open(local: IpAddr) -> io::Result<UdpSocket> {
