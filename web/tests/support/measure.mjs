@@ -64,10 +64,15 @@ function differences(before, after, keyOf) {
   });
 }
 
-/** Frames of `source` the person sent: with simulcast, those of the busiest encoding. */
-function framesSent(view, source) {
-  const counts = view.sent.filter((row) => row.source === source && row.kind === "video").map((row) => row.framesSent);
-  return Math.max(0, ...counts);
+/** Pictures of `source` the person sent: with simulcast, those of the busiest encoding. */
+function picturesSent(view, source) {
+  const encodings = view.sent.filter((row) => row.source === source && row.kind === "video");
+  return Math.max(0, ...encodings.map((row) => Math.round(row.framesSent / spatialLayers(row.scalabilityMode))));
+}
+
+/** A browser counts each spatial layer of a picture as a frame it sent, and the picture as one frame it decoded. */
+function spatialLayers(mode) {
+  return Number(/^L(\d)/.exec(mode)?.[1] ?? 1);
 }
 
 /** One row for every picture somebody watched: who, whose, and how much of it arrived. */
@@ -77,7 +82,7 @@ export function pictures(views, source = "camera") {
       .filter((row) => row.source === source && row.kind === "video")
       .map((row) => {
         const sender = views.find(({ identity }) => identity === row.from);
-        const sent = sender ? framesSent(sender, source) : 0;
+        const sent = sender ? picturesSent(sender, source) : 0;
         return {
           watcher: view.identity,
           sender: row.from,
