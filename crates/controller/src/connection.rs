@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::context::Place;
-use crate::limits::{MESSAGES_BURST, MESSAGES_PER_SECOND};
+use crate::limits::{MESSAGE_UNIT, MESSAGES_BURST, MESSAGES_PER_SECOND};
 
 /// One signalling connection.
 #[derive(Debug)]
@@ -33,14 +33,15 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Spends one message; false when there is none left.
-    pub(crate) fn take(&mut self, now: Instant) -> bool {
+    /// Spends what a message of this size costs, in bytes; false when that is more than is left. Large messages take longer to read.
+    pub(crate) fn take(&mut self, now: Instant, len: usize) -> bool {
+        let cost = 1.0 + len as f64 / MESSAGE_UNIT as f64;
         let refill = now.saturating_duration_since(self.at).as_secs_f64() * f64::from(MESSAGES_PER_SECOND);
         self.left = (self.left + refill).min(f64::from(MESSAGES_BURST));
         self.at = now;
-        let enough = self.left >= 1.0;
+        let enough = self.left >= cost;
         if enough {
-            self.left -= 1.0;
+            self.left -= cost;
         }
         enough
     }
@@ -59,8 +60,8 @@ mod tests {
             left: f64::from(MESSAGES_BURST),
             at: start,
         };
-        assert!((0..MESSAGES_BURST).all(|_| budget.take(start)));
-        assert!(!budget.take(start));
-        assert!(budget.take(start + Duration::from_millis(10)));
+        assert!((0..MESSAGES_BURST).all(|_| budget.take(start, 0)));
+        assert!(!budget.take(start, 0));
+        assert!(budget.take(start + Duration::from_millis(10), 0));
     }
 }

@@ -1,5 +1,7 @@
 //! The state machine itself: it finds whose business an input is and passes it on.
 
+mod administration;
+
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -128,81 +130,6 @@ impl Controller {
         population
     }
 
-    /// Ends a room; everybody in it is told. False when there is none of this name.
-    pub fn delete_room(&mut self, now: Instant, name: &str, out: &mut Vec<Output>) -> bool {
-        let Some(key) = self.by_name.get(name).copied() else {
-            return false;
-        };
-        self.in_room(now, key, out, |room, ctx| {
-            room.close(ctx, DisconnectReason::RoomDeleted)
-        });
-        self.forget_room(key, out);
-        true
-    }
-
-    /// Puts a participant out for good. False when there is none of this identity in a room of this name.
-    pub fn remove_participant(&mut self, now: Instant, room: &str, identity: &str, out: &mut Vec<Output>) -> bool {
-        let Some(place) = self.find(room, identity) else {
-            return false;
-        };
-        self.in_room(now, place.room, out, |room, ctx| {
-            room.dismiss(
-                ctx,
-                place.participant,
-                DisconnectReason::ParticipantRemoved,
-                Action::Disconnect,
-            );
-        });
-        true
-    }
-
-    /// Mutes a participant's track: its client is told to. False when there is no such track.
-    pub fn mute_track(
-        &mut self,
-        now: Instant,
-        room: &str,
-        identity: &str,
-        sid: &str,
-        muted: bool,
-        out: &mut Vec<Output>,
-    ) -> bool {
-        let Some(place) = self.find(room, identity) else {
-            return false;
-        };
-        let done = self.in_room(now, place.room, out, |room, ctx| {
-            room.mute_by_server(ctx, place.participant, sid, muted)
-        });
-        done.unwrap_or(false)
-    }
-
-    /// Tells everybody that the server goes away: clients come back to whichever takes its place.
-    pub fn shut_down(&mut self, now: Instant, out: &mut Vec<Output>) {
-        let rooms: Vec<_> = self.rooms.keys().copied().collect();
-        for key in rooms {
-            self.in_room(now, key, out, |room, ctx| {
-                let everybody: Vec<_> = room.participants.keys().copied().collect();
-                for participant in everybody {
-                    room.dismiss(ctx, participant, DisconnectReason::ServerShutdown, Action::Reconnect);
-                }
-            });
-            self.forget_room(key, out);
-        }
-    }
-
-    fn find(&self, room: &str, identity: &str) -> Option<Place> {
-        let key = *self.by_name.get(room)?;
-        let participant = self
-            .rooms
-            .get(&key)?
-            .participants
-            .values()
-            .find(|participant| participant.identity == identity)?;
-        Some(Place {
-            room: key,
-            participant: participant.key,
-        })
-    }
-
     fn open(&mut self, now: Instant, connection: ConnectionId, admission: Admission, out: &mut Vec<Output>) {
         if admission.resume.is_some() {
             return self.open_again(now, connection, admission, out);
@@ -250,10 +177,10 @@ impl Controller {
             return out.push(Output::Count(Counter::UnknownConnection));
         };
         let place = known.place;
-        let decoded = if !known.budget.take(now) {
-            Err((1008, Counter::FloodingConnection, "too many messages".to_owned()))
-        } else if frame.len() > MESSAGE_MAX {
+        let decoded = if frame.len() > MESSAGE_MAX {
             Err((1009, Counter::OversizedMessage, "message too large".to_owned()))
+        } else if !known.budget.take(now, frame.len()) {
+            Err((1008, Counter::FloodingConnection, "too many messages".to_owned()))
         } else {
             frame::decode(frame).map_err(|what| (1007, Counter::MalformedMessage, what))
         };

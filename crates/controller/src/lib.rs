@@ -11,6 +11,7 @@
 //! Media is negotiated here and never seen: addresses, keys and packets are the agent's and the data plane's.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
 #![allow(
     deprecated,
     reason = "the protocol keeps old fields beside new ones, and old clients read the old"

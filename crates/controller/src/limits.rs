@@ -18,6 +18,8 @@ pub const MESSAGE_MAX: usize = 2 << 20;
 pub const MESSAGES_BURST: u32 = 1000;
 /// Signalling messages a second a connection may send for long.
 pub const MESSAGES_PER_SECOND: u32 = 200;
+/// A message of this size counts as two, one of twice the size as three.
+pub const MESSAGE_UNIT: usize = 16 << 10;
 /// A joining client's request after decompression, in bytes. A larger one is refused with 400.
 pub const JOIN_REQUEST_MAX: usize = 1 << 20;
 /// One data packet, in bytes. A larger one is dropped and counted.

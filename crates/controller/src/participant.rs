@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use livekit_protocol::participant_info::{Kind, State};
 use livekit_protocol::{ClientInfo, ParticipantInfo, signal_response};
-use southbound::{SubscriptionId, TrackId};
+use southbound::TrackId;
 
 use crate::context::Context;
 use crate::data::DataState;
@@ -15,7 +15,7 @@ use crate::livekit::{Admission, Claims, PeerMode};
 use crate::negotiation::{Peer, PeerState};
 use crate::permission::Permission;
 use crate::quality::QualityState;
-use crate::subscription::Subscription;
+use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{ConnectionId, Output};
 
@@ -44,7 +44,7 @@ pub(crate) struct Participant {
     /// The peer connection it receives on in [`PeerMode::Dual`].
     pub(crate) subscriber: Option<Peer>,
     pub(crate) tracks: BTreeMap<TrackId, Track>,
-    pub(crate) subscriptions: BTreeMap<SubscriptionId, Subscription>,
+    pub(crate) subscriptions: Subscriptions,
     /// Tracks it asked for, or asked not to have, by the track's id.
     pub(crate) wishes: BTreeMap<String, bool>,
     /// Who may receive its tracks.
@@ -156,7 +156,7 @@ impl Participant {
             publisher: None,
             subscriber: None,
             tracks: BTreeMap::new(),
-            subscriptions: BTreeMap::new(),
+            subscriptions: Subscriptions::default(),
             wishes: BTreeMap::new(),
             audience: Audience::Everybody,
             data: DataState::default(),
@@ -254,12 +254,6 @@ impl Participant {
 
     pub(crate) fn track_by_sid_mut(&mut self, sid: &str) -> Option<&mut Track> {
         self.tracks.values_mut().find(|track| track.info.sid == sid)
-    }
-
-    pub(crate) fn subscription_to(&self, track: TrackId) -> Option<&Subscription> {
-        self.subscriptions
-            .values()
-            .find(|subscription| subscription.track == track)
     }
 
     pub(crate) fn announced(&self) -> usize {

@@ -1,6 +1,8 @@
 //! One room: who is in it and who gets what from whom.
 
+mod audience;
 mod data;
+mod deliver;
 mod join;
 mod leave;
 mod messages;
@@ -9,6 +11,7 @@ mod negotiate;
 mod notices;
 mod publish;
 mod quality;
+mod renegotiate;
 mod resume;
 mod simulate;
 mod speakers;
@@ -23,6 +26,8 @@ use std::time::{Duration, Instant};
 
 use livekit_protocol::{ParticipantInfo, Room as RoomInfo};
 
+use southbound::TrackId;
+
 use crate::context::{Context, Place};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
@@ -34,6 +39,8 @@ pub(crate) struct Room {
     pub(crate) name: String,
     pub(crate) sid: String,
     pub(crate) participants: BTreeMap<ParticipantKey, Participant>,
+    /// Whose track an id names.
+    track_sids: BTreeMap<String, (ParticipantKey, TrackId)>,
     /// When the last participant left; `None` while somebody is there.
     pub(crate) empty_since: Option<Instant>,
     /// Since 1970-01-01 UTC.
@@ -44,6 +51,8 @@ pub(crate) struct Room {
     /// Whose subscriptions changed while this input was handled.
     touched: BTreeSet<ParticipantKey>,
     speakers: Speakers,
+    /// When everybody is told how many are here; `None` while they know.
+    census: Option<Instant>,
 }
 
 impl Room {
@@ -53,12 +62,14 @@ impl Room {
             name,
             sid: ctx.core.random.sid("RM_"),
             participants: BTreeMap::new(),
+            track_sids: BTreeMap::new(),
             empty_since: Some(ctx.now),
             created: ctx.unix(),
             metadata: String::new(),
             departed: VecDeque::new(),
             touched: BTreeSet::new(),
             speakers: Speakers::default(),
+            census: None,
         }
     }
 

@@ -97,6 +97,15 @@ impl Speakers {
         !self.levels.is_empty()
     }
 
+    /// Who speaks, as it was last told.
+    pub(crate) fn speaking(&self) -> impl Iterator<Item = Speaker> {
+        let told = self.levels.iter().filter(|(_, level)| level.told > 0.0);
+        told.map(|(participant, level)| Speaker {
+            participant: *participant,
+            level: level.told,
+        })
+    }
+
     pub(crate) fn forget(&mut self, participant: ParticipantKey) {
         self.levels.remove(&participant);
         self.heard.remove(&participant);

@@ -1,4 +1,6 @@
-//! One participant's wish for one track.
+//! One participant's wishes for tracks.
+
+use std::collections::BTreeMap;
 
 use livekit_protocol::{UpdateTrackSettings, VideoQuality};
 use southbound::{SubscriptionId, TrackId, Wanted};
@@ -16,6 +18,57 @@ pub(crate) struct Subscription {
     pub(crate) kind: MediaKind,
     pub(crate) settings: Settings,
     pub(crate) state: SubscriptionState,
+}
+
+/// The subscriptions of one participant: one for a track.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions {
+    by_id: BTreeMap<SubscriptionId, Subscription>,
+    by_track: BTreeMap<TrackId, SubscriptionId>,
+}
+
+impl Subscriptions {
+    pub(crate) fn insert(&mut self, subscription: Subscription) {
+        self.by_track.insert(subscription.track, subscription.id);
+        self.by_id.insert(subscription.id, subscription);
+    }
+
+    pub(crate) fn remove(&mut self, id: SubscriptionId) -> Option<Subscription> {
+        let removed = self.by_id.remove(&id)?;
+        self.by_track.remove(&removed.track);
+        Some(removed)
+    }
+
+    pub(crate) fn get(&self, id: SubscriptionId) -> Option<&Subscription> {
+        self.by_id.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: SubscriptionId) -> Option<&mut Subscription> {
+        self.by_id.get_mut(&id)
+    }
+
+    /// The subscription to a track.
+    pub(crate) fn to(&self, track: TrackId) -> Option<&Subscription> {
+        self.by_id.get(self.by_track.get(&track)?)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Subscription> {
+        self.by_id.values()
+    }
+
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Subscription> {
+        self.iter()
+            .filter(|subscription| subscription.state == SubscriptionState::Waiting)
+    }
+
+    /// Whether anything of this participant is received, or will be.
+    pub(crate) fn include(&self, publisher: ParticipantKey) -> bool {
+        self.iter().any(|subscription| subscription.publisher == publisher)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
 }
 
 /// How far a subscription has come.

@@ -174,9 +174,14 @@ fn h264_closeness(publisher: &Format, receiver: &Format) -> u8 {
 }
 
 /// What we offer to a receiver. The numbers are the protocol's customary ones; a retransmission is one above its media.
-pub(crate) fn offered(kind: MediaKind) -> Vec<Format> {
+pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
     match kind {
-        MediaKind::Audio => vec![format(111, "opus", 48_000, 2, "minptime=10;useinbandfec=1", &[])],
+        MediaKind::Audio => {
+            // What comes in stereo is only played so by who is told in advance.
+            let channels = if stereo { ";sprop-stereo=1" } else { "" };
+            let parameters = format!("minptime=10;useinbandfec=1{channels}");
+            vec![format(111, "opus", 48_000, 2, &parameters, &[])]
+        }
         MediaKind::Video => {
             let mut formats = Vec::new();
             for (number, name, parameters) in [

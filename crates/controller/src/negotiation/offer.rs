@@ -9,7 +9,6 @@ use wire::{MediaKind, Mid};
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
 use super::slot::{Slot, Usage};
-use super::{codecs, extensions};
 
 /// Whether an offer of ours is out. There is one at a time; what changes meanwhile goes into the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,11 +63,6 @@ impl Peer {
     /// Writes an offer of what the sections are used for now.
     pub(crate) fn offer(&mut self, now: Instant, node: &Node) -> (u32, SessionDescription) {
         for slot in &mut self.slots {
-            if let Some(kind) = slot.media_kind() {
-                slot.formats = codecs::offered(kind);
-                slot.extensions = extensions::offered(kind);
-                slot.theirs = None;
-            }
             if let Usage::Releasing { told } = &mut slot.usage {
                 *told = true;
             }

@@ -11,7 +11,7 @@ use wire::sdp::{self, Candidate, MediaSection, SdpError, SessionDescription, Set
 use wire::{ExtensionMap, Mid};
 
 use super::offer::Offering;
-use super::slot::{Slot, Usage};
+use super::slot::{Slot, Terms, Usage};
 use super::{Flow, extensions};
 use crate::ids::{Random, Ssrcs};
 
@@ -191,7 +191,12 @@ impl Peer {
     /// Writes our description of all sections.
     pub(super) fn describe(&mut self, node: &Node, setup: Setup) -> SessionDescription {
         self.version += 1;
-        let mut sections: Vec<MediaSection> = self.slots.iter().map(Slot::write).collect();
+        let terms = if setup == Setup::ActPass {
+            Terms::Offered
+        } else {
+            Terms::Agreed
+        };
+        let mut sections: Vec<MediaSection> = self.slots.iter().map(|slot| slot.write(terms)).collect();
         let live = sections.iter_mut().filter(|section| !section.rejected);
         for (position, section) in live.enumerate() {
             self.describe_transport(section, node, setup);

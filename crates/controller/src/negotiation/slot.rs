@@ -6,6 +6,7 @@ use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
 use super::codecs::{self, AudioWish};
 use super::{Flow, extensions};
+use crate::limits::DATA_PACKET_MAX;
 
 /// One media section of a peer connection.
 #[derive(Clone, Debug)]
@@ -46,6 +47,15 @@ pub(crate) enum Usage {
     Rejected,
 }
 
+/// What a description of ours is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Terms {
+    /// What we offer.
+    Offered,
+    /// What is left of an offer of theirs.
+    Agreed,
+}
+
 /// A track on its way up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Uplink {
@@ -67,6 +77,8 @@ pub(crate) struct Downlink {
     pub(crate) cname: String,
     /// The track's id, for the client's map from media sections to tracks.
     pub(crate) track_sid: String,
+    /// It may have two channels, which a receiver must be told to prepare for.
+    pub(crate) stereo: bool,
 }
 
 impl Slot {
@@ -154,36 +166,43 @@ impl Slot {
     }
 
     /// What our description says of the section, apart from its transport.
-    pub(super) fn write(&self) -> MediaSection {
+    pub(super) fn write(&self, terms: Terms) -> MediaSection {
         let mut section = MediaSection::new(self.kind.clone(), self.mid);
-        section.rejected = self.is_refused();
+        section.rejected = match terms {
+            Terms::Agreed => self.is_refused(),
+            Terms::Offered => self.usage == Usage::Rejected,
+        };
+        section.rtcp_rsize = self.theirs.as_ref().is_none_or(|theirs| theirs.rtcp_rsize);
         if let Some(theirs) = &self.theirs {
             section.protocol.clone_from(&theirs.protocol);
-            section.rtcp_rsize = theirs.rtcp_rsize;
-        } else {
-            section.rtcp_rsize = true;
         }
         match self.kind {
-            SectionKind::Media(_) => self.write_media(&mut section),
+            SectionKind::Media(kind) => self.write_media(&mut section, kind, terms),
             SectionKind::Data => {
                 section.sctp_port = Some(5000);
-                section.max_message_size = Some(crate::limits::DATA_PACKET_MAX.next_power_of_two() as u64);
+                section.max_message_size = Some(DATA_PACKET_MAX.next_power_of_two() as u64);
             }
             SectionKind::Other { .. } => {}
         }
         section
     }
 
-    fn write_media(&self, section: &mut MediaSection) {
+    fn write_media(&self, section: &mut MediaSection, kind: MediaKind, terms: Terms) {
         section.rtcp_mux = true;
         section.direction = self.direction();
-        section.formats.clone_from(&self.formats);
-        section.extensions.clone_from(&self.extensions);
+        (section.formats, section.extensions) = match terms {
+            Terms::Agreed => (self.formats.clone(), self.extensions.clone()),
+            Terms::Offered => (codecs::offered(kind, self.is_stereo()), extensions::offered(kind)),
+        };
         match &self.usage {
             Usage::Up(_) | Usage::Unclaimed => self.write_encodings(section),
-            Usage::Down(downlink) => self.write_source(section, downlink),
+            Usage::Down(downlink) => write_source(section, downlink),
             _ => {}
         }
+    }
+
+    fn is_stereo(&self) -> bool {
+        matches!(&self.usage, Usage::Down(downlink) if downlink.stereo)
     }
 
     fn write_encodings(&self, section: &mut MediaSection) {
@@ -206,26 +225,6 @@ impl Slot {
         });
     }
 
-    fn write_source(&self, section: &mut MediaSection, downlink: &Downlink) {
-        section.msids = vec![downlink.msid.clone()];
-        let msid = format!("{} {}", downlink.msid.stream, downlink.track_sid);
-        for ssrc in [Some(downlink.ssrc), self.repair(downlink)].into_iter().flatten() {
-            for (attribute, value) in [("cname", &downlink.cname), ("msid", &msid)] {
-                section.ssrcs.push(SsrcLine {
-                    ssrc,
-                    attribute: attribute.to_owned(),
-                    value: Some(value.clone()),
-                });
-            }
-        }
-        if let Some(repair) = self.repair(downlink) {
-            section.ssrc_groups = vec![SsrcGroup {
-                semantics: "FID".to_owned(),
-                ssrcs: vec![downlink.ssrc, repair],
-            }];
-        }
-    }
-
     /// The SSRC of retransmissions, when the receiver takes any.
     pub(crate) fn repair(&self, downlink: &Downlink) -> Option<Ssrc> {
         self.formats
@@ -233,6 +232,29 @@ impl Slot {
             .any(|format| format.retransmits().is_some())
             .then_some(downlink.repair)
     }
+}
+
+/// Names the SSRCs of a track on its way down, and what they belong to.
+fn write_source(section: &mut MediaSection, downlink: &Downlink) {
+    let repaired = section.formats.iter().any(|format| format.retransmits().is_some());
+    let repair = repaired.then_some(downlink.repair);
+    let msid = format!("{} {}", downlink.msid.stream, downlink.track_sid);
+    for ssrc in [Some(downlink.ssrc), repair].into_iter().flatten() {
+        for (attribute, value) in [("cname", &downlink.cname), ("msid", &msid)] {
+            section.ssrcs.push(SsrcLine {
+                ssrc,
+                attribute: attribute.to_owned(),
+                value: Some(value.clone()),
+            });
+        }
+    }
+    if let Some(repair) = repair {
+        section.ssrc_groups = vec![SsrcGroup {
+            semantics: "FID".to_owned(),
+            ssrcs: vec![downlink.ssrc, repair],
+        }];
+    }
+    section.msids = vec![downlink.msid.clone()];
 }
 
 fn encoding(rid: Option<Rid>, ssrc: Option<Ssrc>, rtx: Option<Ssrc>) -> Encoding {

@@ -39,7 +39,7 @@ impl Room {
             return ctx.count(Counter::DuplicateDataPacket);
         }
         sign(&mut packet, kind, participant);
-        let destinations = destinations(&packet, &self.participants.values().collect::<Vec<_>>());
+        let destinations = self.destinations(&packet);
         if destinations.len() > DESTINATIONS_MAX {
             return ctx.count(Counter::BadDataPacket);
         }
@@ -51,6 +51,23 @@ impl Room {
         }
     }
 
+    /// Receivers by identity, in order; empty is everybody else. Clients from before packets had destinations put them in the payload,
+    /// some by id.
+    fn destinations(&self, packet: &DataPacket) -> Vec<String> {
+        let mut destinations = packet.destination_identities.clone();
+        if let (true, Some(Value::User(user))) = (destinations.is_empty(), &packet.value) {
+            destinations.clone_from(&user.destination_identities);
+            for sid in user.destination_sids.iter().take(DESTINATIONS_MAX) {
+                // An id nobody has must not turn a message to one into a message to all.
+                let found = self.by_sid(sid).map(|key| self.participants[&key].identity.clone());
+                destinations.push(found.unwrap_or_else(|| sid.clone()));
+            }
+        }
+        destinations.sort_unstable();
+        destinations.dedup();
+        destinations
+    }
+
     fn pass_on(
         &self,
         ctx: &mut Context<'_>,
@@ -60,7 +77,7 @@ impl Room {
         payload: &Arc<[u8]>,
     ) {
         for participant in self.participants.values().filter(|participant| participant.key != from) {
-            if destinations.is_empty() || destinations.contains(&participant.identity) {
+            if destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok() {
                 send(ctx, participant, label, payload);
             }
         }
@@ -121,20 +138,4 @@ fn sign(packet: &mut DataPacket, kind: Kind, participant: &Participant) {
         user.participant_sid = sid.to_owned();
         user.participant_identity = identity.to_owned();
     }
-}
-
-/// Receivers by identity; empty is everybody else. Clients from before packets had destinations put them in the payload, some by id.
-fn destinations(packet: &DataPacket, participants: &[&Participant]) -> Vec<String> {
-    if !packet.destination_identities.is_empty() {
-        return packet.destination_identities.clone();
-    }
-    let Some(Value::User(user)) = &packet.value else {
-        return Vec::new();
-    };
-    let by_sid = user.destination_sids.iter().take(DESTINATIONS_MAX).map(|sid| {
-        let found = participants.iter().find(|participant| participant.sid == *sid);
-        // An id nobody has must not turn a message to one into a message to all.
-        found.map_or_else(|| sid.clone(), |participant| participant.identity.clone())
-    });
-    user.destination_identities.iter().cloned().chain(by_sid).collect()
 }

@@ -56,6 +56,7 @@ impl Room {
         self.participants.insert(key, participant);
         self.empty_since = None;
         self.announce(ctx, key);
+        self.population_changed(ctx);
         self.refresh_token_if_due(ctx, key);
         for request in tracks {
             self.add_track(ctx, key, request);

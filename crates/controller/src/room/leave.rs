@@ -46,13 +46,15 @@ impl Room {
                 transport: peer.transport,
             });
         }
-        for subscription in participant.subscriptions.keys() {
-            ctx.core.index.subscriptions.remove(subscription);
+        for subscription in participant.subscriptions.iter() {
+            ctx.core.index.subscriptions.remove(&subscription.id);
         }
-        for track in participant.tracks.keys() {
-            ctx.core.index.tracks.remove(track);
-            self.end_subscriptions_to(ctx, *track);
+        for (id, track) in &participant.tracks {
+            ctx.core.index.tracks.remove(id);
+            self.track_sids.remove(track.sid());
+            self.end_subscriptions_to(ctx, *id);
         }
+        self.population_changed(ctx);
         self.speakers.forget(key);
         self.tell_departure(ctx, &mut participant, reason);
         let identity = std::mem::take(&mut participant.identity);

@@ -2,17 +2,16 @@
 
 use livekit_protocol::leave_request::Action;
 use livekit_protocol::signal_response::Message;
-use livekit_protocol::{DisconnectReason, MediaSectionsRequirement, SessionDescription as Described};
+use livekit_protocol::{DisconnectReason, SessionDescription as Described};
 use southbound::Command;
 use wire::MediaKind;
 use wire::sdp::SessionDescription;
 
 use super::Room;
-use crate::context::{Context, Timer};
+use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::limits::{ASK_AGAIN, NEGOTIATION_TIMEOUT};
 use crate::livekit::PeerMode;
-use crate::negotiation::{Answered, Change, NegotiationError, Peer, PeerState, Usage};
+use crate::negotiation::{Answered, Change, NegotiationError, Peer, Usage};
 use crate::participant::{Asked, Participant};
 use crate::subscription::SubscriptionState;
 use crate::{Counter, Event};
@@ -127,7 +126,7 @@ impl Room {
                 let Some(participant) = self.participants.get_mut(&key) else {
                     return;
                 };
-                let Some(subscription) = participant.subscriptions.get_mut(&id) else {
+                let Some(subscription) = participant.subscriptions.get_mut(id) else {
                     return;
                 };
                 if let SubscriptionState::Active(_) =
@@ -186,121 +185,6 @@ impl Room {
             });
         }
         self.dismiss(ctx, key, DisconnectReason::StateMismatch, Action::Reconnect);
-    }
-
-    /// Brings a participant's peer connection to what its subscriptions need.
-    pub(super) fn renegotiate(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        match self.participants.get(&key).map(|participant| participant.mode) {
-            Some(PeerMode::Single) => self.ask_for_sections(ctx, key),
-            Some(PeerMode::Dual) => self.offer(ctx, key),
-            None => {}
-        }
-    }
-
-    /// We may not offer, so the client is asked to, with as many new sections as are missing.
-    fn ask_for_sections(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let place = self.place(key);
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
-        };
-        let Some(peer) = participant.publisher.as_ref().filter(|peer| !peer.slots.is_empty()) else {
-            return;
-        };
-        let missing = |kind| {
-            let waiting = participant.subscriptions.values();
-            let waiting = waiting
-                .filter(|found| found.state == SubscriptionState::Waiting && found.kind == kind)
-                .count();
-            let free = peer.slots.iter().filter(|slot| slot.is_free_for(kind)).count();
-            (waiting, waiting.saturating_sub(free))
-        };
-        let ((waiting_audios, audios), (waiting_videos, videos)) =
-            (missing(MediaKind::Audio), missing(MediaKind::Video));
-        let releasing = peer
-            .slots
-            .iter()
-            .any(|slot| matches!(slot.usage, Usage::Releasing { .. }));
-        if waiting_audios + waiting_videos == 0 && !releasing {
-            return;
-        }
-        let asked = participant.asked.filter(|asked| ctx.now < asked.at + ASK_AGAIN);
-        let already = asked.map_or((0, 0), |asked| (asked.audios, asked.videos));
-        let (more_audios, more_videos) = (audios.saturating_sub(already.0), videos.saturating_sub(already.1));
-        if asked.is_some() && more_audios + more_videos == 0 {
-            return;
-        }
-        participant.asked = Some(Asked {
-            at: ctx.now,
-            audios: already.0 + more_audios,
-            videos: already.1 + more_videos,
-        });
-        ctx.wake(ASK_AGAIN, Timer::Participant(place));
-        let requirement = MediaSectionsRequirement {
-            num_audios: more_audios as u32,
-            num_videos: more_videos as u32,
-        };
-        participant.send(ctx, Message::MediaSectionsRequirement(requirement));
-    }
-
-    /// Offers what has changed, unless an offer is out: then it goes into the next.
-    fn offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(node) = ctx.core.node.clone() else { return };
-        let place = self.place(key);
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
-        };
-        let waiting = participant
-            .subscriptions
-            .values()
-            .any(|found| found.state == SubscriptionState::Waiting);
-        let Some(peer) = participant.subscriber.as_mut() else {
-            return;
-        };
-        let releasing = peer
-            .slots
-            .iter()
-            .any(|slot| slot.usage == Usage::Releasing { told: false });
-        peer.offering.needed |= waiting || releasing;
-        if !peer.offering.needed || peer.offering.pending.is_some() {
-            return;
-        }
-        self.place_subscriptions(key, true);
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
-        };
-        let Some(peer) = participant.subscriber.as_mut() else {
-            return;
-        };
-        let (id, offer) = peer.offer(ctx.now, &node);
-        let mid_to_track_id = peer.mid_to_track_id().collect();
-        let offer = Described {
-            r#type: "offer".to_owned(),
-            sdp: offer.to_string(),
-            id,
-            mid_to_track_id,
-        };
-        participant.send(ctx, Message::Offer(offer));
-        ctx.wake(NEGOTIATION_TIMEOUT, Timer::Participant(place));
-    }
-
-    /// New ICE credentials for the connection we offer, after its client came back.
-    pub(super) fn restart_subscriber(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(peer) = self
-            .participants
-            .get_mut(&key)
-            .and_then(|found| found.subscriber.as_mut())
-        else {
-            return;
-        };
-        if peer.state != PeerState::New {
-            peer.restart(&mut ctx.core.random);
-            let open = peer.open();
-            ctx.command(open);
-        }
-        // The answer to an offer that was out may be lost; the new offer says all of it again.
-        peer.offering.pending = None;
-        peer.offering.needed = true;
-        self.touched.insert(key);
     }
 }
 

@@ -56,6 +56,8 @@ impl Room {
             participant.deadlines.connect = None;
             participant.state = State::Active;
             self.announce(ctx, key);
+            self.send_speakers(ctx, key);
+            self.send_quality(ctx, key);
         }
     }
 

@@ -43,6 +43,7 @@ impl Room {
             track: Some(track.info.clone()),
         };
         participant.send(ctx, Message::TrackPublished(published));
+        self.track_sids.insert(track.sid().to_owned(), (key, id));
         participant.tracks.insert(id, track);
         let place = self.place(key);
         ctx.core.index.tracks.insert(id, place);
@@ -125,6 +126,7 @@ impl Room {
             return;
         };
         ctx.core.index.tracks.remove(&track);
+        self.track_sids.remove(removed.sid());
         if removed.arrival.is_some() {
             ctx.command(Command::Unpublish { track });
             self.end_subscriptions_to(ctx, track);

@@ -24,10 +24,7 @@ impl Room {
         };
         let info = info(&participant.sid, quality, score);
         for (other, participant) in &self.participants {
-            let receives = participant
-                .subscriptions
-                .values()
-                .any(|subscription| subscription.publisher == key);
+            let receives = participant.subscriptions.include(key);
             if *other == key || receives {
                 let update = ConnectionQualityUpdate {
                     updates: vec![info.clone()],
@@ -37,7 +34,7 @@ impl Room {
         }
     }
 
-    /// Tells a participant that comes back how everybody is connected.
+    /// Tells a participant that comes in or back how everybody is connected.
     pub(super) fn send_quality(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
         let told = self
             .participants

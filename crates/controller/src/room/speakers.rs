@@ -51,11 +51,7 @@ impl Room {
     pub(super) fn tell_speakers(&self, ctx: &mut Context<'_>, changed: &[Speaker]) {
         for participant in self.participants.values() {
             let concerns = |speaker: &&Speaker| {
-                speaker.participant == participant.key
-                    || participant
-                        .subscriptions
-                        .values()
-                        .any(|subscription| subscription.publisher == speaker.participant)
+                speaker.participant == participant.key || participant.subscriptions.include(speaker.participant)
             };
             let speakers: Vec<_> = changed
                 .iter()
@@ -65,6 +61,21 @@ impl Room {
             if !speakers.is_empty() {
                 participant.send(ctx, Message::SpeakersChanged(SpeakersChanged { speakers }));
             }
+        }
+    }
+
+    /// Tells a newcomer who is speaking.
+    pub(super) fn send_speakers(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get(&key) else {
+            return;
+        };
+        let speaking = self
+            .speakers
+            .speaking()
+            .filter(|speaker| participant.subscriptions.include(speaker.participant));
+        let speakers: Vec<_> = speaking.filter_map(|speaker| self.speaker_info(speaker)).collect();
+        if !speakers.is_empty() {
+            participant.send(ctx, Message::SpeakersChanged(SpeakersChanged { speakers }));
         }
     }
 

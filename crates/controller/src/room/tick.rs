@@ -70,6 +70,7 @@ impl Room {
 
     pub(crate) fn wake(&mut self, ctx: &mut Context<'_>) {
         self.notice_silence(ctx);
+        self.tell_population_if_due(ctx);
     }
 
     /// Whether the room has been empty for as long as rooms may be.

@@ -1,12 +1,17 @@
 //! Telling participants about each other.
 
+use std::time::Duration;
+
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{ParticipantInfo, ParticipantUpdate, RoomUpdate};
 
 use super::Room;
-use crate::context::Context;
+use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::livekit::frame::Outgoing;
+
+/// How long a change of numbers may wait for others.
+const CENSUS_DELAY: Duration = Duration::from_secs(1);
 
 impl Room {
     /// Tells everybody else how a participant is now.
@@ -42,6 +47,25 @@ impl Room {
     ) {
         let message = Outgoing::new(update(infos));
         for (_, participant) in self.participants.iter().filter(|(key, _)| Some(**key) != except) {
+            participant.send_outgoing(ctx, &message);
+        }
+    }
+
+    /// Somebody came or went. Everybody is told how many there are, once for all who come or go about the same time.
+    pub(super) fn population_changed(&mut self, ctx: &mut Context<'_>) {
+        if self.census.is_none() {
+            self.census = Some(ctx.wake(CENSUS_DELAY, Timer::Room(self.key)));
+        }
+    }
+
+    pub(super) fn tell_population_if_due(&mut self, ctx: &mut Context<'_>) {
+        if self.census.is_none_or(|due| ctx.now < due) {
+            return;
+        }
+        self.census = None;
+        let room = Some(self.info(ctx));
+        let message = Outgoing::new(Message::RoomUpdate(RoomUpdate { room }));
+        for participant in self.participants.values() {
             participant.send_outgoing(ctx, &message);
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Time and randomness are given, so a test that passes once passes always.
 
+#![allow(clippy::disallowed_methods, reason = "a test starts its clock somewhere")]
 #![allow(deprecated, reason = "old fields are part of the protocol")]
 
 mod browser;

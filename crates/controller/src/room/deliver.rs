@@ -1,0 +1,203 @@
+//! Getting a track to who should have it: a media section, an agreement, an order to the agent.
+
+use livekit_protocol::signal_response::Message;
+use livekit_protocol::{SubscriptionError, SubscriptionResponse, TrackSubscribed};
+use southbound::{Command, SubscriptionId, TrackId};
+use wire::sdp::Msid;
+
+use super::Room;
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::negotiation::{Downlink, Slot, Usage, codecs};
+use crate::participant::Participant;
+use crate::subscription::{Subscription, SubscriptionState};
+use crate::track::Track;
+
+/// A subscription with everybody it concerns.
+struct Delivery<'a> {
+    receiver: &'a Participant,
+    subscription: &'a Subscription,
+    publisher: &'a Participant,
+    track: &'a Track,
+}
+
+impl Room {
+    /// Gives waiting subscriptions a media section: on a connection we offer a free one or a new one, on one the client offers a free one
+    /// if there is any. Returns those that got one.
+    pub(super) fn place_subscriptions(&mut self, receiver: ParticipantKey, may_add: bool) -> Vec<SubscriptionId> {
+        let Some(participant) = self.participants.get(&receiver) else {
+            return Vec::new();
+        };
+        let waiting = participant.subscriptions.waiting().map(|subscription| subscription.id);
+        let waiting: Vec<_> = waiting.collect();
+        waiting
+            .into_iter()
+            .filter(|id| self.place_subscription(receiver, *id, may_add).is_some())
+            .collect()
+    }
+
+    fn place_subscription(&mut self, receiver: ParticipantKey, id: SubscriptionId, may_add: bool) -> Option<()> {
+        let delivery = self.delivery(receiver, id)?;
+        let kind = delivery.subscription.kind;
+        let (msid, cname, track_sid) = (
+            delivery.msid(),
+            delivery.publisher.sid.clone(),
+            delivery.track.sid().to_owned(),
+        );
+        let stereo = delivery.track.audio_wish().stereo;
+        let participant = self.participants.get_mut(&receiver)?;
+        let peer = participant.downlink_mut()?;
+        let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
+        let slot: &mut Slot = if may_add {
+            peer.section_for(kind)
+        } else {
+            peer.slots.iter_mut().find(|slot| slot.is_free_for(kind))?
+        };
+        slot.usage = Usage::Down(Downlink {
+            subscription: id,
+            ssrc,
+            repair,
+            msid,
+            cname,
+            track_sid,
+            stereo,
+        });
+        let mid = slot.mid;
+        participant.subscriptions.get_mut(id)?.state = SubscriptionState::Offered(mid);
+        Some(())
+    }
+
+    /// Both sides agree on a subscription's section: the agent may send.
+    pub(super) fn activate(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+        let found = self.participants.get_mut(&receiver);
+        let Some(subscription) = found.and_then(|participant| participant.subscriptions.get_mut(id)) else {
+            return;
+        };
+        let SubscriptionState::Offered(mid) = subscription.state else {
+            return;
+        };
+        subscription.state = SubscriptionState::Active(mid);
+        let (publisher, track) = (subscription.publisher, subscription.track);
+        if self.describe(receiver, id).is_none() {
+            return self.refuse_subscription(ctx, receiver, id);
+        }
+        self.send_subscription(ctx, receiver, id);
+        self.tell_first_subscription(ctx, publisher, track);
+    }
+
+    fn tell_first_subscription(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, track: TrackId) {
+        let Some(publisher) = self.participants.get_mut(&publisher) else {
+            return;
+        };
+        let Some(track) = publisher.tracks.get_mut(&track).filter(|track| !track.subscribed) else {
+            return;
+        };
+        track.subscribed = true;
+        let track_sid = track.sid().to_owned();
+        publisher.send(ctx, Message::TrackSubscribed(TrackSubscribed { track_sid }));
+    }
+
+    /// The receiver cannot decode what the publisher sends. The wish is turned into its opposite, or it would be tried for ever.
+    pub(super) fn refuse_subscription(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+        let Some(delivery) = self.delivery(receiver, id) else {
+            return;
+        };
+        let track_sid = delivery.track.sid().to_owned();
+        self.end_subscription(ctx, receiver, id);
+        let participant = self.participants.get_mut(&receiver).expect("it was there a moment ago");
+        participant.wishes.insert(track_sid.clone(), false);
+        let err = SubscriptionError::SeCodecUnsupported.into();
+        let response = SubscriptionResponse { track_sid, err };
+        participant.send(ctx, Message::SubscriptionResponse(response));
+    }
+
+    /// Tells the agent how a subscription is now.
+    pub(super) fn send_subscription(&self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+        if let Some(command) = self.describe(receiver, id) {
+            ctx.command(Command::Subscribe(command));
+        }
+    }
+
+    /// A track arrives differently now: what its receivers were told to translate it to has changed with it.
+    pub(super) fn refresh_subscriptions_to(
+        &mut self,
+        ctx: &mut Context<'_>,
+        publisher: ParticipantKey,
+        track: TrackId,
+    ) {
+        for receiver in self.others(publisher) {
+            let subscription = self.participants[&receiver].subscriptions.to(track);
+            if let Some(id) = subscription.map(|subscription| subscription.id) {
+                self.send_subscription(ctx, receiver, id);
+            }
+        }
+    }
+
+    fn delivery(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<Delivery<'_>> {
+        let receiver = self.participants.get(&receiver)?;
+        let subscription = receiver.subscriptions.get(id)?;
+        let publisher = self.participants.get(&subscription.publisher)?;
+        let track = publisher.tracks.get(&subscription.track)?;
+        Some(Delivery {
+            receiver,
+            subscription,
+            publisher,
+            track,
+        })
+    }
+
+    /// An active subscription in the terms of the agent; `None` when receiver and publisher have no codec in common.
+    fn describe(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<southbound::Subscription> {
+        let delivery = self.delivery(receiver, id)?;
+        let SubscriptionState::Active(mid) = delivery.subscription.state else {
+            return None;
+        };
+        let peer = delivery.receiver.downlink()?;
+        let slot = peer.slot(mid)?;
+        let Usage::Down(downlink) = &slot.usage else {
+            return None;
+        };
+        let formats = codecs::translate(&delivery.track.arrival.as_ref()?.formats, &slot.formats);
+        (!formats.is_empty()).then(|| southbound::Subscription {
+            subscription: id,
+            transport: peer.transport,
+            track: delivery.subscription.track,
+            ssrc: downlink.ssrc,
+            rtx: slot.repair(downlink),
+            mid: Some(mid),
+            formats,
+            wanted: delivery.subscription.settings.wanted(delivery.track),
+        })
+    }
+}
+
+impl Delivery<'_> {
+    /// Clients find the participant before the bar and the track behind it, or by the track id where browsers keep that. Tracks of one
+    /// stream are played in step.
+    fn msid(&self) -> Msid {
+        const STREAMS_IN_STEP: i32 = 10;
+        const STREAM_MAX: usize = 32;
+        let stream = self.track.info.stream.as_str();
+        // Publishers choose the name, receivers have to read it.
+        let is_fit =
+            stream.len() <= STREAM_MAX && stream.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let by_stream = self.receiver.protocol() >= STREAMS_IN_STEP && !self.receiver.is_firefox();
+        let behind = if by_stream && is_fit { stream } else { self.track.sid() };
+        Msid {
+            stream: format!("{}|{behind}", self.publisher.sid),
+            track: Some(self.track.sid().to_owned()),
+        }
+    }
+}
+
+/// A section whose subscription is over. Its receiver must hear of it before it carries another track.
+pub(super) fn release(participant: &mut Participant, id: SubscriptionId) {
+    let Some(peer) = participant.downlink_mut() else {
+        return;
+    };
+    for slot in &mut peer.slots {
+        if matches!(&slot.usage, Usage::Down(downlink) if downlink.subscription == id) {
+            slot.usage = Usage::Releasing { told: false };
+        }
+    }
+}
