@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use dataplane::{Capabilities, Clock, Counters, DataPlane, Event, Inject, Update, WriteError};
+use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::alarm::Alarm;
 use crate::control::Control;
@@ -150,7 +150,9 @@ impl DataPlane for UdpPlane {
     }
 
     fn counters(&mut self) -> Counters {
-        self.control.counters()
+        let mut counters = self.control.counters();
+        counters[Counter::ReceiveOverflow] += self.receive_overflows();
+        counters
     }
 }
 

@@ -84,6 +84,8 @@ counters! {
     /// A retransmission asked for was not sent: the replica negotiated none.
     NoRetransmission = "no_retransmission",
 
+    /// Lost here: the socket's buffer was full before a worker read it.
+    ReceiveOverflow = "receive_overflow",
     /// Lost here: the queue to the agent was full.
     PuntQueueFull = "punt_queue_full",
     /// Lost here: the queue between two workers was full.
