@@ -1,6 +1,6 @@
 //! What goes wrong between clients and node, and how often.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -58,22 +58,29 @@ impl Faults {
         }
     }
 
-    /// When copies of a datagram that is sent now arrive: never, once or twice.
-    pub(crate) fn carry(&self, rng: &mut StdRng) -> impl Iterator<Item = Duration> + use<> {
+    /// When copies of a datagram that is sent now arrive: never, once or twice. A link keeps order but for what is overtaken on purpose:
+    /// `last` is when its newest datagram arrives.
+    pub(crate) fn carry(
+        &self,
+        now: Instant,
+        last: &mut Instant,
+        rng: &mut StdRng,
+    ) -> impl Iterator<Item = Instant> + use<> {
         let copies = if rng.random_bool(self.packet_loss_probability) {
             0
         } else {
             1 + usize::from(rng.random_bool(self.packet_duplication_probability))
         };
-        let delays = [self.delay(rng), self.delay(rng)];
-        delays.into_iter().take(copies)
+        let arrivals = [0, 1].map(|_| self.arrival(now, last, rng));
+        arrivals.into_iter().take(copies)
     }
 
-    fn delay(&self, rng: &mut StdRng) -> Duration {
-        let mut delay = self.delay_min + rng.random_range(Duration::ZERO..=self.jitter_max);
+    fn arrival(&self, now: Instant, last: &mut Instant, rng: &mut StdRng) -> Instant {
+        let in_order = (now + self.delay_min + rng.random_range(Duration::ZERO..=self.jitter_max)).max(*last);
         if rng.random_bool(self.packet_reordering_probability) {
-            delay += rng.random_range(Duration::ZERO..=self.reordering_delay_max);
+            return in_order + rng.random_range(Duration::ZERO..=self.reordering_delay_max);
         }
-        delay
+        *last = in_order;
+        in_order
     }
 }

@@ -126,6 +126,27 @@ impl Node {
         ))
     }
 
+    /// Everything agent and model have counted.
+    pub(crate) fn counters(&mut self) -> String {
+        let mut agent: Vec<_> = self
+            .agent
+            .counters()
+            .iter()
+            .map(|(counter, count)| (counter.name(), count))
+            .collect();
+        agent.extend(
+            self.plane
+                .counters()
+                .iter()
+                .map(|(counter, count)| (counter.name(), count)),
+        );
+        let counted = agent.iter().filter(|(_, count)| *count > 0);
+        counted
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
     /// Whether the agent remembers nobody.
     pub(crate) fn is_idle(&self) -> bool {
         self.agent.is_idle()

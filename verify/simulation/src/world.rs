@@ -78,11 +78,8 @@ pub fn run(history: &History, traced: bool) -> Result<Summary, Box<Failure>> {
         Ok(()) => Ok(world.summary),
         Err(violation) => {
             let at = world.now - world.start;
-            Err(Box::new(Failure {
-                violation,
-                at,
-                trace: world.trace.to_string(),
-            }))
+            let trace = format!("{}counted: {}\n", world.trace, world.node.counters());
+            Err(Box::new(Failure { violation, at, trace }))
         }
     }
 }
@@ -134,6 +131,8 @@ struct World<'a> {
     connections: BTreeMap<ConnectionId, Connection>,
     /// Whose address it is or was: client and peer connection.
     owners: HashMap<SocketAddr, (usize, usize)>,
+    /// When the newest datagram of each link arrives.
+    links: HashMap<(SocketAddr, Way), Instant>,
     rights: Rights,
     ledger: Ledger,
     faults: Faults,
@@ -147,6 +146,13 @@ struct World<'a> {
     over: bool,
     summary: Summary,
     trace: Trace,
+}
+
+/// Which way a datagram goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Way {
+    Up,
+    Down,
 }
 
 /// A signalling connection. It keeps order, so nothing arrives before what was sent earlier.
@@ -193,6 +199,7 @@ impl<'a> World<'a> {
             current: vec![None; history.people.len()],
             connections: BTreeMap::new(),
             owners: HashMap::new(),
+            links: HashMap::new(),
             rights: Rights::default(),
             ledger: Ledger::default(),
             faults: history.faults.clone(),

@@ -58,6 +58,11 @@ impl Ledger {
         let Some(stamp) = Stamp::read(packet.payload()) else {
             return broken(format!("packet {} is nobody's", packet.sequence()));
         };
+        let last = self
+            .media
+            .get(&(life, packet.ssrc()))
+            .and_then(|media| media.sent.last_key_value());
+        let owed = last.map(|(_, last)| self.lost_behind(&last.stamp));
         let media = self.media.entry((life, packet.ssrc())).or_default();
         if media.sent.is_empty() && packet.sequence().0 >= 1 << 15 {
             return broken(format!("the first number is {}", packet.sequence()));
@@ -83,7 +88,8 @@ impl Ledger {
             if !stamp.starts_key_frame && stamp.codec != Codec::Opus {
                 return broken(format!("it begins in the middle of a picture, with {stamp:?}"));
             }
-            if highest.is_some_and(|highest| highest + 1 != number) {
+            let owed = owed.unwrap_or(0);
+            if highest.is_some_and(|highest| !(1..=1 + owed).contains(&(number.wrapping_sub(highest)))) {
                 return broken(format!("it goes on with {number} behind {highest:?}"));
             }
         }
@@ -112,6 +118,17 @@ impl Ledger {
         }
         media.sent.insert(number, sent);
         Ok(stamp)
+    }
+
+    /// How many packets may have been lost between the last that was sent and probes behind it: their numbers stay theirs.
+    fn lost_behind(&self, last: &Stamp) -> u64 {
+        let Some(probes) = self.probes.get(&(last.source, last.encoding)) else {
+            return 0;
+        };
+        let behind = || probes.range(last.number + 1..);
+        behind()
+            .next_back()
+            .map_or(0, |newest| newest - last.number - behind().count() as u64)
     }
 
     /// A retransmission leaves. `None` is one without media, for a gap that was never filled.

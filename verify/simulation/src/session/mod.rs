@@ -90,6 +90,7 @@ pub(crate) struct Session {
     downlink: Downlink,
     sections: Vec<Section>,
     offering: Offering,
+    has_resumed: bool,
     /// Sources that are over.
     ended: Vec<u32>,
     /// Sources the server has refused, by the client's names.
@@ -136,6 +137,7 @@ impl Session {
             downlink: Downlink::default(),
             sections: Vec::new(),
             offering: Offering::default(),
+            has_resumed: false,
             ended: Vec::new(),
             refused: Vec::new(),
             others: BTreeMap::new(),

@@ -47,7 +47,7 @@ impl Session {
 
     /// It may go on: it says what it believes, and finds its way to the node anew.
     fn hear_reconnect(&mut self, now: Instant, out: &mut Vec<Effect>) {
-        self.phase = Phase::In;
+        (self.phase, self.has_resumed) = (Phase::In, true);
         let published = self.sources.iter().filter(|source| source.sid.is_some());
         let publish_tracks = published.map(|source| TrackPublishedResponse {
             cid: source.client_id(),

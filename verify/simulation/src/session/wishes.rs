@@ -24,12 +24,14 @@ impl Session {
             return;
         }
         self.add_sending(id);
-        // Announcement and offer race each other in real clients.
-        if id % 2 == 0 {
+        // Announcement and offer race each other in real clients. Not once an announcement may have been lost, with its answer: a server
+        // that cannot tell tracks by their ids gives a section to the oldest that waits.
+        let offer_first = id % 2 == 0 && !self.has_resumed;
+        if offer_first {
             self.offer(now, out);
         }
         out.push(say(signal_request::Message::AddTrack(announcement)));
-        if id % 2 == 1 {
+        if !offer_first {
             self.offer(now, out);
         }
     }

@@ -9,7 +9,7 @@ use livekit_protocol::{SignalResponse, signal_request};
 use rand::Rng;
 use wire::{PacketKind, RtpPacket};
 
-use super::{Connection, Happening, World};
+use super::{Connection, Happening, Way, World};
 use crate::node::{self, Done};
 use crate::plane::Role;
 use crate::session::{Effect, Phase, TICK};
@@ -76,8 +76,9 @@ impl World<'_> {
             remote,
         };
         self.corrupt(&mut bytes);
-        for delay in self.faults.carry(&mut self.rng) {
-            self.queue.put(self.now + delay, Happening::ToNode(path, bytes.clone()));
+        let last = self.links.entry((remote, Way::Up)).or_insert(self.start);
+        for at in self.faults.carry(self.now, last, &mut self.rng) {
+            self.queue.put(at, Happening::ToNode(path, bytes.clone()));
         }
     }
 
@@ -365,9 +366,9 @@ impl World<'_> {
             }
         }
         self.corrupt(&mut bytes);
-        for delay in self.faults.carry(&mut self.rng) {
-            self.queue
-                .put(self.now + delay, Happening::ToClient(path.remote, bytes.clone()));
+        let last = self.links.entry((path.remote, Way::Down)).or_insert(self.start);
+        for at in self.faults.carry(self.now, last, &mut self.rng) {
+            self.queue.put(at, Happening::ToClient(path.remote, bytes.clone()));
         }
         Ok(())
     }
