@@ -157,7 +157,7 @@ impl Sender {
     pub fn jump(&mut self, rng: &mut StdRng) {
         self.sequence = self
             .sequence
-            .wrapping_add(rng.random_range(1..1_200) * rng.random_range(1..20));
+            .wrapping_add(rng.random_range(1..1_200) * rng.random_range(1..8));
         self.sent.clear();
         self.may_jump = false;
     }
