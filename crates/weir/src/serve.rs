@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use agent::{Agent, Certificate};
 use backend_udp::{UdpConfig, UdpPlane};
@@ -20,6 +21,9 @@ use crate::{cli, listen, node, signal};
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
+
+/// How long clients' last messages may take to leave.
+const GOODBYE: Duration = Duration::from_millis(300);
 
 /// Runs the switch.
 pub fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
@@ -66,7 +70,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
 
     let dev_key = config.keys.keys().next().filter(|_| config.dev).cloned();
     let router = http::router(Http {
-        controller,
+        controller: controller.clone(),
         keys,
         dev_key,
         metrics,
@@ -82,6 +86,9 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     let servers = listen::serve(listeners, &router);
     shutdown().await;
     info!("shutting down");
+    controller.shut_down().await;
+    // The goodbyes are on their way through the sockets' tasks.
+    tokio::time::sleep(GOODBYE).await;
     servers.into_iter().for_each(|server| server.abort());
     Ok(())
 }

@@ -33,6 +33,7 @@ enum Ask {
     Open(Box<Admission>, mpsc::Sender<ToSocket>, oneshot::Sender<ConnectionId>),
     Message(ConnectionId, Frame),
     Closed(ConnectionId),
+    ShutDown(oneshot::Sender<()>),
 }
 
 /// The sockets' handle on the controller.
@@ -71,6 +72,14 @@ impl Handle {
     /// A connection ended.
     pub async fn closed(&self, connection: ConnectionId) {
         let _ = self.0.send(Ask::Closed(connection)).await;
+    }
+
+    /// Tells every client that the server goes away; they come back to whichever takes its place.
+    pub async fn shut_down(&self) {
+        let (answer, answered) = oneshot::channel();
+        if self.0.send(Ask::ShutDown(answer)).await.is_ok() {
+            let _ = answered.await;
+        }
     }
 }
 
@@ -138,6 +147,11 @@ impl Signal {
             Ask::Closed(connection) => {
                 self.sockets.remove(&connection);
                 self.input(Input::Closed { connection });
+            }
+            Ask::ShutDown(answer) => {
+                self.controller.shut_down(clock::now(), &mut self.out);
+                self.flush();
+                let _ = answer.send(());
             }
         }
     }
