@@ -180,13 +180,15 @@ impl Report {
         let mut row = |name: &str, value: String| {
             let _ = writeln!(out, "  {name:<26} {value}");
         };
-        row(
-            "joined",
-            format!(
-                "all in {:.2} s, median {:.2} s",
-                self.join_seconds, self.join_median_seconds
-            ),
-        );
+        if self.join_seconds > 0.0 {
+            row(
+                "joined",
+                format!(
+                    "all in {:.2} s, median {:.2} s",
+                    self.join_seconds, self.join_median_seconds
+                ),
+            );
+        }
         let per_second = self.replicas_expected as f64 / self.seconds;
         row(
             "offered",
