@@ -20,7 +20,8 @@ pub struct Faults {
     pub jitter_max: Duration,
     /// How much later a datagram comes that is overtaken.
     pub reordering_delay_max: Duration,
-    /// A datagram's bits flip. Only STUN and DTLS can tell; media is protected in reality and in clear here, so it is spared.
+    /// A bit of a connectivity check flips. The rest is spared: media is protected in reality and in clear here, and a handshake whose
+    /// unprotected half is changed may well fail.
     pub packet_corruption_probability: f64,
     /// A signalling connection breaks as a message is sent.
     pub signal_break_probability: f64,

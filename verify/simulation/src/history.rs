@@ -127,7 +127,7 @@ impl History {
     /// The history of a number.
     pub fn random(seed: u64) -> Self {
         let rng = &mut StdRng::seed_from_u64(seed);
-        let people: Vec<Grants> = (0..rng.random_range(2..=4)).map(|_| Grants::random(rng)).collect();
+        let people: Vec<Grants> = (0..rng.random_range(2..=5)).map(|_| Grants::random(rng)).collect();
         let quiet_after = Duration::from_millis(rng.random_range(4_000..10_000));
         let mut steps: Vec<Step> = (0..people.len()).flat_map(|person| beginning(rng, person)).collect();
         for _ in 0..rng.random_range(5..30) {
@@ -178,9 +178,9 @@ impl Deed {
         let pick = rng.random();
         match rng.random_range(0..100) {
             0..8 => Self::Join(How::random(rng)),
-            8..12 => Self::Leave,
-            12..16 => Self::Vanish,
-            16..28 => Self::Publish(Device::random(rng)),
+            8..10 => Self::Leave,
+            10..12 => Self::Vanish,
+            12..28 => Self::Publish(Device::random(rng)),
             28..36 => Self::Unpublish(pick),
             36..44 => Self::Mute(pick, rng.random_bool(0.6)),
             44..54 => Self::Subscribe(pick, rng.random_bool(0.5)),

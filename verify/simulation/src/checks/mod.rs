@@ -49,3 +49,6 @@ impl fmt::Display for Violation {
         write!(f, "{:?}: {}", self.invariant, self.what)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,8 +83,8 @@ impl World<'_> {
     }
 
     fn corrupt(&mut self, bytes: &mut [u8]) {
-        let is_protected = matches!(wire::classify(bytes), PacketKind::Stun | PacketKind::Dtls);
-        if is_protected && self.rng.random_bool(self.faults.packet_corruption_probability) {
+        let is_checked = wire::classify(bytes) == PacketKind::Stun;
+        if is_checked && self.rng.random_bool(self.faults.packet_corruption_probability) {
             let position = self.rng.random_range(0..bytes.len());
             bytes[position] ^= 1 << self.rng.random_range(0..8);
         }

@@ -1,0 +1,161 @@
+//! That the checks find what they are for.
+
+use livekit_protocol::{
+    LeaveRequest, TrackInfo, TrackPublishedResponse, UpdateSubscription, signal_request, signal_response,
+};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use wire::{Codec, Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpPacket, RtpTimestamp, SequenceNumber, Ssrc};
+
+use super::{Facts, Invariant, Ledger, Rights};
+use crate::person::Grants;
+use crate::stamp::Stamp;
+
+const LIFE: u64 = 1;
+const MEDIA: Ssrc = Ssrc(7);
+const REPAIR: Ssrc = Ssrc(8);
+
+/// An audio packet of source 0: which number it leaves under, and which it had.
+fn packet(ssrc: Ssrc, sequence: u16, prefix: &[u8], number: u64) -> Vec<u8> {
+    let timestamp = number as u32 * 960;
+    let header = RtpHeader {
+        has_padding: false,
+        marker: false,
+        payload_type: PayloadType::new(111).unwrap(),
+        sequence: SequenceNumber(sequence),
+        timestamp: RtpTimestamp(timestamp),
+        ssrc,
+        csrcs: Csrcs::NONE,
+    };
+    let mut bytes = vec![0; header.encoded_len(&ExtensionWriter::NONE)];
+    header.write(&ExtensionWriter::NONE, &mut bytes).unwrap();
+    bytes.extend(prefix);
+    let stamp = Stamp {
+        source: 0,
+        encoding: 0,
+        codec: Codec::Opus,
+        starts_key_frame: false,
+        frame: 0,
+        number,
+        timestamp,
+    };
+    stamp.write(&mut bytes);
+    bytes
+}
+
+/// What is found when these leave, each a pair of sequence number and source number. The first begins a segment.
+fn sent(ledger: &mut Ledger, packets: &[(u16, u64)]) -> Option<Invariant> {
+    packets.iter().enumerate().find_map(|(index, (sequence, number))| {
+        let bytes = packet(MEDIA, *sequence, &[], *number);
+        ledger
+            .media(LIFE, &RtpPacket::parse(&bytes).unwrap(), index == 0)
+            .err()
+            .map(|found| found.invariant)
+    })
+}
+
+fn found(packets: &[(u16, u64)]) -> Option<Invariant> {
+    sent(&mut Ledger::default(), packets)
+}
+
+#[test]
+fn numbers_that_follow_their_source_are_fine_late_or_lost_or_closed_up_behind_a_probe() {
+    assert_eq!(found(&[(10, 50), (11, 51), (13, 53), (12, 52), (16, 56)]), None);
+    let mut ledger = Ledger::default();
+    ledger.probe(0, 0, 51);
+    assert_eq!(sent(&mut ledger, &[(10, 50), (11, 52)]), None);
+}
+
+#[test]
+fn numbers_that_do_not_are_found() {
+    for (what, packets) in [
+        ("a hidden loss", [(10, 50), (11, 52)]),
+        ("an invented gap", [(10, 50), (12, 51)]),
+        ("another order", [(10, 50), (11, 49)]),
+        ("the same packet twice", [(10, 50), (11, 50)]),
+        ("a first number too high", [(40_000, 50), (40_001, 51)]),
+    ] {
+        assert_eq!(found(&packets), Some(Invariant::Numbers), "{what}");
+    }
+    assert_eq!(found(&[(10, 50), (10, 51)]), Some(Invariant::Keystream));
+}
+
+#[test]
+fn a_retransmission_is_what_it_repairs_under_a_number_of_its_own() {
+    let mut ledger = Ledger::default();
+    assert_eq!(sent(&mut ledger, &[(10, 50), (11, 51)]), None);
+    let mut repair = |sequence: u16, original: u16, number| {
+        let bytes = packet(REPAIR, sequence, &original.to_be_bytes(), number);
+        ledger
+            .repair(LIFE, &RtpPacket::parse(&bytes).unwrap(), MEDIA)
+            .err()
+            .map(|found| found.invariant)
+    };
+    assert_eq!(repair(1, 10, 50), None);
+    assert_eq!(repair(1, 11, 51), Some(Invariant::Keystream));
+    assert_eq!(repair(2, 10, 51), Some(Invariant::Numbers));
+}
+
+#[test]
+fn nobody_receives_what_they_may_not() {
+    let everything = Grants {
+        room: "hall",
+        publish: true,
+        only_microphone: false,
+        subscribe: true,
+        publish_data: true,
+        update_metadata: true,
+        hidden: false,
+    };
+    let mut rights = Rights::default();
+    for name in ["ada", "bob"] {
+        rights.add_session(name.to_owned(), everything.clone(), true);
+    }
+    let source = rights.add_source(Facts {
+        session: 0,
+        allowed: true,
+        over: false,
+        sids: Vec::new(),
+    });
+    let is_found = |rights: &mut Rights| rights.media(1, source).is_err();
+    rights.joined(0).unwrap();
+    rights.joined(1).unwrap();
+    assert!(is_found(&mut rights), "it was not announced");
+    let track = Some(TrackInfo {
+        sid: "TR_1".to_owned(),
+        ..TrackInfo::default()
+    });
+    rights.said(
+        0,
+        &signal_response::Message::TrackPublished(TrackPublishedResponse {
+            cid: "track-0".to_owned(),
+            track,
+        }),
+    );
+    assert!(!is_found(&mut rights));
+    assert!(rights.media(0, source).is_err(), "it is its own");
+
+    let subscription = |subscribe| {
+        let request = UpdateSubscription {
+            track_sids: vec!["TR_1".to_owned()],
+            subscribe,
+            ..UpdateSubscription::default()
+        };
+        signal_request::Message::Subscription(request)
+    };
+    rights.heard(1, &subscription(false), &[]);
+    assert!(is_found(&mut rights), "it was unsubscribed");
+    rights.heard(1, &subscription(true), &[]);
+    assert!(!is_found(&mut rights));
+    rights.heard(1, &signal_request::Message::Leave(LeaveRequest::default()), &[]);
+    assert!(is_found(&mut rights), "the receiver has left");
+    rights.joined(1).unwrap();
+    rights.heard(0, &subscription(true), &[source]);
+    assert!(is_found(&mut rights), "it is over");
+}
+
+#[test]
+fn grants_are_drawn_from_the_seed() {
+    let draw = || format!("{:?}", Grants::random(&mut StdRng::seed_from_u64(5)));
+    assert_eq!(draw(), draw());
+}
