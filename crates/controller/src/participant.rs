@@ -110,6 +110,8 @@ impl Audience {
 pub(crate) struct Deadlines {
     /// Media connected.
     pub(crate) connect: Option<Instant>,
+    /// Goodbye said, by a client that has closed its transport.
+    pub(crate) goodbye: Option<Instant>,
     /// A new token sent.
     pub(crate) refresh: Instant,
 }
@@ -164,6 +166,7 @@ impl Participant {
             asked: None,
             deadlines: Deadlines {
                 connect: None,
+                goodbye: None,
                 refresh: ctx.now,
             },
             silent_since: None,

@@ -55,6 +55,11 @@ impl Room {
         if !request.metadata.is_empty() {
             participant.metadata.clone_from(&request.metadata);
         }
+        // The news before the answer: a client that reads the answer first would base its next change on what was before.
+        self.announce_to_all(ctx, key);
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
         if participant.protocol() >= ANSWERED_SINCE {
             let request = Some(Request::UpdateMetadata(request));
             let ok = RequestResponse {
@@ -65,7 +70,6 @@ impl Room {
             };
             participant.send(ctx, Message::RequestResponse(ok));
         }
-        self.announce_to_all(ctx, key);
     }
 
     /// Sends a new token when the one a client has would not outlast the next round.

@@ -8,7 +8,7 @@ use southbound::{CloseReason, Notice, TransportId};
 use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
-use crate::limits::SILENCE_TIMEOUT;
+use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::negotiation::{Peer, PeerState};
 use crate::participant::Link;
 
@@ -75,11 +75,18 @@ impl Room {
 
     /// A transport that is gone does not come back: a client that is still there has to join anew, one that is not is gone too.
     fn transport_closed(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: CloseReason) {
-        let Some(participant) = self.participants.get(&key) else {
+        let place = self.place(key);
+        let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        if let (Link::Detached { .. }, CloseReason::Peer) = (participant.signal.link, reason) {
-            return self.remove(ctx, key, DisconnectReason::SignalClose);
+        match (participant.signal.link, reason) {
+            (Link::Detached { .. }, CloseReason::Peer) => return self.remove(ctx, key, DisconnectReason::SignalClose),
+            (Link::Attached(_), CloseReason::Peer) => {
+                // Clients that leave may close their transport before they say so.
+                participant.deadlines.goodbye = Some(ctx.wake(GOODBYE_TIMEOUT, Timer::Participant(place)));
+                return;
+            }
+            _ => {}
         }
         let why = match reason {
             CloseReason::NeverConnected => {

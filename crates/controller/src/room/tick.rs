@@ -50,7 +50,12 @@ impl Room {
                 let long_gone = since + RESUME_TIMEOUT <= ctx.now;
                 (gone || long_gone).then_some(Overdue::Removal(DisconnectReason::SignalClose))
             }
-            Link::Attached(_) => None,
+            Link::Attached(_) => {
+                let goodbye = participant.deadlines.goodbye;
+                goodbye
+                    .is_some_and(|deadline| deadline <= ctx.now)
+                    .then_some(Overdue::Restart(DisconnectReason::ConnectionTimeout))
+            }
         }
     }
 
