@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use simulation::{Failure, History, Invariant, Summary, run, shrink};
+use simulation::{Failure, History, Summary, run, shrink};
 
 /// How many histories, unless `WEIR_HISTORIES` says otherwise.
 const HISTORIES: u64 = 1_000;
@@ -74,38 +74,36 @@ fn number(name: &str) -> Option<u64> {
 /// Plays the history of a seed; a failure is made small and told.
 fn play(seed: u64) -> Result<Summary, String> {
     let history = History::random(seed);
-    let invariant = match catch_unwind(AssertUnwindSafe(|| run(&history, false))) {
-        Ok(Ok(summary)) => return Ok(summary),
-        Ok(Err(failure)) => Some(failure.violation.invariant),
-        Err(_) => None,
-    };
-    Err(tell(seed, &history, invariant))
+    match catch_unwind(AssertUnwindSafe(|| run(&history, false))) {
+        Ok(Ok(summary)) => Ok(summary),
+        Ok(Err(failure)) => Err(tell(seed, &history, Some(&failure))),
+        Err(_) => Err(tell(seed, &history, None)),
+    }
 }
 
-fn tell(seed: u64, history: &History, invariant: Option<Invariant>) -> String {
-    let small = shrink(history, invariant, SHRINK_RUNS_MAX);
-    let again = catch_unwind(AssertUnwindSafe(|| run(&small, true)));
-    let why = match again {
-        Ok(Err(failure)) => Failure::to_string(&failure),
-        Ok(Ok(_)) => "it does not fail again: something in it is not drawn from the seed".to_owned(),
-        Err(_) => "it panics; see above".to_owned(),
+/// `None` is a panic.
+fn tell(seed: u64, history: &History, failure: Option<&Failure>) -> String {
+    let small = shrink(
+        history,
+        failure.map(|failure| failure.violation.invariant),
+        SHRINK_RUNS_MAX,
+    );
+    let why = match catch_unwind(AssertUnwindSafe(|| run(&small, true))) {
+        Ok(Err(failure)) => failure.to_string(),
+        Ok(Ok(_)) => "This time it did not fail: DTLS draws from the operating system, or something else is not drawn from the seed.".to_owned(),
+        Err(_) => "It panics; see above.".to_owned(),
     };
-    let steps: Vec<String> = small
-        .steps
-        .iter()
-        .map(|step| {
-            format!(
-                "{:>9.3} s  person {}: {:?}",
-                step.at.as_secs_f64(),
-                step.person,
-                step.deed
-            )
-        })
-        .collect();
-    format!(
-        "WEIR_SEED={seed} fails ({invariant:?}). What is left of it when it is made small:\n{}\n\n{why}",
-        steps.join("\n")
-    )
+    let first = failure.map_or_else(|| "It panics.".to_owned(), Failure::to_string);
+    let steps = small.steps.iter().map(|step| {
+        format!(
+            "{:>9.3} s  person {}: {:?}\n",
+            step.at.as_secs_f64(),
+            step.person,
+            step.deed
+        )
+    });
+    let steps: String = steps.collect();
+    format!("WEIR_SEED={seed} fails. {first}\n\nWhat is left of it when it is made small:\n{steps}\n{why}")
 }
 
 fn add(total: &mut Summary, one: &Summary) {

@@ -208,10 +208,12 @@ impl Rights {
         Ok(())
     }
 
-    /// Whether a client must be getting a source when all is quiet; being muted is not known here.
+    /// Whether a client must be getting a source when all is quiet; being muted is not known here. Of a source that was announced again nobody
+    /// here knows under which name it is offered, so all must be wanted.
     pub(crate) fn is_owed(&self, receiver: usize, source: u32) -> bool {
         let facts = &self.sources[source as usize];
-        self.may_receive(receiver, facts).is_ok()
+        let wanted = facts.sids.iter().all(|sid| self.sessions[receiver].wants(sid));
+        wanted && self.may_receive(receiver, facts).is_ok()
     }
 
     fn is_disabled(&self, receiver: usize, facts: &Facts) -> bool {
@@ -290,6 +292,11 @@ impl Rights {
             said.session, packet.participant_identity
         );
         Err(Violation::new(Invariant::Rights, what))
+    }
+
+    /// What the server calls a source.
+    pub(crate) fn sids_of(&self, source: u32) -> &[String] {
+        &self.sources[source as usize].sids
     }
 
     /// The source that a track id stands for.

@@ -65,7 +65,8 @@ impl World<'_> {
             .iter()
             .filter(|source| !source.muted && source.sid.is_some())
         {
-            let unwanted = source.sid.as_ref().is_some_and(|sid| to.unwanted.contains(sid));
+            let sids = self.rights.sids_of(source.id);
+            let unwanted = sids.iter().any(|sid| to.unwanted.contains(sid));
             if unwanted || !self.rights.is_owed(receiver, source.id) {
                 continue;
             }
