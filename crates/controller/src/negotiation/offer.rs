@@ -43,11 +43,13 @@ impl Peer {
         self.slots.push(Slot::new(mid, SectionKind::Data, Usage::Data));
     }
 
-    /// A section for a subscription, new or one that is free again.
-    pub(crate) fn section_for(&mut self, kind: MediaKind) -> &mut Slot {
+    /// A section for a track: the free one it was on before, another that is free again, or a new one.
+    pub(crate) fn section_for(&mut self, kind: MediaKind, track_sid: &str) -> &mut Slot {
         // What the peer last said of it was an answer to what we offered then.
         let is_free = |slot: &Slot| slot.usage == Usage::Idle && slot.media_kind() == Some(kind);
-        let free = self.slots.iter().position(is_free);
+        let was_here = |slot: &Slot| slot.first_track.as_deref() == Some(track_sid);
+        let same = self.slots.iter().position(|slot| is_free(slot) && was_here(slot));
+        let free = same.or_else(|| self.slots.iter().position(is_free));
         let position = free.unwrap_or_else(|| {
             let mid = self.next_mid();
             self.slots.push(Slot::new(mid, SectionKind::Media(kind), Usage::Idle));

@@ -20,6 +20,8 @@ pub(crate) struct Slot {
     pub(crate) formats: Vec<Format>,
     /// Header extensions both sides take.
     pub(crate) extensions: Vec<Extension>,
+    /// The first track a section of ours carried. The peer's own track keeps that id for ever, whatever the section carries later.
+    pub(crate) first_track: Option<String>,
 }
 
 /// What a media section is used for.
@@ -90,6 +92,7 @@ impl Slot {
             theirs: None,
             formats: Vec::new(),
             extensions: Vec::new(),
+            first_track: None,
         }
     }
 

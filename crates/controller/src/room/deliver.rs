@@ -39,25 +39,23 @@ impl Room {
     fn place_subscription(&mut self, receiver: ParticipantKey, id: SubscriptionId, may_add: bool) -> Option<()> {
         let delivery = self.delivery(receiver, id)?;
         let kind = delivery.subscription.kind;
-        let (msid, cname, track_sid) = (
-            delivery.msid(),
-            delivery.publisher.sid.clone(),
-            delivery.track.sid().to_owned(),
-        );
+        let (by_stream, by_track) = (delivery.msid_by_stream(), delivery.msid_by_track());
+        let (cname, track_sid) = (delivery.publisher.sid.clone(), delivery.track.sid().to_owned());
         let stereo = delivery.track.audio_wish().stereo;
         let participant = self.participants.get_mut(&receiver)?;
         let peer = participant.downlink_mut()?;
         let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
         let slot: &mut Slot = if may_add {
-            peer.section_for(kind)
+            peer.section_for(kind, &track_sid)
         } else {
             peer.slots.iter_mut().find(|slot| slot.is_free_for(kind))?
         };
+        let is_first = !may_add || *slot.first_track.get_or_insert_with(|| track_sid.clone()) == track_sid;
         slot.usage = Usage::Down(Downlink {
             subscription: id,
             ssrc,
             repair,
-            msid,
+            msid: by_stream.filter(|_| is_first).unwrap_or(by_track),
             cname,
             track_sid,
             stereo,
@@ -172,17 +170,26 @@ impl Room {
 }
 
 impl Delivery<'_> {
-    /// Clients find the participant before the bar and the track behind it, or by the track id where browsers keep that. Tracks of one
-    /// stream are played in step.
-    fn msid(&self) -> Msid {
+    /// Clients find the participant before the bar, and the track by its own id, or by their map from media sections to tracks. Tracks
+    /// of one stream are played in step. `None` for clients that can do neither, and for streams whose name does not fit: publishers
+    /// choose it, receivers have to read it.
+    fn msid_by_stream(&self) -> Option<Msid> {
         const STREAMS_IN_STEP: i32 = 10;
         const STREAM_MAX: usize = 32;
         let stream = self.track.info.stream.as_str();
-        // Publishers choose the name, receivers have to read it.
-        let is_fit =
-            stream.len() <= STREAM_MAX && stream.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let by_stream = self.receiver.protocol() >= STREAMS_IN_STEP && !self.receiver.is_firefox();
-        let behind = if by_stream && is_fit { stream } else { self.track.sid() };
+        let is_plain = stream.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_fit = is_plain && (1..=STREAM_MAX).contains(&stream.len());
+        let knows = self.receiver.protocol() >= STREAMS_IN_STEP && !self.receiver.is_firefox();
+        (is_fit && knows).then(|| self.msid(stream))
+    }
+
+    /// With the track behind the bar, where clients look first. It is not played in step with others then, but found even where the
+    /// browser calls it by the name of a track that was on its media section before.
+    fn msid_by_track(&self) -> Msid {
+        self.msid(self.track.sid())
+    }
+
+    fn msid(&self, behind: &str) -> Msid {
         Msid {
             stream: format!("{}|{behind}", self.publisher.sid),
             track: Some(self.track.sid().to_owned()),

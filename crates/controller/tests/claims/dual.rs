@@ -2,10 +2,10 @@
 
 use controller::Counter;
 use controller::livekit::PeerMode::{Dual, Single};
-use livekit_protocol::TrackSource;
 use livekit_protocol::participant_info::State;
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
+use livekit_protocol::{TrackSource, UpdateSubscription};
 use southbound::{Command, DtlsRole};
 use std::time::Duration;
 use wire::MediaKind;
@@ -134,6 +134,37 @@ fn a_client_that_never_answers_has_to_start_over() {
 }
 
 #[test]
+fn a_track_comes_back_where_it_was() {
+    let mut world = World::new();
+    let (mut ada, mut bob) = (world.join("ada", Single), world.join("bob", Dual));
+    let tracks =
+        [TrackSource::Camera, TrackSource::ScreenShare].map(|source| world.publish(&mut ada, MediaKind::Video, source));
+    world.settle(&mut bob);
+    let track_sids: Vec<_> = tracks.iter().map(|track| track.sid.clone()).collect();
+    let stop = UpdateSubscription {
+        track_sids: track_sids.clone(),
+        subscribe: false,
+        ..UpdateSubscription::default()
+    };
+    world.say(bob.connection, Said::Subscription(stop));
+    world.settle(&mut bob);
+    let again = UpdateSubscription {
+        track_sids: vec![track_sids[1].clone()],
+        subscribe: true,
+        ..UpdateSubscription::default()
+    };
+    world.say(bob.connection, Said::Subscription(again));
+    let offer = world.expect(bob.connection, "offer", |message| match message {
+        Message::Offer(offer) => Some(offer.clone()),
+        _ => None,
+    });
+    let description = parse(&offer.sdp);
+    let video = &description.sections[2];
+    assert_eq!(offer.mid_to_track_id[video.mid.as_str()], track_sids[1]);
+    assert_eq!(video.msids[0].stream, format!("{}|screen", ada.sid));
+}
+
+#[test]
 fn a_section_is_used_again_after_its_track_has_ended() {
     let mut world = World::new();
     let (mut ada, mut bob) = (world.join("ada", Single), world.join("bob", Dual));
@@ -161,5 +192,11 @@ fn a_section_is_used_again_after_its_track_has_ended() {
         Message::Offer(offer) => Some(offer.clone()),
         _ => None,
     });
-    assert_eq!(parse(&offer.sdp).sections.len(), 2, "data and one video");
+    let description = parse(&offer.sdp);
+    let [_data, video] = &description.sections[..] else {
+        panic!("{description:?}")
+    };
+    // The browser's track has the first one's id for ever, so the client is told in the only place it looks before.
+    let track = &offer.mid_to_track_id[video.mid.as_str()];
+    assert_eq!(video.msids[0].stream, format!("{}|{track}", ada.sid));
 }
