@@ -22,7 +22,7 @@ pub const STREAMS_PER_LEG_MAX: usize = 256;
 /// How many SSRCs one leg may use for its replicas over its life; each stays reserved, because its keystream does.
 pub const SSRCS_PER_LEG_MAX: usize = 16_384;
 
-/// The largest datagram that is forwarded, in bytes of UDP payload.
+/// The largest datagram that is taken in, in bytes of UDP payload, and the largest replica before it is protected: SRTP adds up to 16 bytes.
 pub const DATAGRAM_MAX: usize = 1_500;
 
 /// The furthest apart two packets may be for their sender reports to be believed when a source switch aligns timestamps, in seconds.

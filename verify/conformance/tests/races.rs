@@ -76,7 +76,6 @@ fn talk(socket: &UdpSocket, path: Path, sequence: &AtomicU16, stop: &AtomicBool)
 /// The receiver's shard has much to write just when its replica begins to follow a stream of the other shard, whose packets
 /// come all the while: none of them may be taken for a reason to send no more.
 #[test]
-#[ignore = "backend-udp: a shard that still has orders to take answers that nobody there follows the stream"]
 fn a_replica_that_follows_while_packets_flow_is_not_forgotten() {
     let config = UdpConfig {
         addresses: vec!["127.0.0.1:0".parse().expect("an address")],

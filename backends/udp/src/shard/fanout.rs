@@ -58,9 +58,12 @@ impl Shard {
         if self.fanouts.contains_key(&life) {
             return self.enqueue(packet);
         }
-        let link = self.links[from].as_mut().expect("it came from another shard");
-        // When there is no room for this answer, the next packet will ask again.
-        let _ = link.push(Relay::Quiet { life, epoch });
+        // An order that is not taken yet may be the reason why the packet came.
+        if self.orders.is_empty() {
+            let link = self.links[from].as_mut().expect("it came from another shard");
+            // When there is no room for this answer, the next packet will ask again.
+            let _ = link.push(Relay::Quiet { life, epoch });
+        }
         self.finish(&packet, Progress::default());
     }
 
