@@ -162,6 +162,8 @@ struct Connection {
     client_hears_at: Instant,
     /// What is under way is lost.
     broken: bool,
+    /// The node has closed it and listens no more; what it said before still arrives.
+    shut: bool,
     /// Opened to go on where the client was.
     resumes: bool,
     /// Whether anything was said on it.

@@ -151,7 +151,7 @@ impl World<'_> {
         message: Option<&signal_request::Message>,
         over: &[u32],
     ) -> Result<(), Violation> {
-        let open = |state: &&Connection| !state.broken && !self.closed.contains(&connection);
+        let open = |state: &&Connection| !state.broken && !state.shut && !self.closed.contains(&connection);
         let Some(state) = self.connections.get(&connection).filter(open) else {
             return Ok(());
         };
@@ -304,9 +304,10 @@ impl World<'_> {
 
     fn node_closes(&mut self, connection: ConnectionId, code: u16) {
         self.note(|| format!("connection {connection} is closed with {code}"));
-        let Some(state) = self.connections.get(&connection) else {
+        let Some(state) = self.connections.get_mut(&connection) else {
             return;
         };
+        state.shut = true;
         let at = state.client_hears_at;
         self.queue.put(self.now, Happening::NodeLoses(connection));
         // A client that was not told to leave comes back.

@@ -109,6 +109,7 @@ impl World<'_> {
                 node_hears_at,
                 client_hears_at,
                 broken: false,
+                shut: false,
                 resumes,
                 answered: false,
             },
