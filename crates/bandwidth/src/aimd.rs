@@ -1,0 +1,271 @@
+//! The delay-based rate: up while the path is quiet, down to what arrives when a queue grows.
+//!
+//! Far from where the path was last found full the rate grows by a share of itself, near it by about half a packet per response time.
+
+use std::time::{Duration, Instant};
+
+use crate::Usage;
+
+/// What is kept of what arrives when too much is sent: the rest drains the queue.
+const DECREASE: f64 = 0.85;
+/// Growth per second far from the known capacity.
+const GROWTH: f64 = 1.08;
+/// The rate is not more than this times what arrives, plus [`HEADROOM`]: unused room proves nothing.
+const HEADROOM_FACTOR: f64 = 1.5;
+const HEADROOM: f64 = 10_000.0;
+/// Growth per second near the known capacity, at least.
+const NEAR_GROWTH_MIN: f64 = 4_000.0;
+const FRAME_INTERVAL: f64 = 1.0 / 30.0;
+const PACKET_BITS: f64 = 1200.0 * 8.0;
+/// What detection takes on top of a round trip.
+const DETECTION: Duration = Duration::from_millis(100);
+const ROUND_TRIP_START: Duration = Duration::from_millis(200);
+
+/// Additive increase, multiplicative decrease.
+///
+/// Source: draft-ietf-rmcat-gcc-02 section 5.5.
+#[derive(Debug)]
+pub(crate) struct Aimd {
+    rate: f64,
+    state: State,
+    changed: Option<Instant>,
+    capacity: Capacity,
+    round_trip: Duration,
+    min: f64,
+    max: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Increase,
+    /// After a decrease, until the queue has drained.
+    Hold,
+}
+
+/// What the rate is decided from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    pub(crate) usage: Usage,
+    /// What arrives, over a time that evens out frames. Shape: bits per second.
+    pub(crate) throughput: Option<f64>,
+    /// What arrives at this moment, exact while the link is busy. Shape: bits per second.
+    pub(crate) burst_throughput: Option<f64>,
+    pub(crate) application_limited: bool,
+}
+
+impl Aimd {
+    pub(crate) fn new(start: f64, min: f64, max: f64) -> Self {
+        Self {
+            rate: start.clamp(min, max),
+            state: State::Increase,
+            changed: None,
+            capacity: Capacity::default(),
+            round_trip: ROUND_TRIP_START,
+            min,
+            max,
+        }
+    }
+
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(crate) fn round_trip(&mut self, round_trip: Duration) {
+        self.round_trip = round_trip;
+    }
+
+    /// A probe, or the end of a silence, found this rate.
+    pub(crate) fn set(&mut self, now: Instant, rate: f64) {
+        self.rate = rate.clamp(self.min, self.max);
+        self.changed = Some(now);
+        if self.capacity.upper().is_some_and(|upper| self.rate > upper) {
+            self.capacity = Capacity::default();
+        }
+    }
+
+    pub(crate) fn update(&mut self, now: Instant, input: Input) {
+        match input.usage {
+            Usage::Over => self.over(now, input),
+            Usage::Under => self.state = State::Hold,
+            Usage::Normal => {
+                if self.state == State::Hold {
+                    self.state = State::Increase;
+                    self.changed = Some(now);
+                }
+                self.increase(now, input);
+            }
+        }
+    }
+
+    fn over(&mut self, now: Instant, input: Input) {
+        let Some(throughput) = input.burst_throughput.or(input.throughput) else {
+            if self.may_decrease(now, None) {
+                self.decrease_to(now, self.rate / 2.0);
+            }
+            return;
+        };
+        if !self.may_decrease(now, Some(throughput)) {
+            return;
+        }
+        if self.capacity.lower().is_some_and(|lower| throughput < lower) {
+            self.capacity = Capacity::default();
+        }
+        self.capacity.found(throughput);
+        self.decrease_to(now, (DECREASE * throughput).min(self.rate));
+    }
+
+    /// Once a round trip is enough: what was sent before the last decrease still arrives. Unless it is very much too much.
+    fn may_decrease(&self, now: Instant, throughput: Option<f64>) -> bool {
+        let interval = self
+            .round_trip
+            .clamp(Duration::from_millis(10), Duration::from_millis(200));
+        let rested = self
+            .changed
+            .is_none_or(|changed| now.saturating_duration_since(changed) >= interval);
+        rested || self.state == State::Increase || throughput.is_some_and(|throughput| throughput < self.rate / 2.0)
+    }
+
+    fn decrease_to(&mut self, now: Instant, rate: f64) {
+        self.rate = rate.clamp(self.min, self.max);
+        self.state = State::Hold;
+        self.changed = Some(now);
+    }
+
+    fn increase(&mut self, now: Instant, input: Input) {
+        let passed = self.changed.map_or(0.0, |changed| {
+            now.saturating_duration_since(changed).as_secs_f64().min(1.0)
+        });
+        self.changed = Some(now);
+        let Some(throughput) = input.throughput else {
+            return;
+        };
+        if self.capacity.upper().is_some_and(|upper| throughput > upper) {
+            self.capacity = Capacity::default();
+        }
+        let limit = HEADROOM_FACTOR * throughput + HEADROOM;
+        if input.application_limited || self.rate >= limit {
+            return;
+        }
+        let step = match self.capacity.estimate {
+            Some(_) => self.near_growth() * passed,
+            None => (self.rate * (GROWTH.powf(passed) - 1.0)).max(1_000.0 * passed),
+        };
+        self.rate = (self.rate + step).min(limit).clamp(self.min, self.max);
+    }
+
+    /// Half a packet per response time. Shape: bits per second per second.
+    fn near_growth(&self) -> f64 {
+        let frame = self.rate * FRAME_INTERVAL;
+        let packet = frame / (frame / PACKET_BITS).ceil().max(1.0);
+        let response = 2.0 * (self.round_trip + DETECTION).as_secs_f64();
+        (packet / response).max(NEAR_GROWTH_MIN)
+    }
+}
+
+/// Where the path was found full, with a spread around it.
+#[derive(Clone, Copy, Debug)]
+struct Capacity {
+    estimate: Option<f64>,
+    /// Squared deviation over the estimate. Shape: kilobits per second.
+    deviation: f64,
+}
+
+const DEVIATION_MIN: f64 = 0.4;
+const DEVIATION_MAX: f64 = 2.5;
+const CAPACITY_WEIGHT: f64 = 0.05;
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self {
+            estimate: None,
+            deviation: DEVIATION_MIN,
+        }
+    }
+}
+
+impl Capacity {
+    fn found(&mut self, throughput: f64) {
+        let sample = throughput / 1e3;
+        let before = self.estimate.map_or(sample, |estimate| estimate / 1e3);
+        let estimate = before + CAPACITY_WEIGHT * (sample - before);
+        let error = (estimate - sample).powi(2) / estimate.max(1.0);
+        let deviation = (1.0 - CAPACITY_WEIGHT) * self.deviation + CAPACITY_WEIGHT * error;
+        self.deviation = deviation.clamp(DEVIATION_MIN, DEVIATION_MAX);
+        self.estimate = Some(estimate * 1e3);
+    }
+
+    fn upper(&self) -> Option<f64> {
+        self.estimate.map(|estimate| estimate + self.spread(estimate))
+    }
+
+    fn lower(&self) -> Option<f64> {
+        self.estimate.map(|estimate| estimate - self.spread(estimate))
+    }
+
+    /// Three standard deviations.
+    fn spread(&self, estimate: f64) -> f64 {
+        3.0 * (self.deviation * estimate / 1e3).sqrt() * 1e3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUIET: Input = Input {
+        usage: Usage::Normal,
+        throughput: Some(1e6),
+        burst_throughput: Some(1e6),
+        application_limited: false,
+    };
+
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    fn run(aimd: &mut Aimd, from: Instant, seconds: u64, input: Input) {
+        for step in 0..seconds * 10 {
+            aimd.update(from + Duration::from_millis(100 * step), input);
+        }
+    }
+
+    #[test]
+    fn it_grows_by_a_share_until_half_more_than_arrives() {
+        let (mut aimd, start) = (Aimd::new(1e6, 1e5, 1e8), now());
+        run(&mut aimd, start, 1, QUIET);
+        assert!((1.06e6..1.09e6).contains(&aimd.rate()), "{}", aimd.rate());
+        run(&mut aimd, start + Duration::from_secs(1), 30, QUIET);
+        assert!((1.5e6..1.52e6).contains(&aimd.rate()), "{}", aimd.rate());
+    }
+
+    #[test]
+    fn it_falls_below_what_arrives_once_a_round_trip_and_then_grows_slowly() {
+        let (mut aimd, start) = (Aimd::new(2e6, 1e5, 1e8), now());
+        let over = Input {
+            usage: Usage::Over,
+            ..QUIET
+        };
+        aimd.update(start, over);
+        assert_eq!(aimd.rate(), 0.85e6);
+        aimd.update(start + Duration::from_millis(50), over);
+        assert_eq!(aimd.rate(), 0.85e6);
+        run(&mut aimd, start + Duration::from_millis(100), 2, QUIET);
+        assert!((0.86e6..0.91e6).contains(&aimd.rate()), "{}", aimd.rate());
+    }
+
+    #[test]
+    fn what_is_not_used_proves_nothing() {
+        let (mut aimd, start) = (Aimd::new(1e6, 1e5, 1e8), now());
+        run(
+            &mut aimd,
+            start,
+            5,
+            Input {
+                application_limited: true,
+                ..QUIET
+            },
+        );
+        assert_eq!(aimd.rate(), 1e6);
+    }
+}

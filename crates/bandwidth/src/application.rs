@@ -1,0 +1,61 @@
+//! Whether the application sends much less than it may. Then neither delay nor loss says anything about the path's limit.
+
+use std::time::Instant;
+
+/// The share of the rate below which an application is limited by itself.
+const SHARE: f64 = 0.65;
+/// How much unused allowance is remembered.
+const WINDOW_SECONDS: f64 = 0.5;
+const ENTER: f64 = 0.8;
+const LEAVE: f64 = 0.5;
+
+/// Keeps an account of unused allowance.
+#[derive(Debug, Default)]
+pub(crate) struct Application {
+    /// Unused allowance. Shape: bits, negative when more is sent.
+    unused: f64,
+    at: Option<Instant>,
+    limited: bool,
+}
+
+impl Application {
+    /// A packet left while `rate` bits per second were allowed.
+    pub(crate) fn sent(&mut self, at: Instant, size: u16, rate: f64) {
+        let passed = self
+            .at
+            .map_or(0.0, |before| at.saturating_duration_since(before).as_secs_f64());
+        self.at = Some(at);
+        let full = SHARE * rate * WINDOW_SECONDS;
+        let unused = self.unused - f64::from(size) * 8.0 + SHARE * rate * passed;
+        self.unused = unused.clamp(-full, full);
+        let level = self.unused / full;
+        self.limited = level > if self.limited { LEAVE } else { ENTER };
+    }
+
+    pub(crate) fn limited(&self) -> bool {
+        self.limited
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn limited_at(share: f64) -> bool {
+        let (mut application, start) = (Application::default(), Instant::now());
+        for packet in 0..300 {
+            // 1000 bytes every 10 ms are 800 kbit/s.
+            application.sent(start + Duration::from_millis(10 * packet), 1000, 800_000.0 / share);
+        }
+        application.limited()
+    }
+
+    #[test]
+    fn half_the_rate_is_limited_and_three_quarters_are_not() {
+        assert!(limited_at(0.5));
+        assert!(!limited_at(0.75));
+    }
+}

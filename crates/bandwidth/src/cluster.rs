@@ -1,0 +1,155 @@
+//! What a probe found: the packets of one burst, how fast they were sent and how fast they arrived.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use crate::limits::CLUSTERS_MAX;
+use crate::{Fate, Probe, ProbeId};
+
+/// This share of a probe's packets and bytes must have arrived before it is measured.
+const COMPLETE: f64 = 0.8;
+/// A probe cannot arrive so much faster than it was sent, unless something held it up and released it at once.
+const FASTER_MAX: f64 = 2.0;
+/// Below this share of the sending rate the link was busy, and what arrived is what it carries.
+const BUSY: f64 = 0.9;
+/// Of what a busy link carries, this much is taken, so that the queue the probe left drains.
+const TAKEN: f64 = 0.95;
+/// A burst longer than this was not sent as one. Shape: seconds.
+const SPAN_MAX: f64 = 1.0;
+
+/// What came of a probe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Found {
+    /// The path carries this, or at least this. Shape: bits per second.
+    Rate(f64),
+    /// It arrived faster than it can have.
+    Impossible,
+}
+
+/// Watches the probes that are under way.
+#[derive(Debug, Default)]
+pub(crate) struct Clusters {
+    watched: VecDeque<Cluster>,
+}
+
+#[derive(Debug)]
+struct Cluster {
+    id: ProbeId,
+    bytes_min: f64,
+    packets_min: f64,
+    packets: u32,
+    bytes: f64,
+    first_sent: Option<Instant>,
+    last_sent: Option<(Instant, u16)>,
+    first_arrival: Option<(i64, u16)>,
+    last_arrival: i64,
+}
+
+impl Clusters {
+    /// A probe is about to be sent.
+    pub(crate) fn watch(&mut self, probe: &Probe) {
+        if self.watched.len() == CLUSTERS_MAX {
+            self.watched.pop_front();
+        }
+        self.watched.push_back(Cluster {
+            id: probe.id,
+            bytes_min: f64::from(probe.bytes) * COMPLETE,
+            packets_min: f64::from(probe.packets) * COMPLETE,
+            packets: 0,
+            bytes: 0.0,
+            first_sent: None,
+            last_sent: None,
+            first_arrival: None,
+            last_arrival: i64::MIN,
+        });
+    }
+
+    /// A packet arrived. Each packet after the needed ones makes the measurement better, so it may be told again.
+    pub(crate) fn arrived(&mut self, fate: &Fate) -> Option<Found> {
+        let (id, arrival) = (fate.probe?, fate.arrival?);
+        let cluster = self.watched.iter_mut().find(|cluster| cluster.id == id)?;
+        cluster.add(fate.sent, fate.size, arrival);
+        cluster.measure()
+    }
+}
+
+impl Cluster {
+    fn add(&mut self, sent: Instant, size: u16, arrival: i64) {
+        self.packets += 1;
+        self.bytes += f64::from(size);
+        self.first_sent = Some(self.first_sent.map_or(sent, |first| first.min(sent)));
+        if self.last_sent.is_none_or(|last| last.0 <= sent) {
+            self.last_sent = Some((sent, size));
+        }
+        if self.first_arrival.is_none_or(|first| arrival < first.0) {
+            self.first_arrival = Some((arrival, size));
+        }
+        self.last_arrival = self.last_arrival.max(arrival);
+    }
+
+    fn measure(&self) -> Option<Found> {
+        if f64::from(self.packets) < self.packets_min || self.bytes < self.bytes_min {
+            return None;
+        }
+        let (last_sent, first_arrival) = (self.last_sent?, self.first_arrival?);
+        let sending = last_sent.0.saturating_duration_since(self.first_sent?).as_secs_f64();
+        let arriving = self.last_arrival.saturating_sub(first_arrival.0) as f64 / 1e6;
+        let sensible = |seconds: f64| seconds > 0.0 && seconds < SPAN_MAX;
+        if !sensible(sending) || !sensible(arriving) {
+            return None;
+        }
+        // The last packet's bytes were sent after the time measured; the first one's arrived before it.
+        let sent = (self.bytes - f64::from(last_sent.1)) * 8.0 / sending;
+        let arrived = (self.bytes - f64::from(first_arrival.1)) * 8.0 / arriving;
+        if arrived > FASTER_MAX * sent {
+            return Some(Found::Impossible);
+        }
+        let busy = arrived < BUSY * sent;
+        Some(Found::Rate(if busy { TAKEN * arrived } else { arrived.min(sent) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn measured(arrival_gap: i64) -> Option<Found> {
+        let (mut clusters, start) = (Clusters::default(), Instant::now());
+        clusters.watch(&Probe {
+            id: ProbeId(1),
+            rate: 2_000_000,
+            bytes: 5000,
+            packets: 5,
+        });
+        (0..5)
+            .filter_map(|index| {
+                clusters.arrived(&Fate {
+                    number: index,
+                    sent: start + Duration::from_millis(4 * index),
+                    size: 1000,
+                    probe: Some(ProbeId(1)),
+                    arrival: Some(index as i64 * arrival_gap),
+                    recovered: false,
+                })
+            })
+            .last()
+    }
+
+    #[test]
+    fn a_free_link_carries_what_was_sent() {
+        assert_eq!(measured(4000), Some(Found::Rate(2e6)));
+    }
+
+    #[test]
+    fn a_busy_link_carries_a_little_less_than_what_arrived() {
+        assert_eq!(measured(8000), Some(Found::Rate(0.95e6)));
+    }
+
+    #[test]
+    fn nothing_arrives_three_times_as_fast() {
+        assert_eq!(measured(1300), Some(Found::Impossible));
+    }
+}

@@ -1,0 +1,118 @@
+//! The delay-based half: groups, trend, verdict, rate.
+
+use std::time::{Duration, Instant};
+
+use crate::aimd::{Aimd, Input};
+use crate::detector::Detector;
+use crate::groups::{Grouped, Groups};
+use crate::trendline::Trendline;
+use crate::{Config, Fate, Usage};
+
+/// Finds the rate at which no queue grows.
+#[derive(Debug)]
+pub(crate) struct DelayBased {
+    groups: Groups,
+    trendline: Trendline,
+    detector: Detector,
+    aimd: Aimd,
+    jumps: u64,
+    over: Option<Instant>,
+}
+
+/// What else is known when a report comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    pub(crate) throughput: Option<f64>,
+    pub(crate) burst_throughput: Option<f64>,
+    pub(crate) application_limited: bool,
+    /// What a probe found.
+    pub(crate) probed: Option<f64>,
+}
+
+impl DelayBased {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            groups: Groups::default(),
+            trendline: Trendline::default(),
+            detector: Detector::default(),
+            aimd: Aimd::new(config.start as f64, config.min as f64, config.max as f64),
+            jumps: 0,
+            over: None,
+        }
+    }
+
+    /// One report, in the order of arrival.
+    pub(crate) fn report(&mut self, now: Instant, arrived: &[Fate], evidence: Evidence) {
+        let mut usage = self.detector.usage();
+        // A verdict lasts as long as the report: too much in its middle is too much.
+        let mut over = false;
+        for fate in arrived {
+            if let Some(verdict) = fate.arrival.and_then(|arrival| self.packet(fate.sent, arrival)) {
+                usage = verdict;
+                over |= verdict == Usage::Over;
+            }
+        }
+        let usage = if over && usage == Usage::Normal {
+            Usage::Over
+        } else {
+            usage
+        };
+        if usage == Usage::Over {
+            self.over = Some(now);
+        }
+        match evidence.probed {
+            Some(rate) if usage != Usage::Over => self.aimd.set(now, rate),
+            _ => self.aimd.update(
+                now,
+                Input {
+                    usage,
+                    throughput: evidence.throughput,
+                    burst_throughput: evidence.burst_throughput,
+                    application_limited: evidence.application_limited,
+                },
+            ),
+        }
+    }
+
+    fn packet(&mut self, sent: Instant, arrival: i64) -> Option<Usage> {
+        match self.groups.packet(sent, arrival) {
+            Grouped::Open => None,
+            Grouped::Compared(delta) => {
+                let (slope, trend) = self.trendline.update(delta);
+                Some(self.detector.update(slope, trend, delta.sent, delta.arrived))
+            }
+            Grouped::Jumped => {
+                self.jumps += 1;
+                self.trendline = Trendline::default();
+                self.detector = Detector::default();
+                None
+            }
+        }
+    }
+
+    pub(crate) fn round_trip(&mut self, round_trip: Duration) {
+        self.aimd.round_trip(round_trip);
+    }
+
+    /// Takes a rate from elsewhere.
+    pub(crate) fn set(&mut self, now: Instant, rate: f64) {
+        self.aimd.set(now, rate);
+    }
+
+    pub(crate) fn rate(&self) -> f64 {
+        self.aimd.rate()
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.detector.usage()
+    }
+
+    /// When too much was sent last.
+    pub(crate) fn last_over(&self) -> Option<Instant> {
+        self.over
+    }
+
+    pub(crate) fn jumps(&self) -> u64 {
+        self.jumps
+    }
+}

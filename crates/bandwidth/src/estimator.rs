@@ -1,0 +1,156 @@
+//! What an estimator is: everything that goes in, everything that comes out.
+
+use std::time::{Duration, Instant};
+
+use wire::rtcp::ArrivalTicks;
+
+/// Learns what one downlink can carry.
+///
+/// The owner calls [`sent`](Self::sent) with every packet that left carrying a transport-wide number,
+/// [`feedback`](Self::feedback) or [`remb`](Self::remb) with what the receiver says, and [`timeout`](Self::timeout) when
+/// [`poll_timeout`](Self::poll_timeout) is due. After each of them it reads [`estimate`](Self::estimate) and empties
+/// [`poll_probe`](Self::poll_probe).
+pub trait Estimator {
+    /// Packets left, in the order of their numbers. They must be told before the feedback on them.
+    fn sent(&mut self, packets: &[Sent]);
+
+    /// The receiver reports on packets, as [`TransportFeedback::packets`](wire::rtcp::TransportFeedback::packets) yields them.
+    ///
+    /// Errors: none; what cannot be true is ignored and counted in [`anomalies`](Self::anomalies).
+    fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>);
+
+    /// The receiver estimates by itself (REMB). Where there is no feedback this is the estimate, otherwise an upper bound of it.
+    fn remb(&mut self, now: Instant, bits_per_second: u64);
+
+    /// What could be used if the path carried it: the sum of all that is subscribed to, at its best. Nothing above it is probed for.
+    fn wanted(&mut self, bits_per_second: u64);
+
+    /// A time told by [`poll_timeout`](Self::poll_timeout) has come.
+    fn timeout(&mut self, now: Instant);
+
+    /// When to call [`timeout`](Self::timeout), if at all.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// The next probe to send, if any.
+    fn poll_probe(&mut self) -> Option<Probe>;
+
+    /// What is believed now.
+    fn estimate(&self) -> Estimate;
+
+    /// What was reported that cannot be true, since the beginning.
+    fn anomalies(&self) -> Anomalies;
+}
+
+/// What an estimator is told before it has learnt anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// What to begin with. Shape: bits per second, as everything here.
+    pub start: u64,
+    /// Never below: audio must go on whatever is measured.
+    pub min: u64,
+    /// Never above, whatever is measured.
+    pub max: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            start: 300_000,
+            min: 50_000,
+            max: 30_000_000,
+        }
+    }
+}
+
+/// One packet that left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its transport-wide sequence number.
+    pub number: u16,
+    /// When it left: after the pacer, before the socket.
+    pub at: Instant,
+    /// Bytes of UDP payload.
+    pub size: u16,
+    /// The probe it is part of. Media sent while a probe runs is part of it like padding is.
+    pub probe: Option<ProbeId>,
+}
+
+/// Names one probe of one estimator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProbeId(pub u32);
+
+/// A burst to send at a given rate, made of what waits to be sent and, for the rest, of padding or retransmissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// To be noted with each of its packets.
+    pub id: ProbeId,
+    /// How fast. Shape: bits per second.
+    pub rate: u64,
+    /// At least so many bytes,
+    pub bytes: u32,
+    /// and at least so many packets: the gaps between them are what is measured.
+    pub packets: u32,
+}
+
+/// What an estimator believes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// What the path carries. Shape: bits per second of UDP payload.
+    pub target: u64,
+    /// What to send now: less than the target while a queue that we filled drains.
+    pub sendable: u64,
+    /// What holds the target where it is.
+    pub limit: Limit,
+    /// What the delay says.
+    pub usage: Usage,
+    /// What arrives, once known. Shape: bits per second.
+    pub acknowledged: Option<u64>,
+    /// Part of the packets that did not arrive, over the last few seconds. Shape: 0 to 1.
+    pub loss: f64,
+    /// Round-trip time without the time the receiver waited to report, smoothed.
+    pub round_trip: Option<Duration>,
+    /// How much longer packets take than the fastest ones of the last ten seconds.
+    pub queue: Duration,
+    /// Whether much less is sent than could be, so that only probes can find out more.
+    pub application_limited: bool,
+}
+
+/// What holds an estimate where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// Nothing has been learnt yet.
+    Start,
+    /// Growing or falling delay.
+    Delay,
+    /// Packets that do not arrive.
+    Loss,
+    /// What the receiver itself estimates.
+    Remb,
+    /// The receiver no longer reports.
+    Silence,
+}
+
+/// What the delay says of how much is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Usage {
+    /// As much as is carried, or less.
+    #[default]
+    Normal,
+    /// More: a queue grows.
+    Over,
+    /// Less: a queue drains.
+    Under,
+}
+
+/// Reports that cannot be true, by kind. They change nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Anomalies {
+    /// Numbers that were never sent, or so long ago that they are forgotten.
+    pub unknown: u64,
+    /// Packets that had arrived already.
+    pub repeated: u64,
+    /// Arrival times that jump, back or ahead, by more than a queue can explain.
+    pub jumps: u64,
+    /// Probes that arrived faster than they can have been sent.
+    pub impossible_probes: u64,
+}

@@ -1,0 +1,296 @@
+//! Google congestion control, put together.
+//!
+//! A report goes through: [`History`] (what was sent), throughput, probes, the delay-based and the loss-based half. The
+//! least of what they allow is the target.
+
+use std::time::{Duration, Instant};
+
+use wire::rtcp::ArrivalTicks;
+
+use crate::acknowledged::Acknowledged;
+use crate::application::Application;
+use crate::cluster::{Clusters, Found};
+use crate::delay::{DelayBased, Evidence};
+use crate::loss::LossBased;
+use crate::probe::{Prober, Situation};
+use crate::queue::Queue;
+use crate::remb::Remb;
+use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe, Sent, Usage};
+
+/// A rate that falls below this share of itself in one report may come back as suddenly.
+const FALL: f64 = 0.66;
+/// How long a receiver of packets may say nothing, and what is kept of the rate each time that passes.
+const SILENCE: Duration = Duration::from_millis(1500);
+const SILENCE_KEEPS: f64 = 0.7;
+/// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone within [`DRAIN`].
+const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
+const DRAIN: Duration = Duration::from_secs(1);
+/// At least this share of the target is sent while a queue drains.
+const DRAIN_KEEPS: f64 = 0.5;
+
+/// The estimator Weir uses.
+///
+/// Source: draft-ietf-rmcat-gcc-02, with what browsers do beyond it: a trend line in place of the Kalman filter, a
+/// loss-based half that fits inherent loss, probing.
+#[derive(Debug)]
+pub struct Gcc {
+    config: Config,
+    wanted: f64,
+    history: History,
+    acknowledged: Acknowledged,
+    application: Application,
+    clusters: Clusters,
+    delay: DelayBased,
+    loss: LossBased,
+    queue: Queue,
+    remb: Remb,
+    prober: Prober,
+    silence: Silence,
+    round_trip: Option<Duration>,
+    impossible_probes: u64,
+    target: f64,
+    limit: Limit,
+    /// Kept from one report to the next only to be filled again.
+    fates: Vec<Fate>,
+}
+
+/// Whether the receiver still reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Silence {
+    /// Nothing is waited for: all is answered, or this receiver never reports.
+    Content,
+    /// Packets left, and nothing was said since this time.
+    Waiting { since: Instant },
+}
+
+impl Gcc {
+    /// An estimator that knows nothing yet.
+    pub fn new(config: Config) -> Self {
+        let (min, max) = (config.min as f64, config.max as f64);
+        Self {
+            config,
+            wanted: max,
+            history: History::default(),
+            acknowledged: Acknowledged::default(),
+            application: Application::default(),
+            clusters: Clusters::default(),
+            delay: DelayBased::new(&config),
+            loss: LossBased::new(min, max),
+            queue: Queue::default(),
+            remb: Remb::default(),
+            prober: Prober::new(),
+            silence: Silence::Content,
+            round_trip: None,
+            impossible_probes: 0,
+            target: (config.start as f64).clamp(min, max),
+            limit: Limit::Start,
+            fates: Vec::new(),
+        }
+    }
+
+    fn resolved(&mut self, now: Instant, fates: &mut [Fate]) {
+        self.loss_report(now, fates);
+        fates.sort_by_key(|fate| (fate.arrival, fate.number));
+        let missing = fates.partition_point(|fate| fate.arrival.is_none());
+        let arrived = &fates[missing..];
+        if arrived.is_empty() {
+            self.combine(now);
+            return;
+        }
+        self.measure(now, arrived);
+        let probed = self.probed(arrived);
+        let evidence = Evidence {
+            throughput: self.acknowledged.rate(),
+            burst_throughput: self.acknowledged.burst_rate(),
+            application_limited: self.application.limited(),
+            probed,
+        };
+        self.delay.report(now, arrived, evidence);
+        if let Some(rate) = probed {
+            self.loss.probed(rate);
+        }
+        self.combine(now);
+        if let Some(rate) = probed {
+            self.prober.found(now, rate, self.situation());
+        }
+    }
+
+    fn loss_report(&mut self, now: Instant, fates: &[Fate]) {
+        self.loss
+            .report(now, fates, self.delay.rate(), self.acknowledged.rate());
+    }
+
+    /// Throughput, queue and round trip.
+    fn measure(&mut self, now: Instant, arrived: &[Fate]) {
+        for fate in arrived {
+            self.acknowledged.arrived(fate.arrival.unwrap_or_default(), fate.size);
+        }
+        let delays = arrived.iter().filter_map(|fate| Some((fate.sent, fate.arrival?)));
+        self.queue.report(delays.clone());
+        let newest = arrived.last().and_then(|fate| fate.arrival).unwrap_or_default();
+        let sample = delays
+            .map(|(sent, arrival)| {
+                let waited = Duration::from_micros(newest.abs_diff(arrival));
+                now.saturating_duration_since(sent).saturating_sub(waited)
+            })
+            .min();
+        if let Some(sample) = sample {
+            let smoothed = self.round_trip.map_or(sample, |before| (before * 7 + sample) / 8);
+            self.round_trip = Some(smoothed);
+            self.delay.round_trip(smoothed);
+        }
+    }
+
+    /// What probes found. Less than is believed already counts only when too little is sent to notice otherwise.
+    fn probed(&mut self, arrived: &[Fate]) -> Option<f64> {
+        let mut probed = None;
+        for fate in arrived {
+            match self.clusters.arrived(fate) {
+                Some(Found::Rate(rate)) => probed = Some(rate),
+                Some(Found::Impossible) => self.impossible_probes += 1,
+                None => {}
+            }
+        }
+        let lower_counts = self.application.limited();
+        probed.filter(|rate| *rate > self.delay.rate() || lower_counts)
+    }
+
+    /// The least of what all allow.
+    fn combine(&mut self, now: Instant) {
+        let before = self.target;
+        let delay = (self.delay.rate(), Limit::Delay);
+        let loss = self.loss.rate().map(|rate| (rate, Limit::Loss));
+        let remb = self.remb.fresh(now).map(|rate| (rate, Limit::Remb));
+        let least = [loss, remb]
+            .into_iter()
+            .flatten()
+            .fold(delay, |least, other| if other.0 < least.0 { other } else { least });
+        self.allow(least);
+        if self.target < FALL * before {
+            self.prober.fell(now);
+        }
+    }
+
+    fn allow(&mut self, (rate, limit): (f64, Limit)) {
+        self.target = rate.clamp(self.config.min as f64, self.config.max as f64);
+        self.limit = limit;
+    }
+
+    fn situation(&self) -> Situation {
+        Situation {
+            rate: self.target,
+            ceiling: self.wanted.min(self.config.max as f64),
+            queue: self.queue.standing(),
+            last_over: self.delay.last_over(),
+            loss_limited: self.limit == Limit::Loss && self.loss.loss() > 0.02,
+        }
+    }
+
+    /// Less than the target while more than a little stands in the queue.
+    fn sendable(&self) -> f64 {
+        let beyond = self.queue.standing().saturating_sub(QUEUE_ALLOWED);
+        let share = 1.0 - beyond.as_secs_f64() / DRAIN.as_secs_f64();
+        (self.target * share.max(DRAIN_KEEPS)).max(self.config.min as f64)
+    }
+
+    fn silent(&mut self, now: Instant) {
+        let Silence::Waiting { since } = self.silence else {
+            return;
+        };
+        if now < since + SILENCE {
+            return;
+        }
+        self.silence = Silence::Waiting { since: now };
+        self.delay.set(now, SILENCE_KEEPS * self.target);
+        self.combine(now);
+        self.limit = Limit::Silence;
+    }
+
+    /// Whether this receiver ever reported on packets.
+    fn reports(&self) -> bool {
+        self.round_trip.is_some()
+    }
+}
+
+impl Estimator for Gcc {
+    fn sent(&mut self, packets: &[Sent]) {
+        for packet in packets {
+            self.history.sent(*packet);
+            self.application.sent(packet.at, packet.size, self.sendable());
+            self.prober.started(packet.at, self.situation());
+            if self.silence == Silence::Content && self.reports() {
+                self.silence = Silence::Waiting { since: packet.at };
+            }
+        }
+    }
+
+    fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
+        let mut fates = std::mem::take(&mut self.fates);
+        fates.clear();
+        self.history.resolve(report, &mut fates);
+        if !fates.is_empty() {
+            self.silence = Silence::Content;
+            self.resolved(now, &mut fates);
+        }
+        self.fates = fates;
+    }
+
+    fn remb(&mut self, now: Instant, bits_per_second: u64) {
+        self.remb.received(now, bits_per_second);
+        match self.remb.newest() {
+            Some(rate) if !self.reports() => self.allow((rate, Limit::Remb)),
+            _ => self.combine(now),
+        }
+    }
+
+    fn wanted(&mut self, bits_per_second: u64) {
+        self.wanted = bits_per_second as f64;
+    }
+
+    fn timeout(&mut self, now: Instant) {
+        self.silent(now);
+        self.prober.timeout(now, self.situation());
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let silence = match self.silence {
+            Silence::Content => None,
+            Silence::Waiting { since } => Some(since + SILENCE),
+        };
+        // Probes are for those who report on them.
+        let probe = self.prober.poll_timeout().filter(|_| self.reports());
+        [silence, probe].into_iter().flatten().min()
+    }
+
+    fn poll_probe(&mut self) -> Option<Probe> {
+        let probe = self.prober.poll()?;
+        self.clusters.watch(&probe);
+        Some(probe)
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate {
+            target: self.target as u64,
+            sendable: self.sendable() as u64,
+            limit: self.limit,
+            usage: if self.reports() {
+                self.delay.usage()
+            } else {
+                Usage::Normal
+            },
+            acknowledged: self.acknowledged.rate().map(|rate| rate as u64),
+            loss: self.loss.loss(),
+            round_trip: self.round_trip,
+            queue: self.queue.standing(),
+            application_limited: self.application.limited(),
+        }
+    }
+
+    fn anomalies(&self) -> Anomalies {
+        Anomalies {
+            jumps: self.delay.jumps(),
+            impossible_probes: self.impossible_probes,
+            ..self.history.anomalies()
+        }
+    }
+}

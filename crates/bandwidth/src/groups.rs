@@ -1,0 +1,156 @@
+//! Packets that left together, and how much closer or farther apart two such groups arrived than they left.
+//!
+//! A frame leaves as a burst; how its packets spread inside says little about the queue, how bursts spread says a lot.
+
+use std::time::{Duration, Instant};
+
+/// Packets sent within this time of the group's first belong to it.
+const SEND_SPAN: Duration = Duration::from_millis(5);
+/// Packets that arrive closer than this, and closer than they were sent, were held up together and released at once.
+const BURST_GAP: i64 = 5_000;
+/// A release is not longer than this. Shape: microseconds.
+const BURST_SPAN: i64 = 100_000;
+/// A gap no queue explains: the receiver's clock jumped. Shape: microseconds.
+const JUMP: i64 = 3_000_000;
+/// After so many groups that arrived before their predecessors, the past is given up rather than the present.
+const REORDERED_MAX: u32 = 3;
+
+/// Two groups in a row, compared. Shape: milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Delta {
+    /// How far apart they left,
+    pub(crate) sent: f64,
+    /// and arrived.
+    pub(crate) arrived: f64,
+}
+
+/// What comes of one more packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Grouped {
+    /// Nothing yet.
+    Open,
+    /// A group is complete.
+    Compared(Delta),
+    /// Times that cannot be; everything before is forgotten.
+    Jumped,
+}
+
+/// Sorts packets into groups.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    previous: Option<Group>,
+    current: Option<Group>,
+    reordered: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    first_sent: Instant,
+    last_sent: Instant,
+    first_arrival: i64,
+    last_arrival: i64,
+}
+
+impl Groups {
+    /// One packet, in the order of arrival.
+    pub(crate) fn packet(&mut self, sent: Instant, arrival: i64) -> Grouped {
+        let fresh = Group {
+            first_sent: sent,
+            last_sent: sent,
+            first_arrival: arrival,
+            last_arrival: arrival,
+        };
+        let Some(current) = &mut self.current else {
+            self.current = Some(fresh);
+            return Grouped::Open;
+        };
+        if sent < current.first_sent {
+            return Grouped::Open;
+        }
+        if current.takes(sent, arrival) {
+            current.last_sent = current.last_sent.max(sent);
+            current.last_arrival = current.last_arrival.max(arrival);
+            return Grouped::Open;
+        }
+        let complete = *current;
+        self.current = Some(fresh);
+        match self.previous {
+            None => {
+                self.previous = Some(complete);
+                Grouped::Open
+            }
+            Some(previous) => self.compare(previous, complete),
+        }
+    }
+
+    fn compare(&mut self, previous: Group, complete: Group) -> Grouped {
+        let sent = complete
+            .last_sent
+            .saturating_duration_since(previous.last_sent)
+            .as_micros() as i64;
+        let arrived = complete.last_arrival.saturating_sub(previous.last_arrival);
+        if arrived.saturating_sub(sent) >= JUMP {
+            return self.reset();
+        }
+        if arrived < 0 {
+            self.reordered += 1;
+            return if self.reordered >= REORDERED_MAX {
+                self.reset()
+            } else {
+                Grouped::Open
+            };
+        }
+        self.reordered = 0;
+        self.previous = Some(complete);
+        Grouped::Compared(Delta {
+            sent: sent as f64 / 1e3,
+            arrived: arrived as f64 / 1e3,
+        })
+    }
+
+    fn reset(&mut self) -> Grouped {
+        *self = Self::default();
+        Grouped::Jumped
+    }
+}
+
+impl Group {
+    fn takes(&self, sent: Instant, arrival: i64) -> bool {
+        if sent.saturating_duration_since(self.first_sent) <= SEND_SPAN {
+            return true;
+        }
+        let sent_gap = sent.saturating_duration_since(self.last_sent).as_micros() as i64;
+        let arrival_gap = arrival - self.last_arrival;
+        arrival_gap < sent_gap && arrival_gap <= BURST_GAP && arrival - self.first_arrival < BURST_SPAN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn run(packets: &[(u64, i64)]) -> Vec<Grouped> {
+        let (mut groups, start) = (Groups::default(), Instant::now());
+        packets
+            .iter()
+            .map(|(sent, arrival)| groups.packet(start + Duration::from_millis(*sent), arrival * 1000))
+            .collect()
+    }
+
+    #[test]
+    fn bursts_are_compared_by_their_last_packets() {
+        let seen = run(&[(0, 50), (2, 52), (20, 70), (22, 80), (40, 95)]);
+        let delta = Delta {
+            sent: 20.0,
+            arrived: 28.0,
+        };
+        assert_eq!(seen[4], Grouped::Compared(delta));
+    }
+
+    #[test]
+    fn a_jump_of_the_receivers_clock_starts_over() {
+        let seen = run(&[(0, 50), (20, 70), (40, 5000), (60, 5020)]);
+        assert_eq!(seen[3], Grouped::Jumped);
+    }
+}

@@ -1,0 +1,209 @@
+//! What was sent, kept until the receiver says what became of it.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use wire::rtcp::ArrivalTicks;
+use wire::{TimestampUnwrapper, Unwrapper};
+
+use crate::limits::{HISTORY_AGE_MAX, HISTORY_PACKETS_MAX};
+use crate::{Anomalies, ProbeId, Sent};
+
+/// A packet and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// Its transport-wide number, extended.
+    pub number: u64,
+    /// When it left.
+    pub sent: Instant,
+    /// Bytes of UDP payload.
+    pub size: u16,
+    /// The probe it was part of.
+    pub probe: Option<ProbeId>,
+    /// When it arrived, or that it has not. Shape: microseconds since an epoch of the receiver's choice.
+    pub arrival: Option<i64>,
+    /// Whether it was reported missing before: it came late.
+    pub recovered: bool,
+}
+
+/// Joins reports to what was sent. Each packet is reported missing at most once, and arrived at most once, whatever is said how often.
+#[derive(Debug, Default)]
+pub struct History {
+    /// From number `first` on; `None` where no packet of that number is known.
+    packets: VecDeque<Option<Packet>>,
+    first: u64,
+    numbers: Unwrapper,
+    ticks: TimestampUnwrapper,
+    anomalies: Anomalies,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    sent: Sent,
+    known: Known,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Missing,
+    Arrived,
+}
+
+impl History {
+    /// A packet left.
+    pub fn sent(&mut self, sent: Sent) {
+        let number = self.numbers.extend(sent.number);
+        let end = self.first + self.packets.len() as u64;
+        if self.packets.is_empty() || number >= end + HISTORY_PACKETS_MAX as u64 {
+            self.packets.clear();
+            self.first = number;
+        } else if number < self.first {
+            return;
+        }
+        let index = (number - self.first) as usize;
+        if index >= self.packets.len() {
+            self.packets.resize(index + 1, None);
+        }
+        self.packets[index] = Some(Packet {
+            sent,
+            known: Known::Nothing,
+        });
+        self.forget(sent.at);
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while let Some(oldest) = self.packets.front() {
+            let old = oldest.is_none_or(|packet| now.saturating_duration_since(packet.sent.at) > HISTORY_AGE_MAX);
+            if !old && self.packets.len() <= HISTORY_PACKETS_MAX {
+                return;
+            }
+            self.packets.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Appends what a report says that was not known before, in the order of the report.
+    pub fn resolve(&mut self, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>, out: &mut Vec<Fate>) {
+        for (number, arrival) in report {
+            out.extend(self.resolve_one(number, arrival));
+        }
+    }
+
+    fn resolve_one(&mut self, number: u16, arrival: Option<ArrivalTicks>) -> Option<Fate> {
+        let number = self.numbers.peek(number);
+        let index = number.checked_sub(self.first).map(|index| index as usize);
+        let Some(packet) = index.and_then(|index| self.packets.get_mut(index)?.as_mut()) else {
+            self.anomalies.unknown += 1;
+            return None;
+        };
+        let recovered = packet.known == Known::Missing;
+        match (packet.known, arrival) {
+            (Known::Arrived, Some(_)) => {
+                self.anomalies.repeated += 1;
+                return None;
+            }
+            // Nothing new: an old report that was overtaken, or the same loss again.
+            (Known::Arrived | Known::Missing, None) => return None,
+            (Known::Nothing, None) => packet.known = Known::Missing,
+            (Known::Nothing | Known::Missing, Some(_)) => packet.known = Known::Arrived,
+        }
+        let sent = packet.sent;
+        let arrival = arrival.map(|ticks| (self.ticks.extend(ticks.0) * ArrivalTicks::MICROSECONDS) as i64);
+        Some(Fate {
+            number,
+            sent: sent.at,
+            size: sent.size,
+            probe: sent.probe,
+            arrival,
+            recovered,
+        })
+    }
+
+    /// The highest number sent so far, extended.
+    pub fn newest(&self) -> Option<u64> {
+        self.numbers.highest()
+    }
+
+    /// What was reported that cannot be true.
+    pub fn anomalies(&self) -> Anomalies {
+        self.anomalies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sent(number: u16, at: Instant) -> Sent {
+        Sent {
+            number,
+            at,
+            size: 1000,
+            probe: None,
+        }
+    }
+
+    fn resolve(history: &mut History, number: u16, arrival: Option<u32>) -> Vec<Fate> {
+        let mut out = Vec::new();
+        history.resolve(&mut [(number, arrival.map(ArrivalTicks))].into_iter(), &mut out);
+        out
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    #[test]
+    fn a_late_packet_is_missing_once_and_recovered_once() {
+        let (mut history, now) = (History::default(), now());
+        history.sent(sent(7, now));
+        assert_eq!(resolve(&mut history, 7, None)[0].arrival, None);
+        assert!(resolve(&mut history, 7, None).is_empty());
+        assert!(resolve(&mut history, 7, Some(4))[0].recovered);
+        assert!(resolve(&mut history, 7, Some(5)).is_empty());
+        assert_eq!(history.anomalies().repeated, 1);
+    }
+
+    #[test]
+    fn what_was_never_sent_is_counted() {
+        let (mut history, now) = (History::default(), now());
+        assert!(resolve(&mut history, 1, Some(1)).is_empty());
+        history.sent(sent(1, now));
+        assert!(resolve(&mut history, 2, Some(1)).is_empty());
+        assert!(resolve(&mut history, 0, Some(1)).is_empty());
+        assert_eq!(history.anomalies().unknown, 3);
+    }
+
+    #[test]
+    fn old_packets_are_forgotten() {
+        let (mut history, now) = (History::default(), now());
+        history.sent(sent(1, now));
+        history.sent(sent(2, now + HISTORY_AGE_MAX + Duration::from_millis(1)));
+        assert!(resolve(&mut history, 1, Some(1)).is_empty());
+        assert_eq!(resolve(&mut history, 2, Some(1)).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn memory_is_bounded_and_each_arrival_counts_once(numbers in proptest::collection::vec((any::<u16>(), any::<u32>()), 1..400)) {
+            let (mut history, now) = (History::default(), now());
+            for (number, _) in &numbers {
+                history.sent(sent(*number, now));
+                prop_assert!(history.packets.len() <= HISTORY_PACKETS_MAX);
+            }
+            let mut out = Vec::new();
+            let mut twice = numbers.iter().chain(&numbers).map(|(number, at)| (*number, Some(ArrivalTicks(*at))));
+            history.resolve(&mut twice, &mut out);
+            let mut seen: Vec<_> = out.iter().map(|fate| fate.number).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            prop_assert_eq!(seen.len(), out.len());
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The loss-based half: which capacity, together with which loss that has nothing to do with us, best explains what was lost.
+//!
+//! A fixed rule ("above 10 % slow down") cannot tell a full queue from a bad radio. Here a few candidate rates are compared by how likely
+//! they make the losses of the last observations, each with the inherent loss that suits it best. The likeliest wins; a small bias
+//! prefers the higher rate where the losses do not decide.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::Fate;
+
+/// How long one observation takes, at least.
+const OBSERVATION: Duration = Duration::from_millis(250);
+/// Observations that are compared, and that are needed.
+const OBSERVATIONS: usize = 15;
+const OBSERVATIONS_MIN: usize = 3;
+/// What an observation weighs relative to its successor.
+const FADING: f64 = 0.9;
+/// Candidates, as multiples of the present rate.
+const FACTORS: [f64; 3] = [1.02, 1.0, 0.95];
+const INHERENT_MIN: f64 = 1e-3;
+const INHERENT_START: f64 = 0.01;
+/// Loss is not called inherent beyond this,
+const INHERENT_OFFSET: f64 = 0.05;
+/// plus this over the rate: at a low rate a path may be bad, at a high one it is full.
+const INHERENT_BALANCE: f64 = 100_000.0;
+const NEWTON_STEP: f64 = 0.75;
+/// How much more likely a higher rate is held to be, per kbit/s and per its logarithm, while less is lost than this.
+const BIAS: f64 = 0.0002;
+const BIAS_LOGARITHM: f64 = 0.02;
+const BIAS_LOSS: f64 = 0.2;
+const BIAS_SMOOTHING: f64 = 0.002;
+/// After a loss the rate grows by at most this factor in each window.
+const REGROWTH: f64 = 1.3;
+const REGROWTH_WINDOW: Duration = Duration::from_millis(1000);
+
+/// Fits capacity and inherent loss.
+///
+/// Shape: rates in bits per second.
+/// Source: the published description of "loss-based bandwidth estimation v2" in WebRTC, without its hold periods and padding.
+#[derive(Debug)]
+pub(crate) struct LossBased {
+    observations: VecDeque<Observation>,
+    partial: Partial,
+    best: Option<Candidate>,
+    regrowth: Option<Regrowth>,
+    min: f64,
+    max: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Observation {
+    packets: f64,
+    lost: f64,
+    /// What was sent meanwhile.
+    rate: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Partial {
+    packets: f64,
+    lost: f64,
+    bits: f64,
+    from: Option<Instant>,
+    to: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    rate: f64,
+    inherent: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Regrowth {
+    until: Instant,
+    limit: f64,
+}
+
+impl LossBased {
+    pub(crate) fn new(min: f64, max: f64) -> Self {
+        Self {
+            observations: VecDeque::new(),
+            partial: Partial::default(),
+            best: None,
+            regrowth: None,
+            min,
+            max,
+        }
+    }
+
+    /// One report, and what the delay and the throughput say meanwhile.
+    pub(crate) fn report(&mut self, now: Instant, fates: &[Fate], delay_based: f64, throughput: Option<f64>) {
+        fates.iter().for_each(|fate| self.count(fate));
+        let Some(observation) = self.partial.complete() else {
+            return;
+        };
+        self.partial = Partial::default();
+        if self.observations.len() == OBSERVATIONS {
+            self.observations.pop_front();
+        }
+        self.observations.push_back(observation);
+        self.fit(now, delay_based, throughput);
+    }
+
+    fn count(&mut self, fate: &Fate) {
+        if fate.recovered {
+            // It was counted as lost when it was only late.
+            match self.observations.back_mut() {
+                Some(newest) if self.partial.lost == 0.0 => newest.lost = (newest.lost - 1.0).max(0.0),
+                _ => self.partial.lost = (self.partial.lost - 1.0).max(0.0),
+            }
+            return;
+        }
+        self.partial.packets += 1.0;
+        self.partial.bits += f64::from(fate.size) * 8.0;
+        self.partial.lost += if fate.arrival.is_none() { 1.0 } else { 0.0 };
+        self.partial.from = Some(self.partial.from.map_or(fate.sent, |from| from.min(fate.sent)));
+        self.partial.to = Some(self.partial.to.map_or(fate.sent, |to| to.max(fate.sent)));
+    }
+
+    fn fit(&mut self, now: Instant, delay_based: f64, throughput: Option<f64>) {
+        let before = self.best.unwrap_or(Candidate {
+            rate: delay_based,
+            inherent: INHERENT_START,
+        });
+        let loss = self.loss();
+        let limited = before.rate < delay_based;
+        let mut best = self.likeliest(before, delay_based, throughput.filter(|_| limited), loss);
+        // More is lost than is normal here: no time to grow.
+        if best.rate > before.rate && loss > best.inherent {
+            best.rate = before.rate;
+        }
+        if limited {
+            best.rate = self.regrow(now, before.rate, best.rate, throughput);
+        } else {
+            self.regrowth = None;
+        }
+        best.rate = best.rate.min(self.tolerable(loss)).clamp(self.min, self.max);
+        self.best = Some(best);
+    }
+
+    fn likeliest(&self, before: Candidate, delay_based: f64, throughput: Option<f64>, loss: f64) -> Candidate {
+        FACTORS
+            .iter()
+            .map(|factor| factor * before.rate)
+            .chain(throughput)
+            .chain([delay_based])
+            .map(|rate| {
+                let candidate = Candidate {
+                    rate: rate.clamp(self.min, self.max),
+                    ..before
+                };
+                let candidate = self.suit(candidate);
+                (candidate, self.likelihood(candidate, loss))
+            })
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map_or(before, |(candidate, _)| candidate)
+    }
+
+    /// After a loss: some growth in each window, within what arrives and a half, but always some.
+    fn regrow(&mut self, now: Instant, before: f64, rate: f64, throughput: Option<f64>) -> f64 {
+        let window = match self.regrowth {
+            Some(window) if now < window.until => window,
+            _ => *self.regrowth.insert(Regrowth {
+                until: now + REGROWTH_WINDOW,
+                limit: before * REGROWTH,
+            }),
+        };
+        if rate <= before {
+            return rate;
+        }
+        let arrives = throughput.map_or(f64::INFINITY, |throughput| 1.5 * throughput);
+        rate.min(window.limit).min(arrives).max(before + 1_000.0)
+    }
+
+    /// One Newton step of the inherent loss towards what suits the candidate's rate best.
+    fn suit(&self, candidate: Candidate) -> Candidate {
+        let (mut first, mut second) = (0.0, 0.0);
+        for (observation, weight) in self.weighted() {
+            let p = loss_probability(candidate, observation.rate);
+            let received = observation.packets - observation.lost;
+            first += weight * (observation.lost / p - received / (1.0 - p));
+            second -= weight * (observation.lost / (p * p) + received / ((1.0 - p) * (1.0 - p)));
+        }
+        let step = if second < 0.0 {
+            NEWTON_STEP * first / second
+        } else {
+            0.0
+        };
+        let most = (INHERENT_OFFSET + INHERENT_BALANCE / candidate.rate).clamp(INHERENT_MIN, 1.0);
+        Candidate {
+            inherent: (candidate.inherent - step).clamp(INHERENT_MIN, most),
+            ..candidate
+        }
+    }
+
+    fn likelihood(&self, candidate: Candidate, loss: f64) -> f64 {
+        let bias = bias(candidate.rate, loss);
+        self.weighted()
+            .map(|(observation, weight)| {
+                let p = loss_probability(candidate, observation.rate);
+                let received = observation.packets - observation.lost;
+                weight * (observation.lost * p.ln() + received * (1.0 - p).ln() + bias * observation.packets)
+            })
+            .sum()
+    }
+
+    /// What is at most sent on a path that loses so much, whatever the fit says.
+    fn tolerable(&self, loss: f64) -> f64 {
+        if loss > INHERENT_OFFSET {
+            INHERENT_BALANCE / (loss - INHERENT_OFFSET)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// The newest observation first, with what each weighs.
+    fn weighted(&self) -> impl Iterator<Item = (&Observation, f64)> {
+        let weights = std::iter::successors(Some(1.0), |weight| Some(weight * FADING));
+        self.observations.iter().rev().zip(weights)
+    }
+
+    /// Part of the packets lost lately.
+    pub(crate) fn loss(&self) -> f64 {
+        let (lost, packets) = self
+            .weighted()
+            .fold((0.0, 0.0), |(lost, packets), (observation, weight)| {
+                (lost + weight * observation.lost, packets + weight * observation.packets)
+            });
+        if packets > 0.0 { lost / packets } else { 0.0 }
+    }
+
+    /// The rate, once enough was observed.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        let best = self.best?;
+        (self.observations.len() >= OBSERVATIONS_MIN).then_some(best.rate)
+    }
+
+    /// A probe found room.
+    pub(crate) fn probed(&mut self, rate: f64) {
+        if let Some(best) = &mut self.best
+            && best.inherent
+                >= self
+                    .observations
+                    .back()
+                    .map_or(0.0, |newest| newest.lost / newest.packets)
+        {
+            best.rate = best.rate.max(rate);
+        }
+    }
+}
+
+impl Partial {
+    fn complete(&self) -> Option<Observation> {
+        let span = self.to?.saturating_duration_since(self.from?);
+        (span >= OBSERVATION).then(|| Observation {
+            packets: self.packets,
+            lost: self.lost.min(self.packets),
+            rate: self.bits / span.as_secs_f64(),
+        })
+    }
+}
+
+/// What share a link of the candidate's rate and inherent loss loses of what is sent.
+fn loss_probability(candidate: Candidate, sent: f64) -> f64 {
+    let overflow = if sent > candidate.rate {
+        (sent - candidate.rate) / sent
+    } else {
+        0.0
+    };
+    (candidate.inherent + (1.0 - candidate.inherent) * overflow).clamp(1e-6, 1.0 - 1e-6)
+}
+
+/// Turns negative where so much is lost that the lower rate should be preferred.
+fn bias(rate: f64, loss: f64) -> f64 {
+    let kilobits = rate / 1e3;
+    let distance = BIAS_LOSS - loss;
+    (BIAS * kilobits + BIAS_LOGARITHM * (1.0 + kilobits).ln()) * distance / (BIAS_SMOOTHING + distance.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten seconds at `rate`, of which every `one_in`-th packet is lost and everything beyond `capacity`.
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn after(rate: f64, capacity: f64, one_in: u64) -> f64 {
+        let (mut loss, start) = (LossBased::new(5e4, 3e7), Instant::now());
+        let mut now = start;
+        let mut carried = 0.0;
+        for number in 0..(rate / 8000.0) as u64 * 10 {
+            now += Duration::from_secs_f64(8000.0 / rate);
+            carried = f64::min(carried + capacity / rate, 2.0);
+            let arrives = carried >= 1.0 && !number.is_multiple_of(one_in);
+            carried -= if arrives { 1.0 } else { 0.0 };
+            let fate = Fate {
+                number,
+                sent: now,
+                size: 1000,
+                probe: None,
+                arrival: arrives.then_some(0),
+                recovered: false,
+            };
+            loss.report(now, &[fate], rate, Some(rate.min(capacity)));
+        }
+        loss.rate().unwrap()
+    }
+
+    #[test]
+    fn two_percent_of_inherent_loss_cost_nothing() {
+        assert!(after(2e6, 1e9, 50) >= 1.98e6);
+    }
+
+    #[test]
+    fn what_is_lost_to_a_full_link_is_given_back() {
+        let rate = after(2e6, 1e6, u64::MAX);
+        assert!(rate < 1.2e6, "{rate}");
+    }
+}

@@ -1,0 +1,241 @@
+//! When to send a burst that finds out whether there is room for more.
+//!
+//! Delay only says when too much is sent. That there is room is known only by using it, and an SFU rarely can: its layers come in steps. So at the start,
+//! and from then on as long as more is wanted than the path is known to carry, a short burst is sent at a multiple of the rate, and
+//! another one as soon as it was carried.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::limits::PROBES_MAX;
+use crate::{Probe, ProbeId};
+
+/// Multiples of the start rate to begin with.
+const FIRST: [f64; 2] = [3.0, 6.0];
+/// A further probe, and a periodic one, is this multiple of the rate,
+const FURTHER: f64 = 2.0;
+/// sent when the last one found at least this share of its own rate.
+const CARRIED: f64 = 0.7;
+/// How long the answer to a probe is waited for.
+const ANSWER: Duration = Duration::from_secs(1);
+/// Between periodic probes: the first after anything changed, growing to the most while they find nothing.
+const PERIOD_MIN: Duration = Duration::from_secs(2);
+const PERIOD_MAX: Duration = Duration::from_secs(5);
+/// How long the path must have been quiet.
+const QUIET: Duration = Duration::from_secs(1);
+/// A queue longer than this is not quiet.
+const QUEUE: Duration = Duration::from_millis(50);
+/// A rate that grew by this factor was worth a probe.
+const WORTH: f64 = 1.1;
+/// Wanting this little more than is known is not worth one.
+const WANTED: f64 = 1.05;
+/// Seconds a probe lasts,
+const SECONDS: f64 = 0.015;
+/// and the packets and bytes it has at least.
+const PACKETS: u32 = 5;
+const BYTES_MIN: u32 = 1_000;
+
+/// What is known when it is decided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation {
+    pub(crate) rate: f64,
+    /// Nothing above this is of use.
+    pub(crate) ceiling: f64,
+    pub(crate) queue: Duration,
+    pub(crate) last_over: Option<Instant>,
+    pub(crate) loss_limited: bool,
+}
+
+/// Decides on probes.
+#[derive(Debug)]
+pub(crate) struct Prober {
+    state: State,
+    waiting: VecDeque<Probe>,
+    period: Duration,
+    ids: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Nothing was sent yet.
+    Start,
+    /// A probe was sent, from this rate. Finding `carried` leads to another.
+    Asked { at: Instant, from: f64, carried: f64 },
+    /// Until the next periodic one.
+    Rest { until: Instant },
+}
+
+impl Prober {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: State::Start,
+            waiting: VecDeque::new(),
+            period: PERIOD_MIN,
+            ids: 0,
+        }
+    }
+
+    /// The first packet left.
+    pub(crate) fn started(&mut self, now: Instant, situation: Situation) {
+        if matches!(self.state, State::Start) {
+            for factor in FIRST {
+                self.ask(now, factor * situation.rate, situation);
+            }
+        }
+    }
+
+    /// A probe found this rate. Call after the situation took notice.
+    pub(crate) fn found(&mut self, now: Instant, rate: f64, situation: Situation) {
+        if let State::Asked { carried, .. } = self.state
+            && rate > carried
+            && !situation.loss_limited
+        {
+            self.ask(now, FURTHER * rate, situation);
+        }
+    }
+
+    /// The rate fell by much: what was there may come back soon.
+    pub(crate) fn fell(&mut self, now: Instant) {
+        self.period = PERIOD_MIN;
+        self.state = State::Rest {
+            until: now + PERIOD_MIN,
+        };
+    }
+
+    /// Time passes.
+    pub(crate) fn timeout(&mut self, now: Instant, situation: Situation) {
+        match self.state {
+            State::Start => {}
+            State::Asked { at, from, .. } if now >= at + ANSWER => {
+                let worth = situation.rate > WORTH * from;
+                self.period = if worth {
+                    PERIOD_MIN
+                } else {
+                    (self.period * 3 / 2).min(PERIOD_MAX)
+                };
+                self.state = State::Rest {
+                    until: at + self.period,
+                };
+            }
+            State::Rest { until } if now >= until => self.periodic(now, situation),
+            State::Asked { .. } | State::Rest { .. } => {}
+        }
+    }
+
+    fn periodic(&mut self, now: Instant, situation: Situation) {
+        let quiet_at = situation.last_over.map_or(now, |over| over + QUIET);
+        if situation.queue > QUEUE || situation.loss_limited || now < quiet_at {
+            self.state = State::Rest {
+                until: quiet_at.max(now + QUIET / 4),
+            };
+        } else if situation.rate * WANTED < situation.ceiling {
+            self.ask(now, FURTHER * situation.rate, situation);
+        } else {
+            self.state = State::Rest {
+                until: now + self.period,
+            };
+        }
+    }
+
+    fn ask(&mut self, now: Instant, rate: f64, situation: Situation) {
+        let rate = rate.min(situation.ceiling);
+        if rate <= situation.rate || self.waiting.len() >= PROBES_MAX {
+            self.state = State::Rest {
+                until: now + self.period,
+            };
+            return;
+        }
+        self.ids += 1;
+        self.waiting.push_back(Probe {
+            id: ProbeId(self.ids),
+            rate: rate as u64,
+            bytes: ((rate * SECONDS / 8.0) as u32).max(BYTES_MIN),
+            packets: PACKETS,
+        });
+        self.state = State::Asked {
+            at: now,
+            from: situation.rate,
+            carried: CARRIED * rate,
+        };
+    }
+
+    pub(crate) fn poll(&mut self) -> Option<Probe> {
+        self.waiting.pop_front()
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match self.state {
+            State::Start => None,
+            State::Asked { at, .. } => Some(at + ANSWER),
+            State::Rest { until } => Some(until),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITUATION: Situation = Situation {
+        rate: 3e5,
+        ceiling: 5e6,
+        queue: Duration::ZERO,
+        last_over: None,
+        loss_limited: false,
+    };
+
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn started() -> (Prober, Instant) {
+        let (mut prober, now) = (Prober::new(), Instant::now());
+        prober.started(now, SITUATION);
+        (prober, now)
+    }
+
+    fn rates(prober: &mut Prober) -> Vec<u64> {
+        std::iter::from_fn(|| prober.poll()).map(|probe| probe.rate).collect()
+    }
+
+    #[test]
+    fn the_start_is_probed_at_three_and_six_times_and_then_by_doubling() {
+        let (mut prober, now) = started();
+        assert_eq!(rates(&mut prober), [900_000, 1_800_000]);
+        prober.found(
+            now,
+            1.7e6,
+            Situation {
+                rate: 1.7e6,
+                ..SITUATION
+            },
+        );
+        assert_eq!(rates(&mut prober), [3_400_000]);
+        prober.found(now, 2e6, Situation { rate: 2e6, ..SITUATION });
+        assert!(rates(&mut prober).is_empty());
+    }
+
+    #[test]
+    fn nothing_beyond_what_is_wanted_is_probed_for() {
+        let (mut prober, now) = started();
+        rates(&mut prober);
+        let full = Situation { rate: 5e6, ..SITUATION };
+        for second in 1..20 {
+            prober.timeout(now + Duration::from_secs(second), full);
+        }
+        assert!(rates(&mut prober).is_empty());
+    }
+
+    #[test]
+    fn a_queue_puts_probes_off() {
+        let (mut prober, now) = started();
+        rates(&mut prober);
+        let long = Situation {
+            queue: Duration::from_millis(100),
+            ..SITUATION
+        };
+        for second in 1..20 {
+            prober.timeout(now + Duration::from_secs(second), long);
+        }
+        assert!(rates(&mut prober).is_empty());
+        prober.timeout(now + Duration::from_secs(21), SITUATION);
+        assert_eq!(rates(&mut prober), [600_000]);
+    }
+}
