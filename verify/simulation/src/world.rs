@@ -28,6 +28,9 @@ use crate::{Faults, History, Violation};
 
 /// How long all is quiet before everybody must get what they asked for.
 const QUIET: Duration = Duration::from_secs(9);
+/// The same where there are handshakes: one that lost its last flight to a bad network repeats it after eight seconds, or is given up and
+/// begun anew after twenty.
+const QUIET_WITH_HANDSHAKES: Duration = Duration::from_secs(40);
 /// How long after the last client has gone nothing may be left of anybody.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(100);
 
@@ -221,8 +224,8 @@ impl<'a> World<'a> {
             self.queue.put(self.start + step.at, Happening::Step(index));
         }
         self.queue.put(self.start + self.history.quiet_after, Happening::Quiet);
-        self.queue
-            .put(self.start + self.history.quiet_after + QUIET, Happening::Judge);
+        let quiet = if self.history.dtls { QUIET_WITH_HANDSHAKES } else { QUIET };
+        self.queue.put(self.start + self.history.quiet_after + quiet, Happening::Judge);
         while !self.over {
             let next = self.queue.first().into_iter().chain(self.node.poll_timeout()).min();
             self.now = self.now.max(next.expect("the end is always ahead"));

@@ -63,7 +63,8 @@ struct Encoding {
     /// The node has reported on it: it knows which encoding this is.
     known: bool,
     packets: u32,
-    sent: VecDeque<(u16, Vec<u8>)>,
+    /// Number, the payload type that repairs it, and the packet.
+    sent: VecDeque<(u16, Option<PayloadType>, Vec<u8>)>,
 }
 
 /// What a source is sent through: one transport's numbers.
@@ -176,6 +177,8 @@ impl Source {
                 let _ = extensions.insert(kind, extension.id);
             }
         }
+        let changed = self.agreed.as_ref().is_none_or(|agreed| agreed.codec != codec);
+        self.encodings.iter_mut().for_each(|encoding| encoding.key_frame_wanted |= changed);
         self.agreed = Some(Agreed {
             mid: section.mid.to_string(),
             payload_type: format.payload_type,
@@ -386,7 +389,7 @@ impl Encoding {
             wire::fill_padding(&mut payload);
         }
         let bytes = packet(through, agreed, header, names, &payload);
-        self.sent.push_back((self.number as u16, bytes.clone()));
+        self.sent.push_back((self.number as u16, agreed.repair_type, bytes.clone()));
         if self.sent.len() > SENT_MAX {
             self.sent.pop_front();
         }
@@ -396,10 +399,10 @@ impl Encoding {
     }
 
     fn resend(&mut self, through: &mut Through<'_>, agreed: &Agreed, rid: Option<&str>, sequence: u16) {
-        let Some((_, bytes)) = self.sent.iter().find(|(known, _)| *known == sequence) else {
+        let Some((_, repair_type, bytes)) = self.sent.iter().find(|(known, ..)| *known == sequence) else {
             return;
         };
-        let Some(repair_type) = agreed.repair_type else {
+        let Some(repair_type) = *repair_type else {
             // Audio has no stream for retransmissions: the packet goes again as it was.
             through.out.push(bytes.clone());
             return;
