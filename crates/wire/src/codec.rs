@@ -2,6 +2,7 @@
 //!
 //! Nothing here looks further than it must. End-to-end encrypted media keeps its descriptor readable, not its frames.
 
+pub mod dependency;
 pub mod vp8;
 pub mod vp9;
 

@@ -1,0 +1,105 @@
+//! A frame with its template filled in: what a forwarder decides by.
+
+use super::{
+    DependencyDescriptor, DependencyError, DependencyStructure, FrameTemplate, Indication, Indications, Layer,
+    Resolution,
+};
+
+/// What one packet's frame is and needs: the packet's own words where it has some, its template's otherwise.
+///
+/// Source: AV1 RTP specification, appendix A.8.2, `frame_dependency_definition`.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameDependencies<'a> {
+    descriptor: &'a DependencyDescriptor,
+    structure: &'a DependencyStructure,
+    template: &'a FrameTemplate,
+}
+
+impl<'a> FrameDependencies<'a> {
+    pub(super) fn new(
+        descriptor: &'a DependencyDescriptor,
+        structure: &'a DependencyStructure,
+    ) -> Result<Self, DependencyError> {
+        let template = structure
+            .template(descriptor.mandatory.template_id)
+            .ok_or(DependencyError::UnknownTemplate)?;
+        Ok(Self {
+            descriptor,
+            structure,
+            template,
+        })
+    }
+
+    /// The structure it was resolved with.
+    pub fn structure(&self) -> &'a DependencyStructure {
+        self.structure
+    }
+
+    /// The frame's number.
+    pub fn number(&self) -> u16 {
+        self.descriptor.mandatory.frame_number
+    }
+
+    /// The frame's layer.
+    pub fn layer(&self) -> Layer {
+        self.template.layer
+    }
+
+    /// How large the frame is at most, where the sender says.
+    pub fn resolution(&self) -> Option<Resolution> {
+        let spatial = usize::from(self.layer().spatial);
+        self.structure.resolutions().get(spatial).copied()
+    }
+
+    /// What the frame is to each decode target.
+    pub fn indications(&self) -> Indications {
+        self.descriptor.indications.unwrap_or(self.template.indications)
+    }
+
+    /// What the frame is to one decode target.
+    pub fn indication(&self, target: usize) -> Indication {
+        self.indications().get(target)
+    }
+
+    /// How far back the frames lie that this one refers to. None: a decoder needs nothing before it.
+    pub fn fdiffs(&self) -> &'a [u16] {
+        self.descriptor
+            .fdiffs
+            .as_ref()
+            .unwrap_or(&self.template.fdiffs)
+            .as_slice()
+    }
+
+    /// The numbers of the frames this one refers to.
+    pub fn referred(&self) -> impl Iterator<Item = u16> + use<'a> {
+        let number = self.number();
+        self.fdiffs().iter().map(move |&diff| number.wrapping_sub(diff))
+    }
+
+    /// How far back the previous frame of each chain lies, by chain; 0 where this frame needs none.
+    pub fn chain_diffs(&self) -> &'a [u8] {
+        self.descriptor
+            .chain_diffs
+            .as_ref()
+            .unwrap_or(&self.template.chain_diffs)
+            .as_slice()
+    }
+
+    /// The number of the previous frame in `chain`, without which the chain is broken; `None` when the chain starts here, or
+    /// does not exist.
+    pub fn previous_in_chain(&self, chain: usize) -> Option<u16> {
+        match self.chain_diffs().get(chain) {
+            None | Some(0) => None,
+            Some(&diff) => Some(self.number().wrapping_sub(u16::from(diff))),
+        }
+    }
+
+    /// Whether the chain breaks for those who lose this frame: it is a switch point of, or required by, every decode target
+    /// the chain protects. A chain that protects no active decode target is to be ignored.
+    ///
+    /// Source: AV1 RTP specification, appendix A.6.
+    pub fn is_in_chain(&self, chain: usize) -> bool {
+        let protected = self.structure.protected_by(chain);
+        !protected.is_empty() && self.indications().needed_by().contains_all(protected)
+    }
+}
