@@ -181,6 +181,10 @@ static CLIENT_CERTIFICATE: LazyLock<Arc<DtlsCertificate>> = LazyLock::new(|| {
 });
 
 impl<'a> World<'a> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a beginning is needed to count from; the clock is never read again"
+    )]
     fn new(history: &'a History, traced: bool) -> Self {
         let start = Instant::now();
         let unix = Duration::from_secs(1_800_000_000);
@@ -224,8 +228,13 @@ impl<'a> World<'a> {
             self.queue.put(self.start + step.at, Happening::Step(index));
         }
         self.queue.put(self.start + self.history.quiet_after, Happening::Quiet);
-        let quiet = if self.history.dtls { QUIET_WITH_HANDSHAKES } else { QUIET };
-        self.queue.put(self.start + self.history.quiet_after + quiet, Happening::Judge);
+        let quiet = if self.history.dtls {
+            QUIET_WITH_HANDSHAKES
+        } else {
+            QUIET
+        };
+        self.queue
+            .put(self.start + self.history.quiet_after + quiet, Happening::Judge);
         while !self.over {
             let next = self.queue.first().into_iter().chain(self.node.poll_timeout()).min();
             self.now = self.now.max(next.expect("the end is always ahead"));

@@ -112,7 +112,8 @@ impl Ledger {
             if let Err(why) = neighbours(&earlier, &later, later_number - earlier_number, probes) {
                 return broken(format!(
                     "{why}: {earlier_number} is {:?}, {later_number} is {:?}",
-                    (earlier.stamp, earlier.picture), (later.stamp, later.picture)
+                    (earlier.stamp, earlier.picture),
+                    (later.stamp, later.picture)
                 ));
             }
         }

@@ -80,7 +80,7 @@ impl Rights {
 
     /// The server says that a client is in its room now. Whoever had its name must be gone.
     pub(crate) fn joined(&mut self, session: usize) -> Result<(), Violation> {
-        if let Some(twin) = self.present(&self.sessions[session].grants.room, &self.sessions[session].identity) {
+        if let Some(twin) = self.present(self.sessions[session].grants.room, &self.sessions[session].identity) {
             return Err(Violation::new(
                 Invariant::Rights,
                 format!("client {session} joins while client {twin} is there under its name"),

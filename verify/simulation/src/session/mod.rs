@@ -46,7 +46,7 @@ pub(crate) const SUBSCRIBER: usize = 1;
 /// What a client does.
 pub(crate) enum Effect {
     /// Says something on its signalling connection. With an offer come the sources that it says are over.
-    Say(signal_request::Message, Vec<u32>),
+    Say(Box<signal_request::Message>, Vec<u32>),
     /// Has numbered a packet that carries no media: source, encoding, number.
     Probe(u32, u8, u64),
     /// Sends a datagram from one of its transports.
@@ -296,5 +296,5 @@ impl Session {
 }
 
 fn say(message: signal_request::Message) -> Effect {
-    Effect::Say(message, Vec::new())
+    Effect::Say(Box::new(message), Vec::new())
 }

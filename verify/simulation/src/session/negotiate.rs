@@ -43,7 +43,7 @@ impl Session {
         }
         let offer = self.write_offer(now);
         let over = self.sections_over();
-        out.push(Effect::Say(signal_request::Message::Offer(offer), over));
+        out.push(Effect::Say(Box::new(signal_request::Message::Offer(offer)), over));
     }
 
     fn write_offer(&mut self, now: Instant) -> Described {

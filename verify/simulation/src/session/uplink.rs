@@ -178,7 +178,9 @@ impl Source {
             }
         }
         let changed = self.agreed.as_ref().is_none_or(|agreed| agreed.codec != codec);
-        self.encodings.iter_mut().for_each(|encoding| encoding.key_frame_wanted |= changed);
+        self.encodings
+            .iter_mut()
+            .for_each(|encoding| encoding.key_frame_wanted |= changed);
         self.agreed = Some(Agreed {
             mid: section.mid.to_string(),
             payload_type: format.payload_type,
@@ -389,7 +391,8 @@ impl Encoding {
             wire::fill_padding(&mut payload);
         }
         let bytes = packet(through, agreed, header, names, &payload);
-        self.sent.push_back((self.number as u16, agreed.repair_type, bytes.clone()));
+        self.sent
+            .push_back((self.number as u16, agreed.repair_type, bytes.clone()));
         if self.sent.len() > SENT_MAX {
             self.sent.pop_front();
         }

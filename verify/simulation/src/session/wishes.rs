@@ -26,7 +26,7 @@ impl Session {
         self.add_sending(id);
         // Announcement and offer race each other in real clients. Not here once an announcement may be left without a section: a server
         // that cannot tell tracks by their ids gives a section to the oldest announcement that waits.
-        let offer_first = id % 2 == 0 && !self.has_resumed && self.ended.is_empty();
+        let offer_first = id.is_multiple_of(2) && !self.has_resumed && self.ended.is_empty();
         if offer_first {
             self.offer(now, out);
         }

@@ -36,7 +36,7 @@ impl World<'_> {
                         continue;
                     };
                     let frame = self.frame(session, &message);
-                    self.say(connection, frame, Some(Box::new(message)), over);
+                    self.say(connection, frame, Some(message), over);
                 }
                 Effect::Probe(source, encoding, number) => self.ledger.probe(source, encoding, number),
                 Effect::Send(peer, bytes) => self.send(session, peer, bytes),
