@@ -1,5 +1,8 @@
 //! What an SFU reads of payloads.
 
+use wire::codec::dependency::{
+    DESCRIPTOR_LEN_MAX, DependencyDescriptor, DependencyStructure, DependencyWriteError, MandatoryFields,
+};
 use wire::codec::vp8::Vp8Descriptor;
 use wire::codec::vp9::Vp9Descriptor;
 use wire::codec::{Codec, is_key_frame_start};
@@ -54,6 +57,45 @@ pub fn h265(data: &[u8]) {
 /// The AV1 aggregation header: once a start is found, more bytes behind it do not hide it.
 pub fn av1(data: &[u8]) {
     a_start_stays_one(Codec::Av1, data);
+}
+
+/// Two dependency descriptors of one stream, the first with its length in front of it: the second is read with the
+/// structure of the first, and each is written as values that are read the same.
+pub fn dependency(data: &[u8]) {
+    let Some((&len, rest)) = data.split_first() else { return };
+    let (first, second) = rest.split_at(rest.len().min(usize::from(len)));
+    let structure = one_dependency(first, None).and_then(|descriptor| descriptor.structure);
+    one_dependency(second, structure.as_deref());
+}
+
+fn one_dependency(value: &[u8], current: Option<&DependencyStructure>) -> Option<DependencyDescriptor> {
+    let descriptor = DependencyDescriptor::parse(value, current).ok()?;
+    assert_eq!(MandatoryFields::parse(value), Ok(descriptor.mandatory));
+    if let Ok(frame) = descriptor.resolve(current) {
+        let chains = frame.structure().chains();
+        assert_eq!(frame.chain_diffs().len(), chains);
+        assert!((0..chains).all(|chain| frame.previous_in_chain(chain) != Some(frame.number())));
+        assert!(frame.referred().all(|number| number != frame.number()));
+        assert!(
+            frame
+                .structure()
+                .target_of(frame.layer())
+                .is_none_or(|target| target < 32)
+        );
+    }
+    let mut out = [0; DESCRIPTOR_LEN_MAX];
+    match descriptor.write(current, &mut out) {
+        Ok(written) => {
+            assert!(written <= value.len(), "the shortest form is no longer");
+            let again = DependencyDescriptor::parse(&out[..written], current);
+            assert_eq!(again.as_ref(), Ok(&descriptor));
+        }
+        Err(error) => {
+            assert_eq!(error, DependencyWriteError::BufferTooShort);
+            assert!(value.len() > DESCRIPTOR_LEN_MAX, "what fitted still fits");
+        }
+    }
+    Some(descriptor)
 }
 
 fn a_start_stays_one(codec: Codec, data: &[u8]) {

@@ -21,11 +21,13 @@ pub mod seeds;
 mod datagram;
 mod descriptor;
 mod mutator;
+mod red;
 mod rtcp;
 mod rtp;
 
 pub use datagram::{classify, stun_username};
-pub use descriptor::{av1, h264, h265, vp8, vp9};
+pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
+pub use red::red;
 pub use rtcp::{rtcp, transport_feedback};
 pub use rtp::rtp;
 

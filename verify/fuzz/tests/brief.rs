@@ -47,6 +47,16 @@ fn av1() {
 }
 
 #[test]
+fn dependency() {
+    brief::run("dependency", fuzz::dependency, &seeds::dependency());
+}
+
+#[test]
+fn red() {
+    brief::run("red", fuzz::red, &seeds::red());
+}
+
+#[test]
 fn stun_username() {
     brief::run("stun_username", fuzz::stun_username, &seeds::stun());
 }

@@ -25,6 +25,7 @@ mod frame;
 mod read;
 mod structure;
 mod target;
+mod template;
 mod write;
 
 #[cfg(test)]
@@ -34,8 +35,9 @@ pub use descriptor::{DependencyDescriptor, MandatoryFields};
 pub use diffs::{ChainDiffs, FrameDiffs};
 pub use error::{DependencyError, DependencyWriteError, StructureError};
 pub use frame::FrameDependencies;
-pub use structure::{DependencyStructure, FrameTemplate, Layer, Resolution};
+pub use structure::DependencyStructure;
 pub use target::{DecodeTargets, Indication, Indications};
+pub use template::{FrameTemplate, Layer, Resolution};
 
 /// Templates in one structure, as many as there are template ids.
 pub const TEMPLATES_MAX: usize = 64;

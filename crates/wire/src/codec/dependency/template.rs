@@ -1,0 +1,63 @@
+//! One kind of frame: its layer, and what such frames have in common.
+
+use super::{ChainDiffs, FrameDiffs, Indications, SPATIAL_LAYERS_MAX, TEMPORAL_LAYERS_MAX};
+
+/// A place inside an encoding: S*i*T*j*.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Layer {
+    /// 0 is the smallest picture.
+    pub spatial: u8,
+    /// 0 is the lowest frame rate.
+    pub temporal: u8,
+}
+
+impl Layer {
+    /// Whether a receiver that wants this layer may want frames of `other`: it is higher in neither direction.
+    pub const fn covers(self, other: Self) -> bool {
+        other.spatial <= self.spatial && other.temporal <= self.temporal
+    }
+
+    /// The layer of the template behind one with this layer, by its two-bit field; 3 is the end and not asked here.
+    pub(super) const fn next(self, idc: u32) -> Self {
+        match idc {
+            0 => self,
+            1 => Self {
+                temporal: self.temporal + 1,
+                ..self
+            },
+            _ => Self {
+                spatial: self.spatial + 1,
+                temporal: 0,
+            },
+        }
+    }
+
+    /// Whether it is within what Weir handles.
+    pub(super) const fn is_supported(self) -> bool {
+        (self.spatial as usize) < SPATIAL_LAYERS_MAX && (self.temporal as usize) < TEMPORAL_LAYERS_MAX
+    }
+}
+
+/// How large the pictures of one spatial layer are at most.
+///
+/// Shape: pixels, 1 to 65,536.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Resolution {
+    /// Across.
+    pub width: u32,
+    /// Down.
+    pub height: u32,
+}
+
+/// What many frames have in common; a packet names one and says what differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameTemplate {
+    /// The layer of these frames.
+    pub layer: Layer,
+    /// What they are to each decode target.
+    pub indications: Indications,
+    /// The frames they refer to.
+    pub fdiffs: FrameDiffs,
+    /// The previous frame of each chain.
+    pub chain_diffs: ChainDiffs,
+}
