@@ -102,6 +102,7 @@ impl ReplicaState {
             }
         };
         let last = Last {
+            number: facts.number - 1,
             at: facts.at,
             capture: facts.capture,
             timestamp: 0,
@@ -127,8 +128,9 @@ impl ReplicaState {
             return Err(Counter::BeforeSwitch);
         }
         send?;
-        if place == Place::InOrder {
+        if facts.number > segment.last.number {
             segment.last = Last {
+                number: facts.number,
                 at: facts.at,
                 capture: facts.capture,
                 timestamp: facts.timestamp.0.wrapping_add(segment.timestamp_offset),

@@ -32,9 +32,12 @@ pub(crate) struct Segment {
     pub(crate) last: Last,
 }
 
-/// The newest packet that was sent, as the receiver saw it: what the next segment continues.
+/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One that comes late is it all the same
+/// when what came before it was not sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Last {
+    /// Its source number.
+    pub(crate) number: u64,
     pub(crate) at: Instant,
     pub(crate) capture: Option<NtpTime>,
     pub(crate) timestamp: u32,
@@ -150,6 +153,7 @@ mod tests {
 
     fn segment(first: u64, egress_first: u64) -> Segment {
         let last = Last {
+            number: first - 1,
             at: Instant::now(),
             capture: None,
             timestamp: 0,

@@ -49,9 +49,12 @@ pub(super) struct Segment {
     last: Last,
 }
 
-/// The newest packet that was sent, as the receiver saw it: what the next segment continues.
+/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One that comes late is it all the same
+/// when what came before it was not sent.
 #[derive(Clone, Copy, Debug)]
 struct Last {
+    /// Its source number.
+    number: u64,
     at: Instant,
     capture: Option<NtpTime>,
     timestamp: u32,
@@ -178,6 +181,7 @@ impl ReplicaState {
             timestamp_offset,
             vp8_offset,
             last: Last {
+                number: packet.number - 1,
                 at: packet.at,
                 capture: packet.capture,
                 timestamp: 0,
@@ -202,8 +206,9 @@ impl ReplicaState {
             }
             return Err(reason);
         }
-        if in_order {
+        if packet.number > segment.last.number {
             segment.last = Last {
+                number: packet.number,
                 at: packet.at,
                 capture: packet.capture,
                 timestamp: packet.timestamp.0.wrapping_add(segment.timestamp_offset),
