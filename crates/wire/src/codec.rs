@@ -1,4 +1,5 @@
-//! What an SFU may know of payloads: which codec, where key frames start, and the descriptor in front of the frame.
+//! What an SFU may know of payloads: which codec, where key frames start, and the descriptor in front of the frame or in a
+//! header extension.
 //!
 //! Nothing here looks further than it must. End-to-end encrypted media keeps its descriptor readable, not its frames.
 

@@ -1,63 +1,12 @@
 //! What Chromium sends, packet by packet. The files say how they came about.
 
+mod file;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
-use std::sync::Arc;
 
+use self::file::{FILES, each_packet, packets};
 use super::*;
-
-const FILES: [(&str, &str); 6] = [
-    ("av1-l1t3", include_str!("vectors/chromium-av1-l1t3.txt")),
-    ("av1-l3t3", include_str!("vectors/chromium-av1-l3t3.txt")),
-    ("av1-l3t3-key", include_str!("vectors/chromium-av1-l3t3-key.txt")),
-    ("vp9-l3t3-key", include_str!("vectors/chromium-vp9-l3t3-key.txt")),
-    ("vp8-simulcast", include_str!("vectors/chromium-vp8-simulcast.txt")),
-    ("h264-l1t2", include_str!("vectors/chromium-h264-l1t2.txt")),
-];
-
-/// One packet of a file, and the lines that say what its structure is.
-struct Captured<'a> {
-    stream: &'a str,
-    marker: bool,
-    /// The layer by the payload, where it says.
-    layer: Option<Layer>,
-    value: Vec<u8>,
-    structure: String,
-}
-
-fn packets(file: &str) -> Vec<Captured<'_>> {
-    let mut packets: Vec<Captured<'_>> = Vec::new();
-    for line in file.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
-        let Some(packet) = line.strip_prefix("packet ") else {
-            let last = packets.last_mut().expect("a structure stands below its packet");
-            writeln!(last.structure, "{line}").unwrap();
-            continue;
-        };
-        let [stream, _sequence, marker, layer, value] =
-            packet.split(' ').collect::<Vec<_>>().try_into().expect("five columns");
-        packets.push(Captured {
-            stream,
-            marker: marker == "M",
-            layer: parse_layer(layer),
-            value: unhex(value),
-            structure: String::new(),
-        });
-    }
-    packets
-}
-
-fn parse_layer(text: &str) -> Option<Layer> {
-    let (spatial, temporal) = text.strip_prefix('S')?.split_once('T')?;
-    Some(Layer {
-        spatial: spatial.parse().unwrap(),
-        temporal: temporal.parse().unwrap(),
-    })
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let digit = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
-    (0..text.len()).step_by(2).map(digit).collect()
-}
 
 /// A structure as the files say it.
 fn described(structure: &DependencyStructure) -> String {
@@ -95,23 +44,6 @@ fn described(structure: &DependencyStructure) -> String {
         .unwrap();
     }
     text
-}
-
-/// The structure in force on each stream.
-type Current<'a> = HashMap<&'a str, Arc<DependencyStructure>>;
-
-/// Calls `check` with each packet, its descriptor and the structure in force before it.
-fn each_packet(file: &str, mut check: impl FnMut(&Captured<'_>, &DependencyDescriptor, Option<&DependencyStructure>)) {
-    let packets = packets(file);
-    let mut current = Current::new();
-    for packet in &packets {
-        let before = current.get(packet.stream).cloned();
-        let descriptor = DependencyDescriptor::parse(&packet.value, before.as_deref()).unwrap();
-        check(packet, &descriptor, before.as_deref());
-        if let Some(structure) = descriptor.structure {
-            current.insert(packet.stream, structure);
-        }
-    }
 }
 
 #[test]
@@ -157,17 +89,19 @@ fn captured_descriptors_are_written_as_they_were() {
 fn captured_frames_refer_only_to_earlier_ones_of_their_stream() {
     for (name, file) in FILES {
         let mut seen: HashSet<(String, u16)> = HashSet::new();
+        let mut first = 0;
         each_packet(file, |packet, descriptor, before| {
             let frame = descriptor.resolve(before).unwrap();
-            for number in frame.referred() {
-                assert!(
-                    seen.contains(&(packet.stream.into(), number)),
-                    "{name}: {} -> {number}",
-                    frame.number()
-                );
+            if packet.after_gap {
+                first = frame.number();
+            }
+            for number in frame.referred().filter(|&number| number >= first) {
+                let is_known = seen.contains(&(packet.stream.into(), number));
+                assert!(is_known, "{name}: {} -> {number}", frame.number());
             }
             seen.insert((packet.stream.into(), frame.number()));
         });
+        assert!(!seen.is_empty());
     }
 }
 
@@ -175,27 +109,50 @@ fn captured_frames_refer_only_to_earlier_ones_of_their_stream() {
 fn captured_chains_name_the_last_frame_in_them() {
     for (name, file) in FILES {
         let mut last_in_chain: HashMap<usize, u16> = HashMap::new();
-        each_packet(file, |_, descriptor, before| {
+        let (mut active, mut first) = (DecodeTargets::NONE, 0);
+        each_packet(file, |packet, descriptor, before| {
             let frame = descriptor.resolve(before).unwrap();
-            for chain in 0..frame.structure().chains() {
-                if let (true, Some(previous)) = (descriptor.mandatory.start_of_frame, frame.previous_in_chain(chain)) {
-                    assert_eq!(
-                        last_in_chain.get(&chain),
-                        Some(&previous),
-                        "{name}: frame {}",
-                        frame.number()
-                    );
-                }
+            active = descriptor.active_targets_from_here().unwrap_or(active);
+            if packet.after_gap {
+                first = frame.number();
             }
-            if descriptor.mandatory.end_of_frame {
-                let chains = (0..frame.structure().chains()).filter(|&chain| frame.is_in_chain(chain));
-                chains.for_each(|chain| _ = last_in_chain.insert(chain, frame.number()));
+            let is_active = |chain: &usize| !frame.structure().protected_by(*chain).intersection(active).is_empty();
+            for chain in (0..frame.structure().chains()).filter(is_active) {
+                let previous = frame.previous_in_chain(chain).filter(|&number| number >= first);
+                if let (true, Some(previous)) = (descriptor.mandatory.start_of_frame, previous) {
+                    let last = last_in_chain.get(&chain);
+                    assert_eq!(last, Some(&previous), "{name}: frame {} chain {chain}", frame.number());
+                }
+                if descriptor.mandatory.end_of_frame && frame.is_in_chain(chain) {
+                    last_in_chain.insert(chain, frame.number());
+                }
             }
         });
         assert_eq!(
             last_in_chain.is_empty(),
             name == "vp8-simulcast",
             "{name}: only VP8 has no chains"
+        );
+    }
+}
+
+#[test]
+fn chromium_names_the_active_targets_when_its_rate_falls() {
+    // All; the lowest spatial layer; a structure with two, one and then both; one with three, two and then all.
+    for (name, expected) in [
+        ("vp9-l3t3-key-squeezed", vec![0x1ff, 0x007, 0x03f, 0x1ff]),
+        ("av1-l3t3-squeezed", vec![0x1ff, 0x03f, 0x1ff]),
+    ] {
+        let (_, file) = FILES.into_iter().find(|(of, _)| *of == name).unwrap();
+        let mut changes = Vec::new();
+        each_packet(file, |_, descriptor, _| {
+            changes.extend(descriptor.active_targets_from_here())
+        });
+        changes.dedup();
+        assert_eq!(
+            changes,
+            expected.into_iter().map(DecodeTargets).collect::<Vec<_>>(),
+            "{name}"
         );
     }
 }
