@@ -18,35 +18,58 @@ const JUMP: i64 = 3_000_000;
 /// Measures throughput.
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledged {
-    /// Arrival and size, by arrival.
-    arrivals: VecDeque<(i64, u16)>,
+    /// By arrival.
+    arrivals: VecDeque<Arrival>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: i64,
+    size: u16,
+    /// What arrived before it is not known, so neither it nor the time before it is counted.
+    after_hole: bool,
+}
+
+/// Bytes, and the time in which they arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    packets: usize,
+    bytes: u64,
+    time: i64,
 }
 
 impl Acknowledged {
-    pub(crate) fn arrived(&mut self, at: i64, size: u16) {
-        let newest = self.arrivals.back().map_or(at, |back| back.0);
+    pub(crate) fn arrived(&mut self, at: i64, size: u16, after_hole: bool) {
+        let newest = self.arrivals.back().map_or(at, |back| back.at);
         if at.abs_diff(newest) > JUMP as u64 {
             self.arrivals.clear();
         }
         let place = self
             .arrivals
             .iter()
-            .rposition(|other| other.0 <= at)
+            .rposition(|other| other.at <= at)
             .map_or(0, |index| index + 1);
-        self.arrivals.insert(place, (at, size));
-        while self.arrivals.len() > ARRIVALS_MAX || self.arrivals.front().is_some_and(|front| front.0 < newest - KEPT) {
+        self.arrivals.insert(place, Arrival { at, size, after_hole });
+        while self.arrivals.len() > ARRIVALS_MAX || self.arrivals.front().is_some_and(|front| front.at < newest - KEPT)
+        {
             self.arrivals.pop_front();
         }
     }
 
     /// What arrives, evened out over frames. Shape: bits per second.
     pub(crate) fn rate(&self) -> Option<f64> {
-        let newest = self.arrivals.back()?.0;
-        if self.arrivals.front()?.0 > newest - WINDOW {
+        let newest = self.arrivals.back()?.at;
+        let before = self.arrivals.partition_point(|arrival| arrival.at <= newest - WINDOW);
+        if before == 0 {
             return self.dispersion(WINDOW);
         }
-        let bytes: u64 = self.since(newest - WINDOW).map(|(_, size)| u64::from(size)).sum();
-        Some(bytes as f64 * 8e6 / WINDOW as f64)
+        // The pause before the window's first packet belongs to it only in part.
+        let mut span = self.span(before);
+        let first = self.arrivals.get(before)?;
+        if !first.after_hole {
+            span.add(first, first.at - (newest - WINDOW));
+        }
+        span.rate()
     }
 
     /// What a busy link carried a moment ago: the bytes after the first packet over the time they took. Shape: bits per second.
@@ -55,20 +78,35 @@ impl Acknowledged {
     }
 
     fn dispersion(&self, window: i64) -> Option<f64> {
-        let newest = self.arrivals.back()?.0;
-        let mut within = self.since(newest - window);
-        let oldest = within.next()?.0;
-        let (count, bytes) = within.fold((1, 0u64), |(count, bytes), (_, size)| {
-            (count + 1, bytes + u64::from(size))
-        });
+        let newest = self.arrivals.back()?.at;
+        let span = self.span(self.arrivals.partition_point(|arrival| arrival.at <= newest - window));
         // Over less than a fifth of the window, one frame would be taken for the rate.
-        let long = newest - oldest >= window / 5;
-        (count >= PACKETS_MIN && long).then(|| bytes as f64 * 8e6 / (newest - oldest) as f64)
+        let enough = span.packets + 1 >= PACKETS_MIN && span.time >= window / 5;
+        span.rate().filter(|_| enough)
     }
 
-    fn since(&self, after: i64) -> impl Iterator<Item = (i64, u16)> {
-        let start = self.arrivals.partition_point(|arrival| arrival.0 <= after);
-        self.arrivals.range(start..).copied()
+    /// All after the packet at `first`.
+    fn span(&self, first: usize) -> Span {
+        let mut span = Span::default();
+        let arrivals = self.arrivals.range(first.min(self.arrivals.len())..);
+        for (before, arrival) in arrivals.clone().zip(arrivals.skip(1)) {
+            if !arrival.after_hole {
+                span.add(arrival, arrival.at - before.at);
+            }
+        }
+        span
+    }
+}
+
+impl Span {
+    fn add(&mut self, arrival: &Arrival, time: i64) {
+        self.packets += 1;
+        self.bytes += u64::from(arrival.size);
+        self.time += time;
+    }
+
+    fn rate(&self) -> Option<f64> {
+        (self.time > 0).then(|| self.bytes as f64 * 8e6 / self.time as f64)
     }
 }
 
@@ -80,19 +118,28 @@ mod tests {
     fn a_steady_stream_is_measured() {
         let mut acknowledged = Acknowledged::default();
         for packet in 0..200 {
-            acknowledged.arrived(packet * 10_000, 1250);
+            acknowledged.arrived(packet * 10_000, 1250, false);
         }
         assert_eq!(acknowledged.rate(), Some(1e6));
         assert_eq!(acknowledged.burst_rate(), Some(1e6));
     }
 
     #[test]
+    fn what_was_not_reported_is_not_taken_for_a_pause() {
+        let mut acknowledged = Acknowledged::default();
+        for packet in (0..200).filter(|packet| packet % 40 < 30) {
+            acknowledged.arrived(packet * 10_000, 1250, packet % 40 == 0);
+        }
+        assert_eq!(acknowledged.rate(), Some(1e6));
+    }
+
+    #[test]
     fn a_jump_starts_over() {
         let mut acknowledged = Acknowledged::default();
         for packet in 0..200 {
-            acknowledged.arrived(packet * 10_000, 1250);
+            acknowledged.arrived(packet * 10_000, 1250, false);
         }
-        acknowledged.arrived(i64::MAX / 2, 1250);
+        acknowledged.arrived(i64::MAX / 2, 1250, false);
         assert_eq!(acknowledged.rate(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The delay-based rate: up while the path is quiet, down to what arrives when a queue grows.
 //!
-//! Far from where the path was last found full the rate grows by a share of itself, near it by about half a packet per response time.
+//! Far from where the path was last found full the rate grows by a share of itself, near it by about a packet per response time.
 
 use std::time::{Duration, Instant};
 
@@ -153,11 +153,11 @@ impl Aimd {
         self.rate = (self.rate + step).min(limit).clamp(self.min, self.max);
     }
 
-    /// Half a packet per response time. Shape: bits per second per second.
+    /// A packet per response time. Shape: bits per second per second.
     fn near_growth(&self) -> f64 {
         let frame = self.rate * FRAME_INTERVAL;
         let packet = frame / (frame / PACKET_BITS).ceil().max(1.0);
-        let response = 2.0 * (self.round_trip + DETECTION).as_secs_f64();
+        let response = (self.round_trip + DETECTION).as_secs_f64();
         (packet / response).max(NEAR_GROWTH_MIN)
     }
 }

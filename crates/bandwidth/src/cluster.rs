@@ -133,6 +133,7 @@ mod tests {
                     probe: Some(ProbeId(1)),
                     arrival: Some(index as i64 * arrival_gap),
                     recovered: false,
+                    after_hole: false,
                 })
             })
             .last()

@@ -8,6 +8,9 @@ use crate::groups::{Grouped, Groups};
 use crate::trendline::Trendline;
 use crate::{Config, Fate, Usage};
 
+/// A queue shorter than this is no sign of too much.
+const QUEUE_MIN: Duration = Duration::from_millis(20);
+
 /// Finds the rate at which no queue grows.
 #[derive(Debug)]
 pub(crate) struct DelayBased {
@@ -27,6 +30,8 @@ pub(crate) struct Evidence {
     pub(crate) application_limited: bool,
     /// What a probe found.
     pub(crate) probed: Option<f64>,
+    /// How much longer packets take than the fastest ones.
+    pub(crate) queue: Duration,
 }
 
 impl DelayBased {
@@ -52,10 +57,12 @@ impl DelayBased {
                 over |= verdict == Usage::Over;
             }
         }
-        let usage = if over && usage == Usage::Normal {
-            Usage::Over
-        } else {
-            usage
+        let over = usage == Usage::Over || over && usage == Usage::Normal;
+        let usage = match usage {
+            // A trend without a queue is jitter: no reason to fall, and none to grow.
+            _ if over && evidence.queue < QUEUE_MIN => Usage::Under,
+            _ if over => Usage::Over,
+            usage => usage,
         };
         if usage == Usage::Over {
             self.over = Some(now);

@@ -25,6 +25,9 @@ const SILENCE_KEEPS: f64 = 0.7;
 /// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
 const DRAIN: Duration = Duration::from_secs(1);
+/// A probe counts when it found so much more than was believed. On a path shared with others a flow that has much finds hardly more,
+/// one that has little finds a lot.
+const PROBE_WORTH: f64 = 1.1;
 /// At least this share of the target is sent while a queue drains.
 const DRAIN_KEEPS: f64 = 0.5;
 
@@ -104,6 +107,7 @@ impl Gcc {
             burst_throughput: self.acknowledged.burst_rate(),
             application_limited: self.application.limited(),
             probed,
+            queue: self.queue.standing(),
         };
         self.delay.report(now, arrived, evidence);
         if let Some(rate) = probed {
@@ -123,7 +127,8 @@ impl Gcc {
     /// Throughput, queue and round trip.
     fn measure(&mut self, now: Instant, arrived: &[Fate]) {
         for fate in arrived {
-            self.acknowledged.arrived(fate.arrival.unwrap_or_default(), fate.size);
+            self.acknowledged
+                .arrived(fate.arrival.unwrap_or_default(), fate.size, fate.after_hole);
         }
         let delays = arrived.iter().filter_map(|fate| Some((fate.sent, fate.arrival?)));
         self.queue.report(delays.clone());
@@ -152,7 +157,7 @@ impl Gcc {
             }
         }
         let lower_counts = self.application.limited();
-        probed.filter(|rate| *rate > self.delay.rate() || lower_counts)
+        probed.filter(|rate| *rate > PROBE_WORTH * self.delay.rate() || lower_counts)
     }
 
     /// The least of what all allow.

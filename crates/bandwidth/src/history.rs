@@ -24,6 +24,8 @@ pub struct Fate {
     pub arrival: Option<i64>,
     /// Whether it was reported missing before: it came late.
     pub recovered: bool,
+    /// Whether nothing was said of the packet before it: a report was lost.
+    pub after_hole: bool,
 }
 
 /// Joins reports to what was sent. Each packet is reported missing at most once, and arrived at most once, whatever is said how often.
@@ -93,6 +95,7 @@ impl History {
     fn resolve_one(&mut self, number: u16, arrival: Option<ArrivalTicks>) -> Option<Fate> {
         let number = self.numbers.peek(number);
         let index = number.checked_sub(self.first).map(|index| index as usize);
+        let after_hole = index.is_some_and(|index| self.is_hole(index));
         let Some(packet) = index.and_then(|index| self.packets.get_mut(index)?.as_mut()) else {
             self.anomalies.unknown += 1;
             return None;
@@ -117,7 +120,13 @@ impl History {
             probe: sent.probe,
             arrival,
             recovered,
+            after_hole,
         })
+    }
+
+    fn is_hole(&self, index: usize) -> bool {
+        let before = index.checked_sub(1).and_then(|index| self.packets.get(index));
+        before.is_some_and(|before| before.is_some_and(|before| before.known == Known::Nothing))
     }
 
     /// The highest number sent so far, extended.

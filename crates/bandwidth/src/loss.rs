@@ -21,9 +21,9 @@ const FACTORS: [f64; 3] = [1.02, 1.0, 0.95];
 const INHERENT_MIN: f64 = 1e-3;
 const INHERENT_START: f64 = 0.01;
 /// Loss is not called inherent beyond this,
-const INHERENT_OFFSET: f64 = 0.05;
+const INHERENT_OFFSET: f64 = 0.07;
 /// plus this over the rate: at a low rate a path may be bad, at a high one it is full.
-const INHERENT_BALANCE: f64 = 100_000.0;
+const INHERENT_BALANCE: f64 = 150_000.0;
 const NEWTON_STEP: f64 = 0.75;
 /// How much more likely a higher rate is held to be, per kbit/s and per its logarithm, while less is lost than this.
 const BIAS: f64 = 0.0002;
@@ -301,6 +301,7 @@ mod tests {
                 probe: None,
                 arrival: arrives.then_some(0),
                 recovered: false,
+                after_hole: false,
             };
             loss.report(now, &[fate], rate, Some(rate.min(capacity)));
         }

@@ -1,1 +1,26 @@
-//! Simulated links.
+//! Simulated links for bandwidth estimators: virtual time, seeded, no socket.
+//!
+//! A [`Scenario`] is a link (rate over time, drop-tail queue, loss, delay, jitter, reordering, cross traffic) and the flows on
+//! it. [`run()`](run::run) plays it with an estimator per flow and gives a [`Trace`]; [`judge`] says what the trace is worth. The same scenarios run with
+//! Weir's estimator and with another one ([`peer`]).
+//!
+//! `cargo run -p links --release --example report` plays all of them and writes the table and the plots of `docs/bandwidth.md`.
+
+pub mod capacity;
+pub mod flow;
+pub mod judge;
+pub mod link;
+pub mod loss;
+pub mod peer;
+pub mod plot;
+pub mod receiver;
+pub mod run;
+pub mod scenario;
+pub mod source;
+
+pub use capacity::Capacity;
+pub use judge::{Claim, Judgement};
+pub use loss::Loss;
+pub use run::{Candidate, Sample, Trace, run};
+pub use scenario::{Scenario, catalogue};
+pub use source::Media;

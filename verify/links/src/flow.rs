@@ -1,0 +1,146 @@
+//! One receiver's downlink as the SFU sees it: source, pacer, estimator, and the reports that come back.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use bandwidth::{Class, Estimator, Leave, Pacer, ProbeId, Sent};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use wire::rtcp::RtcpPacket;
+
+use crate::Media;
+use crate::link::{Link, Packet};
+use crate::receiver::Receiver;
+use crate::source::Source;
+
+/// What one flow is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// When it begins.
+    pub from: Duration,
+    /// What it sends.
+    pub media: Media,
+    /// Added to the path's delay, for this flow.
+    pub farther: Duration,
+    /// How often its receiver reports.
+    pub feedback: Duration,
+    /// Part of the reports that are lost.
+    pub feedback_loss: f64,
+}
+
+/// A flow at work.
+pub(crate) struct Flow {
+    pub(crate) spec: Spec,
+    pub(crate) estimator: Box<dyn Estimator>,
+    pub(crate) receiver: Receiver,
+    /// What was sent. Shape: bytes.
+    pub(crate) sent_bytes: u64,
+    /// Of it padding.
+    pub(crate) padding_bytes: u64,
+    pacer: Pacer<u32>,
+    source: Source,
+    rng: StdRng,
+    index: usize,
+    epoch: Instant,
+    number: u16,
+    /// Reports on the way back.
+    reports: VecDeque<(Duration, Vec<u8>)>,
+    produced: Vec<(Class, u32)>,
+}
+
+impl Flow {
+    pub(crate) fn new(index: usize, spec: Spec, estimator: Box<dyn Estimator>, epoch: Instant, seed: u64) -> Self {
+        Self {
+            estimator,
+            receiver: Receiver::new(spec.feedback),
+            sent_bytes: 0,
+            padding_bytes: 0,
+            pacer: Pacer::new(300_000),
+            source: Source::new(spec.media.clone(), spec.from),
+            rng: StdRng::seed_from_u64(seed),
+            index,
+            epoch,
+            number: 0,
+            reports: VecDeque::new(),
+            produced: Vec::new(),
+            spec,
+        }
+    }
+
+    /// Everything this flow does at `now`.
+    pub(crate) fn step(&mut self, now: Duration, delay: Duration, link: &mut Link) {
+        if now < self.spec.from {
+            return;
+        }
+        self.hear(now, delay);
+        let instant = self.epoch + now;
+        if self.estimator.poll_timeout().is_some_and(|at| at <= instant) {
+            self.estimator.timeout(instant);
+        }
+        let estimate = self.estimator.estimate();
+        self.pacer.set_estimate(estimate.target);
+        while let Some(probe) = self.estimator.poll_probe() {
+            self.pacer.probe(probe);
+        }
+        let mut produced = std::mem::take(&mut self.produced);
+        self.source
+            .produce(now, estimate.sendable as f64, &mut self.rng, &mut produced);
+        for (class, bytes) in produced.drain(..) {
+            // A pacer that is full refuses: the packet is lost before the link.
+            let _ = self.pacer.push(class, bytes, bytes);
+        }
+        self.produced = produced;
+        self.leave(now, link);
+    }
+
+    fn leave(&mut self, now: Duration, link: &mut Link) {
+        while let Some(leave) = self.pacer.poll(self.epoch + now) {
+            match leave {
+                Leave::Packet { item, probe } => self.send(now, item as u16, probe, link),
+                Leave::Padding { bytes, probe } => {
+                    self.padding_bytes += u64::from(bytes);
+                    self.send(now, bytes as u16, Some(probe), link);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, now: Duration, size: u16, probe: Option<ProbeId>, link: &mut Link) {
+        let number = self.number;
+        self.number = number.wrapping_add(1);
+        self.sent_bytes += u64::from(size);
+        self.estimator.sent(&[Sent {
+            number,
+            at: self.epoch + now,
+            size,
+            probe,
+        }]);
+        link.offer(Packet {
+            flow: self.index,
+            number,
+            size,
+            entered: now,
+        });
+    }
+
+    /// The receiver's reports travel back, and those that arrived are read.
+    fn hear(&mut self, now: Duration, delay: Duration) {
+        let mut datagrams = Vec::new();
+        self.receiver.report(now, &mut datagrams);
+        for datagram in datagrams {
+            if !self.rng.random_bool(self.spec.feedback_loss) {
+                self.reports.push_back((now + delay + self.spec.farther, datagram));
+            }
+        }
+        while self.reports.front().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, datagram)) = self.reports.pop_front() else {
+                return;
+            };
+            for packet in RtcpPacket::compound(&datagram) {
+                if let Ok(RtcpPacket::TransportFeedback(report)) = packet {
+                    self.estimator.feedback(self.epoch + now, &mut report.packets());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a trace is worth: how soon the estimate settles, how long the queue is then, how two flows share.
+
+use std::time::Duration;
+
+use crate::{Scenario, Trace};
+
+/// Of the samples after settling, so many must be within the band.
+const SETTLED: f64 = 0.95;
+
+/// What is asked of a stretch of constant capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// How far the estimate may be from the capacity. Shape: 0.2 for 20 %.
+    pub band: f64,
+    /// How soon it is there when the capacity fell,
+    pub down: Duration,
+    /// and when it rose.
+    pub up: Duration,
+}
+
+impl Claim {
+    /// Round trips up to 100 ms, loss up to 2 %.
+    pub const NEAR: Self = Self {
+        band: 0.20,
+        down: Duration::from_secs(2),
+        up: Duration::from_secs(8),
+    };
+    /// Beyond that.
+    pub const FAR: Self = Self {
+        band: 0.35,
+        down: Duration::from_secs(20),
+        up: Duration::from_secs(20),
+    };
+}
+
+/// No longer queue than this after settling.
+pub const QUEUE_MAX: Duration = Duration::from_millis(300);
+/// Neither of two flows gets less than this over a minute.
+pub const SHARE_MIN: f64 = 0.35;
+
+/// What was seen in one stretch of constant capacity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// When the stretch begins.
+    pub from: Duration,
+    /// The capacity before, if any, and in it. Shape: bits per second.
+    pub before: Option<f64>,
+    /// See `before`.
+    pub capacity: f64,
+    /// How long it took until 95 % of all later samples were within the band, and no later queue longer than [`QUEUE_MAX`].
+    pub settled: Option<Duration>,
+    /// How long it may take.
+    pub allowed: Duration,
+    /// The longest queue after settling, or after it should have.
+    pub queue: Duration,
+    /// Mean estimate after settling, or after it should have, over the capacity.
+    pub level: f64,
+}
+
+impl Judgement {
+    /// Whether it settled in time.
+    pub fn in_time(&self) -> bool {
+        self.settled.is_some_and(|settled| settled <= self.allowed)
+    }
+
+    /// Whether the queue stayed short.
+    pub fn short_queue(&self) -> bool {
+        self.queue <= QUEUE_MAX
+    }
+}
+
+/// Judges the first flow's estimate in every stretch of constant capacity.
+pub fn phases(scenario: &Scenario, trace: &Trace) -> Vec<Judgement> {
+    let mut before = None;
+    scenario
+        .phases()
+        .into_iter()
+        .map(|(from, to)| {
+            let judgement = phase(scenario, trace, from, to, before);
+            before = Some(judgement.capacity);
+            judgement
+        })
+        .collect()
+}
+
+fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, before: Option<f64>) -> Judgement {
+    let samples: Vec<_> = trace
+        .samples
+        .iter()
+        .filter(|sample| sample.at > from && sample.at <= to)
+        .collect();
+    let capacity = scenario.path.available(from);
+    let within = |target: f64| (target - capacity).abs() <= scenario.claim.band * capacity;
+    let down = before.is_some_and(|before| before > capacity);
+    let allowed = if down { scenario.claim.down } else { scenario.claim.up };
+
+    // From the end: the longest tail of which enough is within the band, and whose queue is never long.
+    let (mut good, mut settled) = (0, None);
+    let short = samples.iter().rev().take_while(|sample| sample.queue <= QUEUE_MAX);
+    for (seen, sample) in short.enumerate() {
+        if within(sample.flows[0].target) {
+            good += 1;
+            if f64::from(good) >= SETTLED * (seen + 1) as f64 {
+                settled = Some(sample.at - from);
+            }
+        }
+    }
+    let after = from + settled.unwrap_or(allowed).min(allowed);
+    let tail: Vec<_> = samples.iter().filter(|sample| sample.at >= after).collect();
+    Judgement {
+        from,
+        before,
+        capacity,
+        settled,
+        allowed,
+        queue: tail.iter().map(|sample| sample.queue).max().unwrap_or_default(),
+        level: tail.iter().map(|sample| sample.flows[0].target).sum::<f64>() / tail.len().max(1) as f64 / capacity,
+    }
+}
+
+/// The first flow's share of what two flows received over the last minute. Shape: 0 to 1.
+pub fn share(trace: &Trace) -> Option<f64> {
+    let last = trace.samples.last()?;
+    let minute_ago = last.at.saturating_sub(Duration::from_secs(60));
+    let first = trace.samples.iter().find(|sample| sample.at >= minute_ago)?;
+    let got = |flow: usize| (last.flows[flow].received - first.flows[flow].received) as f64;
+    (last.flows.len() == 2).then(|| got(0) / (got(0) + got(1)))
+}
+
+/// Part of the samples within the claim's band of a capacity that moves, after the first two seconds.
+pub fn following(scenario: &Scenario, trace: &Trace) -> f64 {
+    let judged = trace.samples.iter().filter(|sample| sample.at > Duration::from_secs(2));
+    let (mut within, mut all) = (0, 0);
+    for sample in judged {
+        all += 1;
+        let distance = (sample.flows[0].target - sample.available).abs();
+        within += u32::from(distance <= scenario.claim.band * sample.available);
+    }
+    f64::from(within) / f64::from(all.max(1))
+}

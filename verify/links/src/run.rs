@@ -1,0 +1,177 @@
+//! Plays a scenario in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+use bandwidth::{Config, Estimator, Gcc};
+
+use crate::Scenario;
+use crate::flow::Flow;
+use crate::link::{Arrived, Link, Packet};
+use crate::peer::RtcInterceptor;
+
+/// The grain of time: a sender's timers are not finer.
+const STEP: Duration = Duration::from_micros(250);
+const SAMPLE: Duration = Duration::from_millis(50);
+/// What every estimator is told.
+const CONFIG: Config = Config {
+    start: 300_000,
+    min: 50_000,
+    max: 20_000_000,
+};
+
+/// Whose estimator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Candidate {
+    /// Ours.
+    Weir,
+    /// `rtc-interceptor`'s.
+    RtcInterceptor,
+}
+
+impl Candidate {
+    fn estimator(self) -> Box<dyn Estimator> {
+        match self {
+            Candidate::Weir => Box::new(Gcc::new(CONFIG)),
+            Candidate::RtcInterceptor => Box::new(RtcInterceptor::new(CONFIG)),
+        }
+    }
+}
+
+/// What was seen, every 50 ms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// In order of time.
+    pub samples: Vec<Sample>,
+}
+
+/// What was seen at one time. Shape: rates in bits per second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// When.
+    pub at: Duration,
+    /// What the link carries beside cross traffic.
+    pub available: f64,
+    /// The longest wait in the queue since the last sample.
+    pub queue: Duration,
+    /// Packets the queue dropped so far.
+    pub dropped: u64,
+    /// Each flow's.
+    pub flows: Vec<FlowSample>,
+}
+
+/// One flow at one time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSample {
+    /// Its estimate.
+    pub target: f64,
+    /// What its estimator lets it send now.
+    pub sendable: f64,
+    /// What was sent so far. Shape: bytes.
+    pub sent: u64,
+    /// What arrived so far.
+    pub received: u64,
+    /// What was padding.
+    pub padding: u64,
+}
+
+/// Plays `scenario` with an estimator of the candidate's for each flow.
+pub fn run(scenario: &Scenario, candidate: Candidate, seed: u64) -> Trace {
+    World::new(scenario, candidate, seed).play()
+}
+
+struct World<'a> {
+    scenario: &'a Scenario,
+    link: Link,
+    flows: Vec<Flow>,
+    /// Packets between the bottleneck and their receivers: arrival, order, what.
+    travelling: BinaryHeap<Reverse<(Duration, u64, usize, u16, u16)>>,
+    order: u64,
+    trace: Trace,
+    queue: Duration,
+}
+
+impl<'a> World<'a> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "an epoch is needed; only differences to it are used"
+    )]
+    fn new(scenario: &'a Scenario, candidate: Candidate, seed: u64) -> Self {
+        let epoch = Instant::now();
+        let flow = |(index, spec): (usize, &crate::flow::Spec)| {
+            Flow::new(
+                index,
+                spec.clone(),
+                candidate.estimator(),
+                epoch,
+                seed * 31 + index as u64,
+            )
+        };
+        Self {
+            scenario,
+            link: Link::new(scenario.path.clone(), seed),
+            flows: scenario.flows.iter().enumerate().map(flow).collect(),
+            travelling: BinaryHeap::new(),
+            order: 0,
+            trace: Trace::default(),
+            queue: Duration::ZERO,
+        }
+    }
+
+    fn play(mut self) -> Trace {
+        let (mut now, mut next_sample) = (Duration::ZERO, SAMPLE);
+        let mut arrived = Vec::new();
+        while now < self.scenario.length {
+            for flow in &mut self.flows {
+                flow.step(now, self.scenario.path.delay, &mut self.link);
+            }
+            now += STEP;
+            self.link.step(now, &mut arrived);
+            self.queue = self.queue.max(self.link.waited);
+            arrived.drain(..).for_each(|arrived| self.travel(arrived));
+            self.deliver(now);
+            if now >= next_sample {
+                next_sample += SAMPLE;
+                self.sample(now);
+            }
+        }
+        self.trace
+    }
+
+    fn travel(&mut self, Arrived { at, packet }: Arrived) {
+        let Packet { flow, number, size, .. } = packet;
+        self.order += 1;
+        let at = at + self.flows[flow].spec.farther;
+        self.travelling.push(Reverse((at, self.order, flow, number, size)));
+    }
+
+    fn deliver(&mut self, now: Duration) {
+        while let Some(Reverse((at, _, flow, number, size))) = self.travelling.peek().copied()
+            && at <= now
+        {
+            self.travelling.pop();
+            self.flows[flow].receiver.arrived(at, number, size);
+        }
+    }
+
+    fn sample(&mut self, at: Duration) {
+        let flows = self.flows.iter().map(|flow| {
+            let estimate = flow.estimator.estimate();
+            FlowSample {
+                target: estimate.target as f64,
+                sendable: estimate.sendable as f64,
+                sent: flow.sent_bytes,
+                received: flow.receiver.bytes,
+                padding: flow.padding_bytes,
+            }
+        });
+        self.trace.samples.push(Sample {
+            at,
+            available: self.scenario.path.available(at),
+            queue: std::mem::take(&mut self.queue),
+            dropped: self.link.dropped,
+            flows: flows.collect(),
+        });
+    }
+}
