@@ -29,6 +29,30 @@ fn a_redundant_frame_stands_in_front_of_the_primary() {
     assert_eq!(out, BY_HAND);
 }
 
+/// The first three packets of a silent microphone, captured from Chromium 156; their timestamps are 960 units apart.
+const CAPTURED: [&[u8]; 3] = [
+    &[0x6f, 0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84],
+    &[
+        0xef, 0x0f, 0x00, 0x07, 0x6f, 0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84, 0x08, 0x07, 0xc6, 0xb3, 0x0e, 0xc6,
+    ],
+    &[
+        0xef, 0x0f, 0x00, 0x06, 0x6f, 0x08, 0x07, 0xc6, 0xb3, 0x0e, 0xc6, 0x08, 0x07, 0xc6, 0xb3, 0x0e, 0xc6,
+    ],
+];
+
+#[test]
+fn chromium_repeats_the_frame_of_the_packet_before() {
+    for pair in CAPTURED.windows(2) {
+        let [before, after] = [pair[0], pair[1]].map(|packet| RedPayload::parse(packet).unwrap());
+        let repeated = RedBlock {
+            timestamp_offset: 960,
+            ..before.primary()
+        };
+        assert_eq!(after.redundant().collect::<Vec<_>>(), [repeated]);
+        assert_eq!(after.primary().payload_type, opus());
+    }
+}
+
 #[test]
 fn a_primary_frame_may_stand_alone_or_be_empty() {
     let alone = [0x6f, 1, 2];
