@@ -137,7 +137,8 @@ mod tests {
     proptest! {
         #[test]
         fn fields_are_read_as_they_were_written(fields in prop::collection::vec((any::<u32>(), 0usize..=32), 0..40)) {
-            let fields: Vec<_> = fields.iter().map(|&(value, count)| ((u64::from(value) & ((1 << count) - 1)) as u32, count)).collect();
+            let cut = |&(value, count)| ((u64::from(value) & ((1 << count) - 1)) as u32, count);
+            let fields: Vec<(u32, usize)> = fields.iter().map(cut).collect();
             let mut out = [0xff; 160];
             let mut writer = BitWriter::new(&mut out);
             for &(value, count) in &fields {
@@ -150,7 +151,9 @@ mod tests {
         }
 
         #[test]
-        fn numbers_below_any_end_are_read_as_they_were_written((end, value) in (1u32..200).prop_flat_map(|end| (Just(end), 0..end))) {
+        fn numbers_below_any_end_are_read_as_they_were_written(
+            (end, value) in (1u32..200).prop_flat_map(|end| (Just(end), 0..end)),
+        ) {
             let mut out = [0; 2];
             BitWriter::new(&mut out).below(value, end).unwrap();
             prop_assert_eq!(BitReader::new(&out).below(end), Some(value));

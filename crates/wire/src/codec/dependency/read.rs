@@ -22,12 +22,18 @@ pub(super) fn descriptor(
     let mandatory = MandatoryFields::parse(value)?;
     let mut descriptor = DependencyDescriptor::plain(mandatory);
     let extended = &value[MandatoryFields::LEN..];
-    if !extended.is_empty() {
-        read_extended(&mut descriptor, &mut BitReader::new(extended), current)?;
+    match extended.is_empty() {
+        true => check_template(current, mandatory)?,
+        false => read_extended(&mut descriptor, &mut BitReader::new(extended), current)?,
     }
-    match descriptor.structure_or(current) {
-        Some(structure) if structure.template(mandatory.template_id).is_none() => Err(UnknownTemplate),
-        _ => Ok(descriptor),
+    Ok(descriptor)
+}
+
+/// Errors unless the structure, where there is one, has the packet's template.
+fn check_template(structure: Option<&DependencyStructure>, fields: MandatoryFields) -> Result<(), DependencyError> {
+    match structure {
+        Some(structure) if structure.template(fields.template_id).is_none() => Err(UnknownTemplate),
+        _ => Ok(()),
     }
 }
 
@@ -44,9 +50,7 @@ fn read_extended(
     }
     let structure = descriptor.structure.as_deref().or(current);
     // The counts of a structure this packet does not belong to would make nonsense of what follows.
-    if structure.is_some_and(|structure| structure.template(descriptor.mandatory.template_id).is_none()) {
-        return Err(UnknownTemplate);
-    }
+    check_template(structure, descriptor.mandatory)?;
     let targets = || {
         structure
             .map(DependencyStructure::decode_targets)

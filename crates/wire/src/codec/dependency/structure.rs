@@ -27,7 +27,8 @@ impl DependencyStructure {
     /// Makes a structure of `decode_targets` targets.
     ///
     /// `template_id_offset` (its low six bits) is the id of the first template. `protected_by` names the chain of each
-    /// decode target and is empty when templates have no chain differences. `resolutions` is for each spatial layer, or empty.
+    /// decode target and is empty when templates have no chain differences. `resolutions` is for each spatial layer, or
+    /// empty.
     pub fn new(
         template_id_offset: u8,
         decode_targets: usize,
