@@ -72,7 +72,8 @@ impl std::error::Error for RedWriteError {}
 
 /// A view of a redundant payload.
 ///
-/// A receiver that did not negotiate redundancy is sent [`primary`](Self::primary) alone: its payload, under its payload type.
+/// A receiver that did not negotiate redundancy is sent [`primary`](Self::primary) alone: its payload, under its payload
+/// type.
 #[derive(Clone, Copy, Debug)]
 pub struct RedPayload<'a> {
     /// Headers of the redundant blocks.

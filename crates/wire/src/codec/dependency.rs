@@ -6,21 +6,21 @@
 //!
 //! 1. [`MandatoryFields::parse`] gives frame boundaries and the frame number, with no structure at all;
 //! 2. [`DependencyDescriptor::parse`] reads everything the packet says, against the structure now in force;
-//! 3. [`DependencyDescriptor::resolve`] looks the template up: [`FrameDependencies`] has the layer, what the frame is to each
-//!    decode target, the frames it refers to and its place in each chain.
+//! 3. [`DependencyDescriptor::resolve`] looks the template up: [`FrameDependencies`] has the layer, what the frame is to
+//!    each decode target, the frames it refers to and its place in each chain.
 //!
-//! A structure is allocated once for each key frame; packets without one allocate nothing. A sender gives each new structure
-//! other template ids, so [`DependencyError::UnknownTemplate`] means that a newer structure was lost or is late.
+//! A structure is allocated once for each key frame; packets without one allocate nothing. A sender gives each new
+//! structure other template ids, so [`DependencyError::UnknownTemplate`] means that a newer structure was lost or is late.
 //!
 //! What Chromium does where the specification leaves a choice, as seen in the captures the tests read:
 //!
 //! - Decode target 0 is the lowest layer; the specification's examples begin with the highest. Ask
 //!   [`DependencyStructure::target_of`].
 //! - Structure and active decode targets are in the first packet of their frame alone.
-//! - VP8 has no chains, and its later frames may use the template of its key frame: that a frame refers to none shows in
-//!   its fdiffs, not in its template.
-//! - Simulcast encodings share one frame counter. The numbers of one encoding have gaps, and its fdiffs count the others'
-//!   frames: only referred frames, never consecutive numbers, tell what is missing.
+//! - VP8 has no chains, and its later frames may use the template of its key frame: that a frame refers to none shows
+//!   in its fdiffs, not in its template.
+//! - Simulcast encodings share one frame counter. The numbers of one encoding have gaps, and its fdiffs count the
+//!   others' frames: only referred frames, never consecutive numbers, tell what is missing.
 //! - A chain that protects no active decode target has differences that mean nothing.
 //!
 //! Source: AV1 RTP specification, appendix A.

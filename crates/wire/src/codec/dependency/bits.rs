@@ -137,7 +137,7 @@ mod tests {
     proptest! {
         #[test]
         fn fields_are_read_as_they_were_written(fields in prop::collection::vec((any::<u32>(), 0usize..=32), 0..40)) {
-            let cut = |&(value, count)| ((u64::from(value) & ((1 << count) - 1)) as u32, count);
+            let cut = |&(value, count): &(u32, usize)| ((u64::from(value) & ((1 << count) - 1)) as u32, count);
             let fields: Vec<(u32, usize)> = fields.iter().map(cut).collect();
             let mut out = [0xff; 160];
             let mut writer = BitWriter::new(&mut out);

@@ -52,8 +52,9 @@ impl MandatoryFields {
 /// Everything one packet's descriptor says, as values.
 ///
 /// What is `None` is not in the packet and stays as it was: the structure and the active decode targets as last
-/// received, the rest as in the frame's template. To forward a packet with a descriptor of its own for a receiver, change
-/// the values and [`write`](Self::write) them: other active decode targets, or the structure attached or taken off.
+/// received, the rest as in the frame's template. To forward a packet with a descriptor of its own for a receiver,
+/// change the values and [`write`](Self::write) them: other active decode targets, or the structure attached or taken
+/// off.
 ///
 /// Source: AV1 RTP specification, appendix A.8.2, `dependency_descriptor`.
 #[derive(Clone, Debug, PartialEq, Eq)]

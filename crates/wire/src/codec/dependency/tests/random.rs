@@ -147,7 +147,10 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_value_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..256), (structure, _) in descriptors()) {
+    fn any_bytes_are_a_value_or_an_error(
+        bytes in prop::collection::vec(any::<u8>(), 0..256),
+        (structure, _) in descriptors(),
+    ) {
         for current in [None, Some(&structure)] {
             let Ok(descriptor) = DependencyDescriptor::parse(&bytes, current) else { continue };
             let again = written(&descriptor, current);
