@@ -5,7 +5,7 @@
 //!
 //! There are two ways to run a target:
 //!
-//! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`], always the same ones. On failure it prints the
+//! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`] and [`seeds_signalling`], always the same ones. On failure it prints the
 //!   input. `FUZZ_SECONDS` and `FUZZ_SEED` change how long and where from.
 //! - `cargo +nightly fuzz run --fuzz-dir verify/fuzz/coverage <target>` runs one under libFuzzer, guided by coverage, for as
 //!   long as you like.
@@ -17,6 +17,7 @@
 
 pub mod brief;
 pub mod seeds;
+pub mod seeds_signalling;
 
 mod datagram;
 mod descriptor;
@@ -24,12 +25,18 @@ mod mutator;
 mod red;
 mod rtcp;
 mod rtp;
+mod sdp;
+mod signalling;
+mod srtp;
 
 pub use datagram::{classify, stun_username};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
 pub use red::red;
 pub use rtcp::{rtcp, transport_feedback};
 pub use rtp::rtp;
+pub use sdp::sdp;
+pub use signalling::{admission_query, signal, token_forged};
+pub use srtp::srtp;
 
 /// Panics unless `part` lies inside `whole`: a view must not invent bytes.
 fn assert_inside(whole: &[u8], part: &[u8]) {

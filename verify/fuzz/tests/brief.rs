@@ -1,6 +1,6 @@
 //! Every target for two seconds; see the crate's documentation for longer runs.
 
-use fuzz::{brief, seeds};
+use fuzz::{brief, seeds, seeds_signalling};
 
 #[test]
 fn rtp() {
@@ -64,4 +64,29 @@ fn stun_username() {
 #[test]
 fn classify() {
     brief::run("classify", fuzz::classify, &seeds::datagrams());
+}
+
+#[test]
+fn sdp() {
+    brief::run("sdp", fuzz::sdp, &seeds_signalling::sdp());
+}
+
+#[test]
+fn srtp() {
+    brief::run("srtp", fuzz::srtp, &seeds::rtp());
+}
+
+#[test]
+fn admission_query() {
+    brief::run("admission_query", fuzz::admission_query, &seeds_signalling::queries());
+}
+
+#[test]
+fn token_forged() {
+    brief::run("token_forged", fuzz::token_forged, &seeds_signalling::tokens());
+}
+
+#[test]
+fn signal() {
+    brief::run("signal", fuzz::signal, &seeds_signalling::signal());
 }

@@ -1,0 +1,70 @@
+//! Valid signalling to start from.
+
+use livekit_protocol::signal_request::Message;
+use livekit_protocol::{
+    AddTrackRequest, SessionDescription, SignalRequest, SyncState, UpdateSubscription, UpdateTrackSettings,
+};
+use prost::Message as _;
+
+/// A real browser's offer.
+const OFFER: &str = include_str!("../../../crates/wire/src/sdp/fixtures/chromium-v0-publish.sdp");
+
+/// Session descriptions of three implementations.
+pub fn sdp() -> Vec<Vec<u8>> {
+    let fixtures = [
+        OFFER,
+        include_str!("../../../crates/wire/src/sdp/fixtures/aiortc.sdp"),
+        include_str!("../../../crates/wire/src/sdp/fixtures/firefox.sdp"),
+    ];
+    fixtures.map(|text| text.as_bytes().to_vec()).into()
+}
+
+/// Queries of a joining client, in both forms.
+pub fn queries() -> Vec<Vec<u8>> {
+    vec![
+        b"protocol=16&auto_subscribe=1&sdk=js&version=2.23.0&attributes=e30".to_vec(),
+        b"reconnect=1&sid=PA_x&reconnect_reason=2".to_vec(),
+        b"join_request=CAASBwoFCgMxNi4".to_vec(),
+    ]
+}
+
+/// Something in the form of a token.
+pub fn tokens() -> Vec<Vec<u8>> {
+    vec![b"eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJkZXZrZXkiLCJzdWIiOiJhZGEifQ.AAAA".to_vec()]
+}
+
+/// Messages of a client that has joined.
+pub fn signal() -> Vec<Vec<u8>> {
+    let offer = SessionDescription {
+        r#type: "offer".to_owned(),
+        sdp: OFFER.to_owned(),
+        id: 1,
+        ..SessionDescription::default()
+    };
+    let track = AddTrackRequest {
+        cid: "camera".to_owned(),
+        r#type: 1,
+        source: 1,
+        width: 640,
+        height: 360,
+        ..AddTrackRequest::default()
+    };
+    let subscription = UpdateSubscription {
+        track_sids: vec!["TR_VCx".to_owned()],
+        subscribe: true,
+        ..UpdateSubscription::default()
+    };
+    let messages = [
+        Message::AddTrack(track),
+        Message::Offer(offer.clone()),
+        Message::Answer(offer),
+        Message::Subscription(subscription),
+        Message::TrackSetting(UpdateTrackSettings::default()),
+        Message::SyncState(SyncState::default()),
+        Message::Ping(1),
+    ];
+    let encode = |message| SignalRequest { message: Some(message) }.encode_to_vec();
+    let mut seeds: Vec<Vec<u8>> = messages.into_iter().map(encode).collect();
+    seeds.push(br#"{"ping":"1"}"#.to_vec());
+    seeds
+}

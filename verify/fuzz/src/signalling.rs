@@ -1,0 +1,113 @@
+//! What a client says on HTTP and on its WebSocket.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, VideoGrant, admit, sign};
+use controller::{Config, ConnectionId, Controller, Frame, Input, Output, WallClock};
+use southbound::{Fingerprint, HashFunction, Node, Notice};
+
+const UNIX: Duration = Duration::from_secs(1_800_000_000);
+const ATTACKER: ConnectionId = ConnectionId(1);
+const BYSTANDER: ConnectionId = ConnectionId(2);
+
+fn keys() -> ApiKeys {
+    ApiKeys::default().with("devkey", "secret")
+}
+
+fn token(identity: &str) -> String {
+    let claims = Claims {
+        iss: "devkey".to_owned(),
+        sub: identity.to_owned(),
+        exp: Some(UNIX.as_secs() + 600),
+        video: VideoGrant {
+            room_join: true,
+            room: "lobby".to_owned(),
+            ..VideoGrant::default()
+        },
+        ..Claims::default()
+    };
+    sign(&claims, &keys()).expect("the key is there")
+}
+
+fn admission(identity: &str) -> Box<Admission> {
+    let token = format!("Bearer {}", token(identity));
+    let request = HttpRequest {
+        path: "/rtc",
+        query: "protocol=16&auto_subscribe=1",
+        authorization: Some(&token),
+        user_agent: None,
+    };
+    Box::new(admit(request, &keys(), UNIX).expect("the token is good"))
+}
+
+fn node() -> Node {
+    Node {
+        addresses: vec![([192, 0, 2, 1], 7882).into()],
+        fingerprint: Fingerprint {
+            hash: HashFunction::Sha256,
+            digest: vec![0xab; 32],
+        },
+    }
+}
+
+/// A request's query, behind a good token: the packed join request is unpacked only then.
+pub fn admission_query(data: &[u8]) {
+    static TOKEN: OnceLock<String> = OnceLock::new();
+    let token = TOKEN.get_or_init(|| format!("Bearer {}", token("ada")));
+    let query = String::from_utf8_lossy(data);
+    for path in ["/rtc", "/rtc/v1"] {
+        let request = HttpRequest {
+            path,
+            query: &query,
+            authorization: Some(token),
+            user_agent: None,
+        };
+        if let Err(refusal) = admit(request, &keys(), UNIX) {
+            assert!((400..500).contains(&refusal.status), "{refusal}");
+        }
+    }
+}
+
+/// A token without a good signature admits nobody.
+pub fn token_forged(data: &[u8]) {
+    let token = format!("Bearer {}", String::from_utf8_lossy(data));
+    let request = HttpRequest {
+        path: "/rtc",
+        query: "",
+        authorization: Some(&token),
+        user_agent: None,
+    };
+    let refusal = admit(request, &keys(), UNIX).expect_err("nobody signed this");
+    assert_eq!(refusal.status, 401);
+}
+
+/// Messages of somebody who has joined, as protobuf and as JSON, cost nobody else their connection.
+pub fn signal(data: &[u8]) {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a clock needs one instant to start from; which does not matter"
+    )]
+    let now = Instant::now();
+    let clock = WallClock { now, unix: UNIX };
+    let mut controller = Controller::new(Config::new(keys()), clock, [7; 32]);
+    let mut out = Vec::new();
+    controller.handle(now, Input::Notice(Notice::Node(node())), &mut out);
+    for (connection, identity) in [(ATTACKER, "mallory"), (BYSTANDER, "bob")] {
+        let admission = admission(identity);
+        controller.handle(now, Input::Open { connection, admission }, &mut out);
+    }
+    let frames = [
+        Frame::Binary(data.to_vec().into()),
+        Frame::Text(String::from_utf8_lossy(data).into_owned()),
+    ];
+    for frame in frames {
+        let connection = ATTACKER;
+        controller.handle(now, Input::Message { connection, frame }, &mut out);
+    }
+    controller.handle_timeout(now + Duration::from_secs(1), &mut out);
+    let closed = out
+        .iter()
+        .find(|output| matches!(output, Output::Close { connection, .. } if *connection == BYSTANDER));
+    assert_eq!(closed, None, "somebody else was closed");
+}
