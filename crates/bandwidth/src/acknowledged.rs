@@ -8,8 +8,8 @@ use crate::limits::ARRIVALS_MAX;
 const KEPT: i64 = 1_000_000;
 /// Long enough to even out frames.
 const WINDOW: i64 = 500_000;
-/// Short enough to be all from after a sudden change.
-const BURST_WINDOW: i64 = 250_000;
+/// Short enough to be all from after a sudden change, and to be filled by one large frame.
+const BURST_WINDOWS: [i64; 2] = [125_000, 250_000];
 /// Fewer packets say nothing.
 const PACKETS_MIN: usize = 5;
 /// A step so far back or ahead is a clock that jumped.
@@ -72,9 +72,13 @@ impl Acknowledged {
         span.rate()
     }
 
-    /// What a busy link carried a moment ago: the bytes after the first packet over the time they took. Shape: bits per second.
+    /// What a busy link carried a moment ago: the bytes after the first packet over the time they took. The link was not busy all the
+    /// time, so the most of several windows. Shape: bits per second.
     pub(crate) fn burst_rate(&self) -> Option<f64> {
-        self.dispersion(BURST_WINDOW)
+        BURST_WINDOWS
+            .into_iter()
+            .filter_map(|window| self.dispersion(window))
+            .max_by(f64::total_cmp)
     }
 
     fn dispersion(&self, window: i64) -> Option<f64> {

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::Usage;
 
-/// What is kept of what arrives when too much is sent: the rest drains the queue.
-const DECREASE: f64 = 0.85;
+/// What is kept of what arrives when too much is sent. The draft keeps 0.85 so that the queue drains; here what may be sent falls further
+/// by itself until it has drained, and the estimate stays near the truth.
+const DECREASE: f64 = 0.9;
+const LONG_QUEUE_DECREASE: f64 = 0.95;
 /// Growth per second far from the known capacity.
 const GROWTH: f64 = 1.08;
 /// The rate is not more than this times what arrives, plus [`HEADROOM`]: unused room proves nothing.
@@ -51,6 +53,8 @@ pub(crate) struct Input {
     /// What arrives at this moment, exact while the link is busy. Shape: bits per second.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
+    /// Whether so much stands in the queue that the rate must not rise, and must fall whatever seems to arrive.
+    pub(crate) long_queue: bool,
 }
 
 impl Aimd {
@@ -111,7 +115,21 @@ impl Aimd {
             self.capacity = Capacity::default();
         }
         self.capacity.found(throughput);
-        self.decrease_to(now, (DECREASE * throughput).min(self.rate));
+        let rate = (DECREASE * throughput).min(self.rate);
+        self.decrease_to(
+            now,
+            if input.long_queue {
+                rate.min(self.cautious(input))
+            } else {
+                rate
+            },
+        );
+    }
+
+    /// A burst may seem to arrive faster than it can, so a long queue brings the rate down in steps, as far as the average says.
+    fn cautious(&self, input: Input) -> f64 {
+        let average = input.throughput.map_or(0.0, |throughput| DECREASE * throughput);
+        (LONG_QUEUE_DECREASE * self.rate).max(average)
     }
 
     /// Once a round trip is enough: what was sent before the last decrease still arrives. Unless it is very much too much.
@@ -143,7 +161,7 @@ impl Aimd {
             self.capacity = Capacity::default();
         }
         let limit = HEADROOM_FACTOR * throughput + HEADROOM;
-        if input.application_limited || self.rate >= limit {
+        if input.application_limited || input.long_queue || self.rate >= limit {
             return;
         }
         let step = match self.capacity.estimate {
@@ -217,6 +235,7 @@ mod tests {
         throughput: Some(1e6),
         burst_throughput: Some(1e6),
         application_limited: false,
+        long_queue: false,
     };
 
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
@@ -247,11 +266,11 @@ mod tests {
             ..QUIET
         };
         aimd.update(start, over);
-        assert_eq!(aimd.rate(), 0.85e6);
+        assert_eq!(aimd.rate(), 0.9e6);
         aimd.update(start + Duration::from_millis(50), over);
-        assert_eq!(aimd.rate(), 0.85e6);
+        assert_eq!(aimd.rate(), 0.9e6);
         run(&mut aimd, start + Duration::from_millis(100), 2, QUIET);
-        assert!((0.86e6..0.91e6).contains(&aimd.rate()), "{}", aimd.rate());
+        assert!((0.9e6..1.1e6).contains(&aimd.rate()), "{}", aimd.rate());
     }
 
     #[test]

@@ -11,6 +11,12 @@ use crate::{Config, Fate, Usage};
 /// A queue shorter than this is no sign of too much.
 const QUEUE_MIN: Duration = Duration::from_millis(20);
 
+/// With a queue longer than this nothing is to be gained by sending more.
+const QUEUE_LONG: Duration = Duration::from_millis(100);
+
+/// As in RFC 3550 section 6.4.1.
+const JITTER_WEIGHT: f64 = 1.0 / 16.0;
+
 /// Finds the rate at which no queue grows.
 #[derive(Debug)]
 pub(crate) struct DelayBased {
@@ -20,6 +26,8 @@ pub(crate) struct DelayBased {
     aimd: Aimd,
     jumps: u64,
     over: Option<Instant>,
+    /// Smoothed difference between how far apart groups left and arrived. Shape: milliseconds.
+    jitter: f64,
 }
 
 /// What else is known when a report comes.
@@ -43,6 +51,7 @@ impl DelayBased {
             aimd: Aimd::new(config.start as f64, config.min as f64, config.max as f64),
             jumps: 0,
             over: None,
+            jitter: 0.0,
         }
     }
 
@@ -76,6 +85,7 @@ impl DelayBased {
                     throughput: evidence.throughput,
                     burst_throughput: evidence.burst_throughput,
                     application_limited: evidence.application_limited,
+                    long_queue: evidence.queue > QUEUE_LONG,
                 },
             ),
         }
@@ -85,6 +95,7 @@ impl DelayBased {
         match self.groups.packet(sent, arrival) {
             Grouped::Open => None,
             Grouped::Compared(delta) => {
+                self.jitter += JITTER_WEIGHT * ((delta.arrived - delta.sent).abs() - self.jitter);
                 let (slope, trend) = self.trendline.update(delta);
                 Some(self.detector.update(slope, trend, delta.sent, delta.arrived))
             }
@@ -117,6 +128,11 @@ impl DelayBased {
     /// When too much was sent last.
     pub(crate) fn last_over(&self) -> Option<Instant> {
         self.over
+    }
+
+    /// How unevenly groups arrive.
+    pub(crate) fn jitter(&self) -> Duration {
+        Duration::from_secs_f64(self.jitter / 1e3)
     }
 
     pub(crate) fn jumps(&self) -> u64 {

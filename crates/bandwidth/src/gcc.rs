@@ -186,6 +186,7 @@ impl Gcc {
             rate: self.target,
             ceiling: self.wanted.min(self.config.max as f64),
             queue: self.queue.standing(),
+            jitter: self.delay.jitter(),
             last_over: self.delay.last_over(),
             loss_limited: self.limit == Limit::Loss && self.loss.loss() > 0.02,
         }

@@ -29,8 +29,9 @@ const QUEUE: Duration = Duration::from_millis(50);
 const WORTH: f64 = 1.1;
 /// Wanting this little more than is known is not worth one.
 const WANTED: f64 = 1.05;
-/// Seconds a probe lasts,
-const SECONDS: f64 = 0.015;
+/// How long a probe lasts: longer where packets arrive unevenly,
+const SECONDS: std::ops::RangeInclusive<f64> = 0.015..=0.09;
+const JITTERS: f64 = 3.0;
 /// and the packets and bytes it has at least.
 const PACKETS: u32 = 5;
 const BYTES_MIN: u32 = 1_000;
@@ -42,6 +43,7 @@ pub(crate) struct Situation {
     /// Nothing above this is of use.
     pub(crate) ceiling: f64,
     pub(crate) queue: Duration,
+    pub(crate) jitter: Duration,
     pub(crate) last_over: Option<Instant>,
     pub(crate) loss_limited: bool,
 }
@@ -145,11 +147,12 @@ impl Prober {
             };
             return;
         }
+        let seconds = (JITTERS * situation.jitter.as_secs_f64()).clamp(*SECONDS.start(), *SECONDS.end());
         self.ids += 1;
         self.waiting.push_back(Probe {
             id: ProbeId(self.ids),
             rate: rate as u64,
-            bytes: ((rate * SECONDS / 8.0) as u32).max(BYTES_MIN),
+            bytes: ((rate * seconds / 8.0) as u32).max(BYTES_MIN),
             packets: PACKETS,
         });
         self.state = State::Asked {
@@ -180,6 +183,7 @@ mod tests {
         rate: 3e5,
         ceiling: 5e6,
         queue: Duration::ZERO,
+        jitter: Duration::ZERO,
         last_over: None,
         loss_limited: false,
     };
