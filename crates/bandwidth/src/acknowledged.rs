@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::Known;
 use crate::limits::ARRIVALS_MAX;
 
 /// Arrivals older than this are forgotten. Shape: microseconds, as all times here.
@@ -26,9 +27,17 @@ pub(crate) struct Acknowledged {
 struct Arrival {
     at: i64,
     size: u16,
-    /// What arrived before it is not known, so neither it nor the time before it is counted.
-    after_hole: bool,
+    /// Of the packet sent before it.
+    before: Known,
 }
+
+/// After which packets the time up to an arrival, and its bytes, count.
+type Counted = fn(Known) -> bool;
+
+/// Whatever was lost is part of what does not arrive; what was not reported is not.
+const REPORTED: Counted = |before| before != Known::Nothing;
+/// A path that loses was no less busy meanwhile.
+const GAPLESS: Counted = |before| before == Known::Arrived;
 
 /// Bytes, and the time in which they arrived.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,7 +48,7 @@ struct Span {
 }
 
 impl Acknowledged {
-    pub(crate) fn arrived(&mut self, at: i64, size: u16, after_hole: bool) {
+    pub(crate) fn arrived(&mut self, at: i64, size: u16, before: Known) {
         let newest = self.arrivals.back().map_or(at, |back| back.at);
         if at.abs_diff(newest) > JUMP as u64 {
             self.arrivals.clear();
@@ -49,7 +58,7 @@ impl Acknowledged {
             .iter()
             .rposition(|other| other.at <= at)
             .map_or(0, |index| index + 1);
-        self.arrivals.insert(place, Arrival { at, size, after_hole });
+        self.arrivals.insert(place, Arrival { at, size, before });
         while self.arrivals.len() > ARRIVALS_MAX || self.arrivals.front().is_some_and(|front| front.at < newest - KEPT)
         {
             self.arrivals.pop_front();
@@ -61,12 +70,12 @@ impl Acknowledged {
         let newest = self.arrivals.back()?.at;
         let before = self.arrivals.partition_point(|arrival| arrival.at <= newest - WINDOW);
         if before == 0 {
-            return self.dispersion(WINDOW);
+            return self.dispersion(WINDOW, REPORTED);
         }
         // The pause before the window's first packet belongs to it only in part.
-        let mut span = self.span(before);
+        let mut span = self.span(before, REPORTED);
         let first = self.arrivals.get(before)?;
-        if !first.after_hole {
+        if REPORTED(first.before) {
             span.add(first, first.at - (newest - WINDOW));
         }
         span.rate()
@@ -77,24 +86,27 @@ impl Acknowledged {
     pub(crate) fn burst_rate(&self) -> Option<f64> {
         BURST_WINDOWS
             .into_iter()
-            .filter_map(|window| self.dispersion(window))
+            .filter_map(|window| self.dispersion(window, GAPLESS))
             .max_by(f64::total_cmp)
     }
 
-    fn dispersion(&self, window: i64) -> Option<f64> {
+    fn dispersion(&self, window: i64, counted: Counted) -> Option<f64> {
         let newest = self.arrivals.back()?.at;
-        let span = self.span(self.arrivals.partition_point(|arrival| arrival.at <= newest - window));
+        let span = self.span(
+            self.arrivals.partition_point(|arrival| arrival.at <= newest - window),
+            counted,
+        );
         // Over less than a fifth of the window, one frame would be taken for the rate.
         let enough = span.packets + 1 >= PACKETS_MIN && span.time >= window / 5;
         span.rate().filter(|_| enough)
     }
 
     /// All after the packet at `first`.
-    fn span(&self, first: usize) -> Span {
+    fn span(&self, first: usize, counted: Counted) -> Span {
         let mut span = Span::default();
         let arrivals = self.arrivals.range(first.min(self.arrivals.len())..);
         for (before, arrival) in arrivals.clone().zip(arrivals.skip(1)) {
-            if !arrival.after_hole {
+            if counted(arrival.before) {
                 span.add(arrival, arrival.at - before.at);
             }
         }
@@ -122,7 +134,7 @@ mod tests {
     fn a_steady_stream_is_measured() {
         let mut acknowledged = Acknowledged::default();
         for packet in 0..200 {
-            acknowledged.arrived(packet * 10_000, 1250, false);
+            acknowledged.arrived(packet * 10_000, 1250, Known::Arrived);
         }
         assert_eq!(acknowledged.rate(), Some(1e6));
         assert_eq!(acknowledged.burst_rate(), Some(1e6));
@@ -132,7 +144,15 @@ mod tests {
     fn what_was_not_reported_is_not_taken_for_a_pause() {
         let mut acknowledged = Acknowledged::default();
         for packet in (0..200).filter(|packet| packet % 40 < 30) {
-            acknowledged.arrived(packet * 10_000, 1250, packet % 40 == 0);
+            acknowledged.arrived(
+                packet * 10_000,
+                1250,
+                if packet % 40 == 0 {
+                    Known::Nothing
+                } else {
+                    Known::Arrived
+                },
+            );
         }
         assert_eq!(acknowledged.rate(), Some(1e6));
     }
@@ -141,9 +161,9 @@ mod tests {
     fn a_jump_starts_over() {
         let mut acknowledged = Acknowledged::default();
         for packet in 0..200 {
-            acknowledged.arrived(packet * 10_000, 1250, false);
+            acknowledged.arrived(packet * 10_000, 1250, Known::Arrived);
         }
-        acknowledged.arrived(i64::MAX / 2, 1250, false);
+        acknowledged.arrived(i64::MAX / 2, 1250, Known::Arrived);
         assert_eq!(acknowledged.rate(), None);
     }
 }

@@ -114,6 +114,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::Known;
 
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
     fn measured(arrival_gap: i64) -> Option<Found> {
@@ -133,7 +134,7 @@ mod tests {
                     probe: Some(ProbeId(1)),
                     arrival: Some(index as i64 * arrival_gap),
                     recovered: false,
-                    after_hole: false,
+                    before: Known::Arrived,
                 })
             })
             .last()

@@ -128,7 +128,7 @@ impl Gcc {
     fn measure(&mut self, now: Instant, arrived: &[Fate]) {
         for fate in arrived {
             self.acknowledged
-                .arrived(fate.arrival.unwrap_or_default(), fate.size, fate.after_hole);
+                .arrived(fate.arrival.unwrap_or_default(), fate.size, fate.before);
         }
         let delays = arrived.iter().filter_map(|fate| Some((fate.sent, fate.arrival?)));
         self.queue.report(delays.clone());

@@ -24,8 +24,19 @@ pub struct Fate {
     pub arrival: Option<i64>,
     /// Whether it was reported missing before: it came late.
     pub recovered: bool,
-    /// Whether nothing was said of the packet before it: a report was lost.
-    pub after_hole: bool,
+    /// What is known of the packet sent before it.
+    pub before: Known,
+}
+
+/// What is known of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing was said: the report was lost, or is still to come.
+    Nothing,
+    /// It had not arrived.
+    Missing,
+    /// It arrived.
+    Arrived,
 }
 
 /// Joins reports to what was sent. Each packet is reported missing at most once, and arrived at most once, whatever is said how often.
@@ -43,13 +54,6 @@ pub struct History {
 struct Packet {
     sent: Sent,
     known: Known,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
-    Nothing,
-    Missing,
-    Arrived,
 }
 
 impl History {
@@ -95,7 +99,7 @@ impl History {
     fn resolve_one(&mut self, number: u16, arrival: Option<ArrivalTicks>) -> Option<Fate> {
         let number = self.numbers.peek(number);
         let index = number.checked_sub(self.first).map(|index| index as usize);
-        let after_hole = index.is_some_and(|index| self.is_hole(index));
+        let before = index.map_or(Known::Nothing, |index| self.before(index));
         let Some(packet) = index.and_then(|index| self.packets.get_mut(index)?.as_mut()) else {
             self.anomalies.unknown += 1;
             return None;
@@ -120,13 +124,16 @@ impl History {
             probe: sent.probe,
             arrival,
             recovered,
-            after_hole,
+            before,
         })
     }
 
-    fn is_hole(&self, index: usize) -> bool {
-        let before = index.checked_sub(1).and_then(|index| self.packets.get(index));
-        before.is_some_and(|before| before.is_some_and(|before| before.known == Known::Nothing))
+    /// A number that was never sent leaves no gap in what arrives.
+    fn before(&self, index: usize) -> Known {
+        let before = index
+            .checked_sub(1)
+            .and_then(|index| self.packets.get(index).copied().flatten());
+        before.map_or(Known::Arrived, |packet| packet.known)
     }
 
     /// The highest number sent so far, extended.

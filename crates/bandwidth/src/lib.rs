@@ -31,5 +31,5 @@ mod trendline;
 
 pub use estimator::{Anomalies, Config, Estimate, Estimator, Limit, Probe, ProbeId, Sent, Usage};
 pub use gcc::Gcc;
-pub use history::{Fate, History};
+pub use history::{Fate, History, Known};
 pub use pacer::{Class, Leave, Pacer};

@@ -282,6 +282,7 @@ fn bias(rate: f64, loss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Known;
 
     /// Ten seconds at `rate`, of which every `one_in`-th packet is lost and everything beyond `capacity`.
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
@@ -301,7 +302,7 @@ mod tests {
                 probe: None,
                 arrival: arrives.then_some(0),
                 recovered: false,
-                after_hole: false,
+                before: Known::Arrived,
             };
             loss.report(now, &[fate], rate, Some(rate.min(capacity)));
         }
