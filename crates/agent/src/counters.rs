@@ -1,132 +1,84 @@
 //! What the agent refused, repeated or gave up, by name.
 
-use std::ops::{Index, IndexMut};
+counting::counters! {
+    /// Everything the agent counts.
+    pub enum Counter {
+        /// Connectivity checks answered.
+        CheckAnswered = "check_answered",
+        /// STUN that is no well-formed binding request with a fingerprint.
+        StunMalformed = "stun_malformed",
+        /// Checks for a user fragment nobody has.
+        CheckUnknownUfrag = "check_unknown_ufrag",
+        /// Checks with a wrong MESSAGE-INTEGRITY.
+        CheckUnauthenticated = "check_unauthenticated",
+        /// Checks whose sender believed to be controlled (answered with 487).
+        RoleConflict = "role_conflict",
+        /// Checks on an address pair that another transport has proved recently.
+        PathContested = "path_contested",
+        /// Transports refused because another one has the same user fragment.
+        UfragCollision = "ufrag_collision",
+        /// Transports refused because there are too many.
+        TransportsFull = "transports_full",
 
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// Everything the agent counts.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum Counter { $($(#[$doc])* $name,)* }
+        /// DTLS that came before the peer's description, beyond what is kept.
+        DtlsTooEarly = "dtls_too_early",
+        /// DTLS from a leg that is gone or has no DTLS.
+        DtlsUnexpected = "dtls_unexpected",
+        /// Handshakes that failed or took too long.
+        HandshakeFailed = "handshake_failed",
+        /// Handshakes dropped for newer ones, because too many were half open.
+        HandshakeEvicted = "handshake_evicted",
+        /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; it is offered everything when it comes again.
+        AeadDeclined = "aead_declined",
+        /// Handshakes whose certificate was not the promised one.
+        FingerprintMismatch = "fingerprint_mismatch",
 
-        impl Counter {
-            /// All of them, in the order of their numbers.
-            pub const ALL: &[Counter] = &[$(Counter::$name,)*];
+        /// SCTP that its association refused.
+        SctpMalformed = "sctp_malformed",
+        /// SCTP associations that failed.
+        SctpFailed = "sctp_failed",
+        /// Data channels beyond the limit, or opened in a malformed way.
+        ChannelRefused = "channel_refused",
+        /// Messages for a channel that is not open.
+        ChannelNotOpen = "channel_not_open",
+        /// Messages dropped because the channel may lose messages and its peer is too slow.
+        ChannelCongested = "channel_congested",
+        /// Transports closed because the peer did not take what a reliable channel has for it.
+        ChannelOverflow = "channel_overflow",
+        /// Messages larger than a message may be.
+        MessageOversized = "message_oversized",
+        /// Messages beyond the rate one peer may send at.
+        MessageFlood = "message_flood",
 
-            /// The name in metrics and documents.
-            pub const fn name(self) -> &'static str {
-                match self { $(Counter::$name => $text,)* }
-            }
-        }
-    };
-}
+        /// RTCP that is malformed.
+        RtcpMalformed = "rtcp_malformed",
+        /// RTCP about streams or replicas that are not its sender's.
+        RtcpNotTheirs = "rtcp_not_theirs",
+        /// RTCP of a kind the agent does not use.
+        RtcpIgnored = "rtcp_ignored",
+        /// Receivers' bandwidth estimates and transport-wide feedback.
+        RtcpEstimate = "rtcp_estimate",
 
-counters! {
-    /// Connectivity checks answered.
-    CheckAnswered = "check_answered",
-    /// STUN that is no well-formed binding request with a fingerprint.
-    StunMalformed = "stun_malformed",
-    /// Checks for a user fragment nobody has.
-    CheckUnknownUfrag = "check_unknown_ufrag",
-    /// Checks with a wrong MESSAGE-INTEGRITY.
-    CheckUnauthenticated = "check_unauthenticated",
-    /// Checks whose sender believed to be controlled (answered with 487).
-    RoleConflict = "role_conflict",
-    /// Checks on an address pair that another transport has proved recently.
-    PathContested = "path_contested",
-    /// Transports refused because another one has the same user fragment.
-    UfragCollision = "ufrag_collision",
-    /// Transports refused because there are too many.
-    TransportsFull = "transports_full",
+        /// Retransmissions asked of publishers, in packets.
+        NackSent = "nack_sent",
+        /// Packets given up: never repaired.
+        LossGivenUp = "loss_given_up",
+        /// Retransmissions receivers asked for, in packets.
+        NackReceived = "nack_received",
+        /// Of those, not sent: asked again within a round trip, or beyond the budget.
+        NackThrottled = "nack_throttled",
+        /// Key frames asked of publishers.
+        KeyFrameRequested = "key_frame_requested",
+        /// Requests for key frames that were answered by an earlier one.
+        KeyFrameThrottled = "key_frame_throttled",
 
-    /// DTLS that came before the peer's description, beyond what is kept.
-    DtlsTooEarly = "dtls_too_early",
-    /// DTLS from a leg that is gone or has no DTLS.
-    DtlsUnexpected = "dtls_unexpected",
-    /// Handshakes that failed or took too long.
-    HandshakeFailed = "handshake_failed",
-    /// Handshakes dropped for newer ones, because too many were half open.
-    HandshakeEvicted = "handshake_evicted",
-    /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; it is offered everything when it comes again.
-    AeadDeclined = "aead_declined",
-    /// Handshakes whose certificate was not the promised one.
-    FingerprintMismatch = "fingerprint_mismatch",
-
-    /// SCTP that its association refused.
-    SctpMalformed = "sctp_malformed",
-    /// SCTP associations that failed.
-    SctpFailed = "sctp_failed",
-    /// Data channels beyond the limit, or opened in a malformed way.
-    ChannelRefused = "channel_refused",
-    /// Messages for a channel that is not open.
-    ChannelNotOpen = "channel_not_open",
-    /// Messages dropped because the channel may lose messages and its peer is too slow.
-    ChannelCongested = "channel_congested",
-    /// Transports closed because the peer did not take what a reliable channel has for it.
-    ChannelOverflow = "channel_overflow",
-    /// Messages larger than a message may be.
-    MessageOversized = "message_oversized",
-    /// Messages beyond the rate one peer may send at.
-    MessageFlood = "message_flood",
-
-    /// RTCP that is malformed.
-    RtcpMalformed = "rtcp_malformed",
-    /// RTCP about streams or replicas that are not its sender's.
-    RtcpNotTheirs = "rtcp_not_theirs",
-    /// RTCP of a kind the agent does not use.
-    RtcpIgnored = "rtcp_ignored",
-    /// Receivers' bandwidth estimates and transport-wide feedback.
-    RtcpEstimate = "rtcp_estimate",
-
-    /// Retransmissions asked of publishers, in packets.
-    NackSent = "nack_sent",
-    /// Packets given up: never repaired.
-    LossGivenUp = "loss_given_up",
-    /// Retransmissions receivers asked for, in packets.
-    NackReceived = "nack_received",
-    /// Of those, not sent: asked again within a round trip, or beyond the budget.
-    NackThrottled = "nack_throttled",
-    /// Key frames asked of publishers.
-    KeyFrameRequested = "key_frame_requested",
-    /// Requests for key frames that were answered by an earlier one.
-    KeyFrameThrottled = "key_frame_throttled",
-
-    /// Streams that no publication explains (yet).
-    StreamUnexplained = "stream_unexplained",
-    /// Publications and subscriptions refused because there are too many.
-    MediaFull = "media_full",
-    /// Publications and subscriptions on transports, and subscriptions to tracks, that are not there.
-    MediaDangling = "media_dangling",
-    /// Entries the data plane did not take.
-    WriteRefused = "write_refused",
-}
-
-/// One number for each [`Counter`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counters([u64; Counter::ALL.len()]);
-
-impl Default for Counters {
-    fn default() -> Self {
-        Counters([0; Counter::ALL.len()])
-    }
-}
-
-impl Counters {
-    /// Name and value of each.
-    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
-        Counter::ALL.iter().map(|counter| (*counter, self[*counter]))
-    }
-}
-
-impl Index<Counter> for Counters {
-    type Output = u64;
-    fn index(&self, counter: Counter) -> &u64 {
-        &self.0[counter as usize]
-    }
-}
-
-impl IndexMut<Counter> for Counters {
-    fn index_mut(&mut self, counter: Counter) -> &mut u64 {
-        &mut self.0[counter as usize]
+        /// Streams that no publication explains (yet).
+        StreamUnexplained = "stream_unexplained",
+        /// Publications and subscriptions refused because there are too many.
+        MediaFull = "media_full",
+        /// Publications and subscriptions on transports, and subscriptions to tracks, that are not there.
+        MediaDangling = "media_dangling",
+        /// Entries the data plane did not take.
+        WriteRefused = "write_refused",
     }
 }

@@ -148,55 +148,36 @@ pub enum Event {
     },
 }
 
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What is counted. Every refusal of input has a counter.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Counter {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Counter {
-            /// Every counter.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
-
-            /// Its name for metrics.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-        }
-    };
-}
-
-counters! {
-    /// A message that is neither protobuf nor JSON of the protocol.
-    MalformedMessage = "signal_malformed",
-    /// A message over the size limit.
-    OversizedMessage = "signal_oversized",
-    /// More messages a second than a client has reason to send.
-    FloodingConnection = "signal_flood",
-    /// A request the grants do not allow.
-    NotAllowed = "request_not_allowed",
-    /// A request about something that is not there.
-    NotFound = "request_not_found",
-    /// A request over a limit.
-    LimitExceeded = "request_limit",
-    /// A session description that cannot be read or answered.
-    BadDescription = "description_bad",
-    /// An answer or an offer that nobody waits for.
-    StaleDescription = "description_stale",
-    /// A data packet that is not the protocol's, or is too large.
-    BadDataPacket = "data_bad",
-    /// A data packet from a participant that may not send it.
-    DataNotAllowed = "data_not_allowed",
-    /// A reliable data packet that arrived before.
-    DuplicateDataPacket = "data_duplicate",
-    /// A message from a connection that is no participant's any more.
-    UnknownConnection = "connection_unknown",
-    /// A notice about something that is gone already.
-    StaleNotice = "notice_stale",
-    /// A participant whose media never connected.
-    NeverConnected = "participant_never_connected",
+counting::counters! {
+    /// What is counted. Every refusal of input has a counter.
+    pub enum Counter {
+        /// A message that is neither protobuf nor JSON of the protocol.
+        MalformedMessage = "signal_malformed",
+        /// A message over the size limit.
+        OversizedMessage = "signal_oversized",
+        /// More messages a second than a client has reason to send.
+        FloodingConnection = "signal_flood",
+        /// A request the grants do not allow.
+        NotAllowed = "request_not_allowed",
+        /// A request about something that is not there.
+        NotFound = "request_not_found",
+        /// A request over a limit.
+        LimitExceeded = "request_limit",
+        /// A session description that cannot be read or answered.
+        BadDescription = "description_bad",
+        /// An answer or an offer that nobody waits for.
+        StaleDescription = "description_stale",
+        /// A data packet that is not the protocol's, or is too large.
+        BadDataPacket = "data_bad",
+        /// A data packet from a participant that may not send it.
+        DataNotAllowed = "data_not_allowed",
+        /// A reliable data packet that arrived before.
+        DuplicateDataPacket = "data_duplicate",
+        /// A message from a connection that is no participant's any more.
+        UnknownConnection = "connection_unknown",
+        /// A notice about something that is gone already.
+        StaleNotice = "notice_stale",
+        /// A participant whose media never connected.
+        NeverConnected = "participant_never_connected",
+    }
 }

@@ -38,4 +38,4 @@ mod track;
 
 pub use config::{Config, IceServer, WallClock};
 pub use controller::{Controller, Population};
-pub use io::{ConnectionId, Counter, Event, Frame, Input, Output};
+pub use io::{ConnectionId, Counter, Counters, Event, Frame, Input, Output};

@@ -1,141 +1,80 @@
 //! What became of every packet, by name.
 
-use std::ops::{Index, IndexMut};
+counting::counters! {
+    /// Everything a data plane counts. The same packet counts the same everywhere: counters are part of conformance.
+    pub enum Counter {
+        /// Datagrams that came in.
+        Received = "received",
+        /// Replicas that went out.
+        Forwarded = "forwarded",
+        /// Retransmissions that went out.
+        Resent = "resent",
+        /// STUN handed to the agent.
+        PuntedStun = "punted_stun",
+        /// DTLS handed to the agent.
+        PuntedDtls = "punted_dtls",
+        /// RTCP handed to the agent, unprotected.
+        PuntedRtcp = "punted_rtcp",
+        /// First packets of streams that are not in the table, handed to the agent by description.
+        PuntedStream = "punted_stream",
+        /// Media packets that came in as retransmissions and were unwrapped.
+        Recovered = "recovered",
 
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// Everything a data plane counts. The same packet counts the same everywhere: counters are part of conformance.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum Counter { $($(#[$doc])* $name,)* }
+        /// Dropped: neither STUN nor DTLS nor RTP nor RTCP.
+        NotMedia = "not_media",
+        /// Dropped: larger than a datagram may be.
+        Oversized = "oversized",
+        /// Dropped: not STUN, and from an address that has not proved itself.
+        UnknownSource = "unknown_source",
+        /// Dropped: not RTP, RTCP or retransmission by its own fields.
+        Malformed = "malformed",
+        /// Dropped: the leg has no keys yet.
+        NoKeys = "no_keys",
+        /// Dropped: wrong authentication tag.
+        Unauthenticated = "unauthenticated",
+        /// Dropped: its index was received before (SRTP), or its number was (clear RTP, or a retransmission of what did arrive).
+        Duplicate = "duplicate",
+        /// Dropped: too far behind the newest packet to be placed.
+        TooLate = "too_late",
+        /// Dropped: an SSRC that is not in the table, after its first packet.
+        UnknownStream = "unknown_stream",
+        /// Dropped: a payload type its stream does not have.
+        UnknownFormat = "unknown_format",
+        /// Consumed: padding only; the numbers close up behind it.
+        PaddingOnly = "padding_only",
+        /// Dropped: nobody gets this stream.
+        NoReplica = "no_replica",
+        /// Dropped: somebody gets this stream, but nobody this packet.
+        NotSelected = "not_selected",
 
-        impl Counter {
-            /// All of them, in the order of their numbers.
-            pub const ALL: &[Counter] = &[$(Counter::$name,)*];
+        /// Not sent to this replica: it is paused.
+        Paused = "paused",
+        /// Not sent to this replica: it waits for a key frame of this stream.
+        AwaitingKeyFrame = "awaiting_key_frame",
+        /// Not sent to this replica: it arrived late, from before the replica switched to this stream.
+        BeforeSwitch = "before_switch",
+        /// Not sent to this replica: the receiver did not negotiate this payload type.
+        NotNegotiated = "not_negotiated",
+        /// Not sent to this replica: its leg has no address or no keys.
+        NotReady = "not_ready",
+        /// Not sent to this replica: with its header it would be larger than a datagram may be.
+        ReplicaOversized = "replica_oversized",
 
-            /// The name in metrics, vectors and documents.
-            pub const fn name(self) -> &'static str {
-                match self { $(Counter::$name => $text,)* }
-            }
-        }
-    };
-}
+        /// A retransmission asked for was not sent: its packet never arrived or is no longer kept.
+        NotInCache = "not_in_cache",
+        /// A retransmission asked for was not sent: the replica negotiated none.
+        NoRetransmission = "no_retransmission",
 
-counters! {
-    /// Datagrams that came in.
-    Received = "received",
-    /// Replicas that went out.
-    Forwarded = "forwarded",
-    /// Retransmissions that went out.
-    Resent = "resent",
-    /// STUN handed to the agent.
-    PuntedStun = "punted_stun",
-    /// DTLS handed to the agent.
-    PuntedDtls = "punted_dtls",
-    /// RTCP handed to the agent, unprotected.
-    PuntedRtcp = "punted_rtcp",
-    /// First packets of streams that are not in the table, handed to the agent by description.
-    PuntedStream = "punted_stream",
-    /// Media packets that came in as retransmissions and were unwrapped.
-    Recovered = "recovered",
-
-    /// Dropped: neither STUN nor DTLS nor RTP nor RTCP.
-    NotMedia = "not_media",
-    /// Dropped: larger than a datagram may be.
-    Oversized = "oversized",
-    /// Dropped: not STUN, and from an address that has not proved itself.
-    UnknownSource = "unknown_source",
-    /// Dropped: not RTP, RTCP or retransmission by its own fields.
-    Malformed = "malformed",
-    /// Dropped: the leg has no keys yet.
-    NoKeys = "no_keys",
-    /// Dropped: wrong authentication tag.
-    Unauthenticated = "unauthenticated",
-    /// Dropped: its index was received before (SRTP), or its number was (clear RTP, or a retransmission of what did arrive).
-    Duplicate = "duplicate",
-    /// Dropped: too far behind the newest packet to be placed.
-    TooLate = "too_late",
-    /// Dropped: an SSRC that is not in the table, after its first packet.
-    UnknownStream = "unknown_stream",
-    /// Dropped: a payload type its stream does not have.
-    UnknownFormat = "unknown_format",
-    /// Consumed: padding only; the numbers close up behind it.
-    PaddingOnly = "padding_only",
-    /// Dropped: nobody gets this stream.
-    NoReplica = "no_replica",
-    /// Dropped: somebody gets this stream, but nobody this packet.
-    NotSelected = "not_selected",
-
-    /// Not sent to this replica: it is paused.
-    Paused = "paused",
-    /// Not sent to this replica: it waits for a key frame of this stream.
-    AwaitingKeyFrame = "awaiting_key_frame",
-    /// Not sent to this replica: it arrived late, from before the replica switched to this stream.
-    BeforeSwitch = "before_switch",
-    /// Not sent to this replica: the receiver did not negotiate this payload type.
-    NotNegotiated = "not_negotiated",
-    /// Not sent to this replica: its leg has no address or no keys.
-    NotReady = "not_ready",
-    /// Not sent to this replica: with its header it would be larger than a datagram may be.
-    ReplicaOversized = "replica_oversized",
-
-    /// A retransmission asked for was not sent: its packet never arrived or is no longer kept.
-    NotInCache = "not_in_cache",
-    /// A retransmission asked for was not sent: the replica negotiated none.
-    NoRetransmission = "no_retransmission",
-
-    /// Lost here: the socket's buffer was full before a worker read it.
-    ReceiveOverflow = "receive_overflow",
-    /// Lost here: the queue to the agent was full.
-    PuntQueueFull = "punt_queue_full",
-    /// Lost here: the queue between two workers was full.
-    WorkerQueueFull = "worker_queue_full",
-    /// Lost here: the socket did not take it.
-    SendFailed = "send_failed",
-    /// Refused: the leg's keys have protected all the packets they may.
-    KeysExhausted = "keys_exhausted",
-}
-
-/// One number for each [`Counter`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counters([u64; Counter::ALL.len()]);
-
-impl Default for Counters {
-    fn default() -> Self {
-        Counters([0; Counter::ALL.len()])
-    }
-}
-
-impl Counters {
-    /// Counts one more.
-    pub fn count(&mut self, counter: Counter) {
-        self[counter] += 1;
-    }
-
-    /// Adds another device's counters, or another worker's.
-    pub fn add(&mut self, other: &Counters) {
-        self.0
-            .iter_mut()
-            .zip(other.0)
-            .for_each(|(mine, theirs)| *mine += theirs);
-    }
-
-    /// Name and value of each.
-    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
-        Counter::ALL.iter().map(|counter| (*counter, self[*counter]))
-    }
-}
-
-impl Index<Counter> for Counters {
-    type Output = u64;
-    fn index(&self, counter: Counter) -> &u64 {
-        &self.0[counter as usize]
-    }
-}
-
-impl IndexMut<Counter> for Counters {
-    fn index_mut(&mut self, counter: Counter) -> &mut u64 {
-        &mut self.0[counter as usize]
+        /// Lost here: the socket's buffer was full before a worker read it.
+        ReceiveOverflow = "receive_overflow",
+        /// Lost here: the queue to the agent was full.
+        PuntQueueFull = "punt_queue_full",
+        /// Lost here: the queue between two workers was full.
+        WorkerQueueFull = "worker_queue_full",
+        /// Lost here: the socket did not take it.
+        SendFailed = "send_failed",
+        /// Refused: the leg's keys have protected all the packets they may.
+        KeysExhausted = "keys_exhausted",
     }
 }
 

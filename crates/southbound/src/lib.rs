@@ -15,4 +15,5 @@ mod transport;
 pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, Wanted};
 pub use ids::{SubscriptionId, TrackId, TransportId};
 pub use notice::{AudioActivity, CloseReason, Node, Notice, TransportQuality};
-pub use transport::{Channel, DtlsRole, Fingerprint, HashFunction, IceCredentials, OpenTransport, RemoteTransport};
+pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};
+pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};

@@ -1,9 +1,9 @@
 //! What a transport is made of, as far as a session description says it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use wire::ExtensionMap;
+use wire::sdp::{Fingerprint, IceCredentials};
 
 use crate::TransportId;
 
@@ -36,22 +36,6 @@ pub struct RemoteTransport {
     pub sctp_port: Option<u16>,
 }
 
-/// ICE user fragment and password (RFC 8839).
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct IceCredentials {
-    /// `ice-ufrag`, 4 to 256 characters.
-    pub ufrag: String,
-    /// `ice-pwd`, 22 to 256 characters.
-    pub password: String,
-}
-
-impl fmt::Debug for IceCredentials {
-    // The password authenticates checks: it has no place in a log.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IceCredentials({})", self.ufrag)
-    }
-}
-
 /// Who starts the DTLS handshake (RFC 8842 `a=setup`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DtlsRole {
@@ -59,26 +43,6 @@ pub enum DtlsRole {
     Server,
     /// We send it (`active`).
     Client,
-}
-
-/// Hash functions a fingerprint may use. SHA-1 and MD5 are refused: RFC 8122 deprecates both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HashFunction {
-    /// `sha-256`
-    Sha256,
-    /// `sha-384`
-    Sha384,
-    /// `sha-512`
-    Sha512,
-}
-
-/// A certificate's fingerprint (RFC 8122).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Fingerprint {
-    /// The hash function.
-    pub hash: HashFunction,
-    /// The digest over the certificate's DER form: 32, 48 or 64 bytes.
-    pub digest: Vec<u8>,
 }
 
 /// A data channel our side opens (RFC 8832).

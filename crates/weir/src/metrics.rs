@@ -10,14 +10,14 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Registry;
 
 /// Everything that is measured. Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Metrics(Arc<Mutex<Values>>);
 
 #[derive(Default)]
 struct Values {
     plane: dataplane::Counters,
     agent: agent::Counters,
-    controller: BTreeMap<&'static str, u64>,
+    controller: controller::Counters,
     refused: BTreeMap<u16, u64>,
     slow_clients: u64,
 }
@@ -25,20 +25,6 @@ struct Values {
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Metrics")
-    }
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        // Named from the start, so that a rule about a counter holds before anything was counted.
-        let controller = controller::Counter::ALL
-            .iter()
-            .map(|counter| (counter.name(), 0))
-            .collect();
-        Metrics(Arc::new(Mutex::new(Values {
-            controller,
-            ..Values::default()
-        })))
     }
 }
 
@@ -52,7 +38,7 @@ impl Metrics {
 
     /// Counts something of the controller's.
     pub fn count(&self, counter: controller::Counter) {
-        *self.values().controller.entry(counter.name()).or_default() += 1;
+        self.values().controller.count(counter);
     }
 
     /// Counts a refused request.
@@ -98,7 +84,7 @@ impl Collector for Metrics {
             "reason",
             agent,
         )?;
-        let controller = values.controller.iter().map(|(name, value)| (*name, *value));
+        let controller = values.controller.iter().map(|(counter, value)| (counter.name(), value));
         family(
             &mut encoder,
             "controller",

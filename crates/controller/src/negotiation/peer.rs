@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use southbound::{
-    Channel, Command, DtlsRole, Fingerprint, HashFunction, IceCredentials, Node, OpenTransport, RemoteTransport,
-    TransportId,
+    Channel, Command, DtlsRole, Fingerprint, IceCredentials, Node, OpenTransport, RemoteTransport, TransportId,
 };
-use wire::sdp::{self, Candidate, MediaSection, SdpError, SessionDescription, Setup};
+use wire::sdp::{Candidate, MediaSection, SdpError, SessionDescription, Setup};
 use wire::{ExtensionMap, Mid};
 
 use super::offer::Offering;
@@ -45,8 +44,8 @@ pub(crate) enum PeerState {
 /// What the peer said of its transport.
 #[derive(Clone, Debug, PartialEq)]
 struct Remote {
-    ice: sdp::IceCredentials,
-    fingerprints: Vec<sdp::Fingerprint>,
+    ice: IceCredentials,
+    fingerprints: Vec<Fingerprint>,
     dtls: DtlsRole,
     sctp_port: Option<u16>,
 }
@@ -122,11 +121,8 @@ impl Peer {
         Some(Command::Connect {
             transport: self.transport,
             remote: RemoteTransport {
-                credentials: IceCredentials {
-                    ufrag: remote.ice.ufrag.clone(),
-                    password: remote.ice.password.clone(),
-                },
-                fingerprints: remote.fingerprints.iter().map(from_sdp).collect(),
+                credentials: remote.ice.clone(),
+                fingerprints: remote.fingerprints.clone(),
                 dtls: remote.dtls,
                 extensions_in: self.extensions(Flow::Up),
                 extensions_out: self.extensions(Flow::Down),
@@ -220,11 +216,8 @@ impl Peer {
     }
 
     fn describe_transport(&self, section: &mut MediaSection, node: &Node, setup: Setup) {
-        section.ice = Some(sdp::IceCredentials {
-            ufrag: self.local.ufrag.clone(),
-            password: self.local.password.clone(),
-        });
-        section.fingerprints = vec![to_sdp(&node.fingerprint)];
+        section.ice = Some(self.local.clone());
+        section.fingerprints = vec![node.fingerprint.clone()];
         section.setup = Some(setup);
     }
 
@@ -249,29 +242,5 @@ fn our_role(theirs: Option<Setup>) -> DtlsRole {
     match theirs {
         Some(Setup::Passive) => DtlsRole::Client,
         Some(Setup::Active | Setup::ActPass) | None => DtlsRole::Server,
-    }
-}
-
-fn from_sdp(fingerprint: &sdp::Fingerprint) -> Fingerprint {
-    let hash = match fingerprint.hash {
-        sdp::HashFunction::Sha256 => HashFunction::Sha256,
-        sdp::HashFunction::Sha384 => HashFunction::Sha384,
-        sdp::HashFunction::Sha512 => HashFunction::Sha512,
-    };
-    Fingerprint {
-        hash,
-        digest: fingerprint.digest.clone(),
-    }
-}
-
-fn to_sdp(fingerprint: &Fingerprint) -> sdp::Fingerprint {
-    let hash = match fingerprint.hash {
-        HashFunction::Sha256 => sdp::HashFunction::Sha256,
-        HashFunction::Sha384 => sdp::HashFunction::Sha384,
-        HashFunction::Sha512 => sdp::HashFunction::Sha512,
-    };
-    sdp::Fingerprint {
-        hash,
-        digest: fingerprint.digest.clone(),
     }
 }
