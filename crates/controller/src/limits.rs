@@ -51,6 +51,8 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A participant whose signalling connection is gone is removed after this time unless it comes back.
 pub const RESUME_TIMEOUT: Duration = Duration::from_secs(60);
+/// Of a track nobody wants as much of any more its publisher hears after this time.
+pub const DEMAND_FALLS_AFTER: Duration = Duration::from_secs(5);
 /// A client that closed its transport says in this time that it leaves, or else has to start over.
 pub const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
 /// A client that was asked for media sections and has not offered them is asked again after this time.

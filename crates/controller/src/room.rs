@@ -3,6 +3,7 @@
 mod audience;
 mod data;
 mod deliver;
+mod demand;
 mod join;
 mod leave;
 mod messages;
@@ -50,6 +51,8 @@ pub(crate) struct Room {
     departed: VecDeque<(Instant, ParticipantInfo)>,
     /// Whose subscriptions changed while this input was handled.
     touched: BTreeSet<ParticipantKey>,
+    /// Tracks of which more or less may be wanted since.
+    demanded: BTreeSet<TrackId>,
     speakers: Speakers,
     /// When everybody is told how many are here; `None` while they know.
     census: Option<Instant>,
@@ -68,15 +71,20 @@ impl Room {
             metadata: String::new(),
             departed: VecDeque::new(),
             touched: BTreeSet::new(),
+            demanded: BTreeSet::new(),
             speakers: Speakers::default(),
             census: None,
         }
     }
 
-    /// Does what the input that was just handled made necessary: offers and requests for media sections, one for all changes.
+    /// Does what the input that was just handled made necessary: offers and requests for media sections, one for all changes,
+    /// and word to publishers of what is wanted of them.
     pub(crate) fn settle(&mut self, ctx: &mut Context<'_>) {
         while let Some(key) = self.touched.pop_first() {
             self.renegotiate(ctx, key);
+        }
+        while let Some(track) = self.demanded.pop_first() {
+            self.tell_demand(ctx, track);
         }
     }
 

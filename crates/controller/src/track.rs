@@ -1,5 +1,7 @@
 //! One published track, from its announcement to its end.
 
+use std::time::Instant;
+
 use livekit_protocol::video_layer::Mode;
 use livekit_protocol::{
     AddTrackRequest, AudioTrackFeature, SimulcastCodecInfo, TrackInfo, TrackSource, TrackType, VideoLayer, VideoQuality,
@@ -23,6 +25,26 @@ pub(crate) struct Track {
     pub(crate) arrival: Option<Arrival>,
     /// Its publisher has been told that somebody receives it.
     pub(crate) subscribed: bool,
+    /// How much of it is wanted.
+    pub(crate) demand: Demand,
+}
+
+/// How much of a video is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Demand {
+    /// The best quality the publisher was told of; `None` for nothing. Publishers begin with everything, unasked.
+    pub(crate) told: Option<VideoQuality>,
+    /// When less may be asked for.
+    pub(crate) falls_at: Option<Instant>,
+}
+
+impl Default for Demand {
+    fn default() -> Self {
+        Self {
+            told: Some(VideoQuality::High),
+            falls_at: None,
+        }
+    }
 }
 
 /// Where a track arrives and as what.
@@ -64,6 +86,7 @@ impl Track {
             cid: request.cid.clone(),
             arrival: None,
             subscribed: false,
+            demand: Demand::default(),
         }
     }
 
@@ -162,6 +185,20 @@ impl Track {
             VideoQuality::Low => 0,
             VideoQuality::Medium => 1.min(count - 1),
             VideoQuality::High | VideoQuality::Off => count - 1,
+        }
+    }
+
+    /// What clients call the quality of an encoding. A single one has all the quality there is.
+    pub(crate) fn quality_of_encoding(&self, encoding: u8) -> VideoQuality {
+        let encodings = self
+            .arrival
+            .as_ref()
+            .map_or(&[][..], |arrival| &arrival.publication.encodings);
+        let named = encodings.get(usize::from(encoding)).and_then(|encoding| encoding.rid);
+        match named.as_ref().map(|rid| rid.as_str()) {
+            Some("q") if encodings.len() > 1 => VideoQuality::Low,
+            Some("h") if encodings.len() > 1 => VideoQuality::Medium,
+            _ => VideoQuality::High,
         }
     }
 

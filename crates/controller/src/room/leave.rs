@@ -48,6 +48,7 @@ impl Room {
         }
         for subscription in participant.subscriptions.iter() {
             ctx.core.index.subscriptions.remove(&subscription.id);
+            self.demanded.insert(subscription.track);
         }
         for (id, track) in &participant.tracks {
             ctx.core.index.tracks.remove(id);

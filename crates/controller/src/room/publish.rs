@@ -109,6 +109,7 @@ impl Room {
             return;
         }
         ctx.command(Command::Publish(arrival.publication.clone()));
+        self.demanded.insert(id);
         if is_new {
             self.announce(ctx, key);
             self.offer_to_everybody(ctx, key, id);

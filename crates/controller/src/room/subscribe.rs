@@ -92,6 +92,7 @@ impl Room {
             state: SubscriptionState::Waiting,
         };
         participant.subscriptions.insert(subscription);
+        self.demanded.insert(track);
         ctx.core.index.subscriptions.insert(id, place);
         self.touched.insert(receiver);
     }
@@ -104,6 +105,7 @@ impl Room {
             return;
         };
         ctx.core.index.subscriptions.remove(&id);
+        self.demanded.insert(subscription.track);
         if let SubscriptionState::Active(_) = subscription.state {
             ctx.command(Command::Unsubscribe { subscription: id });
         }
@@ -196,6 +198,7 @@ impl Room {
             return;
         }
         subscription.settings = settings;
+        self.demanded.insert(track);
         self.send_subscription(ctx, receiver, id);
     }
 }

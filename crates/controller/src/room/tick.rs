@@ -24,6 +24,7 @@ impl Room {
             None => {}
         }
         self.refresh_token_if_due(ctx, key);
+        self.review_demands(key);
         self.touched.insert(key);
     }
 

@@ -9,6 +9,7 @@ mod browser;
 mod world;
 
 mod data;
+mod demand;
 mod dual;
 mod misbehaviour;
 mod permissions;
