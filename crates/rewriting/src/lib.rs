@@ -1,0 +1,21 @@
+//! Sequence numbers for a replica that leaves frames out.
+//!
+//! When a receiver gets 15 of 30 frames a second, the numbers of the frames left out must close up, or it asks for packets nobody
+//! wants to send it; and the number of a packet that was lost must stay free, or it decodes a broken picture. Telling the one from
+//! the other is what a [`Rewriter`] does, and there are three, for devices with more and less memory. Read [`rewriter`] first.
+//!
+//! Nothing here reads a clock or allocates.
+//!
+//! Source: Michel et al., "Scalable Video Conferencing Using SDN Principles" (Scallop), SIGCOMM 2025, section 7.
+
+pub mod rewriter;
+
+mod exact;
+mod low_memory;
+mod low_retransmission;
+mod newest;
+
+pub use exact::Exact;
+pub use low_memory::LowMemory;
+pub use low_retransmission::{HISTORY_FRAMES, LowRetransmission};
+pub use rewriter::{Cadence, FramePacket, Rewriter};

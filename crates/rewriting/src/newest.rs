@@ -1,0 +1,122 @@
+//! The newest frame a replica got, and what lies between it and the next.
+
+use crate::{Cadence, FramePacket};
+
+/// What both heuristics know of the newest frame.
+///
+/// All packets of a frame share one offset, fixed by the first of them that arrives. So all there is to decide is by how much the
+/// offset grows from one frame to the next: by no more than the packets that were left out between the two, or a loss would be masked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newest {
+    /// Of its newest packet. Wraps.
+    number: u16,
+    pub(crate) frame: u16,
+    /// Source's number minus replica's. Wraps.
+    pub(crate) offset: u16,
+    /// Its last packet was seen, so `number` is that packet's.
+    ended: bool,
+}
+
+/// A frame's place against the newest.
+pub(crate) enum Order {
+    Older,
+    Same,
+    /// By so many frames.
+    Newer(u16),
+}
+
+impl Newest {
+    pub(crate) fn start(first: &FramePacket, sequence: u16) -> Self {
+        let number = first.number as u16;
+        Newest {
+            number,
+            frame: first.frame,
+            offset: number.wrapping_sub(sequence),
+            ended: first.end_of_frame,
+        }
+    }
+
+    pub(crate) fn order(&self, frame: u16) -> Order {
+        match frame.wrapping_sub(self.frame) as i16 {
+            0 => Order::Same,
+            newer @ 1.. => Order::Newer(newer as u16),
+            _ => Order::Older,
+        }
+    }
+
+    /// Takes account of another packet of this frame.
+    pub(crate) fn extend(&mut self, packet: &FramePacket) {
+        let number = packet.number as u16;
+        if number.wrapping_sub(self.number) as i16 > 0 {
+            self.number = number;
+        }
+        self.ended |= packet.end_of_frame;
+    }
+
+    /// The frame of `packet` is the newest now. `distance` is what [`order`](Self::order) said.
+    ///
+    /// `None`, and nothing changes, when a newer frame has an older number, which no sender that keeps to the rules sends.
+    pub(crate) fn succeed(&mut self, packet: &FramePacket, distance: u16, cadence: Cadence) -> Option<()> {
+        let number = packet.number as u16;
+        let ahead = number.wrapping_sub(self.number);
+        if ahead as i16 <= 0 {
+            return None;
+        }
+        let left_out = self.left_out(packet, distance, cadence, ahead - 1);
+        *self = Newest {
+            number,
+            frame: packet.frame,
+            offset: self.offset.wrapping_add(left_out),
+            ended: packet.end_of_frame,
+        };
+        Some(())
+    }
+
+    /// How many of the `skipped` packets between this frame and that of `packet` were surely to be left out.
+    ///
+    /// With both edges seen and no frame of the cadence between them, all of them. Otherwise some may be the end of this frame, the start
+    /// of that one, or a lost frame; but a frame has at least one packet, and the frames of the last period before `packet` were left out even if
+    /// a key frame that never arrived has shifted the cadence meanwhile.
+    fn left_out(&self, packet: &FramePacket, distance: u16, cadence: Cadence, skipped: u16) -> u16 {
+        let period = cadence.period();
+        if self.ended && packet.start_of_frame && distance <= period {
+            return skipped;
+        }
+        (period - 1).min(distance - 1).min(skipped)
+    }
+}
+
+/// The cadence by which a frame follows the one before.
+///
+/// What lies before a key frame, or across a change, may have followed another cadence, and its own frames may have been lost there. So across
+/// those every frame between counts as one the replica should have got.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    cadence: Cadence,
+    /// The cadence holds from this frame on, which is not among the newest frame and those before yet.
+    coming: Option<u16>,
+}
+
+impl Current {
+    pub(crate) fn new(cadence: Cadence) -> Self {
+        Current { cadence, coming: None }
+    }
+
+    pub(crate) fn change(&mut self, cadence: Cadence, from: u16) {
+        *self = Current {
+            cadence,
+            coming: Some(from),
+        };
+    }
+
+    /// The cadence between the newest frame and that of `packet`, which is newer.
+    pub(crate) fn between(&mut self, newest: &Newest, packet: &FramePacket) -> Cadence {
+        self.coming = self
+            .coming
+            .filter(|from| matches!(newest.order(*from), Order::Newer(_)));
+        match (self.coming, packet.key_frame) {
+            (None, false) => self.cadence,
+            _ => Cadence::Every,
+        }
+    }
+}

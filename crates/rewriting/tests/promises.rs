@@ -1,0 +1,112 @@
+//! What each rewriter promises, under any loss and any order of arrival.
+
+mod stream;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rewriting::{Exact, FramePacket, LowMemory, LowRetransmission, Rewriter};
+use stream::{Arrival, Stream};
+
+/// Numbers under which packets went out, by source number, each relative to the first.
+type Sent = BTreeMap<u64, u64>;
+
+/// Lets all packets arrive, and checks that a packet that comes twice has one number.
+fn play<R: Rewriter>(stream: &mut Stream, arrivals: &[Arrival]) -> Sent {
+    let first = stream.first();
+    let sequence = 65_000;
+    let mut rewriter = R::start(&first, sequence, stream.cadence());
+    let mut sent = Sent::new();
+    for arrival in arrivals {
+        if let Some((cadence, from)) = stream.change(arrival) {
+            rewriter.change_cadence(cadence, from);
+        }
+        let packet: FramePacket = stream.arrive(arrival);
+        if let Some(number) = rewriter.rewrite(&packet) {
+            assert!(packet.forwarded, "a packet left out was sent");
+            let number = u64::from(number.wrapping_sub(sequence));
+            assert_eq!(
+                *sent.entry(packet.number).or_insert(number),
+                number,
+                "one packet, two numbers"
+            );
+        }
+    }
+    sent
+}
+
+/// Type-1 errors: two packets closer together than what the replica needs between them.
+fn masked(stream: &Stream, sent: &Sent) -> Vec<(u64, u64)> {
+    pairs(sent)
+        .filter(|(older, newer)| room(sent[older], sent[newer]) <= stream.needed_between(*older, *newer) as i64)
+        .collect()
+}
+
+/// From one number to a later one, in numbers; negative when the order is wrong.
+fn room(older: u64, newer: u64) -> i64 {
+    newer as i64 - older as i64
+}
+
+/// Type-2 errors: how many numbers are kept for nothing.
+fn unneeded(stream: &Stream, sent: &Sent) -> u64 {
+    let spare = |(older, newer)| sent[&newer] - sent[&older] - 1 - stream.needed_between(older, newer);
+    pairs(sent).map(spare).sum()
+}
+
+fn pairs(sent: &Sent) -> impl Iterator<Item = (u64, u64)> {
+    sent.keys().copied().zip(sent.keys().copied().skip(1))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    /// Any loss, reordering, repetition, key frames out of turn and changes of cadence.
+    #[test]
+    fn no_loss_is_masked((stream, arrivals) in stream::any()) {
+        for (name, play) in [
+            ("exact", play::<Exact> as fn(&mut Stream, &[Arrival]) -> Sent),
+            ("low memory", play::<LowMemory>),
+            ("low retransmission", play::<LowRetransmission>),
+        ] {
+            let mut stream = stream.clone();
+            let sent = play(&mut stream, &arrivals);
+            prop_assert_eq!(masked(&stream, &sent), vec![], "{} masks", name);
+        }
+    }
+
+    /// A number is kept for a packet left out exactly when that came behind a newer one or never.
+    #[test]
+    fn exact_keeps_numbers_only_for_what_did_not_come_in_order((mut stream, arrivals) in stream::any()) {
+        let sent = play::<Exact>(&mut stream, &arrivals);
+        for (older, newer) in pairs(&sent) {
+            let spare = sent[&newer] - sent[&older] - 1 - stream.needed_between(older, newer);
+            prop_assert_eq!(spare, stream.left_out_of_order_between(older, newer));
+        }
+    }
+
+    /// History is all that differs: whatever S-LM sends, S-LR sends under the same number.
+    #[test]
+    fn low_retransmission_sends_all_that_low_memory_sends((stream, arrivals) in stream::any()) {
+        let little = play::<LowMemory>(&mut stream.clone(), &arrivals);
+        let more = play::<LowRetransmission>(&mut stream.clone(), &arrivals);
+        for (source, number) in little {
+            prop_assert_eq!(more.get(&source), Some(&number));
+        }
+    }
+
+    /// Nothing lost, nothing late: no error at all.
+    #[test]
+    fn a_clean_stream_has_no_gap((mut stream, arrivals) in stream::clean()) {
+        let exact = play::<Exact>(&mut stream, &arrivals);
+        prop_assert_eq!(unneeded(&stream, &exact), 0);
+        let sent = play::<LowRetransmission>(&mut stream, &arrivals);
+        prop_assert_eq!(sent, exact);
+    }
+}
+
+#[test]
+fn states_are_as_small_as_said() {
+    assert_eq!(size_of::<LowMemory>(), 14);
+    assert_eq!(size_of::<LowRetransmission>(), 26);
+    assert_eq!(size_of::<Exact>(), 152);
+}
