@@ -6,7 +6,7 @@ use wire::extension::{AudioLevel, parse_transport_sequence};
 use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPacket, Ssrc};
 
 use super::stream::MediaPacket;
-use super::{Egress, Ingress, Model};
+use super::{Description, Egress, Ingress, Model};
 use crate::limits::{DATAGRAM_MAX, UNKNOWN_STREAMS_MAX};
 use crate::{Arrival, Counter, Event, LegId, Protection, PuntKind, StreamKey, Verdict};
 
@@ -178,24 +178,25 @@ impl Model {
     }
 
     fn unknown_stream(&mut self, leg: LegId, packet: &RtpPacket<'_>, map: &ExtensionMap) -> Verdict {
-        let mid = extension(packet, map, ExtensionKind::Mid).and_then(Mid::from_bytes);
-        let rid = extension(packet, map, ExtensionKind::Rid).and_then(Rid::from_bytes);
-        let repaired_rid = extension(packet, map, ExtensionKind::RepairedRid).and_then(Rid::from_bytes);
+        let description = Description {
+            ssrc: packet.ssrc(),
+            mid: extension(packet, map, ExtensionKind::Mid).and_then(Mid::from_bytes),
+            rid: extension(packet, map, ExtensionKind::Rid).and_then(Rid::from_bytes),
+            repaired_rid: extension(packet, map, ExtensionKind::RepairedRid).and_then(Rid::from_bytes),
+        };
         let said = &mut self.legs.get_mut(&leg).expect("matched").unknown_streams;
-        let description = (packet.ssrc(), mid, rid, repaired_rid);
         if said.contains(&description) || said.len() >= UNKNOWN_STREAMS_MAX {
             return Verdict::Drop(Counter::UnknownStream);
         }
         said.insert(description);
         self.counters.count(Counter::PuntedStream);
-        let (ssrc, payload_type) = (packet.ssrc(), packet.payload_type());
         self.events.push_back(Event::UnknownStream {
             leg,
-            ssrc,
-            payload_type,
-            mid,
-            rid,
-            repaired_rid,
+            ssrc: description.ssrc,
+            payload_type: packet.payload_type(),
+            mid: description.mid,
+            rid: description.rid,
+            repaired_rid: description.repaired_rid,
         });
         Verdict::Punt
     }

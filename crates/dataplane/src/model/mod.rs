@@ -64,8 +64,17 @@ struct LegState {
     entry: Leg,
     /// SSRCs its replicas use or ever used: their keystreams are spent.
     ssrcs_used: BTreeSet<Ssrc>,
-    unknown_streams: BTreeSet<(Ssrc, Option<Mid>, Option<Rid>, Option<Rid>)>,
+    unknown_streams: BTreeSet<Description>,
     transport_sequence: u16,
+}
+
+/// What an unknown stream says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Description {
+    ssrc: Ssrc,
+    mid: Option<Mid>,
+    rid: Option<Rid>,
+    repaired_rid: Option<Rid>,
 }
 
 impl LegState {
