@@ -10,7 +10,7 @@ const KEPT: i64 = 1_000_000;
 /// Long enough to even out frames.
 const WINDOW: i64 = 500_000;
 /// Short enough to be all from after a sudden change, and to be filled by one large frame.
-const BURST_WINDOWS: [i64; 2] = [125_000, 250_000];
+const BURST_WINDOWS: [i64; 3] = [125_000, 250_000, 400_000];
 /// Fewer packets say nothing.
 const PACKETS_MIN: usize = 5;
 /// A step so far back or ahead is a clock that jumped.

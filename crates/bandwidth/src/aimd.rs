@@ -8,10 +8,11 @@ use crate::Usage;
 
 /// What is kept of what arrives when too much is sent. The draft keeps 0.85 so that the queue drains; here what may be sent falls further
 /// by itself until it has drained, and the estimate stays near the truth.
-const DECREASE: f64 = 0.9;
+const DECREASE: f64 = 0.92;
 const LONG_QUEUE_DECREASE: f64 = 0.95;
 /// Growth per second far from the known capacity.
 const GROWTH: f64 = 1.08;
+const FAR_GROWTH_MIN: f64 = 8_000.0;
 /// The rate is not more than this times what arrives, plus [`HEADROOM`]: unused room proves nothing.
 const HEADROOM_FACTOR: f64 = 1.5;
 const HEADROOM: f64 = 10_000.0;
@@ -164,9 +165,10 @@ impl Aimd {
         if input.application_limited || input.long_queue || self.rate >= limit {
             return;
         }
+        let far = (self.rate * (GROWTH.powf(passed) - 1.0)).max(FAR_GROWTH_MIN * passed);
         let step = match self.capacity.estimate {
-            Some(_) => self.near_growth() * passed,
-            None => (self.rate * (GROWTH.powf(passed) - 1.0)).max(1_000.0 * passed),
+            Some(_) => far.min(self.near_growth() * passed),
+            None => far,
         };
         self.rate = (self.rate + step).min(limit).clamp(self.min, self.max);
     }

@@ -9,7 +9,7 @@ use crate::trendline::Trendline;
 use crate::{Config, Fate, Usage};
 
 /// A queue shorter than this is no sign of too much.
-const QUEUE_MIN: Duration = Duration::from_millis(20);
+const QUEUE_MIN: Duration = Duration::from_millis(30);
 
 /// With a queue longer than this nothing is to be gained by sending more.
 const QUEUE_LONG: Duration = Duration::from_millis(100);
@@ -77,7 +77,9 @@ impl DelayBased {
             self.over = Some(now);
         }
         match evidence.probed {
-            Some(rate) if usage != Usage::Over => self.aimd.set(now, rate),
+            Some(rate) if usage != Usage::Over && (rate > self.aimd.rate() || evidence.application_limited) => {
+                self.aimd.set(now, rate)
+            }
             _ => self.aimd.update(
                 now,
                 Input {

@@ -24,12 +24,12 @@ const SILENCE: Duration = Duration::from_millis(1500);
 const SILENCE_KEEPS: f64 = 0.7;
 /// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
-const DRAIN: Duration = Duration::from_secs(1);
+const DRAIN: Duration = Duration::from_millis(800);
 /// A probe counts when it found so much more than was believed. On a path shared with others a flow that has much finds hardly more,
 /// one that has little finds a lot.
 const PROBE_WORTH: f64 = 1.1;
 /// At least this share of the target is sent while a queue drains.
-const DRAIN_KEEPS: f64 = 0.5;
+const DRAIN_KEEPS: f64 = 0.4;
 
 /// The estimator Weir uses.
 ///
@@ -157,7 +157,7 @@ impl Gcc {
             }
         }
         let lower_counts = self.application.limited();
-        probed.filter(|rate| *rate > PROBE_WORTH * self.delay.rate() || lower_counts)
+        probed.filter(|rate| *rate > PROBE_WORTH * self.target || lower_counts)
     }
 
     /// The least of what all allow.
@@ -188,7 +188,7 @@ impl Gcc {
             queue: self.queue.standing(),
             jitter: self.delay.jitter(),
             last_over: self.delay.last_over(),
-            loss_limited: self.limit == Limit::Loss && self.loss.loss() > 0.02,
+            
         }
     }
 

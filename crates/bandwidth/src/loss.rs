@@ -237,15 +237,9 @@ impl LossBased {
         (self.observations.len() >= OBSERVATIONS_MIN).then_some(best.rate)
     }
 
-    /// A probe found room.
+    /// A probe found room: what is lost is not lost to a full link.
     pub(crate) fn probed(&mut self, rate: f64) {
-        if let Some(best) = &mut self.best
-            && best.inherent
-                >= self
-                    .observations
-                    .back()
-                    .map_or(0.0, |newest| newest.lost / newest.packets)
-        {
+        if let Some(best) = &mut self.best {
             best.rate = best.rate.max(rate);
         }
     }

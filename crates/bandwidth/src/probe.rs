@@ -30,8 +30,8 @@ const WORTH: f64 = 1.1;
 /// Wanting this little more than is known is not worth one.
 const WANTED: f64 = 1.05;
 /// How long a probe lasts: longer where packets arrive unevenly,
-const SECONDS: std::ops::RangeInclusive<f64> = 0.015..=0.09;
-const JITTERS: f64 = 3.0;
+const SECONDS: std::ops::RangeInclusive<f64> = 0.015..=0.12;
+const JITTERS: f64 = 6.0;
 /// and the packets and bytes it has at least.
 const PACKETS: u32 = 5;
 const BYTES_MIN: u32 = 1_000;
@@ -45,7 +45,6 @@ pub(crate) struct Situation {
     pub(crate) queue: Duration,
     pub(crate) jitter: Duration,
     pub(crate) last_over: Option<Instant>,
-    pub(crate) loss_limited: bool,
 }
 
 /// Decides on probes.
@@ -90,7 +89,6 @@ impl Prober {
     pub(crate) fn found(&mut self, now: Instant, rate: f64, situation: Situation) {
         if let State::Asked { carried, .. } = self.state
             && rate > carried
-            && !situation.loss_limited
         {
             self.ask(now, FURTHER * rate, situation);
         }
@@ -126,7 +124,7 @@ impl Prober {
 
     fn periodic(&mut self, now: Instant, situation: Situation) {
         let quiet_at = situation.last_over.map_or(now, |over| over + QUIET);
-        if situation.queue > QUEUE || situation.loss_limited || now < quiet_at {
+        if situation.queue > QUEUE || now < quiet_at {
             self.state = State::Rest {
                 until: quiet_at.max(now + QUIET / 4),
             };
@@ -185,7 +183,6 @@ mod tests {
         queue: Duration::ZERO,
         jitter: Duration::ZERO,
         last_over: None,
-        loss_limited: false,
     };
 
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
