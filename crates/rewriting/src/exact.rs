@@ -16,8 +16,9 @@ const WORDS: usize = (REORDER_MAX / 64) as usize;
 #[derive(Clone, Debug)]
 pub struct Exact {
     first: u64,
-    newest: u64,
-    /// Source's number minus replica's, for the newest packet.
+    /// One more than the newest.
+    next: u64,
+    /// Source's number minus replica's, for what comes next.
     offset: u64,
     /// One bit for each of the newest numbers: it closed up. A number and the one [`REORDER_MAX`] before it share a bit.
     closed: [u64; WORDS],
@@ -27,7 +28,7 @@ impl Rewriter for Exact {
     fn start(first: &FramePacket, sequence: u16, _: Cadence) -> Self {
         Exact {
             first: first.number,
-            newest: first.number.wrapping_sub(1),
+            next: first.number,
             offset: first.number.wrapping_sub(u64::from(sequence)),
             closed: [0; WORDS],
         }
@@ -38,10 +39,10 @@ impl Rewriter for Exact {
         if number < self.first {
             return None;
         }
-        if number > self.newest || self.newest == u64::MAX {
+        if number >= self.next {
             self.advance(number, packet.forwarded);
         }
-        if !packet.forwarded || self.newest - number >= REORDER_MAX || self.is_closed(number) {
+        if !packet.forwarded || self.next - number > REORDER_MAX || self.is_closed(number) {
             return None;
         }
         Some(
@@ -57,13 +58,12 @@ impl Rewriter for Exact {
 
 impl Exact {
     fn advance(&mut self, number: u64, forwarded: bool) {
-        let ahead = number.wrapping_sub(self.newest);
-        if ahead >= REORDER_MAX {
+        if number - self.next >= REORDER_MAX {
             self.closed = [0; WORDS];
         } else {
-            (0..ahead).for_each(|back| self.closed[word(number - back)] &= !bit(number - back));
+            (self.next..=number).for_each(|new| self.closed[word(new)] &= !bit(new));
         }
-        self.newest = number;
+        self.next = number + 1;
         if !forwarded {
             self.closed[word(number)] |= bit(number);
             self.offset = self.offset.wrapping_add(1);
@@ -76,9 +76,7 @@ impl Exact {
 
     /// How many numbers newer than `number` closed up.
     fn closed_behind(&self, number: u64) -> u64 {
-        (number + 1..=self.newest)
-            .filter(|newer| self.is_closed(*newer))
-            .count() as u64
+        (number + 1..self.next).filter(|newer| self.is_closed(*newer)).count() as u64
     }
 }
 

@@ -5,7 +5,7 @@ mod stream;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use rewriting::{Exact, FramePacket, LowMemory, LowRetransmission, Rewriter};
+use rewriting::{Cadence, Exact, FramePacket, LowMemory, LowRetransmission, Rewriter};
 use stream::{Arrival, Stream};
 
 /// Numbers under which packets went out, by source number, each relative to the first.
@@ -109,4 +109,66 @@ fn states_are_as_small_as_said() {
     assert_eq!(size_of::<LowMemory>(), 14);
     assert_eq!(size_of::<LowRetransmission>(), 26);
     assert_eq!(size_of::<Exact>(), 152);
+}
+
+/// Figure 14 of the paper: packets 1 to 5, of which 2 and 3 are a frame left out.
+fn figure_14(number: u64) -> FramePacket {
+    FramePacket {
+        number,
+        frame: [0, 0, 1, 1, 2, 2][number as usize],
+        start_of_frame: [1, 2, 4].contains(&number),
+        end_of_frame: [1, 3, 5].contains(&number),
+        key_frame: number == 1,
+        forwarded: ![2, 3].contains(&number),
+    }
+}
+
+fn numbers<R: Rewriter>(arrivals: &[u64]) -> Vec<Option<u16>> {
+    let mut rewriter = R::start(&figure_14(1), 1, Cadence::Second);
+    arrivals
+        .iter()
+        .map(|number| rewriter.rewrite(&figure_14(*number)))
+        .collect()
+}
+
+#[test]
+fn what_is_left_out_closes_up() {
+    let expected = [Some(1), None, None, Some(2), Some(3)];
+    assert_eq!(numbers::<Exact>(&[1, 2, 3, 4, 5]), expected);
+    assert_eq!(numbers::<LowMemory>(&[1, 2, 3, 4, 5]), expected);
+    assert_eq!(numbers::<LowRetransmission>(&[1, 2, 3, 4, 5]), expected);
+}
+
+/// The start of frame 2 is lost: how many of 2, 3 and 4 were left out is known to who saw them, and else only that it was one or more.
+#[test]
+fn what_is_lost_leaves_its_gap() {
+    assert_eq!(numbers::<Exact>(&[1, 2, 3, 5]), [Some(1), None, None, Some(3)]);
+    assert_eq!(numbers::<LowMemory>(&[1, 2, 3, 5]), [Some(1), None, None, Some(4)]);
+    assert_eq!(
+        numbers::<LowRetransmission>(&[1, 2, 3, 5]),
+        [Some(1), None, None, Some(4)]
+    );
+}
+
+/// A packet of the frame before comes when the next is there already.
+#[test]
+fn what_is_late_finds_its_number_in_history() {
+    let late = FramePacket {
+        number: 0,
+        end_of_frame: false,
+        ..figure_14(1)
+    };
+    let mut exact = Exact::start(&late, 0, Cadence::Second);
+    let mut little = LowMemory::start(&late, 0, Cadence::Second);
+    let mut more = LowRetransmission::start(&late, 0, Cadence::Second);
+    for (number, expected) in [(4, [Some(4), Some(3), Some(3)]), (1, [Some(1), None, Some(1)])] {
+        let packet = FramePacket {
+            start_of_frame: number == 4,
+            ..figure_14(number)
+        };
+        assert_eq!(
+            [exact.rewrite(&packet), little.rewrite(&packet), more.rewrite(&packet)],
+            expected
+        );
+    }
 }

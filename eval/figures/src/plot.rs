@@ -131,7 +131,7 @@ impl Chart {
     }
 
     fn legend(&self, svg: &mut String) {
-        let (x, mut y) = (LEFT + 12.0, TOP + 16.0);
+        let (x, mut y) = (LEFT + 150.0, TOP + 16.0);
         for line in &self.lines {
             let (from, level, colour) = (x, y - 4.0, line.colour);
             let stroke = format!("stroke=\"{colour}\" stroke-width=\"2\"{}", dashes(line));

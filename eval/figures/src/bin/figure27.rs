@@ -134,7 +134,7 @@ fn curve(directory: &Path, name: &str, title: &str, conditions: Conditions) -> i
             line("Exact", "#393", false, exact),
         ],
         points: PAPER.to_vec(),
-        points_label: "S-LR in the paper (15 fps; the first is an upper bound)",
+        points_label: "S-LR in the paper (the first is an upper bound)",
     };
     fs::write(directory.join(format!("{name}.svg")), chart.svg())
 }
