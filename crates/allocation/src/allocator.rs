@@ -1,0 +1,191 @@
+//! Divides one receiver's estimate over its subscriptions, and keeps what it said as long as it can.
+
+use std::time::{Duration, Instant};
+
+use wire::MediaKind;
+
+use crate::contest::{Contender, Contest, Standing, offers};
+use crate::divide::Divider;
+use crate::ladder::Rung;
+use crate::patience::Patience;
+use crate::{Allocation, BitRate, EstimateHistory, Grant, Policy, Subscription};
+
+/// A plan that takes from some to give to others must give so much more than it takes: equals do not change places.
+const WORTHWHILE: f64 = 1.25;
+
+/// How cautious an allocator is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Quality goes up only to what takes so much less than the estimate. Shape: a part, 0.15 for 15 %.
+    pub margin: f64,
+    /// And only when the estimate has been that high for so long; for up to 8 s after rises that did not last.
+    pub hold: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            margin: 0.15,
+            hold: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Weir's own policy, one for each receiver.
+///
+/// Audio is always sent. Of the rest of the estimate every video gets its lowest layer, the most important first, and then whatever gains most per
+/// bit. Four things may happen in a call:
+///
+/// - A wish changed, or a layer that was sent is gone: all is divided anew, at once, within what is in use or safe to use.
+/// - What is sent no longer fits the estimate: it is cut back at once, and nobody gets more than before.
+/// - A better plan has fitted the estimate with a margin for a while: it is taken.
+/// - Otherwise all stays as it is.
+///
+/// Keeps its buffers, so that calls allocate nothing once there have been as many subscriptions before.
+#[derive(Debug)]
+pub struct Allocator {
+    config: Config,
+    history: EstimateHistory,
+    patience: Patience,
+    /// What was granted last, by key.
+    standings: Vec<Standing>,
+    contest: Contest,
+    divider: Divider,
+    /// What each contender gets.
+    plan: Vec<Option<Rung>>,
+    grants: Vec<Grant>,
+}
+
+impl Allocator {
+    /// For a receiver of whom nothing is known.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            history: EstimateHistory::new(),
+            patience: Patience::new(config.hold),
+            standings: Vec::new(),
+            contest: Contest::default(),
+            divider: Divider::default(),
+            plan: Vec::new(),
+            grants: Vec::new(),
+        }
+    }
+
+    /// All is divided anew. What is in use may be used on: it does not have to be safe twice.
+    fn start_over(&mut self, now: Instant, room: BitRate, audio: BitRate, estimate: BitRate) {
+        let safe = self.safe(now).unwrap_or(self.with_margin(estimate)).less(audio);
+        let budget = self.contest.used().max(safe).min(room);
+        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
+    }
+
+    /// What is sent does not fit.
+    fn cut_back(&mut self, now: Instant, room: BitRate) {
+        self.divider.divide(room, &self.contest.ladders, &mut self.plan);
+        let had = self.contest.contenders.iter().map(|contender| contender.current);
+        if !had.eq(self.plan.iter().copied()) {
+            self.patience.fell(now);
+        }
+    }
+
+    /// What is sent fits; perhaps something better does, too.
+    fn improve(&mut self, now: Instant, room: BitRate, audio: BitRate) {
+        let safe = self.safe(now).unwrap_or_default().less(audio).min(room);
+        self.divider.divide(safe, &self.contest.ladders, &mut self.plan);
+        if is_better(&self.plan, &self.contest.contenders) {
+            self.patience.rose(now);
+        } else {
+            self.plan.clear();
+            self.plan
+                .extend(self.contest.contenders.iter().map(|contender| contender.current));
+        }
+    }
+
+    /// What the estimate has not been below for a while, with the margin taken off; `None` while it is not known for so long.
+    fn safe(&mut self, now: Instant) -> Option<BitRate> {
+        let lowest = self.history.lowest_over(self.patience.hold(now))?;
+        Some(self.with_margin(lowest))
+    }
+
+    fn with_margin(&self, estimate: BitRate) -> BitRate {
+        estimate.scaled(1.0 / (1.0 + self.config.margin))
+    }
+
+    /// Writes down the plan as grants, and what they were given for.
+    fn conclude(&mut self, subscriptions: &[Subscription<'_>]) -> BitRate {
+        self.grants.clear();
+        self.grants.extend(subscriptions.iter().map(without_contest));
+        let mut used = BitRate(0);
+        for (contender, rung) in self.contest.contenders.iter().zip(&self.plan) {
+            self.grants[contender.index] = rung.map_or(Grant::Paused, |rung| Grant::Send(rung.target));
+            used = used.plus(rung.map_or(BitRate(0), |rung| rung.cost));
+        }
+        self.standings.clear();
+        let standing = |(subscription, grant): (&Subscription<'_>, &Grant)| Standing {
+            key: subscription.key,
+            wish: subscription.wish,
+            grant: *grant,
+        };
+        self.standings
+            .extend(subscriptions.iter().zip(&self.grants).map(standing));
+        self.standings.sort_unstable_by_key(|standing| standing.key);
+        used
+    }
+}
+
+impl Policy for Allocator {
+    fn allocate(&mut self, now: Instant, estimate: BitRate, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+        self.history.push(now, estimate);
+        let audio = audio(subscriptions);
+        let room = estimate.less(audio);
+        self.contest.read(subscriptions, &self.standings);
+        let fits = self.contest.used() <= room;
+        let wanted = self.contest.build(subscriptions, !fits && !self.contest.changed);
+        if self.contest.changed {
+            self.start_over(now, room, audio, estimate);
+        } else if fits {
+            self.improve(now, room, audio);
+        } else {
+            self.cut_back(now, room);
+        }
+        let used = self.conclude(subscriptions);
+        Allocation {
+            grants: &self.grants,
+            used: used.plus(audio),
+            wanted: wanted.plus(audio),
+        }
+    }
+}
+
+/// Whether a plan sends more important videos, or the same and better ones, than is sent now.
+fn is_better(plan: &[Option<Rung>], contenders: &[Contender]) -> bool {
+    let (mut gained, mut lost) = (0.0, 0.0);
+    for (rung, contender) in plan.iter().zip(contenders) {
+        if rung.is_some() != contender.current.is_some() {
+            return rung.is_some();
+        }
+        let utility = |rung: &Option<Rung>| rung.map_or(0.0, |rung| rung.utility);
+        let change = utility(rung) - utility(&contender.current);
+        gained += change.max(0.0);
+        lost -= change.min(0.0);
+    }
+    gained > lost * WORTHWHILE
+}
+
+/// What audio takes, which is not asked about.
+pub(crate) fn audio(subscriptions: &[Subscription<'_>]) -> BitRate {
+    let enabled = subscriptions.iter().filter(|subscription| subscription.wish.enabled);
+    let audio = enabled.filter(|subscription| subscription.wish.kind == MediaKind::Audio);
+    let rates = audio.flat_map(offers).map(|offer| offer.rate);
+    rates.fold(BitRate(0), BitRate::plus)
+}
+
+/// What a subscription gets that does not compete: audio, all of it; a video that is not wanted or does not arrive, nothing.
+pub(crate) fn without_contest(subscription: &Subscription<'_>) -> Grant {
+    let best = offers(subscription).iter().max_by_key(|offer| offer.target.encoding);
+    match best {
+        Some(best) if subscription.wish.enabled && subscription.wish.kind == MediaKind::Audio => {
+            Grant::Send(best.target)
+        }
+        _ => Grant::Idle,
+    }
+}

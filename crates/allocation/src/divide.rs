@@ -1,0 +1,104 @@
+//! A budget cut up among ladders: no memory, no time, only what is wanted and what it costs.
+//!
+//! Everybody's lowest rung comes first, the most important ones first of all. What is left goes where a bit gains most: of all
+//! moves up that can be paid, from where a ladder has got to to any of its higher rungs, the one that gains most per bit is made,
+//! until none can be paid.
+//!
+//! More budget never makes less of it. Gains per bit fall from move to move, since what comes later could have been had earlier. So at
+//! the first move that a richer receiver makes and a poorer one cannot pay, it gains more than everything the poorer one
+//! makes of the rest, which is less money at no better a price.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::BitRate;
+use crate::ladder::{Ladders, Rung};
+
+/// Cuts up budgets. Keeps nothing from one to the next but its buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Divider {
+    /// The best move of each ladder, as it was when more was left.
+    moves: BinaryHeap<Move>,
+    /// Where each ladder has got to; `None` while it gets nothing.
+    levels: Vec<Option<usize>>,
+}
+
+/// From where a ladder has got to to a higher rung. Sorts by gain, then by importance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Move {
+    /// Gain per bit, as the bits of a number that is not negative: those sort like the number.
+    gain: u64,
+    ladder: Reverse<usize>,
+    to: usize,
+}
+
+impl Divider {
+    /// Writes into `plan` which rung of each ladder is paid for.
+    ///
+    /// All of it together costs at most the budget, apart from the lowest rungs of ladders that must not be paused.
+    pub(crate) fn divide(&mut self, budget: BitRate, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
+        let left = self.lowest_rungs(budget, ladders);
+        self.best_moves(left, ladders);
+        plan.clear();
+        let rung = |(ladder, level): (usize, &Option<usize>)| level.map(|level| ladders.get(ladder)[level]);
+        plan.extend(self.levels.iter().enumerate().map(rung));
+    }
+
+    /// Gives what is left.
+    fn lowest_rungs(&mut self, budget: BitRate, ladders: &Ladders) -> BitRate {
+        let mut left = budget;
+        self.levels.clear();
+        self.levels.resize(ladders.len(), None);
+        for ladder in (0..ladders.len()).filter(|ladder| !ladders.may_pause(*ladder)) {
+            left = left.less(ladders.get(ladder)[0].cost);
+            self.levels[ladder] = Some(0);
+        }
+        for ladder in (0..ladders.len()).filter(|ladder| ladders.may_pause(*ladder)) {
+            let cost = ladders.get(ladder)[0].cost;
+            if cost <= left {
+                left = left.less(cost);
+                self.levels[ladder] = Some(0);
+            }
+        }
+        left
+    }
+
+    /// Makes moves until none can be paid. A move that no longer can is replaced by the best one of its ladder that can, which gains
+    /// less per bit, so that the first in the heap is always at least as good as all others.
+    fn best_moves(&mut self, mut left: BitRate, ladders: &Ladders) {
+        self.moves.clear();
+        for (ladder, level) in self.levels.iter().enumerate() {
+            self.moves
+                .extend(level.and_then(|level| best_move(ladder, ladders.get(ladder), level, left)));
+        }
+        while let Some(best) = self.moves.pop() {
+            let Reverse(ladder) = best.ladder;
+            let rungs = ladders.get(ladder);
+            let Some(level) = &mut self.levels[ladder] else {
+                continue;
+            };
+            let cost = rungs[best.to].cost.less(rungs[*level].cost);
+            if cost <= left {
+                left = left.less(cost);
+                *level = best.to;
+            }
+            self.moves.extend(best_move(ladder, rungs, *level, left));
+        }
+    }
+}
+
+/// The move from a rung that gains most per bit, among those that can be paid.
+fn best_move(ladder: usize, rungs: &[Rung], from: usize, left: BitRate) -> Option<Move> {
+    let here = rungs[from];
+    let affordable = |(_, rung): &(usize, &Rung)| rung.cost.less(here.cost) <= left;
+    let above = rungs.iter().enumerate().skip(from + 1).take_while(affordable);
+    let moves = above.map(|(to, rung)| Move {
+        gain: here.gain_per_bit(rung).to_bits(),
+        ladder: Reverse(ladder),
+        to,
+    });
+    moves.max()
+}
+
+#[cfg(test)]
+mod tests;

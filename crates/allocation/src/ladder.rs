@@ -1,0 +1,138 @@
+//! The ways up: for each video its decode targets, from the cheapest to the best, without those that are not worth their rate.
+
+use std::ops::Range;
+
+use crate::limits::OFFERS_MAX;
+use crate::quality::Scale;
+use crate::{BitRate, DecodeTarget, Offer, Wish};
+
+/// A target must be better than a cheaper one by so much to be worth a step.
+const BETTER: f64 = 1.02;
+
+/// One decode target with its price and its worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rung {
+    pub(crate) target: DecodeTarget,
+    /// What is sent in all: this layer and those below it.
+    pub(crate) cost: BitRate,
+    /// Weighted quality.
+    pub(crate) utility: f64,
+}
+
+impl Rung {
+    /// No higher than this one.
+    pub(crate) fn cap(self) -> Cap {
+        Cap {
+            cost: self.cost,
+            utility: self.utility,
+        }
+    }
+
+    /// Utility gained per bit by going up to another rung.
+    pub(crate) fn gain_per_bit(&self, up: &Rung) -> f64 {
+        (up.utility - self.utility) / up.cost.less(self.cost).0 as f64
+    }
+}
+
+/// How high a ladder may go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cap {
+    pub(crate) cost: BitRate,
+    pub(crate) utility: f64,
+}
+
+/// The ladders of all videos, the most important first.
+#[derive(Debug, Default)]
+pub(crate) struct Ladders {
+    rungs: Vec<Rung>,
+    ladders: Vec<(Range<usize>, bool)>,
+}
+
+impl Ladders {
+    pub(crate) fn clear(&mut self) {
+        self.rungs.clear();
+        self.ladders.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ladders.len()
+    }
+
+    /// From the lowest up, costs and utilities both rising; never empty.
+    pub(crate) fn get(&self, index: usize) -> &[Rung] {
+        &self.rungs[self.ladders[index].0.clone()]
+    }
+
+    /// Whether nothing at all may be sent.
+    pub(crate) fn may_pause(&self, index: usize) -> bool {
+        self.ladders[index].1
+    }
+
+    /// Adds a ladder of what `wish` can get out of `offers`, of which there must be one; no higher than `cap`, if given, but always
+    /// with its lowest rung. Gives what its highest rung would cost without the cap.
+    pub(crate) fn push(&mut self, wish: &Wish, offers: &[Offer], cap: Option<Cap>) -> BitRate {
+        let begin = self.rungs.len();
+        let scale = Scale::new(wish, offers);
+        self.rungs
+            .extend(usable(wish, offers).map(|offer| rung(&scale, offers, offer)));
+        let rungs = &mut self.rungs[begin..];
+        rungs.sort_unstable_by(|one, other| (one.cost.cmp(&other.cost)).then(other.utility.total_cmp(&one.utility)));
+        let improvements = keep_improvements(rungs);
+        let best = rungs[improvements - 1].cost;
+        let kept = cap.map_or(improvements, |cap| {
+            let allowed = |rung: &Rung| rung.cost <= cap.cost && rung.utility <= cap.utility;
+            rungs[..improvements].partition_point(allowed).max(1)
+        });
+        self.rungs.truncate(begin + kept);
+        self.ladders.push((begin..begin + kept, wish.may_pause));
+        best
+    }
+
+    #[cfg(test)]
+    pub(crate) fn push_rungs(&mut self, rungs: &[(u64, f64)], may_pause: bool) {
+        let begin = self.rungs.len();
+        let rung = |(cost, utility): &(u64, f64)| Rung {
+            target: DecodeTarget::default(),
+            cost: BitRate(*cost),
+            utility: *utility,
+        };
+        self.rungs.extend(rungs.iter().map(rung));
+        self.ladders.push((begin..self.rungs.len(), may_pause));
+    }
+}
+
+/// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no longer wanted.
+pub(crate) fn price(wish: &Wish, offers: &[Offer], target: DecodeTarget) -> Option<Rung> {
+    let offers = &offers[..offers.len().min(OFFERS_MAX)];
+    let offer = usable(wish, offers).find(|offer| offer.target == target)?;
+    Some(rung(&Scale::new(wish, offers), offers, offer))
+}
+
+/// The layers that arrive in the encodings that are wanted, or in the lowest one where none of those arrives.
+fn usable<'a>(wish: &Wish, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
+    let arriving = offers.iter().filter(|offer| offer.rate > BitRate(0));
+    let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
+    let highest = wish.encoding_max.max(lowest);
+    arriving.filter(move |offer| offer.target.encoding <= highest)
+}
+
+fn rung(scale: &Scale, offers: &[Offer], offer: &Offer) -> Rung {
+    let sent = offers.iter().filter(|other| offer.target.covers(other.target));
+    Rung {
+        target: offer.target,
+        cost: sent.fold(BitRate(0), |sum, other| sum.plus(other.rate)),
+        utility: scale.utility(offer),
+    }
+}
+
+/// Moves to the front what is better than everything cheaper, and says how many those are. `rungs` are sorted by cost.
+fn keep_improvements(rungs: &mut [Rung]) -> usize {
+    let mut kept = 1;
+    for at in 1..rungs.len() {
+        if rungs[at].utility > rungs[kept - 1].utility * BETTER {
+            rungs[kept] = rungs[at];
+            kept += 1;
+        }
+    }
+    kept
+}

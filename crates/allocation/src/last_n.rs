@@ -1,0 +1,123 @@
+//! Which videos a large room shows at all.
+
+use std::cmp::Reverse;
+use std::time::Instant;
+
+use crate::{Key, Source};
+
+/// Chooses the `n` videos that may compete for the estimate: screens, then those with priority, then whoever spoke last.
+///
+/// Nobody loses a place but to somebody who spoke since: the order changes only when somebody speaks, and among those who never
+/// spoke the ones who are shown stay.
+#[derive(Clone, Debug)]
+pub struct LastN {
+    n: usize,
+    shown: Vec<Key>,
+    order: Vec<(Place, Key)>,
+}
+
+/// A video that could be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Face {
+    /// The subscription.
+    pub key: Key,
+    /// Screens come first.
+    pub source: Source,
+    /// Then what the viewer gave priority to.
+    pub priority: u8,
+    /// When its publisher was last counted as speaking.
+    pub spoke: Option<Instant>,
+}
+
+/// Sorts what is shown to the front.
+type Place = (Reverse<Source>, Reverse<u8>, Reverse<Option<Instant>>, bool);
+
+impl LastN {
+    /// Shows so many.
+    pub fn new(n: usize) -> Self {
+        Self {
+            n,
+            shown: Vec::with_capacity(n),
+            order: Vec::new(),
+        }
+    }
+
+    /// What is shown from now on, sorted by key.
+    pub fn choose(&mut self, faces: &[Face]) -> &[Key] {
+        self.order.clear();
+        for face in faces {
+            let hidden = self.shown.binary_search(&face.key).is_err();
+            let place = (
+                Reverse(face.source),
+                Reverse(face.priority),
+                Reverse(face.spoke),
+                hidden,
+            );
+            self.order.push((place, face.key));
+        }
+        self.order.sort_unstable();
+        self.shown.clear();
+        self.shown.extend(self.order.iter().take(self.n).map(|(_, key)| *key));
+        self.shown.sort_unstable();
+        &self.shown
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test needs some instant to begin at")]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn face(key: u64, spoke: Option<Instant>) -> Face {
+        Face {
+            key: Key(key),
+            source: Source::Camera,
+            priority: 0,
+            spoke,
+        }
+    }
+
+    #[test]
+    fn who_speaks_takes_the_place_of_whoever_spoke_longest_ago() {
+        let at = |seconds| Some(Instant::now() + Duration::from_secs(seconds));
+        let mut last = LastN::new(2);
+        let [one, two, three] = [at(1), at(2), at(3)];
+        assert_eq!(
+            last.choose(&[face(1, one), face(2, two), face(3, None)]),
+            [Key(1), Key(2)]
+        );
+        assert_eq!(
+            last.choose(&[face(1, one), face(2, two), face(3, three)]),
+            [Key(2), Key(3)]
+        );
+    }
+
+    #[test]
+    fn without_speakers_newcomers_take_nobodys_place() {
+        let mut last = LastN::new(2);
+        last.choose(&[face(5, None), face(6, None)]);
+        let all = [face(1, None), face(5, None), face(6, None)];
+        assert_eq!(last.choose(&all), [Key(5), Key(6)]);
+        assert_eq!(
+            last.choose(&all[..2]),
+            [Key(1), Key(5)],
+            "a place that is free is taken"
+        );
+    }
+
+    #[test]
+    fn screens_and_what_the_viewer_chose_are_shown_whoever_speaks() {
+        let now = Some(Instant::now());
+        let screen = Face {
+            source: Source::Screen,
+            ..face(8, None)
+        };
+        let chosen = Face {
+            priority: 1,
+            ..face(9, None)
+        };
+        assert_eq!(LastN::new(2).choose(&[face(1, now), screen, chosen]), [Key(8), Key(9)]);
+    }
+}

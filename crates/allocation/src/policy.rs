@@ -1,0 +1,45 @@
+//! What a way of dividing an estimate looks like from outside.
+
+use std::time::Instant;
+
+use crate::{BitRate, DecodeTarget, Subscription};
+
+/// Divides one receiver's estimate over its subscriptions.
+///
+/// Asked whenever an estimate comes, a wish changes or a layer starts or stops, and a few times a second while rates change.
+pub trait Policy {
+    /// What each subscription gets from now on.
+    fn allocate(&mut self, now: Instant, estimate: BitRate, subscriptions: &[Subscription<'_>]) -> Allocation<'_>;
+}
+
+/// What a receiver's subscriptions get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation<'a> {
+    /// In the order in which the subscriptions were given.
+    pub grants: &'a [Grant],
+    /// What all of it takes.
+    pub used: BitRate,
+    /// What it would take if everything were as good as is wanted. Worth probing for while it is more than the estimate.
+    pub wanted: BitRate,
+}
+
+/// What one subscription gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Grant {
+    /// This target.
+    Send(DecodeTarget),
+    /// Nothing, since even its lowest layer finds no room. The receiver should be told.
+    Paused,
+    /// Nothing, since nothing is wanted or nothing arrives.
+    Idle,
+}
+
+impl Grant {
+    /// The target, if something is sent.
+    pub const fn target(self) -> Option<DecodeTarget> {
+        match self {
+            Self::Send(target) => Some(target),
+            Self::Paused | Self::Idle => None,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a decode target is worth to its viewer: the utility that a bit is spent for.
+
+use crate::{Offer, Source, Wish};
+
+/// A picture or a frame rate that comes this near to what is displayed counts as full: the next better one, several times as
+/// expensive, would not be told from it.
+const ENOUGH: f64 = 0.8;
+
+/// The displayed size for which a subscription counts once, and as which one of unknown size counts.
+const TILE: f64 = 640.0 * 360.0;
+
+/// How much more a shared screen matters than others of its size: it is what everybody looks at, and nothing makes up for it.
+const SCREEN: f64 = 16.0;
+
+/// How much more the loudest speaker matters.
+const SPEAKER: f64 = 4.0;
+
+/// What one viewer counts as full quality.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    source: Source,
+    weight: f64,
+    area: f64,
+    pictures: f64,
+}
+
+impl Scale {
+    /// Of a wish, given everything that arrives for it: where nothing is said, the best that arrives is full quality.
+    pub(crate) fn new(wish: &Wish, offers: &[Offer]) -> Self {
+        let best = |value: fn(&Offer) -> f64| offers.iter().map(value).fold(0.0, f64::max);
+        let area = match displayed(wish) {
+            0 => best(|offer| offer.area() as f64),
+            shown => shown as f64,
+        };
+        let pictures = match wish.fps {
+            0 => best(Offer::pictures),
+            fps => f64::from(fps),
+        };
+        Self {
+            source: wish.source,
+            weight: weight(wish),
+            area: area * ENOUGH,
+            pictures: pictures * ENOUGH,
+        }
+    }
+
+    /// Weighted quality: the part of the full quality, times how much the subscription matters.
+    ///
+    /// Cameras lose much by a low frame rate (its power of 3/4) and less by a small picture (1/2 of its area), screens the other
+    /// way round (1/4 and 3/4). So a camera goes through the frame rates of a small picture before it gets a larger one, and a
+    /// screen is legible before it moves. Powers of that kind need nothing but square roots, which every machine computes alike.
+    pub(crate) fn utility(&self, offer: &Offer) -> f64 {
+        let picture = (offer.area() as f64 / self.area).min(1.0);
+        let movement = (offer.pictures() / self.pictures).min(1.0);
+        let quality = match self.source {
+            Source::Camera => half(picture) * three_quarters(movement),
+            Source::Screen => three_quarters(picture) * half(half(movement)),
+        };
+        self.weight * quality
+    }
+}
+
+/// How much a subscription matters: by its priority, by who speaks, and by the side length at which it is displayed.
+fn weight(wish: &Wish) -> f64 {
+    let attention = match (wish.source, wish.speaker) {
+        (Source::Screen, _) => SCREEN,
+        (Source::Camera, Some(place)) => 1.0 + (SPEAKER - 1.0) / (1.0 + f64::from(place)),
+        (Source::Camera, None) => 1.0,
+    };
+    let side = match displayed(wish) {
+        0 => 1.0,
+        area => (area as f64 / TILE).sqrt(),
+    };
+    (1.0 + f64::from(wish.priority)) * attention * side
+}
+
+/// Pixels it is displayed with; 0 when unknown.
+pub(crate) fn displayed(wish: &Wish) -> u32 {
+    u32::from(wish.size.0) * u32::from(wish.size.1)
+}
+
+fn half(part: f64) -> f64 {
+    part.sqrt()
+}
+
+fn three_quarters(part: f64) -> f64 {
+    part.sqrt() * part.sqrt().sqrt()
+}

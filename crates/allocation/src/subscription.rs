@@ -1,0 +1,106 @@
+//! What goes in: one receiver's subscriptions, and what arrives for each of them.
+
+use wire::MediaKind;
+
+use crate::{BitRate, DecodeTarget};
+
+/// Names a subscription of one receiver. Its owner hands them out; no two subscriptions of a receiver have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(pub u64);
+
+/// One subscription, as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct Subscription<'a> {
+    /// Which.
+    pub key: Key,
+    /// How the receiver wants it.
+    pub wish: Wish,
+    /// Every layer that arrives, in any order. Simulcast and scalable video differ only in the numbers here: one layer or a few in
+    /// each of several encodings, or many in one. At most [`OFFERS_MAX`](crate::limits::OFFERS_MAX).
+    pub offers: &'a [Offer],
+}
+
+/// What a receiver wants of a track and how much it matters. A wish that changes is followed at once, while a rate that changes waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Nothing is sent while false.
+    pub enabled: bool,
+    /// Audio is sent whatever the estimate.
+    pub kind: MediaKind,
+    /// What it shows.
+    pub source: Source,
+    /// The size it is displayed at; 0 by 0 when that is unknown, and then the best there is counts as full.
+    /// Shape: width and height in pixels.
+    pub size: (u16, u16),
+    /// Pictures per second beyond which nothing is gained; 0 for no limit.
+    pub fps: u16,
+    /// The best encoding to send, where a lower one arrives.
+    pub encoding_max: u8,
+    /// How much more it matters than another one of the same size: 3 counts four times as much as 0.
+    pub priority: u8,
+    /// Its place among those who speak, the loudest being 0.
+    pub speaker: Option<u8>,
+    /// Whether nothing at all may be sent where even the lowest layer finds no room. Otherwise that layer is sent in any case.
+    pub may_pause: bool,
+}
+
+impl Wish {
+    /// A voice.
+    pub const AUDIO: Self = Self {
+        kind: MediaKind::Audio,
+        ..Self::VIDEO
+    };
+
+    /// A camera as good as it is, among equals.
+    pub const VIDEO: Self = Self {
+        enabled: true,
+        kind: MediaKind::Video,
+        source: Source::Camera,
+        size: (0, 0),
+        fps: 0,
+        encoding_max: u8::MAX,
+        priority: 0,
+        speaker: None,
+        may_pause: true,
+    };
+}
+
+/// What a video shows, which says what matters in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Source {
+    /// People: movement before detail.
+    Camera,
+    /// Text and slides: detail before movement.
+    Screen,
+}
+
+/// One layer that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The layer. Its own packets only count in `rate`, those of the layers below it are in their own offers.
+    pub target: DecodeTarget,
+    /// What its packets take, measured over a second or more: what it costs in the next moment is guessed from that.
+    pub rate: BitRate,
+    /// Picture size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer counts as twice the one below.
+    /// Shape: width and height in pixels.
+    pub size: (u16, u16),
+    /// Pictures per second with this layer; 0 when unknown, and then each temporal layer counts as twice the one below.
+    pub fps: u16,
+}
+
+impl Offer {
+    pub(crate) fn area(&self) -> u64 {
+        let shift = u32::from(self.target.encoding.min(8) + self.target.layer.spatial.min(8));
+        match self.size {
+            (0, _) | (_, 0) => (320 * 180) << (2 * shift),
+            (width, height) => u64::from(width) * u64::from(height),
+        }
+    }
+
+    pub(crate) fn pictures(&self) -> f64 {
+        match self.fps {
+            0 => 7.5 * f64::from(1_u32 << self.target.layer.temporal.min(8)),
+            fps => f64::from(fps),
+        }
+    }
+}

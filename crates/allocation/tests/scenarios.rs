@@ -1,0 +1,301 @@
+//! What a receiver sees, told as claims.
+
+mod support;
+
+use allocation::{BitRate, Grant, Wish};
+use support::*;
+
+#[test]
+fn a_fast_link_gets_the_best_of_everything() {
+    let mut receiver = Receiver::of([(camera(1280, 720), simulcast()), (camera(1280, 720), scalable())]);
+    receiver.steady(10_000, 1);
+    assert_eq!(receiver.sent(0), Some((2, 0, 2)));
+    assert_eq!(receiver.sent(1), Some((0, 2, 2)));
+    assert_eq!(receiver.used, BitRate::kilo(1_700 + 1_350));
+}
+
+#[test]
+fn nobody_is_sent_larger_pictures_than_are_displayed() {
+    let mut receiver = Receiver::of([
+        (camera(320, 180), simulcast()),
+        (camera(650, 366), simulcast()),
+        (camera(320, 180), scalable()),
+    ]);
+    receiver.steady(10_000, 1);
+    assert_eq!(receiver.sent(0), Some((0, 0, 2)));
+    assert_eq!(
+        receiver.sent(1),
+        Some((1, 0, 2)),
+        "a few pixels more are not worth four times the rate"
+    );
+    assert_eq!(receiver.sent(2), Some((0, 0, 2)));
+}
+
+#[test]
+fn nobody_is_sent_more_frames_or_better_encodings_than_are_wanted() {
+    let slow = Wish { fps: 15, ..Wish::VIDEO };
+    let medium = Wish {
+        encoding_max: 1,
+        ..Wish::VIDEO
+    };
+    let mut receiver = Receiver::of([(slow, simulcast()), (medium, simulcast())]);
+    receiver.steady(10_000, 1);
+    assert_eq!(receiver.sent(0), Some((2, 0, 1)));
+    assert_eq!(receiver.sent(1), Some((1, 0, 2)));
+}
+
+#[test]
+fn an_encoding_above_the_wanted_ones_is_sent_where_no_other_arrives() {
+    let wish = Wish {
+        encoding_max: 0,
+        ..Wish::VIDEO
+    };
+    let only_high = simulcast().split_off(6);
+    let mut receiver = Receiver::of([(wish, only_high)]);
+    receiver.steady(10_000, 1);
+    assert_eq!(receiver.sent(0), Some((2, 0, 2)));
+}
+
+#[test]
+fn audio_is_sent_whatever_the_estimate() {
+    let mut receiver = Receiver::of([(Wish::AUDIO, voice()), (Wish::VIDEO, simulcast())]);
+    receiver.steady(10, 1);
+    assert_eq!(receiver.grants[1], Grant::Paused);
+    assert_eq!(receiver.sent(0), Some((0, 0, 0)));
+    receiver.steady(100, 2);
+    assert_eq!(
+        receiver.grants[1],
+        Grant::Paused,
+        "audio takes 32 of 100, and the margin 13"
+    );
+    receiver.steady(110, 2);
+    assert_eq!(receiver.sent(1), Some((0, 0, 0)));
+}
+
+#[test]
+fn what_must_not_pause_is_sent_its_lowest_layer() {
+    let kept = Wish {
+        may_pause: false,
+        ..Wish::VIDEO
+    };
+    let mut receiver = Receiver::of([(Wish::VIDEO, simulcast()), (kept, simulcast())]);
+    receiver.steady(10, 5);
+    assert_eq!(receiver.grants[0], Grant::Paused);
+    assert_eq!(receiver.sent(1), Some((0, 0, 0)));
+    assert_eq!(receiver.changes, 1);
+}
+
+#[test]
+fn everybody_is_seen_before_anybody_is_sharp() {
+    let speaker = Wish {
+        speaker: Some(0),
+        ..camera(1280, 720)
+    };
+    let mut receiver = Receiver::of(
+        [(speaker, simulcast())]
+            .into_iter()
+            .chain(vec![(camera(320, 180), simulcast()); 9]),
+    );
+    receiver.steady(700, 1);
+    assert!((0..10).all(|at| receiver.sent(at).is_some()), "{:?}", receiver.grants);
+    receiver.steady(640, 1);
+    assert!(
+        receiver
+            .grants
+            .iter()
+            .all(|grant| *grant == Grant::Send(Default::default()))
+    );
+}
+
+#[test]
+fn the_shared_screen_gets_most_of_what_is_left_then_the_speaker() {
+    let speaker = Wish {
+        speaker: Some(0),
+        ..camera(640, 360)
+    };
+    let mut receiver = Receiver::of([
+        (camera(640, 360), simulcast()),
+        (speaker, simulcast()),
+        (screen(1280, 720), simulcast()),
+    ]);
+    receiver.steady(950, 1);
+    assert_eq!(receiver.sent(2).map(|sent| sent.0), Some(2), "{:?}", receiver.grants);
+    assert_eq!(receiver.sent(1).map(|sent| sent.0), Some(0));
+    receiver.steady(1_500, 3);
+    let [listener, speaker] = [0, 1].map(|at| receiver.sent(at).unwrap());
+    assert!(speaker > listener, "{:?}", receiver.grants);
+}
+
+#[test]
+fn among_equals_the_one_with_priority_and_then_the_larger_one_goes_first() {
+    let chosen = Wish {
+        priority: 1,
+        ..camera(640, 360)
+    };
+    let mut receiver = Receiver::of([(camera(640, 360), simulcast()), (chosen, simulcast())]);
+    receiver.steady(800, 2);
+    assert!(receiver.sent(1) > receiver.sent(0), "{:?}", receiver.grants);
+
+    let mut receiver = Receiver::of([(camera(640, 360), simulcast()), (camera(1280, 720), simulcast())]);
+    receiver.steady(800, 2);
+    assert!(receiver.sent(1) > receiver.sent(0), "{:?}", receiver.grants);
+}
+
+#[test]
+fn when_room_is_short_the_least_important_pauses_first() {
+    let chosen = Wish {
+        priority: 1,
+        ..Wish::VIDEO
+    };
+    let mut receiver = Receiver::of([
+        (Wish::VIDEO, simulcast()),
+        (chosen, simulcast()),
+        (Wish::VIDEO, simulcast()),
+    ]);
+    receiver.steady(10_000, 1).steady(130, 1);
+    assert_eq!(receiver.sent(2), None);
+    assert!(receiver.sent(0).is_some() && receiver.sent(1).is_some());
+    receiver.steady(70, 1);
+    assert_eq!((receiver.sent(0), receiver.sent(1)), (None, Some((0, 0, 0))));
+}
+
+#[test]
+fn a_camera_keeps_moving_and_a_screen_stays_legible() {
+    let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
+    receiver.steady(5_000, 1).steady(600, 1);
+    assert_eq!(
+        receiver.sent(0),
+        Some((1, 0, 2)),
+        "a smaller picture at full frame rate"
+    );
+    let mut receiver = Receiver::of([(screen(1280, 720), simulcast())]);
+    receiver.steady(5_000, 1).steady(700, 1);
+    assert_eq!(receiver.sent(0), Some((2, 0, 0)), "all of the picture, less often");
+}
+
+#[test]
+fn quality_falls_with_the_first_low_estimate_and_rises_within_two_seconds() {
+    let mut receiver = Receiver::of([(camera(1280, 720), scalable())]);
+    receiver.steady(4_000, 15);
+    assert_eq!(receiver.sent(0), Some((0, 2, 2)));
+    receiver.estimate(500);
+    assert_eq!(receiver.sent(0), Some((0, 1, 2)));
+    receiver.steady(500, 20).steady(4_000, 2);
+    assert_eq!(receiver.sent(0), Some((0, 2, 2)));
+    assert_eq!(receiver.changes, 3);
+}
+
+#[test]
+fn an_estimate_within_the_margin_changes_nothing() {
+    let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
+    receiver.steady(1_000, 15);
+    assert_eq!(receiver.sent(0), Some((1, 0, 2)));
+    receiver.steady(1_150, 60);
+    assert_eq!((receiver.sent(0), receiver.changes), (Some((1, 0, 2)), 1));
+    receiver.steady(1_180, 2);
+    assert_eq!(receiver.sent(0), Some((2, 0, 1)));
+}
+
+#[test]
+fn a_link_that_cannot_carry_what_it_promises_is_tried_less_and_less_often() {
+    // The estimate climbs while little is sent, and collapses when more is.
+    let mut receiver = Receiver::of([(camera(1280, 720), encodings(&[150, 500]))]);
+    let mut tries = Vec::new();
+    receiver.steady(300, 5);
+    for tick in 0..600 {
+        let estimate = if receiver.used > BitRate::kilo(400) { 300 } else { 700 };
+        let before = receiver.used;
+        receiver.estimate(estimate);
+        if receiver.used > before && receiver.used > BitRate::kilo(400) {
+            tries.push(tick);
+        }
+    }
+    let waits: Vec<_> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(
+        waits.is_sorted() && waits.last().is_some_and(|wait| *wait >= 80),
+        "{tries:?}"
+    );
+    assert!(tries.len() <= 10, "{tries:?}");
+}
+
+#[test]
+fn a_window_that_grows_is_answered_at_once_where_there_is_room() {
+    let mut receiver = Receiver::of([(camera(320, 180), simulcast())]);
+    receiver.steady(5_000, 5);
+    receiver.subscriptions[0].1 = camera(1280, 720);
+    receiver.estimate(5_000);
+    assert_eq!(receiver.sent(0), Some((2, 0, 2)));
+}
+
+#[test]
+fn who_begins_to_speak_takes_over_what_the_last_speaker_used() {
+    let tile = || camera(640, 360);
+    let mut receiver = Receiver::of([(tile(), simulcast()), (tile(), simulcast())]);
+    receiver.subscriptions[0].1.speaker = Some(0);
+    receiver.steady(800, 5);
+    let before = receiver.grants.clone();
+    assert!(receiver.sent(0) > receiver.sent(1), "{before:?}");
+    receiver.subscriptions[0].1.speaker = None;
+    receiver.subscriptions[1].1.speaker = Some(0);
+    receiver.estimate(800);
+    assert_eq!(receiver.grants, [before[1], before[0]]);
+}
+
+#[test]
+fn a_newcomer_is_seen_at_once_even_on_a_full_link() {
+    let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
+    receiver.steady(620, 5);
+    receiver
+        .subscriptions
+        .push((allocation::Key(9), camera(1280, 720), simulcast()));
+    receiver.estimate(620);
+    assert!(
+        receiver.sent(0).is_some() && receiver.sent(1).is_some(),
+        "{:?}",
+        receiver.grants
+    );
+}
+
+#[test]
+fn an_encoding_that_stops_is_replaced_at_once() {
+    let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
+    receiver.steady(5_000, 5);
+    receiver.subscriptions[0].2.truncate(6);
+    receiver.estimate(5_000);
+    assert_eq!(receiver.sent(0), Some((1, 0, 2)));
+    receiver.subscriptions[0].2.clear();
+    receiver.estimate(5_000);
+    assert_eq!(receiver.grants, [Grant::Idle], "that is no pause to tell of");
+    receiver.subscriptions[0].2 = simulcast();
+    receiver.estimate(5_000);
+    assert_eq!(receiver.sent(0), Some((2, 0, 2)));
+}
+
+#[test]
+fn what_is_not_wanted_takes_nothing() {
+    let off = Wish {
+        enabled: false,
+        ..Wish::VIDEO
+    };
+    let mute = Wish {
+        enabled: false,
+        ..Wish::AUDIO
+    };
+    let mut receiver = Receiver::of([(off, simulcast()), (mute, voice())]);
+    receiver.steady(5_000, 1);
+    assert_eq!(receiver.grants, [Grant::Idle, Grant::Idle]);
+    assert_eq!((receiver.used, receiver.wanted), (BitRate(0), BitRate(0)));
+}
+
+#[test]
+fn what_would_be_used_is_told_however_little_there_is() {
+    let mut receiver = Receiver::of([
+        (Wish::VIDEO, simulcast()),
+        (camera(320, 180), simulcast()),
+        (Wish::AUDIO, voice()),
+    ]);
+    for estimate in [100, 1_000, 10_000, 100] {
+        receiver.estimate(estimate);
+        assert_eq!(receiver.wanted, BitRate::kilo(1_700 + 150 + 32));
+    }
+}

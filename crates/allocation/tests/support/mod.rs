@@ -1,0 +1,136 @@
+//! A receiver in virtual time, and what publishers send.
+
+#![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::disallowed_methods, reason = "a test needs some instant to begin at")]
+
+use std::time::{Duration, Instant};
+
+use allocation::{
+    Allocation, Allocator, BitRate, Config, DecodeTarget, Grant, Key, Offer, Policy, Source, Subscription, Wish,
+};
+
+/// How often a receiver reports.
+pub const TICK: Duration = Duration::from_millis(100);
+
+/// Parts of an encoding's rate that its three temporal layers take.
+const PARTS: [f64; 3] = [0.4, 0.2, 0.4];
+const FPS: [u16; 3] = [8, 15, 30];
+
+/// VP8 in three sizes of 150, 500 and 1,700 kbit/s, with three frame rates each.
+pub fn simulcast() -> Vec<Offer> {
+    encodings(&[150, 500, 1_700])
+}
+
+/// The same at other rates: as many sizes as there are rates, in kbit/s.
+pub fn encodings(rates: &[u64]) -> Vec<Offer> {
+    let encoding = |(encoding, rate): (usize, &u64)| {
+        let rate = BitRate::kilo(*rate);
+        (0..3).map(move |temporal| Offer {
+            target: DecodeTarget::new(encoding as u8, 0, temporal as u8),
+            rate: rate.scaled(PARTS[temporal]),
+            size: (320 << encoding, 180 << encoding),
+            fps: FPS[temporal],
+        })
+    };
+    rates.iter().enumerate().flat_map(encoding).collect()
+}
+
+/// VP9 or AV1 in three spatial layers, each predicted from the one below, with three frame rates.
+pub fn scalable() -> Vec<Offer> {
+    let layer = |spatial: usize, temporal: usize| Offer {
+        target: DecodeTarget::new(0, spatial as u8, temporal as u8),
+        rate: BitRate::kilo([150, 300, 900][spatial]).scaled(PARTS[temporal]),
+        size: (320 << spatial, 180 << spatial),
+        fps: FPS[temporal],
+    };
+    let layers = (0..3).flat_map(|spatial| (0..3).map(move |temporal| (spatial, temporal)));
+    layers.map(|(spatial, temporal)| layer(spatial, temporal)).collect()
+}
+
+/// A voice of 32 kbit/s.
+pub fn voice() -> Vec<Offer> {
+    vec![Offer {
+        target: DecodeTarget::default(),
+        rate: BitRate::kilo(32),
+        size: (0, 0),
+        fps: 0,
+    }]
+}
+
+/// A camera displayed at this size.
+pub fn camera(width: u16, height: u16) -> Wish {
+    Wish {
+        size: (width, height),
+        ..Wish::VIDEO
+    }
+}
+
+/// A screen displayed at this size.
+pub fn screen(width: u16, height: u16) -> Wish {
+    Wish {
+        source: Source::Screen,
+        ..camera(width, height)
+    }
+}
+
+/// One receiver.
+pub struct Receiver {
+    pub now: Instant,
+    pub subscriptions: Vec<(Key, Wish, Vec<Offer>)>,
+    pub allocator: Allocator,
+    /// What was granted last.
+    pub grants: Vec<Grant>,
+    pub used: BitRate,
+    pub wanted: BitRate,
+    /// Calls that changed any grant.
+    pub changes: usize,
+}
+
+impl Receiver {
+    /// Subscribed to all of these.
+    pub fn of(subscriptions: impl IntoIterator<Item = (Wish, Vec<Offer>)>) -> Self {
+        let keyed = |(at, (wish, offers))| (Key(at as u64), wish, offers);
+        Self {
+            now: Instant::now(),
+            subscriptions: subscriptions.into_iter().enumerate().map(keyed).collect(),
+            allocator: Allocator::new(Config::default()),
+            grants: Vec::new(),
+            used: BitRate(0),
+            wanted: BitRate(0),
+            changes: 0,
+        }
+    }
+
+    /// An estimate comes, in kbit/s.
+    pub fn estimate(&mut self, kilo: u64) -> &mut Self {
+        self.now += TICK;
+        let subscriptions: Vec<_> = self
+            .subscriptions
+            .iter()
+            .map(|(key, wish, offers)| Subscription {
+                key: *key,
+                wish: *wish,
+                offers,
+            })
+            .collect();
+        let Allocation { grants, used, wanted } =
+            (self.allocator).allocate(self.now, BitRate::kilo(kilo), &subscriptions);
+        self.changes += usize::from(self.grants != grants);
+        (self.grants, self.used, self.wanted) = (grants.to_vec(), used, wanted);
+        self
+    }
+
+    /// The same estimate for some seconds.
+    pub fn steady(&mut self, kilo: u64, seconds: u32) -> &mut Self {
+        for _ in 0..10 * seconds {
+            self.estimate(kilo);
+        }
+        self
+    }
+
+    /// Encoding, spatial and temporal layer that a subscription gets.
+    pub fn sent(&self, at: usize) -> Option<(u8, u8, u8)> {
+        let target = self.grants[at].target()?;
+        Some((target.encoding, target.layer.spatial, target.layer.temporal))
+    }
+}
