@@ -12,7 +12,7 @@ use crate::{Config, Fate, Usage};
 const QUEUE_MIN: Duration = Duration::from_millis(30);
 
 /// With a queue longer than this nothing is to be gained by sending more.
-const QUEUE_LONG: Duration = Duration::from_millis(100);
+const QUEUE_LONG: Duration = Duration::from_millis(80);
 
 /// As in RFC 3550 section 6.4.1.
 const JITTER_WEIGHT: f64 = 1.0 / 16.0;

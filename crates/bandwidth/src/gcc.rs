@@ -62,8 +62,8 @@ pub struct Gcc {
 enum Silence {
     /// Nothing is waited for: all is answered, or this receiver never reports.
     Content,
-    /// Packets left, and nothing was said since this time.
-    Waiting { since: Instant },
+    /// Packets left, the last of them at `sent`, and nothing was said since this time.
+    Waiting { since: Instant, sent: Instant },
 }
 
 impl Gcc {
@@ -188,7 +188,6 @@ impl Gcc {
             queue: self.queue.standing(),
             jitter: self.delay.jitter(),
             last_over: self.delay.last_over(),
-            
         }
     }
 
@@ -200,16 +199,32 @@ impl Gcc {
     }
 
     fn silent(&mut self, now: Instant) {
-        let Silence::Waiting { since } = self.silence else {
+        let Silence::Waiting { since, sent } = self.silence else {
             return;
         };
         if now < since + SILENCE {
             return;
         }
-        self.silence = Silence::Waiting { since: now };
+        if now >= sent + SILENCE {
+            // Nothing was sent either: what is missing is one last report.
+            self.silence = Silence::Content;
+            return;
+        }
+        self.silence = Silence::Waiting { since: now, sent };
         self.delay.set(now, SILENCE_KEEPS * self.target);
         self.combine(now);
         self.limit = Limit::Silence;
+        self.prober.fell(now);
+    }
+
+    fn waits_for(&mut self, sent: Instant) {
+        let since = match self.silence {
+            Silence::Waiting { since, .. } => since,
+            Silence::Content => sent,
+        };
+        if self.reports() {
+            self.silence = Silence::Waiting { since, sent };
+        }
     }
 
     /// Whether this receiver ever reported on packets.
@@ -224,9 +239,7 @@ impl Estimator for Gcc {
             self.history.sent(*packet);
             self.application.sent(packet.at, packet.size, self.sendable());
             self.prober.started(packet.at, self.situation());
-            if self.silence == Silence::Content && self.reports() {
-                self.silence = Silence::Waiting { since: packet.at };
-            }
+            self.waits_for(packet.at);
         }
     }
 
@@ -261,7 +274,7 @@ impl Estimator for Gcc {
     fn poll_timeout(&self) -> Option<Instant> {
         let silence = match self.silence {
             Silence::Content => None,
-            Silence::Waiting { since } => Some(since + SILENCE),
+            Silence::Waiting { since, .. } => Some(since + SILENCE),
         };
         // Probes are for those who report on them.
         let probe = self.prober.poll_timeout().filter(|_| self.reports());

@@ -55,6 +55,8 @@ pub struct Judgement {
     pub queue: Duration,
     /// Mean estimate after settling, or after it should have, over the capacity.
     pub level: f64,
+    /// Part of the samples within the band, after it should have settled.
+    pub within: f64,
 }
 
 impl Judgement {
@@ -106,16 +108,29 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
         }
     }
     let after = from + settled.unwrap_or(allowed).min(allowed);
-    let tail: Vec<_> = samples.iter().filter(|sample| sample.at >= after).collect();
+    let tail = samples.iter().filter(|sample| sample.at >= after);
+    let due = samples.iter().filter(|sample| sample.at >= from + allowed);
     Judgement {
         from,
         before,
         capacity,
         settled,
         allowed,
-        queue: tail.iter().map(|sample| sample.queue).max().unwrap_or_default(),
-        level: tail.iter().map(|sample| sample.flows[0].target).sum::<f64>() / tail.len().max(1) as f64 / capacity,
+        queue: tail.clone().map(|sample| sample.queue).max().unwrap_or_default(),
+        level: mean(tail.map(|sample| sample.flows[0].target / capacity)),
+        within: mean(due.map(|sample| f64::from(u8::from(within(sample.flows[0].target))))),
     }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    sum / f64::from(count.max(1))
+}
+
+/// The longest queue after the first five seconds.
+pub fn longest_queue(trace: &Trace) -> Duration {
+    let later = trace.samples.iter().filter(|sample| sample.at > Duration::from_secs(5));
+    later.map(|sample| sample.queue).max().unwrap_or_default()
 }
 
 /// The first flow's share of what two flows received over the last minute. Shape: 0 to 1.
@@ -130,11 +145,8 @@ pub fn share(trace: &Trace) -> Option<f64> {
 /// Part of the samples within the claim's band of a capacity that moves, after the first two seconds.
 pub fn following(scenario: &Scenario, trace: &Trace) -> f64 {
     let judged = trace.samples.iter().filter(|sample| sample.at > Duration::from_secs(2));
-    let (mut within, mut all) = (0, 0);
-    for sample in judged {
-        all += 1;
+    mean(judged.map(|sample| {
         let distance = (sample.flows[0].target - sample.available).abs();
-        within += u32::from(distance <= scenario.claim.band * sample.available);
-    }
-    f64::from(within) / f64::from(all.max(1))
+        f64::from(u8::from(distance <= scenario.claim.band * sample.available))
+    }))
 }
