@@ -13,6 +13,9 @@ use crate::{Allocation, BitRate, EstimateHistory, Grant, Policy, Subscription};
 /// A plan that takes from some to give to others must give so much more than it takes: equals do not change places.
 const WORTHWHILE: f64 = 1.25;
 
+/// A plan that only saves must cost no more than this part of what is sent.
+const CHEAPER: f64 = 0.9;
+
 /// How cautious an allocator is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
@@ -33,8 +36,8 @@ impl Default for Config {
 
 /// Weir's own policy, one for each receiver.
 ///
-/// Audio is always sent. Of the rest of the estimate every video gets its lowest layer, the most important first, and then whatever gains most per
-/// bit. Four things may happen in a call:
+/// Audio is always sent. Of the rest of the estimate every video gets its lowest layer, the most important first, and then
+/// whatever gains most per bit. Four things may happen in a call:
 ///
 /// - A wish changed, or a layer that was sent is gone: all is divided anew, at once, within what is in use or safe to use.
 /// - What is sent no longer fits the estimate: it is cut back at once, and nobody gets more than before.
@@ -110,14 +113,12 @@ impl Allocator {
         estimate.scaled(1.0 / (1.0 + self.config.margin))
     }
 
-    /// Writes down the plan as grants, and what they were given for.
+    /// Writes down the plan as grants, and what they were given for. Gives what it costs.
     fn conclude(&mut self, subscriptions: &[Subscription<'_>]) -> BitRate {
         self.grants.clear();
         self.grants.extend(subscriptions.iter().map(without_contest));
-        let mut used = BitRate(0);
         for (contender, rung) in self.contest.contenders.iter().zip(&self.plan) {
             self.grants[contender.index] = rung.map_or(Grant::Paused, |rung| Grant::Send(rung.target));
-            used = used.plus(rung.map_or(BitRate(0), |rung| rung.cost));
         }
         self.standings.clear();
         let standing = |(subscription, grant): (&Subscription<'_>, &Grant)| Standing {
@@ -128,7 +129,7 @@ impl Allocator {
         self.standings
             .extend(subscriptions.iter().zip(&self.grants).map(standing));
         self.standings.sort_unstable_by_key(|standing| standing.key);
-        used
+        cost(self.plan.iter().copied())
     }
 }
 
@@ -156,7 +157,7 @@ impl Policy for Allocator {
     }
 }
 
-/// Whether a plan sends more important videos, or the same and better ones, than is sent now.
+/// Whether a plan sends more important videos, or the same and better ones, or the same as well for much less.
 fn is_better(plan: &[Option<Rung>], contenders: &[Contender]) -> bool {
     let (mut gained, mut lost) = (0.0, 0.0);
     for (rung, contender) in plan.iter().zip(contenders) {
@@ -168,7 +169,13 @@ fn is_better(plan: &[Option<Rung>], contenders: &[Contender]) -> bool {
         gained += change.max(0.0);
         lost -= change.min(0.0);
     }
-    gained > lost * WORTHWHILE
+    let now = cost(contenders.iter().map(|contender| contender.current));
+    let cheaper = cost(plan.iter().copied()) < now.scaled(CHEAPER);
+    gained > lost * WORTHWHILE || cheaper && lost == 0.0
+}
+
+fn cost(plan: impl Iterator<Item = Option<Rung>>) -> BitRate {
+    plan.flatten().fold(BitRate(0), |sum, rung| sum.plus(rung.cost))
 }
 
 /// What audio takes, which is not asked about.
@@ -179,13 +186,12 @@ pub(crate) fn audio(subscriptions: &[Subscription<'_>]) -> BitRate {
     rates.fold(BitRate(0), BitRate::plus)
 }
 
-/// What a subscription gets that does not compete: audio, all of it; a video that is not wanted or does not arrive, nothing.
+/// What a subscription gets that does not compete: audio, all of it, even while it is silent and nothing arrives; a video that is
+/// not wanted or does not arrive, nothing.
 pub(crate) fn without_contest(subscription: &Subscription<'_>) -> Grant {
-    let best = offers(subscription).iter().max_by_key(|offer| offer.target.encoding);
-    match best {
-        Some(best) if subscription.wish.enabled && subscription.wish.kind == MediaKind::Audio => {
-            Grant::Send(best.target)
-        }
-        _ => Grant::Idle,
+    if !subscription.wish.enabled || subscription.wish.kind == MediaKind::Video {
+        return Grant::Idle;
     }
+    let targets = offers(subscription).iter().map(|offer| offer.target);
+    Grant::Send(targets.max_by_key(|target| target.encoding).unwrap_or_default())
 }

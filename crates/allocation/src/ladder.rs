@@ -1,4 +1,4 @@
-//! The ways up: for each video its decode targets, from the cheapest to the best, without those that are not worth their rate.
+//! The ways up: for each video its decode targets from the cheapest to the best, without those that cost more and are no better.
 
 use std::ops::Range;
 

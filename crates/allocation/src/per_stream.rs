@@ -19,6 +19,8 @@ pub struct PerStream<S> {
     history: EstimateHistory,
     /// What each video was granted last, by key.
     current: Vec<(Key, DecodeTarget)>,
+    /// The same, while it is being made.
+    next: Vec<(Key, DecodeTarget)>,
     grants: Vec<Grant>,
 }
 
@@ -29,6 +31,7 @@ impl<S: SelectDecodeTarget> PerStream<S> {
             select,
             history: EstimateHistory::new(),
             current: Vec::new(),
+            next: Vec::new(),
             grants: Vec::new(),
         }
     }
@@ -44,7 +47,7 @@ impl<S: SelectDecodeTarget> Policy for PerStream<S> {
         self.history.push(now, estimate);
         self.grants.clear();
         let (mut used, mut wanted) = (audio(subscriptions), audio(subscriptions));
-        let mut current = Vec::with_capacity(subscriptions.len());
+        self.next.clear();
         for subscription in subscriptions {
             let video = subscription.wish.kind == MediaKind::Video && subscription.wish.enabled;
             if !video || offers(subscription).is_empty() {
@@ -53,7 +56,7 @@ impl<S: SelectDecodeTarget> Policy for PerStream<S> {
             }
             let before = self.current(subscription.key);
             let target = self.select.select(before, &self.history, estimate);
-            current.push((subscription.key, target));
+            self.next.push((subscription.key, target));
             let sent = arriving(target, offers(subscription));
             self.grants.push(sent.map_or(Grant::Idle, Grant::Send));
             used = used.plus(sent.map_or(BitRate(0), |sent| cost(sent, offers(subscription))));
@@ -62,8 +65,8 @@ impl<S: SelectDecodeTarget> Policy for PerStream<S> {
                 .map(|offer| cost(offer.target, offers(subscription)));
             wanted = wanted.plus(costs.max().unwrap_or_default());
         }
-        current.sort_unstable_by_key(|(key, _)| *key);
-        self.current = current;
+        self.next.sort_unstable_by_key(|(key, _)| *key);
+        std::mem::swap(&mut self.current, &mut self.next);
         Allocation {
             grants: &self.grants,
             used,

@@ -79,7 +79,7 @@ pub enum Source {
 pub struct Offer {
     /// The layer. Its own packets only count in `rate`, those of the layers below it are in their own offers.
     pub target: DecodeTarget,
-    /// What its packets take, measured over a second or more: what it costs in the next moment is guessed from that.
+    /// What its packets take, measured over a second or more; a guess until it has been measured, and 0 when it does not arrive.
     pub rate: BitRate,
     /// Picture size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer counts as twice the one below.
     /// Shape: width and height in pixels.

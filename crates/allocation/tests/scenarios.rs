@@ -2,7 +2,7 @@
 
 mod support;
 
-use allocation::{BitRate, Grant, Wish};
+use allocation::{BitRate, Grant, Key, PerStream, Policy, Subscription, Thresholds, Wish};
 use support::*;
 
 #[test]
@@ -245,9 +245,7 @@ fn who_begins_to_speak_takes_over_what_the_last_speaker_used() {
 fn a_newcomer_is_seen_at_once_even_on_a_full_link() {
     let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
     receiver.steady(620, 5);
-    receiver
-        .subscriptions
-        .push((allocation::Key(9), camera(1280, 720), simulcast()));
+    receiver.subscriptions.push((Key(9), camera(1280, 720), simulcast()));
     receiver.estimate(620);
     assert!(
         receiver.sent(0).is_some() && receiver.sent(1).is_some(),
@@ -272,6 +270,24 @@ fn an_encoding_that_stops_is_replaced_at_once() {
 }
 
 #[test]
+fn a_smaller_encoding_that_is_enough_takes_over_as_soon_as_it_arrives() {
+    let all = simulcast();
+    let mut receiver = Receiver::of([(camera(320, 180), all[6..].to_vec())]);
+    receiver.steady(5_000, 2);
+    assert_eq!(receiver.sent(0), Some((2, 0, 2)));
+    receiver.subscriptions[0].2 = all;
+    receiver.estimate(5_000);
+    assert_eq!(receiver.sent(0), Some((0, 0, 2)));
+}
+
+#[test]
+fn silence_is_no_reason_to_stop_a_voice() {
+    let mut receiver = Receiver::of([(Wish::AUDIO, Vec::new())]);
+    receiver.estimate(100);
+    assert_eq!(receiver.sent(0), Some((0, 0, 0)));
+}
+
+#[test]
 fn what_is_not_wanted_takes_nothing() {
     let off = Wish {
         enabled: false,
@@ -285,6 +301,33 @@ fn what_is_not_wanted_takes_nothing() {
     receiver.steady(5_000, 1);
     assert_eq!(receiver.grants, [Grant::Idle, Grant::Idle]);
     assert_eq!((receiver.used, receiver.wanted), (BitRate(0), BitRate(0)));
+}
+
+#[test]
+fn thresholds_send_each_stream_what_the_whole_estimate_allows() {
+    let mut policy = PerStream::new(Thresholds::frame_rates(BitRate::kilo(500)));
+    let layers = encodings(&[500]);
+    let subscriptions = [1, 2].map(|key| Subscription {
+        key: Key(key),
+        wish: Wish::VIDEO,
+        offers: &layers,
+    });
+    let mut now = Receiver::of([]).now;
+    let mut sent = |kilo, ticks| {
+        for _ in 0..ticks {
+            now += TICK;
+            policy.allocate(now, BitRate::kilo(kilo), &subscriptions);
+        }
+        let allocation = policy.allocate(now, BitRate::kilo(kilo), &subscriptions);
+        let temporal = |grant: &Grant| grant.target().unwrap().layer.temporal;
+        (
+            allocation.grants.iter().map(temporal).collect::<Vec<_>>(),
+            allocation.used,
+        )
+    };
+    assert_eq!(sent(600, 30), (vec![2, 2], BitRate::kilo(1_000)), "nothing is divided");
+    assert_eq!(sent(400, 1), (vec![1, 1], BitRate::kilo(600)));
+    assert_eq!(sent(250, 1), (vec![0, 0], BitRate::kilo(400)));
 }
 
 #[test]
