@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use wire::MediaKind;
 
-use crate::contest::{Contender, Contest, Standing, offers};
+use crate::contest::{Contender, Contest, Standing, before, offers};
 use crate::divide::Divider;
 use crate::ladder::Rung;
 use crate::patience::Patience;
@@ -116,7 +116,12 @@ impl Allocator {
     /// Writes down the plan as grants, and what they were given for. Gives what it costs.
     fn conclude(&mut self, subscriptions: &[Subscription<'_>]) -> BitRate {
         self.grants.clear();
-        self.grants.extend(subscriptions.iter().map(without_contest));
+        let standings = &self.standings;
+        self.grants.extend(
+            subscriptions
+                .iter()
+                .map(|subscription| uncontested(subscription, standings)),
+        );
         for (contender, rung) in self.contest.contenders.iter().zip(&self.plan) {
             self.grants[contender.index] = rung.map_or(Grant::Paused, |rung| Grant::Send(rung.target));
         }
@@ -186,8 +191,18 @@ pub(crate) fn audio(subscriptions: &[Subscription<'_>]) -> BitRate {
     rates.fold(BitRate(0), BitRate::plus)
 }
 
-/// What a subscription gets that does not compete: audio, all of it, even while it is silent and nothing arrives; a video that is
-/// not wanted or does not arrive, nothing.
+/// What a subscription gets that does not compete: a video of which nothing arrives for the moment, such as a screen on which
+/// nothing moves, what it had.
+fn uncontested(subscription: &Subscription<'_>, standings: &[Standing]) -> Grant {
+    match without_contest(subscription) {
+        Grant::Idle if subscription.wish.enabled => {
+            before(subscription.key, standings).map_or(Grant::Idle, |it| it.grant)
+        }
+        grant => grant,
+    }
+}
+
+/// What a subscription gets of which nothing is known: audio, all of it, even while it is silent and nothing arrives; a video nothing.
 pub(crate) fn without_contest(subscription: &Subscription<'_>) -> Grant {
     if !subscription.wish.enabled || subscription.wish.kind == MediaKind::Video {
         return Grant::Idle;

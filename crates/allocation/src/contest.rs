@@ -47,10 +47,7 @@ impl Contest {
             if !is_contended(subscription) {
                 continue;
             }
-            let before = standings
-                .binary_search_by_key(&subscription.key, |standing| standing.key)
-                .ok()
-                .map(|at| &standings[at]);
+            let before = before(subscription.key, standings);
             let current = before
                 .and_then(|before| before.grant.target())
                 .and_then(|target| price(&subscription.wish, offers(subscription), target));
@@ -86,6 +83,12 @@ impl Contest {
         let current = self.contenders.iter().filter_map(|contender| contender.current);
         current.fold(BitRate(0), |sum, rung| sum.plus(rung.cost))
     }
+}
+
+/// What a subscription was given last. `standings` are sorted by key.
+pub(crate) fn before(key: Key, standings: &[Standing]) -> Option<&Standing> {
+    let found = standings.binary_search_by_key(&key, |standing| standing.key);
+    found.ok().map(|at| &standings[at])
 }
 
 /// The layers of a subscription that are looked at.

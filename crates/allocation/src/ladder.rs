@@ -110,10 +110,20 @@ pub(crate) fn price(wish: &Wish, offers: &[Offer], target: DecodeTarget) -> Opti
 
 /// The layers that arrive in the encodings that are wanted, or in the lowest one where none of those arrives.
 fn usable<'a>(wish: &Wish, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
-    let arriving = offers.iter().filter(|offer| offer.rate > BitRate(0));
+    let arriving = offers.iter().filter(|offer| arrives(offer, offers));
     let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
     let highest = wish.encoding_max.max(lowest);
     arriving.filter(move |offer| offer.target.encoding <= highest)
+}
+
+/// A frame rate arrives when anything of the same picture size does: nothing is sent of the higher ones while nothing moves.
+fn arrives(offer: &Offer, offers: &[Offer]) -> bool {
+    let same_size = |other: &&Offer| {
+        let (one, other) = (offer.target, other.target);
+        one.encoding == other.encoding && one.layer.spatial == other.layer.spatial
+    };
+    let moves = |offer: &Offer| offer.rate > BitRate(0);
+    moves(offer) || offers.iter().filter(same_size).any(moves)
 }
 
 fn rung(scale: &Scale, offers: &[Offer], offer: &Offer) -> Rung {

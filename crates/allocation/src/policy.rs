@@ -30,7 +30,7 @@ pub enum Grant {
     Send(DecodeTarget),
     /// Nothing, since even its lowest layer finds no room. The receiver should be told.
     Paused,
-    /// There is nothing to choose: it is not wanted, or no layer of it arrives yet. Nobody needs to be told.
+    /// There is nothing to choose: it is not wanted, or nothing of it has arrived yet. Nobody needs to be told.
     Idle,
 }
 

@@ -79,7 +79,8 @@ pub enum Source {
 pub struct Offer {
     /// The layer. Its own packets only count in `rate`, those of the layers below it are in their own offers.
     pub target: DecodeTarget,
-    /// What its packets take, measured over a second or more; a guess until it has been measured, and 0 when it does not arrive.
+    /// What its packets take, measured over a second or more, and a guess until it has been. A picture size of which no frame rate has
+    /// any does not arrive.
     pub rate: BitRate,
     /// Picture size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer counts as twice the one below.
     /// Shape: width and height in pixels.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use allocation::{BitRate, Grant, Key, PerStream, Policy, Subscription, Thresholds, Wish};
+use allocation::{BitRate, Grant, Key, Offer, PerStream, Policy, Subscription, Thresholds, Wish};
 use support::*;
 
 #[test]
@@ -261,8 +261,27 @@ fn an_encoding_that_stops_is_replaced_at_once() {
     receiver.subscriptions[0].2.truncate(6);
     receiver.estimate(5_000);
     assert_eq!(receiver.sent(0), Some((1, 0, 2)));
-    receiver.subscriptions[0].2.clear();
+}
+
+#[test]
+fn a_screen_on_which_nothing_moves_keeps_what_it_had() {
+    let mut receiver = Receiver::of([(screen(1280, 720), simulcast()), (camera(320, 180), simulcast())]);
+    receiver.steady(5_000, 5);
+    let still = |offers: &mut [Offer]| offers.iter_mut().for_each(|offer| offer.rate = BitRate(0));
+    still(&mut receiver.subscriptions[0].2[7..]);
+    receiver.steady(5_000, 5);
+    still(&mut receiver.subscriptions[0].2);
+    receiver.steady(5_000, 5);
+    assert_eq!((receiver.sent(0), receiver.changes), (Some((2, 0, 2)), 1));
+    receiver.subscriptions[0].2 = simulcast();
     receiver.estimate(5_000);
+    assert_eq!((receiver.sent(0), receiver.changes), (Some((2, 0, 2)), 1));
+}
+
+#[test]
+fn a_video_that_begins_to_arrive_is_sent_at_once() {
+    let mut receiver = Receiver::of([(camera(1280, 720), Vec::new())]);
+    receiver.steady(5_000, 5);
     assert_eq!(receiver.grants, [Grant::Idle], "that is no pause to tell of");
     receiver.subscriptions[0].2 = simulcast();
     receiver.estimate(5_000);
