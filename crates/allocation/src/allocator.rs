@@ -16,6 +16,9 @@ const WORTHWHILE: f64 = 1.25;
 /// A plan that only saves must cost no more than this part of what is sent.
 const CHEAPER: f64 = 0.9;
 
+/// This part of what there is for video is left when it has to be cut back.
+const SPARE: f64 = 0.05;
+
 /// How cautious an allocator is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
@@ -78,12 +81,15 @@ impl Allocator {
     fn start_over(&mut self, now: Instant, room: BitRate, audio: BitRate, estimate: BitRate) {
         let safe = self.safe(now).unwrap_or(self.with_margin(estimate)).less(audio);
         let budget = self.contest.used().max(safe).min(room);
-        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
+        self.divider
+            .divide(budget, BitRate(0), &self.contest.ladders, &mut self.plan);
     }
 
-    /// What is sent does not fit.
+    /// What is sent does not fit. A little more than must be is cut, so that the next lower estimate does not cut again; but nobody is
+    /// paused for that.
     fn cut_back(&mut self, now: Instant, room: BitRate) {
-        self.divider.divide(room, &self.contest.ladders, &mut self.plan);
+        self.divider
+            .divide(room, room.scaled(SPARE), &self.contest.ladders, &mut self.plan);
         let had = self.contest.contenders.iter().map(|contender| contender.current);
         if !had.eq(self.plan.iter().copied()) {
             self.patience.fell(now);
@@ -93,7 +99,8 @@ impl Allocator {
     /// What is sent fits; perhaps something better does, too.
     fn improve(&mut self, now: Instant, room: BitRate, audio: BitRate) {
         let safe = self.safe(now).unwrap_or_default().less(audio).min(room);
-        self.divider.divide(safe, &self.contest.ladders, &mut self.plan);
+        self.divider
+            .divide(safe, BitRate(0), &self.contest.ladders, &mut self.plan);
         if is_better(&self.plan, &self.contest.contenders) {
             self.patience.rose(now);
         } else {

@@ -35,10 +35,11 @@ struct Move {
 impl Divider {
     /// Writes into `plan` which rung of each ladder is paid for.
     ///
-    /// All of it together costs at most the budget, apart from the lowest rungs of ladders that must not be paused.
-    pub(crate) fn divide(&mut self, budget: BitRate, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
+    /// All of it together costs at most the budget, apart from the lowest rungs of ladders that must not be paused. Moves up leave
+    /// `spare` of it.
+    pub(crate) fn divide(&mut self, budget: BitRate, spare: BitRate, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
         let left = self.lowest_rungs(budget, ladders);
-        self.best_moves(left, ladders);
+        self.best_moves(left.less(spare), ladders);
         plan.clear();
         let rung = |(ladder, level): (usize, &Option<usize>)| level.map(|level| ladders.get(ladder)[level]);
         plan.extend(self.levels.iter().enumerate().map(rung));

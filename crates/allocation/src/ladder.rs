@@ -1,5 +1,6 @@
 //! The ways up: for each video its decode targets from the cheapest to the best, without those that cost more and are no better.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::limits::OFFERS_MAX;
@@ -76,7 +77,7 @@ impl Ladders {
         self.rungs
             .extend(usable(wish, offers).map(|offer| rung(&scale, offers, offer)));
         let rungs = &mut self.rungs[begin..];
-        rungs.sort_unstable_by(|one, other| (one.cost.cmp(&other.cost)).then(other.utility.total_cmp(&one.utility)));
+        rungs.sort_unstable_by(cheapest_first);
         let improvements = keep_improvements(rungs);
         let best = rungs[improvements - 1].cost;
         let kept = cap.map_or(improvements, |cap| {
@@ -133,6 +134,20 @@ fn rung(scale: &Scale, offers: &[Offer], offer: &Offer) -> Rung {
         cost: sent.fold(BitRate(0), |sum, other| sum.plus(other.rate)),
         utility: scale.utility(offer),
     }
+}
+
+/// By cost, the better one of two that cost the same first, and of two that are alike the lower one, so that their order in what
+/// was given does not matter.
+fn cheapest_first(one: &Rung, other: &Rung) -> Ordering {
+    let place = |rung: &Rung| {
+        (
+            rung.target.encoding,
+            rung.target.layer.spatial,
+            rung.target.layer.temporal,
+        )
+    };
+    let by_price = one.cost.cmp(&other.cost).then(other.utility.total_cmp(&one.utility));
+    by_price.then_with(|| place(one).cmp(&place(other)))
 }
 
 /// Moves to the front what is better than everything cheaper, and says how many those are. `rungs` are sorted by cost.

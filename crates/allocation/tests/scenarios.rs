@@ -169,7 +169,7 @@ fn a_camera_keeps_moving_and_a_screen_stays_legible() {
         "a smaller picture at full frame rate"
     );
     let mut receiver = Receiver::of([(screen(1280, 720), simulcast())]);
-    receiver.steady(5_000, 1).steady(700, 1);
+    receiver.steady(5_000, 1).steady(750, 1);
     assert_eq!(receiver.sent(0), Some((2, 0, 0)), "all of the picture, less often");
 }
 

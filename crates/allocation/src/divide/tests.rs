@@ -18,7 +18,7 @@ fn costs(budget: u64, ladders: &Ladders) -> Vec<u64> {
 
 fn plan(budget: u64, ladders: &Ladders) -> Vec<Option<Rung>> {
     let mut plan = Vec::new();
-    Divider::default().divide(BitRate(budget), ladders, &mut plan);
+    Divider::default().divide(BitRate(budget), BitRate(0), ladders, &mut plan);
     plan
 }
 
@@ -58,6 +58,18 @@ fn what_must_not_pause_is_paid_for_first_and_in_any_case() {
     assert_eq!(costs(0, &ladders), [0, 100]);
     assert_eq!(costs(199, &ladders), [0, 101]);
     assert_eq!(costs(200, &ladders), [100, 100]);
+}
+
+#[test]
+fn what_is_to_be_spared_pauses_nobody() {
+    let ladder: &[(u64, f64)] = &[(100, 1.0), (200, 2.0)];
+    let ladders = ladders(&[ladder, ladder]);
+    let mut plan = Vec::new();
+    Divider::default().divide(BitRate(300), BitRate(100), &ladders, &mut plan);
+    assert!(
+        plan.iter()
+            .all(|rung| rung.is_some_and(|rung| rung.cost == BitRate(100)))
+    );
 }
 
 /// A ladder of up to nine rungs whose costs and utilities rise by anything.
