@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use crate::limits::OFFERS_MAX;
 use crate::quality::Scale;
 use crate::{BitRate, DecodeTarget, Offer, Wish};
 
@@ -104,7 +103,6 @@ impl Ladders {
 
 /// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no longer wanted.
 pub(crate) fn price(wish: &Wish, offers: &[Offer], target: DecodeTarget) -> Option<Rung> {
-    let offers = &offers[..offers.len().min(OFFERS_MAX)];
     let offer = usable(wish, offers).find(|offer| offer.target == target)?;
     Some(rung(&Scale::new(wish, offers), offers, offer))
 }
