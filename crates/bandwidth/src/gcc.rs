@@ -41,6 +41,8 @@ pub struct Gcc {
     wanted: f64,
     history: History,
     acknowledged: Acknowledged,
+    /// What arrives, as of the last report: measuring walks over every packet of half a second.
+    throughput: Option<f64>,
     application: Application,
     clusters: Clusters,
     delay: DelayBased,
@@ -75,6 +77,7 @@ impl Gcc {
             wanted: max,
             history: History::default(),
             acknowledged: Acknowledged::default(),
+            throughput: None,
             application: Application::default(),
             clusters: Clusters::default(),
             delay: DelayBased::new(&config),
@@ -103,7 +106,7 @@ impl Gcc {
         self.measure(now, arrived);
         let probed = self.probed(arrived);
         let evidence = Evidence {
-            throughput: self.acknowledged.rate(),
+            throughput: self.throughput,
             burst_throughput: self.acknowledged.burst_rate(),
             application_limited: self.application.limited(),
             probed,
@@ -120,8 +123,7 @@ impl Gcc {
     }
 
     fn loss_report(&mut self, now: Instant, fates: &[Fate]) {
-        self.loss
-            .report(now, fates, self.delay.rate(), self.acknowledged.rate());
+        self.loss.report(now, fates, self.delay.rate(), self.throughput);
     }
 
     /// Throughput, queue and round trip.
@@ -130,6 +132,7 @@ impl Gcc {
             self.acknowledged
                 .arrived(fate.arrival.unwrap_or_default(), fate.size, fate.before);
         }
+        self.throughput = self.acknowledged.rate();
         let delays = arrived.iter().filter_map(|fate| Some((fate.sent, fate.arrival?)));
         self.queue.report(delays.clone());
         let newest = arrived.last().and_then(|fate| fate.arrival).unwrap_or_default();
@@ -297,7 +300,7 @@ impl Estimator for Gcc {
             } else {
                 Usage::Normal
             },
-            acknowledged: self.acknowledged.rate().map(|rate| rate as u64),
+            acknowledged: self.throughput.map(|rate| rate as u64),
             loss: self.loss.loss(),
             round_trip: self.round_trip,
             queue: self.queue.standing(),

@@ -1,16 +1,18 @@
 //! Plays every scenario with both estimators, writes the table into `docs/bandwidth.md` and the plots beside it.
 //!
-//! `cargo run -p links --release --example report [SEEDS]`
+//! `cargo run -p links --release --example report [FIRST_SEED LAST_SEED]`
 
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use links::{Candidate, Scenario, catalogue, plot, report, run};
 
 const BEGIN: &str = "<!-- table begins -->\n";
 const END: &str = "<!-- table ends -->";
-const SEEDS: u64 = 20;
+/// Other seeds than those the estimator was tuned with.
+const SEEDS: RangeInclusive<u64> = 101..=120;
 
 /// What is drawn: file, scenario, and whether the other estimator is drawn with it.
 const PLOTS: [(&str, &str, bool); 8] = [
@@ -25,10 +27,11 @@ const PLOTS: [(&str, &str, bool); 8] = [
 ];
 
 fn main() -> io::Result<()> {
-    let seeds = std::env::args()
-        .nth(1)
-        .and_then(|seeds| seeds.parse().ok())
-        .unwrap_or(SEEDS);
+    let mut arguments = std::env::args().skip(1).filter_map(|argument| argument.parse().ok());
+    let seeds = match (arguments.next(), arguments.next()) {
+        (Some(first), Some(last)) => first..=last,
+        _ => SEEDS,
+    };
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let scenarios = catalogue();
     for (file, name, both) in PLOTS {
@@ -36,12 +39,12 @@ fn main() -> io::Result<()> {
             fs::write(docs.join(format!("bandwidth/{file}.svg")), draw(scenario, both))?;
         }
     }
-    replace_table(&docs.join("bandwidth.md"), &report::table(&scenarios, seeds))
+    replace_table(&docs.join("bandwidth.md"), &report::table(&scenarios, &seeds))
 }
 
 fn draw(scenario: &Scenario, both: bool) -> String {
-    let ours = run(scenario, Candidate::Weir, 1);
-    let other = run(scenario, Candidate::RtcInterceptor, 1);
+    let ours = run(scenario, Candidate::Weir, *SEEDS.start());
+    let other = run(scenario, Candidate::RtcInterceptor, *SEEDS.start());
     let traces = [("Weir", &ours), ("rtc-interceptor", &other)];
     plot::draw(scenario.name, &traces[..if both { 2 } else { 1 }])
 }

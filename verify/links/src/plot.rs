@@ -47,7 +47,7 @@ pub fn draw(title: &str, traces: &[(&str, &Trace)]) -> String {
         .iter()
         .flat_map(|(_, trace)| &trace.samples)
         .map(|sample| sample.available / 1e6);
-    let rate_top = available.fold(0.1, f64::max) * 1.4;
+    let rate_top = round_top(available.fold(0.1, f64::max) * 1.2);
 
     let mut svg = header(title);
     axis(&mut svg, RATES, rate_top, "Mbit/s");
@@ -91,6 +91,16 @@ pub fn draw(title: &str, traces: &[(&str, &Trace)]) -> String {
     legend(&mut svg, &names);
     svg.push_str("</svg>\n");
     svg
+}
+
+/// The least scale that ends at or above `value` and whose quarters are round.
+fn round_top(value: f64) -> f64 {
+    let quarters = [0.1, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0];
+    let top = quarters
+        .into_iter()
+        .map(|quarter| 4.0 * quarter)
+        .find(|top| *top >= value);
+    top.unwrap_or(value)
 }
 
 fn over_time(trace: &Trace, value: impl Fn(&crate::Sample) -> f64) -> Vec<(f64, f64)> {

@@ -1,6 +1,7 @@
 //! The table of `docs/bandwidth.md`: every scenario, both estimators, the worst of many seeds.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::judge::{self, Judgement, QUEUE_MAX, SHARE_MIN};
@@ -12,34 +13,62 @@ struct Row {
     result: String,
     level: String,
     queue: String,
-    in_time: String,
+    /// How often the claim was kept, of how many times it was judged.
+    kept: Kept,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    times: usize,
+    of: usize,
+}
+
+impl Kept {
+    fn count(all: impl Iterator<Item = bool>) -> Self {
+        all.fold(Self::default(), |sum, kept| Self {
+            times: sum.times + usize::from(kept),
+            of: sum.of + 1,
+        })
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            times: self.times + other.times,
+            of: self.of + other.of,
+        }
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.of {
+            0 => Ok(()),
+            of => write!(f, "{} of {of}", self.times),
+        }
+    }
 }
 
 /// The table, in Markdown.
-pub fn table(scenarios: &[Scenario], seeds: u64) -> String {
+pub fn table(scenarios: &[Scenario], seeds: &RangeInclusive<u64>) -> String {
     let mut table = String::from(
         "| link | asked | Weir: settled, s | level | queue, ms | in time | rtc-interceptor: settled, s | level | queue, ms | in time |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
     );
+    let (mut ours_kept, mut other_kept) = (Kept::default(), Kept::default());
     for scenario in scenarios {
         let ours = row(scenario, Candidate::Weir, seeds);
         let other = row(scenario, Candidate::RtcInterceptor, seeds);
-        let _ = writeln!(
-            table,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            scenario.name,
-            asked(scenario),
-            ours.result,
-            ours.level,
-            ours.queue,
-            ours.in_time,
-            other.result,
-            other.level,
-            other.queue,
-            other.in_time
-        );
+        (ours_kept, other_kept) = (ours_kept.and(ours.kept), other_kept.and(other.kept));
+        let _ = writeln!(table, "| {} | {} | {ours} | {other} |", scenario.name, asked(scenario));
     }
+    let _ = writeln!(table, "| all | | | | | {ours_kept} | | | | {other_kept} |");
     table
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} | {} | {} | {}", self.result, self.level, self.queue, self.kept)
+    }
 }
 
 fn asked(scenario: &Scenario) -> String {
@@ -60,8 +89,8 @@ fn asked(scenario: &Scenario) -> String {
     }
 }
 
-fn row(scenario: &Scenario, candidate: Candidate, seeds: u64) -> Row {
-    let traces: Vec<_> = (1..=seeds).map(|seed| run(scenario, candidate, seed)).collect();
+fn row(scenario: &Scenario, candidate: Candidate, seeds: &RangeInclusive<u64>) -> Row {
+    let traces: Vec<_> = seeds.clone().map(|seed| run(scenario, candidate, seed)).collect();
     match scenario.kind {
         Kind::Settles => settles(scenario, &traces),
         Kind::Follows => follows(scenario, &traces),
@@ -76,16 +105,11 @@ fn settles(scenario: &Scenario, traces: &[Trace]) -> Row {
         let columns = (0..stretches).map(|stretch| seen.iter().map(|phases| &phases[stretch]).collect::<Vec<_>>());
         columns.map(|column| say(&column)).collect::<Vec<_>>().join(", ")
     };
-    let all = || seen.iter().flatten();
     Row {
         result: each(&worst_settled),
         level: each(&|column| format!("{:.2}", mean(column.iter().map(|judgement| judgement.level)))),
         queue: each(&|column| milliseconds(column.iter().map(|judgement| judgement.queue).max())),
-        in_time: format!(
-            "{} of {}",
-            all().filter(|judgement| judgement.in_time()).count(),
-            all().count()
-        ),
+        kept: Kept::count(seen.iter().flatten().map(Judgement::in_time)),
     }
 }
 
@@ -119,7 +143,7 @@ fn follows(scenario: &Scenario, traces: &[Trace]) -> Row {
         ),
         level: "".into(),
         queue: milliseconds(traces.iter().map(judge::longest_queue).max()),
-        in_time: "".into(),
+        kept: Kept::default(),
     }
 }
 
@@ -127,12 +151,12 @@ fn shares(traces: &[Trace]) -> Row {
     let shares: Vec<_> = traces.iter().filter_map(judge::share).collect();
     let least = shares.iter().copied().fold(1.0, f64::min);
     let most = shares.iter().copied().fold(0.0, f64::max);
-    let fair = |share: &&f64| (SHARE_MIN..=1.0 - SHARE_MIN).contains(*share);
+    let fair = |share: &f64| (SHARE_MIN..=1.0 - SHARE_MIN).contains(share);
     Row {
         result: format!("first gets {:.0}-{:.0} %", least * 100.0, most * 100.0),
         level: "".into(),
         queue: milliseconds(traces.iter().map(judge::longest_queue).max()),
-        in_time: format!("{} of {}", shares.iter().filter(fair).count(), shares.len()),
+        kept: Kept::count(shares.iter().map(fair)),
     }
 }
 

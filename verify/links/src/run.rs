@@ -81,12 +81,22 @@ pub fn run(scenario: &Scenario, candidate: Candidate, seed: u64) -> Trace {
     World::new(scenario, candidate, seed).play()
 }
 
+/// A packet on its way, ordered by when it arrives and then by when it left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Travelling {
+    at: Duration,
+    order: u64,
+    flow: usize,
+    number: u16,
+    size: u16,
+}
+
 struct World<'a> {
     scenario: &'a Scenario,
     link: Link,
     flows: Vec<Flow>,
-    /// Packets between the bottleneck and their receivers: arrival, order, what.
-    travelling: BinaryHeap<Reverse<(Duration, u64, usize, u16, u16)>>,
+    /// Packets between the bottleneck and their receivers, the next to arrive first.
+    travelling: BinaryHeap<Reverse<Travelling>>,
     order: u64,
     trace: Trace,
     queue: Duration,
@@ -142,16 +152,21 @@ impl<'a> World<'a> {
     fn travel(&mut self, Arrived { at, packet }: Arrived) {
         let Packet { flow, number, size, .. } = packet;
         self.order += 1;
-        let at = at + self.flows[flow].spec.farther;
-        self.travelling.push(Reverse((at, self.order, flow, number, size)));
+        self.travelling.push(Reverse(Travelling {
+            at: at + self.flows[flow].spec.farther,
+            order: self.order,
+            flow,
+            number,
+            size,
+        }));
     }
 
     fn deliver(&mut self, now: Duration) {
-        while let Some(Reverse((at, _, flow, number, size))) = self.travelling.peek().copied()
-            && at <= now
+        while let Some(Reverse(next)) = self.travelling.peek().copied()
+            && next.at <= now
         {
             self.travelling.pop();
-            self.flows[flow].receiver.arrived(at, number, size);
+            self.flows[next.flow].receiver.arrived(next.at, next.number, next.size);
         }
     }
 

@@ -170,6 +170,7 @@ fn restless() -> Vec<Scenario> {
     let steps = || Capacity::constant(3000).then(25, 1000).then(50, 3000);
     let burst = |mean| Loss::Bursty { mean, length: 8.0 };
     vec![
+        Scenario::new("3, 1, 3 Mbit/s, RTT 10 ms", steps(), 75).round_trip(10),
         Scenario::new("3, 1, 3 Mbit/s, 1 % loss", steps(), 75).loss(Loss::Random(0.01)),
         Scenario::new("3, 1, 3 Mbit/s, 2 % loss, RTT 100 ms", steps(), 75)
             .loss(Loss::Random(0.02))
