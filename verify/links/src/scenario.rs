@@ -151,14 +151,14 @@ fn steady() -> Vec<Scenario> {
 }
 
 fn steps() -> Vec<Scenario> {
-    let issue = || Capacity::constant(4000).then(25, 1000).then(50, 500).then(75, 2000);
+    let down_and_up = || Capacity::constant(4000).then(25, 1000).then(50, 500).then(75, 2000);
     let small = || Capacity::constant(1200).then(25, 300).then(50, 1200);
     let large = || Capacity::constant(10_000).then(25, 2500).then(50, 10_000);
     vec![
-        Scenario::new("4, 1, 0.5, 2 Mbit/s", issue(), 100),
-        Scenario::new("4, 1, 0.5, 2 Mbit/s, RTT 100 ms", issue(), 100).round_trip(100),
-        Scenario::new("4, 1, 0.5, 2 Mbit/s, queue 1 s", issue(), 100).queue(1000),
-        Scenario::new("4, 1, 0.5, 2 Mbit/s, queue 300 ms", issue(), 100).queue(300),
+        Scenario::new("4, 1, 0.5, 2 Mbit/s", down_and_up(), 100),
+        Scenario::new("4, 1, 0.5, 2 Mbit/s, RTT 100 ms", down_and_up(), 100).round_trip(100),
+        Scenario::new("4, 1, 0.5, 2 Mbit/s, queue 1 s", down_and_up(), 100).queue(1000),
+        Scenario::new("4, 1, 0.5, 2 Mbit/s, queue 300 ms", down_and_up(), 100).queue(300),
         Scenario::new("1.2, 0.3, 1.2 Mbit/s", small(), 75),
         Scenario::new("1.2, 0.3, 1.2 Mbit/s, RTT 100 ms", small(), 75).round_trip(100),
         Scenario::new("10, 2.5, 10 Mbit/s", large(), 75),
