@@ -20,6 +20,7 @@ mod fanout;
 mod header;
 mod ingress;
 mod leg;
+mod loan;
 mod packet;
 mod placement;
 mod replica;

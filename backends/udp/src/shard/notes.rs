@@ -12,6 +12,7 @@ use wire::PayloadType;
 
 use super::counters::CounterPage;
 use super::leg::Description;
+use super::loan::take_back;
 use crate::alarm::Alarm;
 
 /// How many notes may wait for the agent: more than a second of a busy shard.
@@ -153,18 +154,13 @@ impl Loans {
 
     /// A copy in the oldest buffer, if that came back, else in a new one as long as there may be more.
     fn lend(&mut self, punted: &PuntedRef<'_>) -> Option<Arc<Punted>> {
-        let returned = self
-            .lent
-            .front_mut()
-            .is_some_and(|oldest| Arc::get_mut(oldest).is_some());
-        let loan = match returned {
-            true => {
-                let mut loan = self.lent.pop_front().expect("looked at just now");
+        let loan = match take_back(&mut self.lent) {
+            Some(mut loan) => {
                 punted.write(Arc::get_mut(&mut loan).expect("nobody else has it"));
                 loan
             }
-            false if self.lent.len() < self.limit => Arc::new(punted.to_owned()),
-            false => return None,
+            None if self.lent.len() < self.limit => Arc::new(punted.to_owned()),
+            None => return None,
         };
         self.lent.push_back(loan.clone());
         Some(loan)

@@ -7,6 +7,7 @@ use dataplane::{Path, ReplicaId};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::Life;
+use super::loan::take_back;
 use super::packet::Packet;
 use crate::alarm::Alarm;
 
@@ -92,20 +93,15 @@ impl Link {
         if self.to.is_full() {
             return false;
         }
-        let returned = self
-            .lent
-            .front_mut()
-            .is_some_and(|oldest| Arc::get_mut(oldest).is_some());
-        let loan = match returned {
-            true => {
-                let mut loan = self.lent.pop_front().expect("looked at just now");
+        let loan = match take_back(&mut self.lent) {
+            Some(mut loan) => {
                 let received = Arc::get_mut(&mut loan).expect("nobody else has it");
                 received.path = path;
                 received.bytes.clear();
                 received.bytes.extend_from_slice(bytes);
                 loan
             }
-            false => Arc::new(Received {
+            None => Arc::new(Received {
                 path,
                 bytes: bytes.to_vec(),
             }),
