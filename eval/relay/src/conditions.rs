@@ -1,0 +1,35 @@
+//! What a direction is like.
+
+use std::time::Duration;
+
+use crate::Loss;
+
+/// What happens to the frames of one direction: first the bottleneck, then loss, then the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditions {
+    /// What the bottleneck carries; none when it is not limited. Shape: bits a second, Ethernet header included, as `tc` counts.
+    pub rate: Option<u64>,
+    /// How long a frame may wait before the bottleneck; one that would wait longer is dropped.
+    pub queue: Duration,
+    /// Frames lost behind the bottleneck.
+    pub loss: Loss,
+    /// How long the way takes.
+    pub delay: Duration,
+    /// Mean of what is added at random. Order is kept.
+    pub jitter: Duration,
+    /// Share of the frames that fall behind others. Shape: 0 to 1.
+    pub reorder: f64,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            queue: Duration::from_millis(300),
+            loss: Loss::default(),
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            reorder: 0.0,
+        }
+    }
+}
