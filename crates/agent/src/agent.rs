@@ -72,6 +72,7 @@ impl Agent {
             }
             Command::Publish(publication) => self.media.publish(cx, publication),
             Command::Unpublish { track } => self.media.unpublish(cx, track),
+            Command::Hold { .. } | Command::Attention { .. } => {}
             Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
         }
@@ -136,7 +137,7 @@ impl Agent {
             Event::Arrivals { leg, arrivals } => self.media.arrived(cx, leg, &arrivals),
             // What congestion control of the downlink will want to know.
             Event::Departures { .. } => {}
-            Event::Switched { replica, source } => self.media.switched(cx, replica, source),
+            Event::Selected { replica, source, .. } => self.media.switched(cx, replica, source),
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
         }

@@ -270,7 +270,9 @@ impl Controller {
             | Notice::Received { transport, .. }
             | Notice::Quality { transport, .. } => of_transport(transport),
             Notice::Started { track } | Notice::Encodings { track, .. } => self.core.index.tracks.get(track).copied(),
-            Notice::Delivered { subscription } => self.core.index.subscriptions.get(subscription).copied(),
+            Notice::Delivered { subscription } | Notice::Paused { subscription, .. } => {
+                self.core.index.subscriptions.get(subscription).copied()
+            }
             Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } => None,
         }
     }

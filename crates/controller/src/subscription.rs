@@ -125,11 +125,20 @@ impl Settings {
     pub(crate) fn wanted(&self, track: &Track) -> Wanted {
         Wanted {
             enabled: !self.disabled,
+            size: match self.limit {
+                Limit::Size { width, height } => (clamp(width), clamp(height)),
+                Limit::None | Limit::Quality(_) => (0, 0),
+            },
             encoding_max: match self.limit {
                 Limit::None => track.encoding_for_quality(VideoQuality::High),
                 Limit::Quality(quality) => track.encoding_for_quality(quality),
                 Limit::Size { width, height } => track.encoding_for_size(width, height),
             },
+            ..Wanted::BEST
         }
     }
+}
+
+fn clamp(pixels: u32) -> u16 {
+    pixels.try_into().unwrap_or(u16::MAX)
 }

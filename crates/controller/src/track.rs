@@ -146,6 +146,10 @@ impl Track {
             formats: codecs::payload_formats(&slot.formats),
             encodings,
             muted: self.info.muted,
+            source: match self.info.source() {
+                TrackSource::ScreenShare | TrackSource::ScreenShareAudio => southbound::TrackSource::Screen,
+                TrackSource::Unknown | TrackSource::Camera | TrackSource::Microphone => southbound::TrackSource::Camera,
+            },
         };
         self.arrival = Some(Arrival {
             mid: slot.mid,

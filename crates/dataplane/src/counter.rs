@@ -9,6 +9,8 @@ counting::counters! {
         Forwarded = "forwarded",
         /// Retransmissions that went out.
         Resent = "resent",
+        /// Padding that went out as part of a probe.
+        Probed = "probed",
         /// STUN handed to the agent.
         PuntedStun = "punted_stun",
         /// DTLS handed to the agent.
@@ -53,6 +55,10 @@ counting::counters! {
         AwaitingKeyFrame = "awaiting_key_frame",
         /// Not sent to this replica: it arrived late, from before the replica switched to this stream.
         BeforeSwitch = "before_switch",
+        /// Not sent to this replica: its frame is not part of the layers it gets.
+        OutsideTarget = "outside_target",
+        /// Not sent to this replica: its frame depends on one that was held back.
+        Undecodable = "undecodable",
         /// Not sent to this replica: the receiver did not negotiate this payload type.
         NotNegotiated = "not_negotiated",
         /// Not sent to this replica: its leg has no address or no keys.
@@ -71,6 +77,8 @@ counting::counters! {
         PuntQueueFull = "punt_queue_full",
         /// Lost here: the queue between two workers was full.
         WorkerQueueFull = "worker_queue_full",
+        /// Lost here: too much waited for a slow leg's pace.
+        PaceQueueFull = "pace_queue_full",
         /// Lost here: the socket did not take it.
         SendFailed = "send_failed",
         /// Refused: the leg's keys have protected all the packets they may.

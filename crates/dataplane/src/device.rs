@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use wire::codec::Layer;
 use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
 use crate::{Counters, LegId, Path, ReplicaId, StreamKey, Update};
@@ -86,6 +87,20 @@ pub enum Inject<'a> {
         /// Which of its numbers.
         sequences: &'a [u16],
     },
+    /// Asks for a burst that finds out what the path to a leg carries: padding on the retransmission SSRC of one of its replicas, together with whatever
+    /// media leaves meanwhile. A leg without such a replica sends none.
+    Probe {
+        /// To whom.
+        leg: LegId,
+        /// Noted with each packet of the burst, media included, in its [`Departure`].
+        probe: u32,
+        /// How fast, in bits per second; a device that does not pace sends all of it at once.
+        rate: u64,
+        /// At least so many bytes of UDP payload,
+        bytes: u32,
+        /// and at least so many packets, up to [`PROBE_PACKETS_MAX`](crate::limits::PROBE_PACKETS_MAX).
+        packets: u32,
+    },
     /// Asks for an [`Event::Stream`] for each stream of a leg and an [`Event::Replica`] for each replica sent to it.
     Report {
         /// Which leg.
@@ -149,12 +164,16 @@ pub enum Event {
         /// One for each packet.
         departures: Vec<Departure>,
     },
-    /// A replica began to forward another stream.
-    Switched {
+    /// A replica forwards another stream or another layer of it than before, or began or ceased to wait for a key frame of the stream it forwards.
+    Selected {
         /// Which replica.
         replica: ReplicaId,
         /// Where it comes from now.
         source: StreamKey,
+        /// The highest layer it gets now, [`u8::MAX`] where nothing limits it; the lowest there is for a stream without layers.
+        layer: Layer,
+        /// Whether it gets to its target, or to anything that can be decoded, only with a key frame.
+        awaits_key_frame: bool,
     },
     /// Answer to [`Inject::Report`]: one stream.
     Stream(StreamKey, StreamStatistics),
@@ -179,6 +198,10 @@ pub struct Arrival {
     pub size: u16,
     /// Audio level in -dBov, and whether it is voice (RFC 6464).
     pub audio_level: Option<(u8, bool)>,
+    /// The layer of its frame, where the packet says so.
+    pub layer: Option<Layer>,
+    /// Whether a frame ends with it: so that frames of a layer can be counted.
+    pub ends_frame: bool,
 }
 
 /// One RTP packet that left with a transport-wide number.
@@ -190,6 +213,8 @@ pub struct Departure {
     pub transport_sequence: u16,
     /// Bytes of UDP payload, as sent.
     pub size: u16,
+    /// The probe it was part of.
+    pub probe: Option<u32>,
 }
 
 /// What a receiver report says of a stream (RFC 3550 section 6.4.1 and appendix A).

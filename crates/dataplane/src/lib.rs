@@ -28,4 +28,4 @@ pub use device::{
 };
 pub use model::{Egress, Ingress, Model};
 pub use protection::{MasterKey, Protection, SrtpProfile};
-pub use table::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamFormat, StreamKey, Update};
+pub use table::{Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey, Update};

@@ -27,3 +27,9 @@ pub const DATAGRAM_MAX: usize = 1_500;
 
 /// The furthest apart two packets may be for their sender reports to be believed when a source switch aligns timestamps, in seconds.
 pub const ALIGNMENT_MAX_SECONDS: i64 = 5;
+
+/// How many frames of a source a replica remembers whether it sent. A packet of an older frame comes too late to be sent or sent again.
+pub const FRAMES_MAX: usize = 128;
+
+/// How many packets of padding one probe may have.
+pub const PROBE_PACKETS_MAX: u32 = 256;

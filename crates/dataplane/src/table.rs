@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use wire::codec::Layer;
 use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use crate::Protection;
@@ -69,6 +70,19 @@ pub struct Stream {
     pub reference: Option<(NtpTime, RtpTimestamp)>,
 }
 
+/// One payload type of a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplicaFormat {
+    /// The source's payload type.
+    pub source: PayloadType,
+    /// The replica's.
+    pub payload_type: PayloadType,
+    /// The payload type of its retransmissions.
+    pub rtx: Option<PayloadType>,
+    /// Of redundant audio (RFC 2198) only the primary block is sent, as a packet of its own codec: the receiver does not know the redundant form.
+    pub primary_only: bool,
+}
+
 /// One outgoing copy of a source.
 ///
 /// `leg`, `ssrc`, `rtx` and the two first numbers are fixed when the entry is first written; the rest may change.
@@ -82,12 +96,16 @@ pub struct Replica {
     pub first_sequence: u16,
     /// The SSRC of its retransmissions and their first sequence number, below 2^15. Without it a NACK is not answered.
     pub rtx: Option<(Ssrc, u16)>,
-    /// Source's payload type -> the replica's and that of its retransmissions. A packet of a type that is missing is not forwarded.
-    pub formats: Vec<(PayloadType, PayloadType, Option<PayloadType>)>,
+    /// What the source's payload types become. A packet of a type that is missing is not forwarded.
+    pub formats: Vec<ReplicaFormat>,
     /// Media identification written into every packet, when the leg's extensions have an id for it.
     pub mid: Option<Mid>,
     /// Where it should come from. While another stream is being forwarded that one goes on until this one has a key frame.
     pub source: Option<StreamKey>,
+    /// The highest layer it gets of a source that has several: frames above it, spatially or temporally, are held back, and frames that depend
+    /// on what was held back. It follows as soon as a decoder can: down to fewer pictures at the next frame, up and to another size where the source
+    /// says that one may begin, which for most is a key frame.
+    pub target: Layer,
     /// Nothing is sent while true; afterwards the replica starts again with a key frame.
     pub paused: bool,
 }
@@ -99,6 +117,9 @@ pub enum Update {
     SetLeg(LegId, Leg),
     /// Removes a leg with its streams and the replicas sent to it.
     RemoveLeg(LegId),
+    /// How fast packets leave on a leg, in bits per second of UDP payload: what is more waits, audio never does. `None`, as at first: as they come.
+    /// Apart from the leg's other values because it changes ten times a second.
+    SetPace(LegId, Option<u64>),
     /// Adds a stream or replaces its value; its leg must be there.
     SetStream(StreamKey, Stream),
     /// Removes a stream. Its replicas stay, without a source.

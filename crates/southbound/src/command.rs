@@ -38,6 +38,21 @@ pub enum Command {
         /// Which subscription.
         subscription: SubscriptionId,
     },
+    /// Whether a track is forwarded to anybody. In a large room only the loudest few voices are: one command for each change, however many listen.
+    Hold {
+        /// Which track.
+        track: TrackId,
+        /// Nothing of it is sent while true; its audio levels are still measured.
+        held: bool,
+    },
+    /// A track's place in the attention of its room: whose voice it goes with is the loudest, or second, and so on. Receivers whose downlink does not carry
+    /// everything give it more.
+    Attention {
+        /// Which video track.
+        track: TrackId,
+        /// 0 is who speaks loudest; `None` is who does not speak.
+        place: Option<u8>,
+    },
     /// Sends one message on a data channel.
     Send {
         /// To whom.
@@ -66,6 +81,18 @@ pub struct Publication {
     pub encodings: Vec<Encoding>,
     /// The publisher muted it: silence is expected.
     pub muted: bool,
+    /// A camera or microphone, or a screen: where a downlink does not carry everything, screens come first.
+    pub source: TrackSource,
+}
+
+/// What a track shows or sounds like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TrackSource {
+    /// A person.
+    #[default]
+    Camera,
+    /// A shared screen.
+    Screen,
 }
 
 /// One negotiated payload type.
@@ -94,6 +121,8 @@ pub struct Encoding {
     pub width: u32,
     /// Picture height in pixels; 0 for audio or when unknown.
     pub height: u32,
+    /// Width and height of each spatial layer inside the encoding, in rising order, as announced; empty when it has one or nothing was said.
+    pub layers: Vec<(u32, u32)>,
 }
 
 /// A track that one receiver gets.
@@ -122,7 +151,27 @@ pub struct Subscription {
 pub struct Wanted {
     /// Not while false: the entry stays, nothing is sent.
     pub enabled: bool,
+    /// The size it is displayed at, in pixels; 0 by 0 when that is unknown, and then the best there is counts as full.
+    pub size: (u16, u16),
+    /// Pictures per second beyond which nothing is gained; 0 for no limit.
+    pub fps: u16,
+    /// How much more it matters than another of the same size; 0 is what most have.
+    pub priority: u8,
     /// The best encoding to send, as an index into [`Publication::encodings`]; the agent sends the best one at or below it that arrives,
     /// or the lowest above it where there is none.
     pub encoding_max: u8,
+    /// The best spatial layer of an encoding that has several.
+    pub spatial_max: u8,
+}
+
+impl Wanted {
+    /// As good as it is, among equals.
+    pub const BEST: Self = Wanted {
+        enabled: true,
+        size: (0, 0),
+        fps: 0,
+        priority: 0,
+        encoding_max: u8::MAX,
+        spatial_max: u8::MAX,
+    };
 }

@@ -12,7 +12,7 @@ mod ids;
 mod notice;
 mod transport;
 
-pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, Wanted};
+pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, TrackSource, Wanted};
 pub use ids::{SubscriptionId, TrackId, TransportId};
 pub use notice::{AudioActivity, CloseReason, Node, Notice, TransportQuality};
 pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};

@@ -63,6 +63,14 @@ pub enum Notice {
         /// Which subscription.
         subscription: SubscriptionId,
     },
+    /// A receiver's downlink does not carry even the lowest layer of a subscription any more, or it does again. The receiver is told, so that it shows a pause
+    /// and not a frozen picture.
+    Paused {
+        /// Which subscription.
+        subscription: SubscriptionId,
+        /// Whether nothing of it is sent now.
+        paused: bool,
+    },
     /// What was heard on the tracks that carry an audio level (RFC 6464), every half second while anything is heard.
     Audio(Vec<AudioActivity>),
     /// How a transport does, every few seconds.

@@ -13,6 +13,8 @@ mod h265;
 
 use std::fmt;
 
+pub use dependency::Layer;
+
 /// A codec Weir forwards, by the name SDP gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Codec {

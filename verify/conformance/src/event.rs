@@ -41,9 +41,12 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
             };
             kind == k && path == p && leg == l && is(bytes, b)
         }
-        (EventPattern::Switched { replica, source }, Event::Switched { replica: r, source: s }) => {
-            replica == r && source == s
-        }
+        (
+            EventPattern::Switched { replica, source },
+            Event::Selected {
+                replica: r, source: s, ..
+            },
+        ) => replica == r && source == s,
         (
             EventPattern::Departure {
                 leg,
@@ -171,7 +174,7 @@ pub fn order(event: &Event) -> (u8, u32, u32) {
         Event::UnknownStream { leg, .. } => (1, leg.0, 0),
         Event::Arrivals { leg, .. } => (2, leg.0, 0),
         Event::Departures { leg, .. } => (3, leg.0, 0),
-        Event::Switched { replica, .. } => (4, replica.0, 0),
+        Event::Selected { replica, .. } => (4, replica.0, 0),
         Event::Stream(key, _) => (5, key.leg.0, key.ssrc.0),
         Event::Replica(replica, _) => (6, replica.0, 0),
     }

@@ -102,7 +102,7 @@ impl Device for Mutant {
             let event = self.model.poll()?;
             match (self.mutation, &event) {
                 (Mutation::HidesDepartures, Event::Departures { .. })
-                | (Mutation::HidesSwitches, Event::Switched { .. }) => {}
+                | (Mutation::HidesSwitches, Event::Selected { .. }) => {}
                 _ => return Some(event),
             }
         }

@@ -9,8 +9,10 @@ use backend_udp::{UdpConfig, UdpPlane};
 use conformance::device::STARTED_AT;
 use conformance::rtp::RtpFields;
 use dataplane::{
-    Clock, DataPlane, Leg, LegId, Path, Protection, Replica, ReplicaId, Stream, StreamFormat, StreamKey, Update,
+    Clock, DataPlane, Leg, LegId, Path, Protection, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey,
+    Update,
 };
+use wire::codec::Layer;
 use wire::{Codec, ExtensionMap, MediaKind, PayloadType, Ssrc};
 
 const OPUS: PayloadType = PayloadType::new(111).unwrap();
@@ -51,9 +53,15 @@ fn replica(ssrc: u32, source: Option<StreamKey>) -> Replica {
         ssrc: Ssrc(ssrc),
         first_sequence: 0,
         rtx: None,
-        formats: vec![(OPUS, OPUS, None)],
+        formats: vec![ReplicaFormat {
+            source: OPUS,
+            payload_type: OPUS,
+            rtx: None,
+            primary_only: false,
+        }],
         mid: None,
         source,
+        target: Layer::HIGHEST,
         paused: false,
     }
 }

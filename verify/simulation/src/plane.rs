@@ -96,7 +96,7 @@ impl Plane {
 
     fn watch_events(&mut self) {
         while let Some(event) = self.model.poll() {
-            if let Event::Switched { replica, .. } = &event
+            if let Event::Selected { replica, .. } = &event
                 && let Some((leg, ssrc)) = self.replicas.get(replica)
                 && let Some(leg) = self.legs.get(leg)
             {
@@ -120,6 +120,7 @@ impl Plane {
                 });
                 leg.paths = entry.paths;
             }
+            Update::SetPace(..) => {}
             Update::RemoveLeg(id) => {
                 self.legs.remove(&id);
                 self.replicas.retain(|_, (leg, _)| *leg != id);

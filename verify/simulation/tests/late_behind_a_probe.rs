@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use dataplane::{
-    Clock, DataPlane, Ingress, Leg, LegId, Model, Path, Protection, Replica, ReplicaId, Stream, StreamFormat,
-    StreamKey, Update,
+    Clock, DataPlane, Ingress, Leg, LegId, Model, Path, Protection, Replica, ReplicaFormat, ReplicaId, Stream,
+    StreamFormat, StreamKey, Update,
 };
+use wire::codec::Layer;
 use wire::codec::vp8::Vp8Descriptor;
 use wire::{Codec, ExtensionMap, MediaKind, NtpTime, PayloadType, RtpPacket, Ssrc};
 
@@ -35,9 +36,15 @@ fn replica(source: u32) -> Update {
         ssrc: Ssrc(9),
         first_sequence: 0,
         rtx: None,
-        formats: vec![(vp8, vp8, None)],
+        formats: vec![ReplicaFormat {
+            source: vp8,
+            payload_type: vp8,
+            rtx: None,
+            primary_only: false,
+        }],
         mid: None,
         source: Some(stream(source)),
+        target: Layer::HIGHEST,
         paused: false,
     };
     Update::SetReplica(ReplicaId(1), replica)

@@ -38,7 +38,12 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
             leg,
             departures: batch(first, behind, |note| departure_of(note, leg)),
         },
-        Note::Switched(replica, source) => Event::Switched { replica, source },
+        Note::Switched(replica, source) => Event::Selected {
+            replica,
+            source,
+            layer: Default::default(),
+            awaits_key_frame: false,
+        },
         Note::Stream(report) => Event::Stream(report.0, report.1),
         Note::Replica(report) => Event::Replica(report.0, report.1),
     }

@@ -71,6 +71,7 @@ impl Control {
         match update {
             Update::SetLeg(id, leg) => self.set_leg(id, leg),
             Update::RemoveLeg(id) => self.remove_leg(id),
+            Update::SetPace(id, _) => self.book.owner_of_leg(id).map(drop).ok_or(WriteError::UnknownLeg),
             Update::SetStream(key, stream) => self.set_stream(key, stream),
             Update::RemoveStream(key) => self.remove_stream(key),
             Update::SetReplica(id, replica) => self.set_replica(id, replica),
@@ -169,6 +170,7 @@ impl Control {
                     return;
                 }
             },
+            Inject::Probe { .. } => return,
             Inject::Report { leg } => match self.book.owner_of_leg(leg) {
                 Some(owner) => (owner, Order::Report(leg)),
                 None => return,

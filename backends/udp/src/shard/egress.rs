@@ -155,6 +155,7 @@ impl Buffer {
             at,
             transport_sequence,
             size: size as u16,
+            probe: None,
         });
     }
 

@@ -165,7 +165,7 @@ impl Shard {
             (true, ..) => Err(Counter::PaddingOnly),
             (_, None, _) => Err(Counter::NotReady),
             (.., None) => Err(Counter::NotNegotiated),
-            (_, Some(path), Some((payload_type, _))) => Ok((path, payload_type)),
+            (_, Some(path), Some(format)) => Ok((path, format.payload_type)),
         };
         if !replica.is_following(facts) {
             sendable?;

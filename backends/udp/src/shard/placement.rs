@@ -159,5 +159,7 @@ fn arrival(
         audio_level: value(ExtensionKind::AudioLevel)
             .and_then(AudioLevel::parse)
             .map(|level| (level.level, level.voice)),
+        layer: None,
+        ends_frame: view.marker(),
     }
 }

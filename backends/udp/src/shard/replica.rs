@@ -1,7 +1,7 @@
 //! One replica: which packets it gets, and under which number.
 
 use dataplane::limits::ALIGNMENT_MAX_SECONDS;
-use dataplane::{Counter, Replica, ReplicaId, ReplicaStatistics};
+use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics};
 use wire::PayloadType;
 
 use super::header::vp8_ids;
@@ -67,11 +67,9 @@ impl ReplicaState {
     }
 
     /// The replica's payload type for the source's, and that of its retransmissions.
-    pub(crate) fn format(&self, payload_type: PayloadType) -> Option<(PayloadType, Option<PayloadType>)> {
+    pub(crate) fn format(&self, payload_type: PayloadType) -> Option<ReplicaFormat> {
         let mut formats = self.entry.formats.iter();
-        formats
-            .find(|format| format.0 == payload_type)
-            .map(|format| (format.1, format.2))
+        formats.find(|format| format.source == payload_type).copied()
     }
 
     /// Whether it follows the stream of this packet.

@@ -76,12 +76,12 @@ impl Shard {
         }
         let path = leg.ready().ok_or(Counter::NotReady)?;
         let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
-        let (_, payload_type) = replica
+        let format = replica
             .format(packet.facts().payload_type)
             .ok_or(Counter::NotNegotiated)?;
         let name = Name {
             ssrc,
-            payload_type: payload_type.ok_or(Counter::NoRetransmission)?,
+            payload_type: format.rtx.ok_or(Counter::NoRetransmission)?,
             index: replica.rtx_next,
             original: Some(SequenceNumber(ticket.number as u16)),
         };

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use backend_udp::srtp::{Opener, Sealer, rtp_overhead};
 use dataplane::{
-    Clock, DataPlane, Event, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaId, SrtpProfile, Stream,
-    StreamFormat, StreamKey, Update,
+    Clock, DataPlane, Event, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, ReplicaId, SrtpProfile,
+    Stream, StreamFormat, StreamKey, Update,
 };
+use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, RtpPacket, Ssrc};
 
 pub const VIDEO_TYPE: u8 = 96;
@@ -103,14 +104,21 @@ pub fn stream_key(leg: u32, ssrc: u32) -> StreamKey {
 pub fn replica(to: u32, ssrc: u32, source: StreamKey) -> Replica {
     let video = payload_type(VIDEO_TYPE);
     let audio = payload_type(AUDIO_TYPE);
+    let format = |payload_type, rtx| ReplicaFormat {
+        source: payload_type,
+        payload_type,
+        rtx,
+        primary_only: false,
+    };
     Replica {
         leg: LegId(to),
         ssrc: Ssrc(ssrc),
         first_sequence: 100,
         rtx: Some((Ssrc(ssrc + 1), 200)),
-        formats: vec![(video, video, Some(payload_type(VIDEO_RTX_TYPE))), (audio, audio, None)],
+        formats: vec![format(video, Some(payload_type(VIDEO_RTX_TYPE))), format(audio, None)],
         mid: None,
         source: Some(source),
+        target: Layer::HIGHEST,
         paused: false,
     }
 }

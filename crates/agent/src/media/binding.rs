@@ -234,6 +234,7 @@ mod tests {
             rtx: None,
             width: 0,
             height: 0,
+            layers: Vec::new(),
         };
         Track::new(Publication {
             track: TrackId(1),
@@ -243,6 +244,7 @@ mod tests {
             formats: vec![format],
             encodings: rids.iter().map(encoding).collect(),
             muted: false,
+            source: Default::default(),
         })
     }
 

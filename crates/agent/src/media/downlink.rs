@@ -1,8 +1,9 @@
 //! One receiver's copy of a track.
 
-use dataplane::{Replica, ReplicaId, StreamKey};
+use dataplane::{Replica, ReplicaFormat, ReplicaId, StreamKey};
 use southbound::{PayloadFormat, Subscription};
 use wire::PayloadType;
+use wire::codec::Layer;
 
 use super::quality::Reported;
 use super::resend::Resends;
@@ -53,7 +54,12 @@ impl Downlink {
     /// Its table entry on the receiver's leg.
     pub(super) fn replica(&self, leg: dataplane::LegId, entry: Entry) -> Replica {
         let subscription = &self.subscription;
-        let format = |(source, format): &(PayloadType, PayloadFormat)| (*source, format.payload_type, format.rtx);
+        let format = |(source, format): &(PayloadType, PayloadFormat)| ReplicaFormat {
+            source: *source,
+            payload_type: format.payload_type,
+            rtx: format.rtx,
+            primary_only: false,
+        };
         Replica {
             leg,
             ssrc: subscription.ssrc,
@@ -62,6 +68,7 @@ impl Downlink {
             formats: subscription.formats.iter().map(format).collect(),
             mid: subscription.mid,
             source: self.source,
+            target: Layer::HIGHEST,
             paused: !subscription.wanted.enabled,
         }
     }

@@ -57,6 +57,7 @@ mod tests {
             let wanted = Wanted {
                 enabled: true,
                 encoding_max: max,
+                ..Wanted::BEST
             };
             assert_eq!(
                 select(wanted, &encodings(states), current),

@@ -58,6 +58,7 @@ impl Call {
         let wanted = Wanted {
             enabled: self.rng.random(),
             encoding_max: self.rng.random_range(0..4),
+            ..Wanted::BEST
         };
         let subscription = self.world.subscribe(peer, track, self.next_ssrc, wanted);
         self.subscriptions.push(subscription);

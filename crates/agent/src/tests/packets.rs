@@ -11,6 +11,7 @@ pub(super) const OPUS: u8 = 111;
 pub(super) const BEST: Wanted = Wanted {
     enabled: true,
     encoding_max: 9,
+    ..Wanted::BEST
 };
 
 pub(super) fn vp8() -> PayloadFormat {

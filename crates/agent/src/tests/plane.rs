@@ -54,6 +54,7 @@ impl DataPlane for Plane {
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         self.model.write(now, update.clone())?;
         match update {
+            Update::SetPace(..) => {}
             Update::SetLeg(id, leg) => drop(self.legs.insert(id, leg)),
             Update::RemoveLeg(id) => drop(self.legs.remove(&id)),
             Update::SetStream(key, stream) => drop(self.streams.insert(key, stream)),

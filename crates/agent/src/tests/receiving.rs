@@ -290,6 +290,7 @@ fn tracks_of_a_transport_are_bounded() {
             formats: vec![vp8()],
             encodings: Vec::new(),
             muted: false,
+            source: Default::default(),
         }));
     }
     assert_eq!(world.count(Counter::MediaFull), 1);

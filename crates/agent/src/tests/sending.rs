@@ -133,6 +133,7 @@ fn a_receiver_gets_the_best_encoding_that_arrives_and_is_wanted() {
         Wanted {
             enabled: true,
             encoding_max: 1,
+            ..Wanted::BEST
         },
     );
     assert_eq!(source(&world, 1), Some(12));
@@ -150,6 +151,7 @@ fn a_receiver_gets_the_best_encoding_that_arrives_and_is_wanted() {
         Wanted {
             enabled: false,
             encoding_max: 1,
+            ..Wanted::BEST
         },
     );
     assert!(world.model.replica(dataplane::ReplicaId(1)).unwrap().paused);

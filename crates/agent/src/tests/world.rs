@@ -208,6 +208,7 @@ impl World {
             rtx: None,
             width: 0,
             height: 0,
+            layers: Vec::new(),
         };
         let encodings = match rids {
             [] => vec![encoding(None)],
@@ -221,6 +222,7 @@ impl World {
             formats: vec![vp8()],
             encodings,
             muted: false,
+            source: Default::default(),
         }));
         track
     }
@@ -233,6 +235,7 @@ impl World {
             rtx: None,
             width: 0,
             height: 0,
+            layers: Vec::new(),
         };
         let format = PayloadFormat {
             payload_type: payload_type(OPUS),
@@ -248,6 +251,7 @@ impl World {
             formats: vec![format],
             encodings: vec![encoding],
             muted: false,
+            source: Default::default(),
         }));
         track
     }

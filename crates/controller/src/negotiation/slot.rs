@@ -267,6 +267,7 @@ fn encoding(rid: Option<Rid>, ssrc: Option<Ssrc>, rtx: Option<Ssrc>) -> Encoding
         rtx,
         width: 0,
         height: 0,
+        layers: Vec::new(),
     }
 }
 

@@ -28,7 +28,7 @@ impl Room {
             Notice::Received { label, payload, .. } => self.take_data(ctx, key, &label, &payload),
             Notice::Quality { transport, quality } => self.take_quality(ctx, key, transport, quality),
             // Which tracks and encodings arrive is the agent's business, until somebody here decides by it.
-            Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
+            Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } | Notice::Paused { .. } => {}
             Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } => {}
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use wire::codec::dependency::DESCRIPTOR_LEN_MAX;
 use wire::codec::vp8::Vp8Descriptor;
 use wire::extension::AbsSendTime;
 use wire::{
@@ -10,7 +11,9 @@ use wire::{
 };
 
 use super::LegState;
+use super::frame::Rules;
 use super::replica::{ReplicaState, Vp8Ids};
+use super::select::{Active, Decision};
 use super::stream::MediaPacket;
 use crate::{Departure, Event, LegId};
 
@@ -30,7 +33,15 @@ impl Stamps {
         }
     }
 
-    pub fn sent(self, leg: &mut LegState, at: Instant, size: usize, id: LegId, events: &mut VecDeque<Event>) {
+    pub fn sent(
+        self,
+        leg: &mut LegState,
+        at: Instant,
+        size: usize,
+        id: LegId,
+        probe: Option<u32>,
+        events: &mut VecDeque<Event>,
+    ) {
         if leg.entry.extensions_out.id(ExtensionKind::TransportSequence).is_none() {
             return;
         }
@@ -39,6 +50,7 @@ impl Stamps {
             at,
             transport_sequence: self.transport_sequence,
             size: size as u16,
+            probe,
         };
         events.push_back(Event::Departures {
             leg: id,
@@ -52,18 +64,13 @@ pub(super) fn media(
     replica: &ReplicaState,
     leg: &LegState,
     packet: &MediaPacket,
+    decision: Decision,
     number: u64,
     payload_type: PayloadType,
     stamps: Stamps,
 ) -> Vec<u8> {
-    write(
-        replica,
-        leg,
-        packet,
-        (replica.entry.ssrc, number as u16, payload_type),
-        &[],
-        stamps,
-    )
+    let name = (replica.entry.ssrc, number as u16, payload_type);
+    write(replica, leg, packet, decision, name, &[], stamps)
 }
 
 /// The same packet as a retransmission (RFC 4588 section 4).
@@ -71,60 +78,94 @@ pub(super) fn retransmission(
     replica: &ReplicaState,
     leg: &LegState,
     packet: &MediaPacket,
+    decision: Decision,
     number: u64,
-    (ssrc, sequence, payload_type): (Ssrc, u16, PayloadType),
+    name: (Ssrc, u16, PayloadType),
     stamps: Stamps,
 ) -> Vec<u8> {
     let original = (number as u16).to_be_bytes();
-    write(replica, leg, packet, (ssrc, sequence, payload_type), &original, stamps)
+    write(replica, leg, packet, decision, name, &original, stamps)
+}
+
+/// A packet that is all padding, on the retransmission SSRC: of all there is to send, what a receiver surely ignores.
+pub(super) fn padding(replica: &ReplicaState, leg: &LegState, stamps: Stamps) -> Vec<u8> {
+    let (ssrc, _) = replica.entry.rtx.expect("the caller chose one with retransmissions");
+    let header = RtpHeader {
+        has_padding: true,
+        marker: false,
+        payload_type: replica.padding_type().expect("likewise"),
+        sequence: SequenceNumber(replica.rtx_next),
+        timestamp: RtpTimestamp(replica.last_timestamp()),
+        ssrc,
+        csrcs: wire::Csrcs::NONE,
+    };
+    let mut bytes = write_header(&header, &own_values(replica, leg, stamps));
+    bytes.extend_from_slice(&[0; 254]);
+    bytes.push(255);
+    bytes
 }
 
 fn write(
     replica: &ReplicaState,
     leg: &LegState,
     packet: &MediaPacket,
+    decision: Decision,
     (ssrc, sequence, payload_type): (Ssrc, u16, PayloadType),
     prefix: &[u8],
     stamps: Stamps,
 ) -> Vec<u8> {
     let segment = replica.segment.as_ref().expect("a sent packet has a segment");
+    let ends_picture = decision.is_top && packet.frame.as_ref().is_some_and(|frame| frame.ends);
     let header = RtpHeader {
         has_padding: false,
-        marker: packet.marker,
+        marker: packet.marker || ends_picture,
         payload_type,
         sequence: SequenceNumber(sequence),
         timestamp: RtpTimestamp(packet.timestamp.0.wrapping_add(segment.timestamp_offset)),
         ssrc,
         csrcs: wire::Csrcs::NONE,
     };
-    let values = extension_values(replica, leg, packet, stamps);
+    let mut values = carried_values(leg, packet, decision, segment.frame_offset);
+    values.extend(own_values(replica, leg, stamps));
+    let mut bytes = write_header(&header, &values);
+    bytes.extend_from_slice(prefix);
+    let payload_at = bytes.len();
+    bytes.extend_from_slice(replica.payload(packet).unwrap_or_default());
+    if packet.codec == Codec::Vp8 {
+        add_vp8_ids(
+            &mut bytes[payload_at..],
+            segment.vp8_offset.minus_pictures(decision.held_back),
+        );
+    }
+    bytes
+}
+
+fn write_header(header: &RtpHeader<'_>, values: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let elements: Vec<(u8, &[u8])> = values.iter().map(|(id, value)| (*id, value.as_slice())).collect();
     let extensions = ExtensionWriter::new(&elements).expect("ids and lengths come from valid packets");
     let mut bytes = vec![0; header.encoded_len(&extensions)];
     header
         .write(&extensions, &mut bytes)
         .expect("the buffer has the header's length");
-    bytes.extend_from_slice(prefix);
-    let payload_at = bytes.len();
-    bytes.extend_from_slice(&packet.payload);
-    if packet.codec == Codec::Vp8 {
-        add_vp8_ids(&mut bytes[payload_at..], segment.vp8_offset);
-    }
     bytes
 }
 
-/// The extensions the leg carries: what came with the packet in the order of the kinds, then our own.
-fn extension_values(
-    replica: &ReplicaState,
-    leg: &LegState,
-    packet: &MediaPacket,
-    stamps: Stamps,
-) -> Vec<(u8, Vec<u8>)> {
+/// What came with the packet and the leg carries on, in the order of the kinds.
+fn carried_values(leg: &LegState, packet: &MediaPacket, decision: Decision, frame_offset: u16) -> Vec<(u8, Vec<u8>)> {
     let map = &leg.entry.extensions_out;
-    let carried = packet
-        .extensions
-        .iter()
-        .filter_map(|(kind, value)| Some((map.id(*kind)?, value.clone())));
+    let value = |kind: ExtensionKind, value: &Vec<u8>| match kind {
+        ExtensionKind::DependencyDescriptor => dependency(value, packet, decision, frame_offset),
+        _ => value.clone(),
+    };
+    let carried = packet.extensions.iter();
+    carried
+        .filter_map(|(kind, carried)| Some((map.id(*kind)?, value(*kind, carried))))
+        .collect()
+}
+
+/// The extensions of our own that the leg carries.
+fn own_values(replica: &ReplicaState, leg: &LegState, stamps: Stamps) -> Vec<(u8, Vec<u8>)> {
+    let map = &leg.entry.extensions_out;
     let mid = replica
         .entry
         .mid
@@ -137,11 +178,40 @@ fn extension_values(
             stamps.transport_sequence.to_be_bytes().to_vec(),
         )),
     ];
-    let own = own
-        .into_iter()
+    own.into_iter()
         .flatten()
-        .filter_map(|(kind, value)| Some((map.id(kind)?, value)));
-    carried.chain(own).collect()
+        .filter_map(|(kind, value)| Some((map.id(kind)?, value)))
+        .collect()
+}
+
+/// The dependency descriptor for one receiver: frame numbers go on over a change of the source, and the first packet of a frame tells which decode targets are
+/// left, where the sender's word on it is not true for this receiver.
+fn dependency(value: &[u8], packet: &MediaPacket, decision: Decision, frame_offset: u16) -> Vec<u8> {
+    let mut bytes = told_active(packet, decision).unwrap_or_else(|| value.to_vec());
+    if let Some(number) = bytes.get_mut(1..3) {
+        let moved = u16::from_be_bytes([number[0], number[1]]).wrapping_add(frame_offset);
+        number.copy_from_slice(&moved.to_be_bytes());
+    }
+    bytes
+}
+
+/// The descriptor with other active decode targets, if it needs them.
+fn told_active(packet: &MediaPacket, decision: Decision) -> Option<Vec<u8>> {
+    let frame = packet.frame.as_ref().filter(|frame| frame.starts)?;
+    let Rules::Dependency(rules) = &frame.rules else {
+        return None;
+    };
+    let mut descriptor = rules.descriptor.clone();
+    let says = descriptor.active_targets_from_here().is_some();
+    let Active { targets, fewer, new } = decision.active;
+    if !(fewer && (says || new) || new && !says) {
+        return None;
+    }
+    descriptor.active_targets = Some(targets);
+    let mut bytes = vec![0; DESCRIPTOR_LEN_MAX];
+    let len = descriptor.write(Some(&rules.structure), &mut bytes).ok()?;
+    bytes.truncate(len);
+    Some(bytes)
 }
 
 /// The running counters in a VP8 payload; those it does not carry are zero.

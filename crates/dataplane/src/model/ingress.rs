@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use wire::extension::{AudioLevel, parse_transport_sequence};
-use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPacket, Ssrc};
+use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPacket};
 
+use super::frame::Frame;
 use super::stream::MediaPacket;
 use super::{Description, Egress, Ingress, Model};
 use crate::limits::{DATAGRAM_MAX, UNKNOWN_STREAMS_MAX};
@@ -17,6 +18,7 @@ struct Media<'a> {
     payload_type: PayloadType,
     payload: &'a [u8],
     recovered: bool,
+    frame: Option<Frame>,
 }
 
 impl Model {
@@ -86,13 +88,8 @@ impl Model {
         };
         let media = key
             .ok_or(Counter::UnknownStream)
-            .and_then(|key| self.unwrap(key, &packet));
-        let as_what = media
-            .as_ref()
-            .map_or((packet.ssrc(), packet.sequence().0, false), |media| {
-                (media.key.ssrc, media.sequence, media.recovered)
-            });
-        self.report_arrival(now, leg, &packet, &map, as_what);
+            .and_then(|key| self.unwrap(key, &packet, &map));
+        self.report_arrival(now, leg, &packet, &map, media.as_ref().ok());
         match media {
             Ok(media) => self.media(now, &packet, &map, media, out),
             Err(Counter::UnknownStream) => self.unknown_stream(leg, &packet, &map),
@@ -117,11 +114,12 @@ impl Model {
     }
 
     /// The media in a packet; a retransmission is taken apart (RFC 4588 section 4).
-    fn unwrap<'a>(&mut self, key: StreamKey, packet: &RtpPacket<'a>) -> Result<Media<'a>, Counter> {
-        let stream = &self.streams[&key];
+    fn unwrap<'a>(&mut self, key: StreamKey, packet: &RtpPacket<'a>, map: &ExtensionMap) -> Result<Media<'a>, Counter> {
+        let stream = self.streams.get_mut(&key).expect("received on it");
         let payload_type = packet.payload_type();
+        let descriptor = extension(packet, map, ExtensionKind::DependencyDescriptor);
         if packet.ssrc() == key.ssrc {
-            stream.format(payload_type).ok_or(Counter::UnknownFormat)?;
+            let codec = stream.format(payload_type).ok_or(Counter::UnknownFormat)?.codec;
             let (sequence, payload) = (packet.sequence().0, packet.payload());
             return Ok(Media {
                 key,
@@ -129,6 +127,7 @@ impl Model {
                 payload_type,
                 payload,
                 recovered: false,
+                frame: stream.frames.read(codec, packet.timestamp(), descriptor, payload),
             });
         }
         if packet.is_padding_only() {
@@ -143,6 +142,9 @@ impl Model {
             payload_type: format.payload_type,
             payload,
             recovered: true,
+            frame: stream
+                .frames
+                .read(format.codec, packet.timestamp(), descriptor, payload),
         })
     }
 
@@ -171,6 +173,7 @@ impl Model {
             timestamp: packet.timestamp(),
             capture: stream.capture(packet.timestamp(), format.codec.clock_rate()),
             extensions: carried(packet, map),
+            frame: media.frame,
             payload: media.payload.to_vec(),
         };
         stream.keep(&kept, packet.as_bytes().len(), media.recovered, &self.clock);
@@ -207,13 +210,19 @@ impl Model {
         leg: LegId,
         packet: &RtpPacket<'_>,
         map: &ExtensionMap,
-        (ssrc, sequence, recovered): (Ssrc, u16, bool),
+        media: Option<&Media<'_>>,
     ) {
+        let (ssrc, sequence, recovered) = media.map_or((packet.ssrc(), packet.sequence().0, false), |media| {
+            (media.key.ssrc, media.sequence, media.recovered)
+        });
+        let frame = media.and_then(|media| media.frame.as_ref());
         let arrival = Arrival {
             at,
             ssrc,
             sequence,
             recovered,
+            layer: frame.and_then(Frame::known_layer),
+            ends_frame: packet.marker() || frame.is_some_and(|frame| frame.ends),
             transport_sequence: extension(packet, map, ExtensionKind::TransportSequence)
                 .and_then(parse_transport_sequence),
             size: packet.as_bytes().len() as u16,

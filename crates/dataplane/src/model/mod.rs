@@ -5,13 +5,16 @@
 //! unprotects what comes out. Back ends share its types and [`wire`]'s parsers, never its rewriting code, so that comparing them
 //! compares two things.
 //!
-//! Reading order: [`ingress`](self) takes a datagram to its stream, [`stream`] remembers what arrived, [`replica`] decides and
-//! numbers, [`header`] writes.
+//! Reading order: [`ingress`](self) takes a datagram to its stream, [`frame`] reads its layer, [`stream`] remembers what arrived,
+//! [`replica`] decides and numbers, [`select`] says which layers, [`header`] writes. There is no pace: what may leave leaves at once, and a device
+//! that lets it wait changes nothing but when.
 
+mod frame;
 mod header;
 mod ingress;
 mod replica;
 mod resend;
+mod select;
 mod stream;
 mod tables;
 
@@ -147,6 +150,13 @@ impl DataPlane for Model {
             }
             Inject::Rtcp { leg, bytes } => self.send_rtcp(leg, bytes),
             Inject::Resend { replica, sequences } => self.resend(now, replica, sequences),
+            Inject::Probe {
+                leg,
+                probe,
+                bytes,
+                packets,
+                ..
+            } => self.probe(now, leg, probe, bytes, packets),
             Inject::Report { leg } => self.report(leg),
         }
     }

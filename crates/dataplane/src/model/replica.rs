@@ -12,13 +12,16 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use wire::codec::Layer;
+use wire::red::RedPayload;
 use wire::{Codec, NtpTime, PayloadType};
 
 use super::header::{self, Stamps};
+use super::select::{Decision, Selection};
 use super::stream::MediaPacket;
 use super::{Egress, Model};
 use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX, REORDER_MAX};
-use crate::{Counter, Event, Replica, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError};
+use crate::{Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError};
 
 #[derive(Debug)]
 pub(super) struct ReplicaState {
@@ -44,8 +47,12 @@ pub(super) struct Segment {
     closed_up: BTreeSet<u64>,
     /// What is added to the source's timestamps.
     pub timestamp_offset: u32,
-    /// What is added to VP8's picture id and TL0PICIDX.
+    /// What is added to VP8's picture id and TL0PICIDX, but for pictures held back.
     pub vp8_offset: Vp8Ids,
+    /// What is added to the dependency descriptor's frame numbers.
+    pub frame_offset: u16,
+    /// Which layers.
+    pub selection: Selection,
     last: Last,
 }
 
@@ -59,6 +66,8 @@ struct Last {
     capture: Option<NtpTime>,
     timestamp: u32,
     vp8: Vp8Ids,
+    /// The newest frame number of all, where packets have one.
+    frame: Option<u16>,
 }
 
 /// VP8's running counters, or offsets between them. KEYIDX stays the source's: it is only compared with itself within a segment.
@@ -73,6 +82,13 @@ impl Vp8Ids {
         Vp8Ids {
             picture: self.picture.wrapping_add(offset.picture),
             tl0: self.tl0.wrapping_add(offset.tl0),
+        }
+    }
+
+    pub fn minus_pictures(self, count: u16) -> Self {
+        Vp8Ids {
+            picture: self.picture.wrapping_sub(count),
+            ..self
         }
     }
 
@@ -155,22 +171,53 @@ impl ReplicaState {
     }
 
     /// The replica's payload type for the source's, and that of its retransmissions.
-    pub fn format(&self, payload_type: PayloadType) -> Option<(PayloadType, Option<PayloadType>)> {
-        let same = self.entry.formats.iter().find(|(source, ..)| *source == payload_type)?;
-        Some((same.1, same.2))
+    pub fn format(&self, payload_type: PayloadType) -> Option<&ReplicaFormat> {
+        self.entry.formats.iter().find(|format| format.source == payload_type)
+    }
+
+    /// What it sends of a packet's payload; `None` when that cannot be found.
+    pub fn payload<'a>(&self, packet: &'a MediaPacket) -> Option<&'a [u8]> {
+        match self.format(packet.payload_type)?.primary_only && packet.codec == Codec::Red {
+            true => Some(RedPayload::parse(&packet.payload).ok()?.primary().payload),
+            false => Some(&packet.payload),
+        }
+    }
+
+    /// The payload type of its padding; `None` when it has no retransmissions.
+    pub fn padding_type(&self) -> Option<PayloadType> {
+        self.entry.rtx?;
+        self.entry.formats.iter().find_map(|format| format.rtx)
+    }
+
+    /// The timestamp of the newest packet that was sent.
+    pub fn last_timestamp(&self) -> u32 {
+        self.segment.as_ref().map_or(0, |segment| segment.last.timestamp)
     }
 
     /// Starts to follow `key` with `packet`, which starts a key frame.
     fn follow(&mut self, key: StreamKey, packet: &MediaPacket) {
         let ids = vp8_ids(packet);
-        let (egress_first, timestamp_offset, vp8_offset) = match &self.segment {
-            None => ((1 << 16) + u64::from(self.entry.first_sequence), 0, Vp8Ids::default()),
+        let number = packet.frame_number();
+        let (egress_first, timestamp_offset, vp8_offset, frame_offset) = match &self.segment {
+            None => (
+                (1 << 16) + u64::from(self.entry.first_sequence),
+                0,
+                Vp8Ids::default(),
+                0,
+            ),
             Some(before) => {
                 let timestamp = before.last.timestamp.wrapping_add(ticks_between(&before.last, packet));
                 let ids_offset = before.last.vp8.offset_to_follow(ids);
-                (before.next(), timestamp.wrapping_sub(packet.timestamp.0), ids_offset)
+                let frame_offset = frame_offset(before.last.frame, number);
+                (
+                    before.next(),
+                    timestamp.wrapping_sub(packet.timestamp.0),
+                    ids_offset,
+                    frame_offset,
+                )
             }
         };
+        let frame_before = self.segment.as_ref().and_then(|segment| segment.last.frame);
         self.current = Some(key);
         self.segment = Some(Segment {
             first: packet.number,
@@ -180,18 +227,21 @@ impl ReplicaState {
             closed_up: BTreeSet::new(),
             timestamp_offset,
             vp8_offset,
+            frame_offset,
+            selection: Selection::new(self.entry.target),
             last: Last {
                 number: packet.number - 1,
                 at: packet.at,
                 capture: packet.capture,
                 timestamp: 0,
                 vp8: Vp8Ids::default(),
+                frame: frame_before,
             },
         });
     }
 
-    /// The number `packet` goes out under, or why it does not; either way it is accounted for.
-    fn place(&mut self, packet: &MediaPacket, send: Result<(), Counter>) -> Result<u64, Counter> {
+    /// The number `packet` goes out under and what was decided about its frame, or why it does not go out; either way it is accounted for.
+    fn place(&mut self, packet: &MediaPacket, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
         if packet.number < segment.first {
             return Err(Counter::BeforeSwitch);
@@ -200,22 +250,36 @@ impl ReplicaState {
         if in_order {
             segment.advance(packet.number);
         }
-        if let Err(reason) = send {
+        let decided = sendable.and_then(|()| {
+            let decision = segment.selection.decide(self.entry.target, packet);
+            decision.send.map(|()| decision)
+        });
+        let decision = decided.inspect_err(|_| {
             if in_order {
                 segment.closed_up.insert(packet.number);
             }
-            return Err(reason);
-        }
+        })?;
         if packet.number > segment.last.number {
+            let ids = vp8_ids(packet).plus(segment.vp8_offset.minus_pictures(decision.held_back));
+            let number = packet
+                .frame_number()
+                .map(|number| number.wrapping_add(segment.frame_offset));
             segment.last = Last {
                 number: packet.number,
                 at: packet.at,
                 capture: packet.capture,
                 timestamp: packet.timestamp.0.wrapping_add(segment.timestamp_offset),
-                vp8: vp8_ids(packet).plus(segment.vp8_offset),
+                vp8: ids,
+                frame: number.or(segment.last.frame),
             };
         }
-        Ok(segment.number(packet.number))
+        Ok((segment.number(packet.number), decision))
+    }
+
+    /// What it forwards now, and whether it waits for a key frame of it.
+    fn selected(&self) -> Option<(StreamKey, Layer, bool)> {
+        let selection = &self.segment.as_ref()?.selection;
+        Some((self.current?, selection.layer(), selection.awaits_key_frame))
     }
 }
 
@@ -266,34 +330,49 @@ impl Model {
             (true, ..) => Err(Counter::PaddingOnly),
             (_, None, _) => Err(Counter::NotReady),
             (.., None) => Err(Counter::NotNegotiated),
-            (_, Some(path), Some(format)) => Ok((path, format)),
+            _ if replica.payload(packet).is_none() => Err(Counter::Malformed),
+            (_, Some(path), Some(format)) => Ok((path, format.payload_type)),
         };
+        let before = replica.selected();
         if replica.current != Some(key) {
             sendable?;
             if !packet.newest || !packet.starts_key_frame() {
                 return Err(Counter::AwaitingKeyFrame);
             }
             replica.follow(key, packet);
-            self.events.push_back(Event::Switched {
+        }
+        let placed = replica.place(packet, sendable.map(drop));
+        if let Some((source, layer, awaits_key_frame)) = replica.selected().filter(|after| Some(*after) != before) {
+            self.events.push_back(Event::Selected {
                 replica: id,
-                source: key,
+                source,
+                layer,
+                awaits_key_frame,
             });
         }
-        let number = replica.place(packet, sendable.map(drop))?;
-        let (path, (payload_type, _)) = sendable?;
+        let (number, decision) = placed?;
+        let (path, payload_type) = sendable?;
         let stamps = Stamps::next(leg, self.clock.ntp(now));
-        let bytes = header::media(replica, leg, packet, number, payload_type, stamps);
+        let bytes = header::media(replica, leg, packet, decision, number, payload_type, stamps);
         if bytes.len() > DATAGRAM_MAX {
             return Err(Counter::ReplicaOversized);
         }
         replica.statistics.packets += 1;
-        replica.statistics.octets += packet.payload.len() as u64;
-        stamps.sent(leg, now, bytes.len(), replica.entry.leg, &mut self.events);
+        replica.statistics.octets += replica.payload(packet).map_or(0, <[u8]>::len) as u64;
+        stamps.sent(leg, now, bytes.len(), replica.entry.leg, None, &mut self.events);
         Ok(Egress {
             leg: Some(replica.entry.leg),
             path,
             bytes,
         })
+    }
+}
+
+/// What makes frame numbers go on: nothing where they do already, as between the encodings of a sender that numbers their frames together.
+fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
+    match (last, first) {
+        (Some(last), Some(first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),
+        _ => 0,
     }
 }
 

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use super::header::{self, Stamps};
+use super::replica::ReplicaState;
 use super::{Egress, Model};
-use crate::limits::DATAGRAM_MAX;
+use crate::limits::{DATAGRAM_MAX, PROBE_PACKETS_MAX};
 use crate::{Counter, Event, LegId, ReplicaId};
 
 impl Model {
@@ -35,20 +36,62 @@ impl Model {
         let number = segment.extend(sequence);
         let source = segment.source(number).ok_or(Counter::NotInCache)?;
         let packet = stream.cache.get(&source).ok_or(Counter::NotInCache)?;
-        let (_, rtx_type) = replica.format(packet.payload_type).ok_or(Counter::NotNegotiated)?;
-        let rtx_type = rtx_type.ok_or(Counter::NoRetransmission)?;
+        let decision = segment.selection.decided(packet).ok_or(Counter::NotInCache)?;
+        let format = replica.format(packet.payload_type).ok_or(Counter::NotNegotiated)?;
+        let rtx_type = format.rtx.ok_or(Counter::NoRetransmission)?;
+        replica.payload(packet).ok_or(Counter::Malformed)?;
 
         let stamps = Stamps::next(leg, self.clock.ntp(now));
         let as_rtx = (rtx, replica.rtx_next, rtx_type);
-        let bytes = header::retransmission(replica, leg, packet, number, as_rtx, stamps);
+        let bytes = header::retransmission(replica, leg, packet, decision, number, as_rtx, stamps);
         if bytes.len() > DATAGRAM_MAX {
             return Err(Counter::ReplicaOversized);
         }
         replica.rtx_next = replica.rtx_next.wrapping_add(1);
         replica.statistics.resent += 1;
-        stamps.sent(leg, now, bytes.len(), replica.entry.leg, &mut self.events);
+        stamps.sent(leg, now, bytes.len(), replica.entry.leg, None, &mut self.events);
         Ok(Egress {
             leg: Some(replica.entry.leg),
+            path,
+            bytes,
+        })
+    }
+
+    /// Sends padding: as much as both `bytes` and `packets` ask for.
+    pub(super) fn probe(&mut self, now: Instant, id: LegId, probe: u32, bytes: u32, packets: u32) {
+        let (mut left_bytes, mut left_packets) = (u64::from(bytes), packets);
+        for _ in 0..PROBE_PACKETS_MAX {
+            if left_bytes == 0 && left_packets == 0 {
+                return;
+            }
+            match self.probe_packet(now, id, probe) {
+                Ok(egress) => {
+                    self.counters.count(Counter::Probed);
+                    left_bytes = left_bytes.saturating_sub(egress.bytes.len() as u64);
+                    left_packets = left_packets.saturating_sub(1);
+                    self.injected.push(egress);
+                }
+                Err(reason) => return self.counters.count(reason),
+            }
+        }
+    }
+
+    /// Padding goes out as retransmissions that contain nothing, of the first replica on the leg that has any.
+    fn probe_packet(&mut self, now: Instant, id: LegId, probe: u32) -> Result<Egress, Counter> {
+        let leg = self.legs.get_mut(&id).ok_or(Counter::NotReady)?;
+        let path = leg.ready().ok_or(Counter::NotReady)?;
+        let with_rtx = |replica: &&mut ReplicaState| replica.entry.leg == id && replica.padding_type().is_some();
+        let replica = self
+            .replicas
+            .values_mut()
+            .find(with_rtx)
+            .ok_or(Counter::NoRetransmission)?;
+        let stamps = Stamps::next(leg, self.clock.ntp(now));
+        let bytes = header::padding(replica, leg, stamps);
+        replica.rtx_next = replica.rtx_next.wrapping_add(1);
+        stamps.sent(leg, now, bytes.len(), id, Some(probe), &mut self.events);
+        Ok(Egress {
+            leg: Some(id),
             path,
             bytes,
         })

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use wire::{Codec, ExtensionKind, MediaKind, NtpTime, PayloadType, RtpTimestamp, Unwrapper};
 
+use super::frame::{Frame, FrameId, FrameReader};
 use crate::limits::{CACHE_AUDIO, CACHE_VIDEO, REORDER_MAX};
 use crate::{Clock, Counter, Stream, StreamFormat, StreamStatistics};
 
@@ -23,14 +24,25 @@ pub(super) struct MediaPacket {
     /// When it was captured by the sender's wall clock, once a sender report has said so.
     pub capture: Option<NtpTime>,
     pub extensions: Vec<(ExtensionKind, Vec<u8>)>,
+    /// Its frame, if the stream has layers.
+    pub frame: Option<Frame>,
     /// Without padding. Empty when there was only padding.
     pub payload: Vec<u8>,
 }
 
 impl MediaPacket {
+    /// The dependency descriptor's number of its frame.
+    pub fn frame_number(&self) -> Option<u16> {
+        match self.frame.as_ref()?.id {
+            FrameId::Number(number) => Some(number as u16),
+            FrameId::Picture(..) => None,
+        }
+    }
+
     /// Whether a replica may start here.
     pub fn starts_key_frame(&self) -> bool {
-        self.codec.kind() == MediaKind::Audio || wire::codec::is_key_frame_start(self.codec, &self.payload)
+        let by_descriptor = self.frame.as_ref().and_then(Frame::starts_key_frame);
+        by_descriptor.unwrap_or_else(|| wire::codec::is_key_frame_start(self.codec, &self.payload))
     }
 }
 
@@ -74,6 +86,7 @@ pub(super) struct StreamState {
     pub rtx: Window,
     /// Media received either way.
     pub media: Window,
+    pub frames: FrameReader,
     pub cache: BTreeMap<u64, MediaPacket>,
     pub statistics: StreamStatistics,
     jitter_sixteenths: u32,
@@ -87,6 +100,7 @@ impl StreamState {
             direct: Window::default(),
             rtx: Window::default(),
             media: Window::default(),
+            frames: FrameReader::default(),
             cache: BTreeMap::new(),
             statistics: StreamStatistics::default(),
             jitter_sixteenths: 0,

@@ -13,6 +13,7 @@ impl Model {
         match update {
             Update::SetLeg(id, leg) => self.set_leg(id, leg),
             Update::RemoveLeg(id) => self.remove_leg(id),
+            Update::SetPace(id, _) => self.legs.get(&id).map(drop).ok_or(WriteError::UnknownLeg),
             Update::SetStream(key, stream) => self.set_stream(key, stream),
             Update::RemoveStream(key) => self.remove_stream(key),
             Update::SetReplica(id, replica) => self.set_replica(id, replica),

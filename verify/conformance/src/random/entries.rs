@@ -1,9 +1,12 @@
 //! Entries: new ones, changes, removals, and some that must be refused.
 
-use dataplane::{Leg, LegId, Protection, Replica, ReplicaId, SrtpProfile, Stream, StreamFormat, StreamKey, Update};
+use dataplane::{
+    Leg, LegId, Protection, Replica, ReplicaFormat, ReplicaId, SrtpProfile, Stream, StreamFormat, StreamKey, Update,
+};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IteratorRandom, SliceRandom};
+use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use super::Srtp;
@@ -158,6 +161,7 @@ impl Tables {
             formats: replica_formats(rng),
             mid: rng.random_bool(0.5).then(|| Mid::new("m7").expect("a token")),
             source: self.random_stream(rng).filter(|_| rng.random_bool(0.9)),
+            target: Layer::HIGHEST,
             paused: rng.random_bool(0.05),
         };
         self.replicas.insert(id, (replica.clone(), Progress(first)));
@@ -303,7 +307,7 @@ impl Tables {
 }
 
 /// What a receiver negotiated: nearly everything, under its own numbers, mostly with retransmission.
-fn replica_formats(rng: &mut StdRng) -> Vec<(PayloadType, PayloadType, Option<PayloadType>)> {
+fn replica_formats(rng: &mut StdRng) -> Vec<ReplicaFormat> {
     let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
     let all = [96_u8, 98, 100, 111, 0];
     let offset = rng.random_range(0..10);
@@ -313,7 +317,12 @@ fn replica_formats(rng: &mut StdRng) -> Vec<(PayloadType, PayloadType, Option<Pa
         .into_iter()
         .map(|source| {
             let rtx = rng.random_bool(0.9).then(|| payload_type(source + offset + 1));
-            (payload_type(source), payload_type(source + offset), rtx)
+            ReplicaFormat {
+                source: payload_type(source),
+                payload_type: payload_type(source + offset),
+                rtx,
+                primary_only: false,
+            }
         })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! The words that describe a table entry.
 
-use dataplane::{Leg, Protection, Replica, SrtpProfile, Stream, StreamFormat};
+use dataplane::{Leg, Protection, Replica, ReplicaFormat, SrtpProfile, Stream, StreamFormat};
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use super::names::Names;
@@ -140,14 +140,15 @@ fn format(text: &str) -> Result<StreamFormat, Problem> {
 }
 
 /// `96>102` or `96>102/103`
-fn mapping(text: &str) -> Result<(PayloadType, PayloadType, Option<PayloadType>), Problem> {
+fn mapping(text: &str) -> Result<ReplicaFormat, Problem> {
     let (source, own) = split(text, '>', "a payload type with the replica's")?;
     let (own, rtx) = own.split_once('/').map_or((own, None), |(own, rtx)| (own, Some(rtx)));
-    Ok((
-        payload_type(source)?,
-        payload_type(own)?,
-        rtx.map(payload_type).transpose()?,
-    ))
+    Ok(ReplicaFormat {
+        source: payload_type(source)?,
+        payload_type: payload_type(own)?,
+        rtx: rtx.map(payload_type).transpose()?,
+        primary_only: false,
+    })
 }
 
 /// `0x23/200`

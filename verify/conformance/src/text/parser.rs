@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataplane::{Counter, Leg, LegId, Protection, PuntKind, Replica, ReplicaId, Stream, StreamKey, Update, WriteError};
+use wire::codec::Layer;
 use wire::{ExtensionMap, MediaKind, Mid, Rid, Ssrc};
 
 use super::entry;
@@ -136,6 +137,7 @@ impl Parser {
             formats: Vec::new(),
             mid: None,
             source: None,
+            target: Layer::HIGHEST,
             paused: false,
         };
         let start = starting_value(self.replicas.get(&id), fresh, change)?;
@@ -147,7 +149,7 @@ impl Parser {
             Update::SetLeg(id, leg) => drop(self.legs.insert(*id, leg.clone())),
             Update::SetStream(key, stream) => drop(self.streams.insert(*key, stream.clone())),
             Update::SetReplica(id, replica) => drop(self.replicas.insert(*id, replica.clone())),
-            Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => {}
+            Update::SetPace(..) | Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => {}
         }
     }
 

@@ -56,6 +56,10 @@ pub fn print_datagram(bytes: &[u8]) -> String {
 fn print_update(update: &Update, names: &Names) -> String {
     match update {
         Update::SetLeg(id, leg) => format!("leg {} {}", names.of_leg(*id), print_leg(leg, names)),
+        Update::SetPace(id, pace) => {
+            let pace = pace.map_or("none".into(), |pace| pace.to_string());
+            format!("pace {} {pace}", names.of_leg(*id))
+        }
         Update::RemoveLeg(id) => format!("remove leg {}", names.of_leg(*id)),
         Update::SetStream(key, stream) => format!("stream {} {}", names.of_stream(*key), print_stream(stream)),
         Update::RemoveStream(key) => format!("remove stream {}", names.of_stream(*key)),
@@ -108,9 +112,9 @@ fn print_stream(stream: &Stream) -> String {
 }
 
 fn print_replica(replica: &Replica, names: &Names) -> String {
-    let types = replica.formats.iter().map(|(source, own, rtx)| {
-        let rtx = rtx.map_or(String::new(), |rtx| format!("/{rtx}"));
-        format!("{source}>{own}{rtx}")
+    let types = replica.formats.iter().map(|format| {
+        let rtx = format.rtx.map_or(String::new(), |rtx| format!("/{rtx}"));
+        format!("{}>{}{rtx}", format.source, format.payload_type)
     });
     format!(
         "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} {}",

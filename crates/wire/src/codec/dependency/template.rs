@@ -12,6 +12,12 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// Above every layer: who wants this wants all there is.
+    pub const HIGHEST: Self = Self {
+        spatial: u8::MAX,
+        temporal: u8::MAX,
+    };
+
     /// Whether a receiver that wants this layer may want frames of `other`: it is higher in neither direction.
     pub const fn covers(self, other: Self) -> bool {
         other.spatial <= self.spatial && other.temporal <= self.temporal

@@ -1,0 +1,59 @@
+// A participant: unmodified livekit-client, and a record of everything received. The driver reaches it as `window.participant`.
+
+import { ExternalE2EEKeyProvider, Room, RoomEvent, Track } from "livekit-client";
+import encryptionWorker from "livekit-client/e2ee-worker?raw";
+import { connections, Recorder } from "./recorder.js";
+
+const participant = {
+  room: undefined,
+  recorder: undefined,
+  events: [],
+
+  async join({ url, token, room: options, passphrase }) {
+    const encryption = passphrase && (await encrypted(passphrase));
+    const room = new Room({ disconnectOnPageLeave: false, ...options, encryption });
+    participant.room = room;
+    participant.recorder = new Recorder(room);
+    for (const name of [RoomEvent.Disconnected, RoomEvent.Reconnecting, RoomEvent.Reconnected, RoomEvent.EncryptionError]) {
+      room.on(name, (what) => participant.events.push([participant.recorder.now(), name, `${what?.message ?? what ?? ""}`]));
+    }
+    room.on(RoomEvent.TrackSubscribed, (track, _, { identity }) => watch(track, identity));
+    if (encryption) await room.setE2EEEnabled(true);
+    await room.connect(url, token);
+  },
+
+  async publish({ capture, options, microphone }) {
+    const person = participant.room.localParticipant;
+    if (microphone) await person.setMicrophoneEnabled(true, undefined, microphone);
+    if (capture) await person.setCameraEnabled(true, capture, options);
+  },
+
+  /** Whether everybody named is received with moving pictures of at least this height; what is there instead, where not. */
+  async receives(names, height) {
+    const sample = await participant.recorder.sample();
+    return {
+      ready: names.every((name) => (sample.video[name]?.frameHeight ?? 0) >= height),
+      heights: Object.fromEntries(names.map((name) => [name, sample.video[name]?.frameHeight ?? 0])),
+      sent: sample.sent,
+    };
+  },
+
+  /** Everything recorded since this was last asked. */
+  take: () => ({ ...participant.recorder.take(), events: participant.events.splice(0), connections: connections.length }),
+};
+
+/** The library's own encryption of frames, in its own worker. */
+async function encrypted(passphrase) {
+  const keyProvider = new ExternalE2EEKeyProvider();
+  await keyProvider.setKey(passphrase);
+  const source = URL.createObjectURL(new Blob([encryptionWorker], { type: "text/javascript" }));
+  return { keyProvider, worker: new Worker(source, { type: "module" }) };
+}
+
+/** Sound is played, as a page would. Pictures are only counted: drawing them would cost more than decoding them. */
+function watch(track, identity) {
+  if (track.kind === Track.Kind.Audio) document.body.append(track.attach());
+  else participant.recorder.follow(track.mediaStreamTrack, identity);
+}
+
+window.participant = participant;

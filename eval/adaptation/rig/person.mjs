@@ -1,0 +1,85 @@
+// A participant: a browser of its own, in a network namespace of its own.
+
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { token } from "../../../web/tests/support/token.mjs";
+import { chromium } from "./site.mjs";
+
+const FLAGS = [
+  "--headless=new",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--use-fake-device-for-media-stream",
+  "--use-fake-ui-for-media-stream",
+  "--autoplay-policy=no-user-gesture-required",
+  "--disable-background-timer-throttling",
+  "--disable-backgrounding-occluded-windows",
+  "--disable-renderer-backgrounding",
+  "--disable-features=LocalNetworkAccessChecks",
+];
+const TYPES = { html: "text/html", js: "text/javascript" };
+// Camera and microphone are for secure pages, and this name is one wherever it comes from.
+const SITE = "http://localhost/";
+const LAUNCH_MS = 30_000;
+
+export class Person {
+  constructor(name, browser, page) {
+    Object.assign(this, { name, browser, page, errors: [] });
+    page.on("pageerror", (error) => this.errors.push(error.message));
+    page.on("console", (message) => message.type() === "error" && this.errors.push(message.text()));
+  }
+
+  /** Starts a browser that sees `film` in its camera and is in `namespace`. */
+  static async open({ name, namespace, film, files, folder }) {
+    const program = join(folder, `chromium-${name}`);
+    writeFileSync(program, `#!/bin/sh\nexec ip netns exec ${namespace} "\${CHROMIUM:-chromium}" "$@"\n`);
+    chmodSync(program, 0o755);
+    const args = film ? [...FLAGS, `--use-file-for-fake-video-capture=${film}`] : FLAGS;
+    const browser = await chromium.launch({ executablePath: program, args, timeout: LAUNCH_MS });
+    try {
+      const context = await browser.newContext({ permissions: ["camera", "microphone"] });
+      const page = await context.newPage();
+      await page.route(`${SITE}**`, (route) => serve(route, files));
+      const person = new Person(name, browser, page);
+      await page.goto(SITE);
+      await page.waitForFunction(() => window.participant !== undefined, undefined, { timeout: LAUNCH_MS });
+      return person;
+    } catch (error) {
+      await browser.close();
+      throw error;
+    }
+  }
+
+  join(server, room, { options, passphrase }) {
+    const { url, key, secret } = server;
+    const how = { url, token: token(room, this.name, { key, secret }), room: options, passphrase };
+    return this.page.evaluate((it) => window.participant.join(it), how);
+  }
+
+  publish(how) {
+    return this.page.evaluate((it) => window.participant.publish(it), how);
+  }
+
+  receives(names, height) {
+    return this.page.evaluate(([who, least]) => window.participant.receives(who, least), [names, height]);
+  }
+
+  take() {
+    return this.page.evaluate(() => window.participant.take());
+  }
+
+  close() {
+    return this.browser.close().catch(() => {});
+  }
+}
+
+function serve(route, files) {
+  const path = new URL(route.request().url()).pathname.slice(1) || "index.html";
+  const body = files.get(path);
+  if (body === undefined) return route.fulfill({ status: 404 });
+  return route.fulfill({ status: 200, contentType: TYPES[path.split(".").pop()] ?? "text/plain", body });
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const PAGE = new URL("../page/", import.meta.url).pathname;
+const WEB = new URL("../../../web/", import.meta.url).pathname;
+const fromWeb = createRequire(`${WEB}package.json`);
+
+/** The page's files by name, with `livekit-client` as npm delivers it. */
+export async function bundle() {
+  const { build } = await import(`${WEB}node_modules/vite/dist/node/index.js`);
+  const client = `${WEB}node_modules/livekit-client/dist/livekit-client`;
+  const { output } = await build({
+    configFile: false,
+    logLevel: "error",
+    root: PAGE,
+    resolve: {
+      alias: [
+        { find: "livekit-client/e2ee-worker", replacement: `${client}.e2ee.worker.mjs` },
+        { find: "livekit-client", replacement: `${client}.esm.mjs` },
+      ],
+    },
+    build: {
+      write: false,
+      minify: false,
+      rollupOptions: { input: `${PAGE}client.js`, output: { entryFileNames: "client.js" } },
+    },
+  });
+  const files = new Map(output.map((file) => [file.fileName, file.code ?? file.source]));
+  return files.set("index.html", readFileSync(`${PAGE}index.html`, "utf8"));
+}
+
+/** Playwright, from where the browser tests have it. */
+export const { chromium } = fromWeb("playwright-core");
