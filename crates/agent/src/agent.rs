@@ -13,7 +13,7 @@ use crate::hosts::Hosts;
 use crate::media::{Media, Unexplained};
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
-use crate::{Config, Counters};
+use crate::{Config, Counters, Receiver};
 
 /// One media node's control plane.
 ///
@@ -181,6 +181,11 @@ impl Agent {
     /// What was refused, repeated or given up so far.
     pub fn counters(&self) -> &Counters {
         &self.shared.counters
+    }
+
+    /// How every transport does that gets something, by transport.
+    pub fn receivers(&self) -> Vec<Receiver> {
+        self.media.receivers()
     }
 
     /// Where the node is reached and how it proves itself.

@@ -23,6 +23,7 @@ mod ids;
 pub mod limits;
 mod liveness;
 mod media;
+pub mod receivers;
 mod timers;
 mod transport;
 mod transports;
@@ -30,6 +31,7 @@ mod transports;
 pub use agent::Agent;
 pub use config::{Certificate, CertificateError, Config};
 pub use counters::{Counter, Counters};
+pub use receivers::Receiver;
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ mod feedback;
 mod feedback_in;
 mod key_frames;
 mod link;
+mod observe;
 mod publish;
 mod quality;
 mod repair;

@@ -1,0 +1,117 @@
+//! How every receiver does, as plain data: for pages and metrics, which ask a few times a second at most.
+
+use std::time::Duration;
+
+use southbound::{SubscriptionId, TrackId, TrackSource, TransportId, Wanted};
+use wire::MediaKind;
+use wire::codec::Layer;
+
+pub use bandwidth::{Anomalies, Limit, Usage};
+
+/// One transport that gets something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receiver {
+    /// Which.
+    pub transport: TransportId,
+    /// What its downlink carries; `None` where nothing measures it: it gets sound only, it reports nothing, or the operator switched adaptation off.
+    pub downlink: Option<DownlinkState>,
+    /// What it is subscribed to, by id.
+    pub subscriptions: Vec<SubscriptionState>,
+}
+
+/// What is known of one downlink. Shape: rates in bits per second of UDP payload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DownlinkState {
+    /// What it carries.
+    pub target: u64,
+    /// What may be sent now: less than the target while a queue drains.
+    pub sendable: u64,
+    /// What holds the target where it is.
+    pub limit: Limit,
+    /// What the delay says of how much is sent.
+    pub usage: Usage,
+    /// What arrives, once known.
+    pub acknowledged: Option<u64>,
+    /// Part of the packets that did not arrive lately. Shape: 0 to 1.
+    pub loss: f64,
+    /// To the receiver and back, once known.
+    pub round_trip: Option<Duration>,
+    /// What stands in the path's queue.
+    pub queue: Duration,
+    /// Whether so little is sent that only probes find out more.
+    pub application_limited: bool,
+    /// Whether it binds: a receiver that negotiated reports and never sent one gets all it wants.
+    pub reports: bool,
+    /// How fast packets leave; `None` is as they come.
+    pub pace: Option<u64>,
+    /// What everything granted takes.
+    pub allocated: u64,
+    /// What everything would take at its best.
+    pub wanted: u64,
+    /// Probes asked for so far.
+    pub probes: u64,
+    /// What the receiver reported that cannot be true.
+    pub anomalies: Anomalies,
+}
+
+/// One subscription.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubscriptionState {
+    /// Which.
+    pub subscription: SubscriptionId,
+    /// Of which track.
+    pub track: TrackId,
+    /// Sound or picture.
+    pub kind: MediaKind,
+    /// Camera or screen, where the track is known.
+    pub source: TrackSource,
+    /// How the receiver wants it.
+    pub wanted: Wanted,
+    /// What it should get.
+    pub granted: Granted,
+    /// What it does get: the encoding and the highest layer of it; `None` while nothing is sent.
+    pub current: Option<Target>,
+    /// Whether it waits for a key frame.
+    pub awaits_key_frame: bool,
+    /// What arrives of its track, each encoding and layer with its own packets only; the lowest first.
+    pub arrives: Vec<LayerRate>,
+}
+
+/// What a subscription should get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granted {
+    /// Nothing yet: it is not decided, or nothing arrives.
+    Undecided,
+    /// This.
+    Send(Target),
+    /// Nothing, since the downlink does not carry it.
+    NoRoom,
+    /// Nothing, since others are among the few that are shown.
+    LeftOut,
+    /// Nothing, since nobody gets the track at the moment.
+    Held,
+    /// Nothing, since it is not wanted.
+    Disabled,
+}
+
+/// An encoding, by its place in the publication, and the highest layer of it: [`u8::MAX`] where nothing limits it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// In rising quality from 0.
+    pub encoding: u8,
+    /// Inside the encoding.
+    pub layer: Layer,
+}
+
+/// What arrives of one layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerRate {
+    /// Which.
+    pub target: Target,
+    /// Its own packets. Shape: bits per second of UDP payload.
+    pub rate: u64,
+    /// Picture size with it; 0 by 0 when unknown. Shape: pixels.
+    pub size: (u16, u16),
+    /// Pictures per second with it; 0 when unknown.
+    pub fps: u16,
+}
