@@ -10,6 +10,10 @@ pub const ROOMS_MAX: usize = 10_000;
 pub const TRACKS_MAX: usize = 64;
 /// Announced tracks that have no media section yet. One more is answered with `LIMIT_EXCEEDED`.
 pub const PENDING_TRACKS_MAX: usize = 20;
+/// Sizes one track is announced in. A track with more is answered with `LIMIT_EXCEEDED`.
+pub const LAYERS_MAX: usize = 8;
+/// Codecs one track is announced in. A track with more is answered with `LIMIT_EXCEEDED`.
+pub const CODECS_MAX: usize = 8;
 /// Subscriptions of one participant. Tracks over it are not sent; they are when others end.
 pub const SUBSCRIPTIONS_MAX: usize = 2000;
 /// One signalling message, in bytes. A larger one closes the connection with 1009.

@@ -87,11 +87,15 @@ pub(crate) enum SubscriptionState {
 pub(crate) struct Settings {
     disabled: bool,
     limit: Limit,
+    /// Pictures per second beyond which nothing is gained; 0 for no limit.
+    fps: u16,
+    /// How much more it matters than others; 0 is what most have.
+    priority: u8,
 }
 
 /// How good is good enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Limit {
+pub(crate) enum Limit {
     #[default]
     None,
     Quality(VideoQuality),
@@ -102,39 +106,48 @@ enum Limit {
     },
 }
 
+/// Priorities a client can tell apart. It counts them from 1, the highest.
+const PRIORITIES: u32 = 10;
+
 impl Settings {
     pub(crate) fn from_request(request: &UpdateTrackSettings) -> Self {
         let limit = match (request.width, request.height) {
             (0, _) | (_, 0) => Limit::Quality(request.quality()),
             (width, height) => Limit::Size { width, height },
         };
+        let priority = match request.priority {
+            0 => 0,
+            place => PRIORITIES.saturating_sub(place),
+        };
         Self {
             disabled: request.disabled || limit == Limit::Quality(VideoQuality::Off),
             limit,
+            fps: request.fps.try_into().unwrap_or(u16::MAX),
+            priority: priority as u8,
         }
     }
 
     pub(crate) fn disabled() -> Self {
         Self {
             disabled: true,
-            limit: Limit::None,
+            ..Self::default()
         }
     }
 
     /// In the terms of the agent.
     pub(crate) fn wanted(&self, track: &Track) -> Wanted {
+        let size = match self.limit {
+            Limit::Size { width, height } => (clamp(width), clamp(height)),
+            Limit::None | Limit::Quality(_) => (0, 0),
+        };
+        let (encoding_max, spatial_max) = track.limits(self.limit);
         Wanted {
             enabled: !self.disabled,
-            size: match self.limit {
-                Limit::Size { width, height } => (clamp(width), clamp(height)),
-                Limit::None | Limit::Quality(_) => (0, 0),
-            },
-            encoding_max: match self.limit {
-                Limit::None => track.encoding_for_quality(VideoQuality::High),
-                Limit::Quality(quality) => track.encoding_for_quality(quality),
-                Limit::Size { width, height } => track.encoding_for_size(width, height),
-            },
-            ..Wanted::BEST
+            size,
+            fps: self.fps,
+            priority: self.priority,
+            encoding_max,
+            spatial_max,
         }
     }
 }

@@ -6,12 +6,13 @@ use livekit_protocol::video_layer::Mode;
 use livekit_protocol::{
     AddTrackRequest, AudioTrackFeature, SimulcastCodecInfo, TrackInfo, TrackSource, TrackType, VideoLayer, VideoQuality,
 };
-use southbound::{Publication, TrackId, TransportId};
+use southbound::{Encoding, Publication, TrackId, TransportId};
 use wire::sdp::Format;
 use wire::{Codec, MediaKind, Mid};
 
 use crate::ids::Random;
 use crate::negotiation::{AudioWish, Slot, codecs};
+use crate::subscription::Limit;
 
 /// One published track.
 pub(crate) struct Track {
@@ -128,6 +129,9 @@ impl Track {
                 (encoding.width, encoding.height) = (layer.width, layer.height);
             }
         }
+        if let ([encoding], true) = (&mut encodings[..], scales(slot)) {
+            encoding.layers = self.spatial_layers();
+        }
         let first = slot.formats.first().and_then(Format::codec);
         if let (MediaKind::Video, Some(codec)) = (self.kind, first) {
             self.info.mime_type = mime_type(codec);
@@ -182,22 +186,35 @@ impl Track {
             .cloned()
     }
 
-    /// The best encoding for a receiver that wants at most this quality, as an index.
-    pub(crate) fn encoding_for_quality(&self, quality: VideoQuality) -> u8 {
-        let count = self.encodings().max(1);
-        match quality {
-            VideoQuality::Low => 0,
-            VideoQuality::Medium => 1.min(count - 1),
-            VideoQuality::High | VideoQuality::Off => count - 1,
+    /// The announced sizes of the layers inside a single encoding, in rising order; empty when there is one or nothing was announced.
+    fn spatial_layers(&self) -> Vec<(u32, u32)> {
+        let announced = self
+            .info
+            .codecs
+            .first()
+            .map_or(&self.info.layers, |codec| &codec.layers);
+        let mut layers: Vec<_> = announced.iter().map(|layer| (layer.width, layer.height)).collect();
+        layers.sort_unstable();
+        layers.dedup();
+        if layers.len() > 1 { layers } else { Vec::new() }
+    }
+
+    /// The best encoding, and the best spatial layer inside one, for a receiver that wants no more than this. Where there are several encodings
+    /// the choice is between them; where there is one, between its layers.
+    pub(crate) fn limits(&self, limit: Limit) -> (u8, u8) {
+        match self.encodings() {
+            [only] if !only.layers.is_empty() => (0, rung(limit, only.layers.iter().copied())),
+            [_] | [] => (0, u8::MAX),
+            several => (
+                rung(limit, several.iter().map(|encoding| (encoding.width, encoding.height))),
+                u8::MAX,
+            ),
         }
     }
 
     /// What clients call the quality of an encoding. A single one has all the quality there is.
     pub(crate) fn quality_of_encoding(&self, encoding: u8) -> VideoQuality {
-        let encodings = self
-            .arrival
-            .as_ref()
-            .map_or(&[][..], |arrival| &arrival.publication.encodings);
+        let encodings = self.encodings();
         let named = encodings.get(usize::from(encoding)).and_then(|encoding| encoding.rid);
         match named.as_ref().map(|rid| rid.as_str()) {
             Some("q") if encodings.len() > 1 => VideoQuality::Low,
@@ -206,22 +223,33 @@ impl Track {
         }
     }
 
-    /// The smallest encoding that covers a picture of this size, as an index.
-    pub(crate) fn encoding_for_size(&self, width: u32, height: u32) -> u8 {
-        let best = self.encodings().max(1) - 1;
-        let Some(arrival) = &self.arrival else { return best };
-        let (long, short) = (width.max(height), width.min(height));
-        let covers = arrival.publication.encodings.iter().position(|encoding| {
-            encoding.width.max(encoding.height) >= long && encoding.width.min(encoding.height) >= short
-        });
-        covers.map_or(best, |position| position as u8)
-    }
-
-    fn encodings(&self) -> u8 {
+    fn encodings(&self) -> &[Encoding] {
         self.arrival
             .as_ref()
-            .map_or(0, |arrival| arrival.publication.encodings.len() as u8)
+            .map_or(&[], |arrival| &arrival.publication.encodings)
     }
+}
+
+/// Whether the codec sent here puts several sizes into one encoding.
+fn scales(slot: &Slot) -> bool {
+    let first = slot.formats.first().and_then(Format::codec);
+    matches!(first, Some(Codec::Vp9 | Codec::Av1))
+}
+
+/// The best of several sizes, given in rising order, for a receiver that wants no more than this.
+fn rung(limit: Limit, mut sizes: impl ExactSizeIterator<Item = (u32, u32)>) -> u8 {
+    let best = sizes.len().saturating_sub(1);
+    let found = match limit {
+        Limit::Quality(VideoQuality::Low) => 0,
+        Limit::Quality(VideoQuality::Medium) => best.min(1),
+        Limit::None | Limit::Quality(VideoQuality::High | VideoQuality::Off) => best,
+        Limit::Size { width, height } => {
+            let (long, short) = (width.max(height), width.min(height));
+            let covers = |size: (u32, u32)| size.0.max(size.1) >= long && size.0.min(size.1) >= short;
+            sizes.position(covers).unwrap_or(best)
+        }
+    };
+    found as u8
 }
 
 /// The kind of a requested track; `None` for the protocol's "data", which is no media.

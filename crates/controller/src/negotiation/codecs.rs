@@ -6,6 +6,11 @@ use wire::{Codec, MediaKind, PayloadType};
 
 use super::Flow;
 
+/// What a receiver of video may tell us: how much its downlink carries, and what it misses.
+const VIDEO_FEEDBACK: [&str; 5] = ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"];
+/// What a receiver of audio may tell us: one report covers all that goes over a bundle.
+const AUDIO_FEEDBACK: [&str; 1] = ["transport-cc"];
+
 /// What a publisher may send, as the protocol names it; also what clients choose their publishing codec from.
 pub(crate) const MIME_TYPES: [&str; 5] = ["audio/opus", "video/VP8", "video/H264", "video/VP9", "video/AV1"];
 
@@ -72,9 +77,9 @@ fn is_forwarded(format: &Format) -> bool {
 fn feedback(format: &Format, flow: Flow) -> Vec<String> {
     let ours: &[&str] = match (format.codec().map(Codec::kind), flow) {
         (Some(MediaKind::Video), Flow::Up) => &["transport-cc", "ccm fir", "nack", "nack pli"],
-        (Some(MediaKind::Video), Flow::Down) => &["ccm fir", "nack", "nack pli"],
+        (Some(MediaKind::Video), Flow::Down) => &VIDEO_FEEDBACK,
         (_, Flow::Up) => &["transport-cc", "nack"],
-        (_, Flow::Down) => &[],
+        (_, Flow::Down) => &AUDIO_FEEDBACK,
     };
     ours.iter()
         .filter(|kind| format.has_feedback(kind))
@@ -180,7 +185,7 @@ pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
             // What comes in stereo is only played so by who is told in advance.
             let channels = if stereo { ";sprop-stereo=1" } else { "" };
             let parameters = format!("minptime=10;useinbandfec=1{channels}");
-            vec![format(111, "opus", 48_000, 2, &parameters, &[])]
+            vec![format(111, "opus", 48_000, 2, &parameters, &AUDIO_FEEDBACK)]
         }
         MediaKind::Video => {
             let mut formats = Vec::new();
@@ -205,14 +210,7 @@ pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
                 ),
                 (35, "AV1", ""),
             ] {
-                formats.push(format(
-                    number,
-                    name,
-                    90_000,
-                    1,
-                    parameters,
-                    &["ccm fir", "nack", "nack pli"],
-                ));
+                formats.push(format(number, name, 90_000, 1, parameters, &VIDEO_FEEDBACK));
                 formats.push(format(number + 1, "rtx", 90_000, 1, &format!("apt={number}"), &[]));
             }
             formats

@@ -3,45 +3,85 @@
 use wire::sdp::Extension;
 use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
-use super::Flow;
+use super::{Flow, Slot};
 
-/// Those of the offered extensions that we take, in one direction at least.
-pub(crate) fn accept(offered: &[Extension]) -> Vec<Extension> {
+/// Those of the offered extensions that we take on a section that is used in one direction now, and in the other perhaps later.
+pub(crate) fn accept(offered: &[Extension], flow: Flow) -> Vec<Extension> {
+    let is_numbered = || {
+        offered
+            .iter()
+            .any(|extension| kind_of(extension) == Some(ExtensionKind::TransportSequence))
+    };
+    // Sending times are for receivers that do not know transport-wide numbers. A sender would put both on every packet.
+    let spares_times = flow == Flow::Up && is_numbered();
     let mut taken = ExtensionMap::default();
     let wanted = offered.iter().filter(|extension| {
-        let kind = ExtensionKind::from_uri(&extension.uri).filter(|kind| is_taken(*kind, Flow::Up));
+        let kind = kind_of(extension).filter(|kind| is_taken(*kind, Flow::Up) || is_taken(*kind, Flow::Down));
+        let kind = kind.filter(|kind| !(spares_times && *kind == ExtensionKind::AbsSendTime));
         // An id or a kind that comes twice in one section is the peer's mistake; the first counts.
         kind.is_some_and(|kind| taken.id(kind).is_none() && taken.insert(kind, extension.id).is_ok())
     });
     wanted.cloned().collect()
 }
 
-/// Adds what a section negotiated for one direction to what its transport negotiated. Ids that contradict earlier ones are left out: RFC 8843 forbids them.
-pub(crate) fn merge(map: &mut ExtensionMap, negotiated: &[Extension], flow: Flow) {
-    for extension in negotiated {
-        if let Some(kind) = ExtensionKind::from_uri(&extension.uri).filter(|kind| is_taken(*kind, flow)) {
-            let _ = map.insert(kind, extension.id);
+/// What a transport negotiated for one direction, from what each of its sections did.
+///
+/// Transport-wide numbers are put on every packet of a transport or on none. So they go out only when every section takes them: those of a section
+/// that does not would be missing in the receiver's reports, and be taken for lost. Where they do not, the receiver estimates by itself, from
+/// sending times.
+pub(crate) fn of_transport<'a>(sections: impl Iterator<Item = &'a Slot> + Clone, flow: Flow) -> ExtensionMap {
+    let numbered = flow == Flow::Up
+        || sections
+            .clone()
+            .all(|slot| reports(slot, ExtensionKind::TransportSequence));
+    let mut map = ExtensionMap::default();
+    for slot in sections {
+        for extension in &slot.extensions {
+            let Some(kind) = kind_of(extension).filter(|kind| is_taken(*kind, flow)) else {
+                continue;
+            };
+            let goes = match kind {
+                ExtensionKind::TransportSequence => numbered,
+                ExtensionKind::AbsSendTime => !numbered && reports(slot, kind),
+                _ => true,
+            };
+            if goes {
+                // Ids that contradict earlier ones are left out: RFC 8843 forbids them.
+                let _ = map.insert(kind, extension.id);
+            }
         }
     }
+    map
 }
 
-/// Downwards is a part of upwards.
+/// Whether the receiver takes an extension and says what it makes of it.
+fn reports(slot: &Slot, kind: ExtensionKind) -> bool {
+    let report = match kind {
+        ExtensionKind::TransportSequence => "transport-cc",
+        _ => "goog-remb",
+    };
+    let is_taken = slot.extensions.iter().any(|extension| kind_of(extension) == Some(kind));
+    is_taken && slot.formats.iter().any(|format| format.has_feedback(report))
+}
+
+fn kind_of(extension: &Extension) -> Option<ExtensionKind> {
+    ExtensionKind::from_uri(&extension.uri)
+}
+
 fn is_taken(kind: ExtensionKind, flow: Flow) -> bool {
     use ExtensionKind as Kind;
-    let both = matches!(
-        kind,
+    match kind {
         Kind::Mid
-            | Kind::AbsCaptureTime
-            | Kind::DependencyDescriptor
-            | Kind::PlayoutDelay
-            | Kind::VideoOrientation
-            | Kind::ColorSpace
-    );
-    let up = matches!(
-        kind,
-        Kind::Rid | Kind::RepairedRid | Kind::AudioLevel | Kind::TransportSequence
-    );
-    both || (flow == Flow::Up && up)
+        | Kind::TransportSequence
+        | Kind::AbsCaptureTime
+        | Kind::DependencyDescriptor
+        | Kind::PlayoutDelay
+        | Kind::VideoOrientation
+        | Kind::ColorSpace => true,
+        Kind::Rid | Kind::RepairedRid | Kind::AudioLevel => flow == Flow::Up,
+        Kind::AbsSendTime => flow == Flow::Down,
+        _ => false,
+    }
 }
 
 /// What we offer to a receiver, with ids that fit the one-byte form.
@@ -54,8 +94,16 @@ pub(crate) fn offered(kind: MediaKind) -> Vec<Extension> {
         (4, Kind::PlayoutDelay),
         (5, Kind::VideoOrientation),
         (6, Kind::ColorSpace),
+        (7, Kind::TransportSequence),
+        (8, Kind::AbsSendTime),
     ];
-    let fits = |extension: &Kind| kind == MediaKind::Video || matches!(extension, Kind::Mid | Kind::AbsCaptureTime);
+    let is_for_video = |extension: &Kind| {
+        !matches!(
+            extension,
+            Kind::Mid | Kind::AbsCaptureTime | Kind::TransportSequence | Kind::AbsSendTime
+        )
+    };
+    let fits = |extension: &Kind| kind == MediaKind::Video || !is_for_video(extension);
     let wanted = all.into_iter().filter(|(_, extension)| fits(extension));
     wanted
         .map(|(id, extension)| Extension {

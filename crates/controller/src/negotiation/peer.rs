@@ -132,11 +132,11 @@ impl Peer {
     }
 
     fn extensions(&self, flow: Flow) -> ExtensionMap {
-        let mut map = ExtensionMap::default();
-        for slot in self.slots.iter().filter(|slot| slot.flow() == flow) {
-            extensions::merge(&mut map, &slot.extensions, flow);
-        }
-        map
+        let live = self
+            .slots
+            .iter()
+            .filter(|slot| slot.media_kind().is_some() && !slot.formats.is_empty());
+        extensions::of_transport(live.filter(|slot| slot.flow() == flow), flow)
     }
 
     pub(crate) fn slot(&self, mid: Mid) -> Option<&Slot> {

@@ -138,7 +138,7 @@ impl Slot {
         }
         // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
         // the extensions that were answered in earlier ones.
-        self.extensions = extensions::accept(&theirs.extensions);
+        self.extensions = extensions::accept(&theirs.extensions, self.flow());
     }
 
     /// Whether our description refuses the section: its use is over, or there is no codec in common.

@@ -12,7 +12,7 @@ use wire::Mid;
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::limits::{PENDING_TRACKS_MAX, TEXT_MAX, TRACKS_MAX};
+use crate::limits::{CODECS_MAX, LAYERS_MAX, PENDING_TRACKS_MAX, TEXT_MAX, TRACKS_MAX};
 use crate::negotiation::{Uplink, Usage};
 use crate::participant::Participant;
 use crate::track::{Track, kind_of};
@@ -223,7 +223,10 @@ impl Room {
             return;
         };
         track.info.layers = request.layers;
-        track.info.layers.truncate(8);
+        track.info.layers.truncate(LAYERS_MAX);
+        if let Some(codec) = track.info.codecs.first_mut() {
+            codec.layers.clone_from(&track.info.layers);
+        }
         let Some(mid) = track.arrival.as_ref().map(|arrival| arrival.mid) else {
             return;
         };
@@ -244,7 +247,9 @@ fn check(participant: &Participant, request: &AddTrackRequest) -> Result<(), (Re
         return Err((Reason::NotAllowed, "the token does not allow publishing this source"));
     }
     let texts = [&request.cid, &request.name, &request.stream];
-    if texts.iter().any(|text| text.len() > TEXT_MAX) || request.layers.len() > 8 || request.simulcast_codecs.len() > 8
+    if texts.iter().any(|text| text.len() > TEXT_MAX)
+        || request.layers.len() > LAYERS_MAX
+        || request.simulcast_codecs.len() > CODECS_MAX
     {
         return Err((
             Reason::LimitExceeded,

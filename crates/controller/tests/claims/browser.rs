@@ -54,6 +54,14 @@ impl Browser {
         self.push(template)
     }
 
+    /// Adds a section that sends `track`, a video in one encoding.
+    pub fn publish_one_encoding(&mut self, track: &str) -> Mid {
+        let mid = self.publish(MediaKind::Video, track);
+        let section = self.description.sections.last_mut().expect("it was just added");
+        (section.rids, section.simulcast) = (Vec::new(), None);
+        mid
+    }
+
     pub fn unpublish(&mut self, mid: Mid) {
         let section = self
             .description

@@ -7,7 +7,7 @@ use livekit_protocol::signal_response::Message;
 use livekit_protocol::{SimulcastCodec, TrackSource, UpdateSubscription, UpdateTrackSettings, VideoQuality};
 use southbound::{Command, DtlsRole};
 use wire::sdp::Direction;
-use wire::{Codec, ExtensionKind, MediaKind};
+use wire::{Codec, MediaKind};
 
 use crate::world::{World, add_track, claims, described};
 
@@ -58,7 +58,6 @@ fn an_offer_is_answered_by_an_ice_lite_server_that_waits_for_the_handshake() {
     );
     assert_eq!(answer.sections[0].ice.as_ref().unwrap().ufrag, open.local.ufrag);
     assert!(remote.extensions_in.is_empty(), "nothing comes in yet");
-    assert_eq!(remote.extensions_out.id(ExtensionKind::TransportSequence), None);
 }
 
 #[test]
@@ -150,34 +149,6 @@ fn a_published_camera_reaches_everybody_else() {
     assert_eq!(section.repair_of(subscription.ssrc), subscription.rtx);
     let told = world.take(ada.connection, |message| matches!(message, Message::TrackSubscribed(_)));
     assert_eq!(told.len(), 1);
-}
-
-#[test]
-fn transport_wide_numbers_are_for_what_comes_in() {
-    let mut world = World::new();
-    let mut ada = world.join("ada", Single);
-    world.publish(&mut ada, MediaKind::Video, TrackSource::Camera);
-    let remote = world.commands.iter().rev().find_map(|command| match command {
-        Command::Connect { remote, .. } => Some(remote.clone()),
-        _ => None,
-    });
-    let remote = remote.unwrap();
-    let kinds = [
-        ExtensionKind::Mid,
-        ExtensionKind::Rid,
-        ExtensionKind::RepairedRid,
-        ExtensionKind::TransportSequence,
-    ];
-    assert!(
-        kinds.into_iter().all(|kind| remote.extensions_in.id(kind).is_some()),
-        "{remote:?}"
-    );
-    assert_eq!(remote.extensions_out.id(ExtensionKind::TransportSequence), None);
-    assert_eq!(remote.extensions_out.id(ExtensionKind::AbsSendTime), None);
-    assert_eq!(
-        remote.extensions_out.id(ExtensionKind::Mid),
-        remote.extensions_in.id(ExtensionKind::Mid)
-    );
 }
 
 #[test]
