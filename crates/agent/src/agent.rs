@@ -5,7 +5,7 @@ use std::time::Instant;
 use dataplane::{Clock, DataPlane, Event, PuntKind};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use southbound::{Command, Node, Notice};
+use southbound::{Command, Node, Notice, TransportId};
 
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
@@ -185,7 +185,17 @@ impl Agent {
 
     /// How every transport does that gets something, by transport.
     pub fn receivers(&self) -> Vec<Receiver> {
-        self.media.receivers()
+        self.receivers_after(None).collect()
+    }
+
+    /// The same from behind a transport on, one at a time: so that whoever looks at thousands need not hold up the media of all of them.
+    pub fn receivers_after(&self, after: Option<TransportId>) -> impl Iterator<Item = Receiver> {
+        self.media.receivers_after(after)
+    }
+
+    /// How one transport does, if it gets something.
+    pub fn receiver(&self, transport: TransportId) -> Option<Receiver> {
+        self.media.receiver(transport)
     }
 
     /// Where the node is reached and how it proves itself.

@@ -1,6 +1,8 @@
 //! How receivers do, read off for whoever watches.
 
-use southbound::SubscriptionId;
+use std::ops::Bound;
+
+use southbound::{SubscriptionId, TransportId};
 use wire::MediaKind;
 use wire::codec::Layer;
 
@@ -8,20 +10,22 @@ use super::Media;
 use crate::receivers::{Granted, Receiver, SubscriptionState, Target};
 
 impl Media {
-    /// Every transport that is subscribed to something.
-    pub(crate) fn receivers(&self) -> Vec<Receiver> {
-        let receiving = self.links.iter().filter(|(_, link)| !link.subscriptions.is_empty());
-        receiving
-            .map(|(transport, link)| Receiver {
-                transport: *transport,
-                downlink: None,
-                subscriptions: link
-                    .subscriptions
-                    .iter()
-                    .filter_map(|id| self.subscription_state(*id))
-                    .collect(),
-            })
-            .collect()
+    /// Every transport behind `after` that is subscribed to something, by id.
+    pub(crate) fn receivers_after(&self, after: Option<TransportId>) -> impl Iterator<Item = Receiver> {
+        let behind = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let links = self.links.range((behind, Bound::Unbounded));
+        links.filter_map(|(transport, _)| self.receiver(*transport))
+    }
+
+    /// One transport, if it is subscribed to something.
+    pub(crate) fn receiver(&self, transport: TransportId) -> Option<Receiver> {
+        let link = self.links.get(&transport)?;
+        let subscriptions = link.subscriptions.iter();
+        (!link.subscriptions.is_empty()).then(|| Receiver {
+            transport,
+            downlink: None,
+            subscriptions: subscriptions.filter_map(|id| self.subscription_state(*id)).collect(),
+        })
     }
 
     fn subscription_state(&self, id: SubscriptionId) -> Option<SubscriptionState> {
