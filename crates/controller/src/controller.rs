@@ -1,6 +1,9 @@
 //! The state machine itself: it finds whose business an input is and passes it on.
 
 mod administration;
+mod downlinks;
+
+pub use downlinks::{Downlink, Subscribed};
 
 use std::collections::BTreeMap;
 use std::time::Instant;

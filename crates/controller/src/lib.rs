@@ -37,5 +37,5 @@ mod subscription;
 mod track;
 
 pub use config::{Config, IceServer, WallClock};
-pub use controller::{Controller, Population};
+pub use controller::{Controller, Downlink, Population, Subscribed};
 pub use io::{ConnectionId, Counter, Counters, Event, Frame, Input, Output};

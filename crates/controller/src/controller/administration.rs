@@ -71,7 +71,7 @@ impl Controller {
         }
     }
 
-    fn find(&self, room: &str, identity: &str) -> Option<Place> {
+    pub(super) fn find(&self, room: &str, identity: &str) -> Option<Place> {
         let key = *self.by_name.get(room)?;
         let participant = self
             .rooms

@@ -18,4 +18,5 @@ mod reconnect;
 mod rooms;
 mod single;
 mod speakers;
+mod watching;
 mod wishes;

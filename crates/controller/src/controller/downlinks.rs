@@ -1,0 +1,74 @@
+//! Whose downlinks the agent's transports are, for those who watch: the agent knows how a transport does, and no names.
+
+use std::collections::BTreeMap;
+
+use southbound::{SubscriptionId, TransportId};
+
+use super::Controller;
+use crate::participant::Participant;
+use crate::room::Room;
+use crate::subscription::Subscription;
+
+/// One participant's downlink.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Downlink {
+    /// What it receives on.
+    pub transport: TransportId,
+    /// The room's name.
+    pub room: String,
+    /// Who.
+    pub identity: String,
+    /// What it is subscribed to.
+    pub subscriptions: BTreeMap<SubscriptionId, Subscribed>,
+}
+
+/// A track that somebody is subscribed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscribed {
+    /// The track's id, as clients know it.
+    pub track: String,
+    /// Whose it is: an identity.
+    pub publisher: String,
+    /// What it shows: the protocol's name in small letters.
+    pub source: String,
+}
+
+impl Controller {
+    /// A participant's downlink, once there is one.
+    pub fn downlink(&self, room: &str, identity: &str) -> Option<Downlink> {
+        let place = self.find(room, identity)?;
+        let room = self.rooms.get(&place.room)?;
+        downlink(room, room.participants.get(&place.participant)?)
+    }
+
+    /// Everybody's downlinks: in one room, or in all.
+    pub fn downlinks<'a>(&'a self, room: Option<&'a str>) -> impl Iterator<Item = Downlink> + 'a {
+        let rooms = self
+            .rooms
+            .values()
+            .filter(move |found| room.is_none_or(|name| found.name == name));
+        rooms.flat_map(|room| room.participants.values().filter_map(|it| downlink(room, it)))
+    }
+}
+
+fn downlink(room: &Room, participant: &Participant) -> Option<Downlink> {
+    let subscriptions = participant.subscriptions.iter();
+    Some(Downlink {
+        transport: participant.downlink()?.transport,
+        room: room.name.clone(),
+        identity: participant.identity.clone(),
+        subscriptions: subscriptions
+            .filter_map(|subscription| Some((subscription.id, subscribed(room, subscription)?)))
+            .collect(),
+    })
+}
+
+fn subscribed(room: &Room, subscription: &Subscription) -> Option<Subscribed> {
+    let publisher = room.participants.get(&subscription.publisher)?;
+    let track = publisher.tracks.get(&subscription.track)?;
+    Some(Subscribed {
+        track: track.sid().to_owned(),
+        publisher: publisher.identity.clone(),
+        source: track.info.source().as_str_name().to_ascii_lowercase(),
+    })
+}
