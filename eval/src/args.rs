@@ -75,7 +75,7 @@ pub struct FloorArguments {
 
 #[derive(Args)]
 pub struct RunArguments {
-    /// PUBLISHERSxRECEIVERS; equal numbers above one are a meeting; ROOMS*NxN are several.
+    /// PUBLISHERSxRECEIVERS; equal numbers above one are a meeting; ROOMS*NxN are several; PUBLISHERSofALL is a crowd.
     #[arg(required = true)]
     pub scenario: Option<Scenario>,
     #[command(flatten)]
@@ -110,18 +110,27 @@ pub struct Target {
 /// What publishers send, and how clients speak.
 #[derive(Args, Clone)]
 pub struct Load {
-    /// Video bits a second of each publisher; 0 for none. K and M are understood.
-    #[arg(long, default_value = "2M", value_parser = bits)]
-    pub bitrate: u64,
-    /// Video frames a second.
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=240))]
-    pub fps: u32,
+    /// Video bits a second of each publisher; 0 for none. K and M are understood. By default 2M, in a crowd 120K.
+    #[arg(long, value_parser = bits)]
+    pub bitrate: Option<u64>,
+    /// Video frames a second; by default 30, in a crowd 15.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=240))]
+    pub fps: Option<u32>,
     /// Seconds between key frames that nobody asked for.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub key_interval: u64,
-    /// Publish audio too: 50 packets a second.
+    /// Publish audio too: 50 packets a second. A crowd always does.
     #[arg(long)]
     pub audio: bool,
+    /// In a crowd: publishers that each client shows; the others it only hears.
+    #[arg(long, default_value_t = 2)]
+    pub watched: u32,
+    /// In a crowd: publishers who speak at the same time, by turns; the others' microphones send what silence takes.
+    #[arg(long, default_value_t = 2)]
+    pub speaking: u32,
+    /// Participants that join per second; by default a few at a time, as fast as they can, in a crowd 50.
+    #[arg(long, value_parser = rate)]
+    pub join_rate: Option<f64>,
     /// The measured window.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
@@ -160,6 +169,13 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected 0 to 100".into())
 }
 
+fn rate(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|value| (0.1..=10_000.0).contains(value))
+        .ok_or_else(|| "expected 0.1 to 10000".into())
+}
+
 fn bits(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.char_indices().last() {
         Some((end, 'k' | 'K')) => (&text[..end], 1e3),
@@ -177,19 +193,22 @@ fn bits(text: &str) -> Result<u64, String> {
 }
 
 impl Load {
-    /// How participants behave.
-    pub fn behaviour(&self) -> Behaviour {
-        let key_interval = Duration::from_secs(self.key_interval);
+    /// How participants behave in this scenario.
+    pub fn behaviour(&self, scenario: Scenario) -> Behaviour {
+        let crowd = scenario.is_crowd();
+        let bitrate = self.bitrate.unwrap_or(if crowd { 120_000 } else { 2_000_000 });
         let video = VideoPlan {
-            bitrate: self.bitrate,
-            frame_rate: self.fps,
-            key_interval,
+            bitrate,
+            frame_rate: self.fps.unwrap_or(if crowd { 15 } else { 30 }),
+            key_interval: Duration::from_secs(self.key_interval),
         };
         Behaviour {
             publish: PublishPlan {
-                video: (self.bitrate > 0).then_some(video),
-                audio: self.audio || self.bitrate == 0,
+                video: (bitrate > 0).then_some(video),
+                audio: self.audio || bitrate == 0 || crowd,
             },
+            watched: self.watched,
+            speaking: self.speaking,
             mode: match self.mode {
                 ModeArgument::V0 => Mode::V0,
                 ModeArgument::V1 => Mode::V1,
@@ -200,6 +219,11 @@ impl Load {
                 down: self.loss_down / 100.0,
             },
         }
+    }
+
+    /// How many join per second.
+    pub fn join_rate(&self, scenario: Scenario) -> Option<f64> {
+        self.join_rate.or(scenario.is_crowd().then_some(50.0))
     }
 
     /// How long is measured.

@@ -9,7 +9,7 @@ use clap::Parser;
 use eval::floor;
 use eval::net;
 use eval::peer::Server;
-use eval::report::{Report, table};
+use eval::report::{Report, crowds, table};
 use eval::run::{RunError, Settings, run};
 use eval::scenario::Scenario;
 use eval::suite::Suite;
@@ -41,8 +41,9 @@ fn settings(target: &Target, load: &Load, scenario: Scenario) -> Result<Settings
         server,
         server_pid: target.server_pid,
         scenario,
-        behaviour: load.behaviour(),
+        behaviour: load.behaviour(scenario),
         window: load.window(),
+        join_rate: load.join_rate(scenario),
     })
 }
 
@@ -65,11 +66,15 @@ fn measure_suite(arguments: &SuiteArguments) -> Result<bool, RunError> {
             .as_ref()
             .map(|words| words.split_whitespace().map(String::from).collect()),
         floor: !arguments.no_floor,
-        settings: settings(&arguments.target, &arguments.load, scenarios[0])?,
-        scenarios,
+        runs: scenarios
+            .into_iter()
+            .map(|scenario| settings(&arguments.target, &arguments.load, scenario))
+            .collect::<Result<_, _>>()?,
     };
     let pairs = suite.run(|report| println!("{}", report.text()))?;
     print!("{}", table(&pairs));
+    let reports: Vec<&Report> = pairs.iter().map(|(report, _)| report).collect();
+    print!("{}", crowds(&reports));
     let reports: Vec<Report> = pairs
         .iter()
         .flat_map(|(report, floor)| [Some(report), floor.as_ref()])
@@ -94,7 +99,7 @@ fn measure_floor(arguments: &FloorArguments) -> Result<bool, RunError> {
             .map_err(RunError::Scenario)
     };
     let scenario = arguments.scenario.map_or_else(one_to_many, Ok)?;
-    let report = floor::measure(scenario, &arguments.load.behaviour(), arguments.load.window())?;
+    let report = floor::measure(scenario, &arguments.load.behaviour(scenario), arguments.load.window())?;
     print!("{}", report.text());
     write_json(arguments.json.as_deref(), std::slice::from_ref(&report))?;
     Ok(report.is_clean())

@@ -15,18 +15,15 @@ use crate::clock;
 use crate::floor;
 use crate::report::Report;
 use crate::run::{RunError, Settings, run};
-use crate::scenario::Scenario;
 
 /// What to run.
 pub struct Suite {
     /// The command that starts the server, in words; it is started anew for each scenario. None: the server runs already.
     pub server_command: Option<Vec<String>>,
-    /// The scenarios.
-    pub scenarios: Vec<Scenario>,
-    /// Whether to measure the floor of each.
+    /// Whether to measure the floor of each; crowds, in which most is silence, have none.
     pub floor: bool,
-    /// Everything else; scenario and, with a command, process are filled in.
-    pub settings: Settings,
+    /// The runs; with a command, the server's process is filled in.
+    pub runs: Vec<Settings>,
 }
 
 /// How long a server may take to open its port.
@@ -38,12 +35,10 @@ impl Suite {
     /// Runs everything; `progress` hears of each report as it comes.
     pub fn run(&self, mut progress: impl FnMut(&Report)) -> Result<Vec<(Report, Option<Report>)>, RunError> {
         let mut reports = Vec::new();
-        for &scenario in &self.scenarios {
-            let mut settings = Settings {
-                scenario,
-                ..self.settings.clone()
-            };
-            let server = self.start_server(scenario)?;
+        for settings in &self.runs {
+            let mut settings = settings.clone();
+            let scenario = settings.scenario;
+            let server = self.start_server(&settings)?;
             if let Some(server) = &server {
                 settings.server_pid = Some(server.child.id());
             }
@@ -56,7 +51,7 @@ impl Suite {
                 return Err(RunError::Machine(io::Error::other("the server ended during the run")));
             }
             progress(&report);
-            let floor = if self.floor {
+            let floor = if self.floor && !scenario.is_crowd() {
                 let floor = floor::measure(scenario, &settings.behaviour, settings.window)?;
                 progress(&floor);
                 Some(floor)
@@ -68,11 +63,11 @@ impl Suite {
         Ok(reports)
     }
 
-    fn start_server(&self, scenario: Scenario) -> Result<Option<RunningServer>, RunError> {
+    fn start_server(&self, settings: &Settings) -> Result<Option<RunningServer>, RunError> {
         let Some(command) = &self.server_command else {
             return Ok(None);
         };
-        let address = self.settings.server.address();
+        let (address, scenario) = (settings.server.address(), settings.scenario);
         let listens = || TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok();
         let refuse = |text: String| RunError::Machine(io::Error::other(text));
         if listens() {

@@ -18,6 +18,7 @@ export async function layCable(network, { seed, queueMs, shaper }) {
   const kernel = shaper === "tc" || (shaper === "auto" && hasTokenBucket(network));
   const relay = spawn("ip", ["netns", "exec", space, RELAY, "near", "far", "--seed", `${seed}`], {
     stdio: ["pipe", "pipe", "inherit"],
+    detached: true,
   });
   const ended = new Promise((resolve) => {
     relay.once("exit", resolve);

@@ -6,7 +6,6 @@
 //
 // Each in a network namespace of its own. The cable is a relay between two interfaces; behind it is the limited participant.
 
-import { readFileSync } from "node:fs";
 import { shell, succeeds } from "./shell.mjs";
 
 // From the range set aside for benchmarks (RFC 2544), so that it is nobody's network.
@@ -43,6 +42,7 @@ export function createNetwork(rig, people) {
   return {
     /** The namespace of a place: "hub", "cable" or a person's name. */
     namespace: within,
+    namespaces: places.map(within),
     /** Connects this machine itself, for a server that runs outside; everybody reaches all its addresses. */
     connectMachine() {
       const outside = `weir-${process.pid}`;
@@ -109,6 +109,3 @@ export function hasTokenBucket(network) {
   if (there) shell(`ip netns exec ${network.namespace("cable")} tc qdisc delete dev near root`);
   return there;
 }
-
-/** The load of the machine now, over a minute. */
-export const load = () => Number(readFileSync("/proc/loadavg", "utf8").split(" ")[0]);

@@ -61,7 +61,7 @@ function launch(network, folder, line) {
   const path = join(folder, "server.log");
   const log = openSync(path, "w");
   const arguments_ = ["netns", "exec", network.namespace("hub"), ...line.split(" ")];
-  const child = spawn("ip", arguments_, { stdio: ["ignore", log, log] });
+  const child = spawn("ip", arguments_, { stdio: ["ignore", log, log], detached: true });
   closeSync(log);
   const ended = new Promise((resolve) => {
     child.once("exit", resolve);

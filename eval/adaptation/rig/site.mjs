@@ -15,8 +15,8 @@ export async function bundle() {
     root: PAGE,
     resolve: {
       alias: [
-        { find: "livekit-client/e2ee-worker", replacement: `${client}.e2ee.worker.mjs` },
-        { find: "livekit-client", replacement: `${client}.esm.mjs` },
+        { find: /^livekit-client\/e2ee-worker/, replacement: `${client}.e2ee.worker.mjs` },
+        { find: /^livekit-client$/, replacement: `${client}.esm.mjs` },
       ],
     },
     build: {

@@ -186,6 +186,7 @@ impl Source {
                     timestamp,
                     marker: false,
                     payload_len: AUDIO_PAYLOAD_LEN,
+                    audio_level: Place::SPEECH,
                 };
                 template.write(&mut self.stream, place, write_audio);
             }
@@ -201,6 +202,7 @@ impl Source {
                         timestamp,
                         marker: index == last,
                         payload_len: DESCRIPTOR_LEN + size,
+                        audio_level: 0,
                     };
                     let fragment = Fragment {
                         key_frame: frame.key,

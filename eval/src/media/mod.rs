@@ -7,6 +7,7 @@ mod outbound;
 mod payload;
 mod publisher;
 mod schedule;
+mod speech;
 mod stamp;
 mod totals;
 
@@ -14,7 +15,8 @@ pub use feedback::{FeedbackCounts, Reporter};
 pub use inbound::{Carries, Inbound};
 pub use outbound::{Negotiated, Outbound, Place};
 pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
-pub use publisher::{AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};
+pub use publisher::{AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};
 pub use schedule::{Frame, VideoPlan, VideoSchedule};
+pub use speech::{AUDIO_INTERVAL, Speech};
 pub use stamp::Stamp;
 pub use totals::{Meter, Totals};

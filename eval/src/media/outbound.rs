@@ -43,6 +43,15 @@ pub struct Place {
     pub marker: bool,
     /// Bytes of payload.
     pub payload_len: usize,
+    /// For audio, how loud it is: RFC 6464's V bit and level.
+    pub audio_level: u8,
+}
+
+impl Place {
+    /// The audio level of speech: V bit, -20 dBov.
+    pub const SPEECH: u8 = 0x80 | 20;
+    /// The audio level of silence.
+    pub const SILENCE: u8 = 127;
 }
 
 /// One SSRC going out, with the SSRC that repairs it.
@@ -134,7 +143,7 @@ impl Outbound {
             sent_ns: clock::wall_ns(),
         };
         let header = self.header(self.ssrc, self.negotiated.payload_type, self.sequence, place);
-        let header_len = self.write_header(&header, out, transport_sequence);
+        let header_len = self.write_header(&header, place.audio_level, out, transport_sequence);
         let len = header_len + place.payload_len;
         fill(&mut out[header_len..len], &stamp);
         let written = Written {
@@ -159,7 +168,7 @@ impl Outbound {
             .place
             .filter(|_| self.history[slot].sequence == wanted)?;
         let header = self.header(self.ssrc + 1, repair, self.repair_sequence, place);
-        let header_len = self.write_header(&header, out, transport_sequence);
+        let header_len = self.write_header(&header, place.audio_level, out, transport_sequence);
         let len = header_len + 2 + place.payload_len;
         out[header_len..header_len + 2].copy_from_slice(&sequence.to_be_bytes());
         out[header_len + 2..len].copy_from_slice(&self.history[slot].payload);
@@ -186,9 +195,15 @@ impl Outbound {
     }
 
     /// Extensions as a browser writes them: mid and, where agreed, the transport-wide number or the audio level.
-    fn write_header(&self, header: &RtpHeader<'_>, out: &mut [u8], transport_sequence: &mut u16) -> usize {
+    fn write_header(
+        &self,
+        header: &RtpHeader<'_>,
+        audio_level: u8,
+        out: &mut [u8],
+        transport_sequence: &mut u16,
+    ) -> usize {
         let number = transport_sequence.to_be_bytes();
-        let level = [0x80 | 20];
+        let level = [audio_level];
         let mut elements: [(u8, &[u8]); 3] = [(0, &[]); 3];
         let mut count = 0;
         for (id, value) in [
@@ -233,6 +248,7 @@ mod tests {
         timestamp: 3000,
         marker: true,
         payload_len: 100,
+        audio_level: Place::SPEECH,
     };
 
     fn fill(payload: &mut [u8], stamp: &Stamp) {

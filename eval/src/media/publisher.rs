@@ -1,11 +1,13 @@
 //! Everything one participant sends: its sources, due packets, sender reports, answers to feedback.
 
 use std::io::IoSlice;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::outbound::{Negotiated, Outbound, Place};
 use super::payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
 use super::schedule::{Frame, VideoPlan, VideoSchedule};
+use super::speech::{Speech, SpeechSchedule, Utterance};
+use super::stamp::Stamp;
 use crate::clock;
 use crate::peer::{Dice, Transport};
 
@@ -20,10 +22,10 @@ pub struct PublishPlan {
 
 /// Room for header, extensions, payload and tag of any packet.
 const SLOT: usize = 1400;
-/// Opus packets of 20 ms at 32 kbit/s.
-pub const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
-/// Their payload.
+/// The payload of an Opus packet of 20 ms at 32 kbit/s.
 pub const AUDIO_PAYLOAD_LEN: usize = 80;
+/// The payload of a packet that says that there is silence: a byte or two in life, here with the stamp behind it.
+const SILENCE_PAYLOAD_LEN: usize = 1 + Stamp::LEN;
 /// Their length on the 48 kHz clock.
 pub const AUDIO_TICKS: u32 = 960;
 const VIDEO_CLOCK: u64 = 90_000;
@@ -48,7 +50,7 @@ struct Video {
 }
 
 struct Audio {
-    due: Instant,
+    schedule: SpeechSchedule,
     stream: Outbound,
     last: LastSent,
 }
@@ -88,10 +90,10 @@ impl Publisher {
     }
 
     /// Begins sending audio at `start`.
-    pub fn start_audio(&mut self, source: u32, mid: &str, negotiated: Negotiated, start: Instant) {
+    pub fn start_audio(&mut self, source: u32, speech: Speech, mid: &str, negotiated: Negotiated, start: Instant) {
         let stream = Outbound::new(source, mid, negotiated);
         self.audio = Some(Audio {
-            due: start,
+            schedule: SpeechSchedule::new(speech, start),
             stream,
             last: LastSent::default(),
         });
@@ -100,7 +102,7 @@ impl Publisher {
     /// When the next packet is due.
     pub fn due(&self) -> Option<Instant> {
         let video = self.video.as_ref().map(|video| video.schedule.due());
-        let audio = self.audio.as_ref().map(|audio| audio.due);
+        let audio = self.audio.as_ref().map(|audio| audio.schedule.due());
         video.into_iter().chain(audio).min()
     }
 
@@ -125,8 +127,8 @@ impl Publisher {
         if transport.profile().is_none() {
             return;
         }
-        while self.audio.as_ref().is_some_and(|audio| audio.due <= now) {
-            self.prepare_audio(transport);
+        while let Some(utterance) = self.audio.as_mut().and_then(|audio| audio.schedule.poll(now)) {
+            self.prepare_audio(utterance, transport);
         }
         if let Some(frame) = self.video.as_mut().and_then(|video| video.schedule.poll(now)) {
             self.prepare_frame(frame, transport);
@@ -134,14 +136,20 @@ impl Publisher {
         self.flush(transport);
     }
 
-    fn prepare_audio(&mut self, transport: &mut Transport) {
+    fn prepare_audio(&mut self, utterance: Utterance, transport: &mut Transport) {
         let Some(audio) = &mut self.audio else { return };
         let slot = next_slot(&mut self.arena, self.sealed.len());
-        let timestamp = (audio.stream.next_number() as u32).wrapping_mul(AUDIO_TICKS);
+        let timestamp = (utterance.number as u32).wrapping_mul(AUDIO_TICKS);
+        let (payload_len, audio_level) = if utterance.speaking {
+            (AUDIO_PAYLOAD_LEN, Place::SPEECH)
+        } else {
+            (SILENCE_PAYLOAD_LEN, Place::SILENCE)
+        };
         let place = Place {
             timestamp,
-            marker: false,
-            payload_len: AUDIO_PAYLOAD_LEN,
+            marker: utterance.begins,
+            payload_len,
+            audio_level,
         };
         let written = audio
             .stream
@@ -150,7 +158,6 @@ impl Publisher {
             wall_ns: clock::wall_ns(),
             timestamp,
         };
-        audio.due += AUDIO_INTERVAL;
         self.sealed
             .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
     }
@@ -166,6 +173,7 @@ impl Publisher {
                 timestamp,
                 marker: index == last,
                 payload_len: DESCRIPTOR_LEN + size,
+                audio_level: 0,
             };
             let fragment = Fragment {
                 key_frame: frame.key,

@@ -6,7 +6,7 @@ use livekit_protocol::{ClientInfo, ConnectionSettings, JoinRequest, WrappedJoinR
 use prost::Message as _;
 
 use super::impairment::Impairment;
-use crate::media::PublishPlan;
+use crate::media::{PublishPlan, Speech};
 
 /// Which of the protocol's two forms a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,14 @@ pub struct Plan {
     pub room: String,
     /// What it publishes.
     pub publish: Option<PublishPlan>,
-    /// The sources it is to hear.
+    /// The sources it is to hear and see.
     pub hears: Vec<u32>,
+    /// The sources it subscribes to and does not show; the server must not send them.
+    pub disables: Vec<u32>,
+    /// Whether it reads its media every few milliseconds instead of at once, so that one thread can be a thousand clients.
+    pub light: bool,
+    /// When its microphone's owner speaks.
+    pub speech: Speech,
     /// How it speaks to the server.
     pub mode: Mode,
     /// Whether it takes the DTLS client's part where it may choose, as browsers do.
@@ -39,6 +45,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Tracks it subscribes to.
+    pub fn subscriptions(&self) -> usize {
+        self.hears.len() + self.disables.len()
+    }
+
     /// The source number of the participant's camera.
     pub fn video_source(&self) -> u32 {
         2 * self.number
@@ -57,12 +68,12 @@ impl Plan {
 
 /// The path and query by which a client of this mode joins.
 pub fn signalling_path(plan: &Plan) -> (&'static str, String) {
-    let subscribes = !plan.hears.is_empty();
+    let (subscribes, adapts) = (!plan.hears.is_empty(), !plan.disables.is_empty());
     if plan.mode == Mode::V0 {
-        let auto = u8::from(subscribes);
+        let (auto, adaptive) = (u8::from(subscribes), u8::from(adapts));
         return (
             "/rtc",
-            format!("&auto_subscribe={auto}&adaptive_stream=0&sdk=rust&version=1.0.0&protocol=16"),
+            format!("&auto_subscribe={auto}&adaptive_stream={adaptive}&sdk=rust&version=1.0.0&protocol=16"),
         );
     }
     let mut client_info = ClientInfo {
@@ -75,6 +86,7 @@ pub fn signalling_path(plan: &Plan) -> (&'static str, String) {
         client_info: Some(client_info),
         connection_settings: Some(ConnectionSettings {
             auto_subscribe: subscribes,
+            adaptive_stream: adapts,
             ..Default::default()
         }),
         ..JoinRequest::default()

@@ -1,14 +1,16 @@
 //! From what was counted to a report.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::Settings;
-use super::world::{Joined, World};
+use super::changes::Changed;
+use super::joining::Joined;
+use super::world::World;
+use super::{Settings, Window};
 use crate::clock;
 use crate::measure::{Machine, MachineSample, ProcessSample, SocketDrops, process};
-use crate::peer::{Mode, Participant};
-use crate::report::{Cost, Latency, Report};
+use crate::peer::{Mode, Participant, Purpose};
+use crate::report::{Changes, Cost, Joining, Latency, Report, Signalling, Spread};
 
 /// The machine at one instant.
 pub struct Sample {
@@ -30,28 +32,40 @@ impl Sample {
             drops: SocketDrops::sample(),
         }
     }
+
+    fn server_cpu_since(&self, earlier: &Self) -> Duration {
+        match (self.server, earlier.server) {
+            (Some(last), Some(first)) => last.cpu.saturating_sub(first.cpu),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn generator_cpu_since(&self, earlier: &Self) -> Duration {
+        self.generator.cpu.saturating_sub(earlier.generator.cpu)
+    }
 }
 
 impl World {
     /// The report of a run that is over.
-    pub fn report(
+    pub(super) fn report(
         &self,
         settings: &Settings,
-        join: &Joined,
-        start: &Sample,
-        end: &Sample,
-        drops_at_end: &SocketDrops,
-        before: Option<ProcessSample>,
+        joined: &Joined,
+        window: &Window,
+        changed: Option<&Changed>,
     ) -> Report {
+        let [start, end] = &window.samples;
         let seconds = end.at.duration_since(start.at).as_secs_f64();
+        let plans = self.participants.iter().map(Participant::plan);
         let mut report = Report {
             target: settings.target.clone(),
             scenario: settings.scenario.to_string(),
             negotiated: self.negotiated(settings.behaviour.mode),
             participants: settings.scenario.participants(),
+            subscriptions: plans.map(|plan| plan.subscriptions() as u64).sum(),
             seconds,
-            join_seconds: join.all.as_secs_f64(),
-            join_median_seconds: join.median.as_secs_f64(),
+            joining: Some(self.joining(joined)),
+            signalling: Some(self.signalling(window, seconds, changed)),
             offered_bits_per_second: (self.window.octets[1] - self.window.octets[0]) as f64 * 8.0 / seconds,
             late_frames: self.window.late[1] - self.window.late[0],
             latency: Latency::of(&self.totals.latency),
@@ -62,16 +76,61 @@ impl World {
             ..Report::default()
         };
         self.count_packets(&mut report);
-        self.count_drops(&mut report, &start.drops, drops_at_end);
+        self.count_drops(&mut report, &start.drops, &window.drops);
         let replicas = report.replicas_received;
-        report.generator = Cost::of(end.generator.cpu.saturating_sub(start.generator.cpu), seconds, replicas);
-        if let (Some(before), Some(first), Some(last)) = (before, start.server, end.server) {
-            let cost = Cost::of(last.cpu.saturating_sub(first.cpu), seconds, replicas);
-            let participants = report.participants;
-            report.server = Some(cost.with_memory(before.resident_bytes, last.resident_bytes, participants));
+        report.generator = Cost::of(end.generator_cpu_since(start), seconds, replicas);
+        if let (Some(before), Some(last)) = (joined.samples[0].server, end.server) {
+            let cost = Cost::of(end.server_cpu_since(start), seconds, replicas);
+            let grown = (before.resident_bytes, last.resident_bytes);
+            report.server = Some(cost.with_memory(grown.0, grown.1, report.participants, report.subscriptions));
         }
         report.attribute_rest(Machine::processors());
         report
+    }
+
+    fn joining(&self, joined: &Joined) -> Joining {
+        let milestones = || self.participants.iter().map(Participant::milestones);
+        let [before, after] = &joined.samples;
+        let (server, generator) = (after.server_cpu_since(before), after.generator_cpu_since(before));
+        let (joins, seconds) = (self.participants.len() as f64, joined.all.as_secs_f64());
+        Joining {
+            seconds,
+            per_second: (joins - 1.0) / joined.beginning.as_secs_f64().max(1e-3),
+            joined: Spread::of(milestones().map(|it| it.joined)),
+            connected: Spread::of(milestones().map(|it| it.connected)),
+            first_media: Spread::of(milestones().map(|it| it.first_media)),
+            complete: Spread::of(milestones().map(|it| it.complete)),
+            decodable: Spread::of(milestones().map(|it| it.decodable)),
+            server_cpu_ms: server.as_secs_f64() * 1e3 / joins,
+            cores: [server, generator].map(|cpu| cpu.as_secs_f64() / seconds),
+        }
+    }
+
+    /// What was signalled until the window counts as joining's: servers may gather news for a moment.
+    fn signalling(&self, window: &Window, seconds: f64, changed: Option<&Changed>) -> Signalling {
+        let clients = self.participants.len() as f64;
+        let [joining, until_end] = window.traffic;
+        let within = until_end - joining;
+        let per_join = |purpose| joining.of(purpose).bytes as f64 / clients;
+        let last = self.participants.last().map(Participant::traffic);
+        Signalling {
+            join_bytes: per_join(Purpose::Join),
+            participants_bytes: per_join(Purpose::Participants),
+            participants_messages: joining.of(Purpose::Participants).messages as f64 / clients,
+            negotiation_bytes: per_join(Purpose::Negotiation),
+            other_bytes: per_join(Purpose::Speakers) + per_join(Purpose::Other),
+            last_join_bytes: last.map_or(0, |traffic| traffic.of(Purpose::Join).bytes),
+            window_bytes: [within.of(Purpose::Speakers), within.total()].map(|it| it.bytes as f64 / clients / seconds),
+            changes: changed.map(|changed| {
+                let each = |count: u64| count as f64 / f64::from(changed.changes);
+                Changes {
+                    mute_bytes: each(changed.mutes.bytes),
+                    mute_messages: each(changed.mutes.messages),
+                    leave_bytes: each(changed.leaves.bytes),
+                    leave_messages: each(changed.leaves.messages),
+                }
+            }),
+        }
     }
 
     fn count_packets(&self, report: &mut Report) {

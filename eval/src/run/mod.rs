@@ -1,14 +1,16 @@
-//! One measurement of one server: join, settle, measure, drain, leave.
+//! One measurement of one server: join, settle, measure, drain, change, leave.
 
 mod account;
+mod changes;
 mod error;
+mod joining;
 mod world;
 
 use std::time::Duration;
 
 use crate::clock;
 use crate::measure::{SocketDrops, process};
-use crate::peer::Server;
+use crate::peer::{Server, Traffic};
 use crate::report::Report;
 use crate::scenario::{Behaviour, Scenario};
 use account::Sample;
@@ -31,6 +33,8 @@ pub struct Settings {
     pub behaviour: Behaviour,
     /// The measured window.
     pub window: Duration,
+    /// Participants that begin to join per second; none: a few at a time, as fast as the server lets them.
+    pub join_rate: Option<f64>,
 }
 
 /// Between the last join and the window: key frames and rate estimates calm down.
@@ -40,21 +44,41 @@ const DRAIN: Duration = Duration::from_millis(1200);
 
 /// Measures once.
 pub fn run(settings: &Settings) -> Result<Report, RunError> {
-    let before = settings
-        .server_pid
-        .map(|pid| process(pid).ok_or(RunError::NoProcess(pid)))
-        .transpose()?;
+    if let Some(pid) = settings.server_pid {
+        process(pid).ok_or(RunError::NoProcess(pid))?;
+    }
     let mut world = World::new(settings)?;
-    let join = world.join_all(settings)?;
+    let joined = world.join_all(settings)?;
     world.turn_until(clock::now() + SETTLE)?;
-    let start = Sample::take(settings);
-    world.begin_window();
-    world.turn_until(clock::now() + settings.window)?;
-    world.end_window();
-    let end = Sample::take(settings);
-    world.turn_until(clock::now() + DRAIN)?;
-    let drops_at_end = SocketDrops::sample();
-    let report = world.report(settings, &join, &start, &end, &drops_at_end, before);
+    let window = world.measure(settings)?;
+    let changed = settings.scenario.is_crowd().then(|| world.change()).transpose()?;
+    let report = world.report(settings, &joined, &window, changed.as_ref());
     world.leave();
     Ok(report)
+}
+
+/// The machine and the server's signalling at both ends of the window.
+struct Window {
+    samples: [Sample; 2],
+    traffic: [Traffic; 2],
+    /// Taken behind the drain.
+    drops: SocketDrops,
+}
+
+impl World {
+    /// Serves everybody for the measured window, and for a moment behind it.
+    fn measure(&mut self, settings: &Settings) -> Result<Window, RunError> {
+        let (start, told) = (Sample::take(settings), self.traffic());
+        self.begin_window();
+        self.turn_until(clock::now() + settings.window)?;
+        self.end_window();
+        let samples = [start, Sample::take(settings)];
+        let traffic = [told, self.traffic()];
+        self.turn_until(clock::now() + DRAIN)?;
+        Ok(Window {
+            samples,
+            traffic,
+            drops: SocketDrops::sample(),
+        })
+    }
 }

@@ -10,23 +10,21 @@ use super::{RunError, Settings};
 use crate::clock;
 use crate::media::Totals;
 use crate::net::{self, Inbox};
-use crate::peer::{Identity, Joining, Participant, Plan};
+use crate::peer::{Identity, Joining, Participant, Plan, Traffic};
 
-/// Participants that may be connecting at the same time.
-const CONNECTING_MAX: usize = 8;
-/// The next one joins after this, even if so many still connect.
-const JOIN_PATIENCE: Duration = Duration::from_millis(250);
-/// When joining counts as failed.
-const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often timers are looked at.
 const TICK: Duration = Duration::from_millis(10);
 
 /// The clients and what they wait on.
 pub struct World {
     epoll: Epoll,
+    /// Where the media of light clients waits to be read at the next tick.
+    pool: Epoll,
     identity: Arc<Identity>,
     local_ip: IpAddr,
     pub(super) participants: Vec<Participant>,
+    /// Those among them who publish.
+    publishers: Vec<usize>,
     inbox: Inbox,
     pub(super) totals: Totals,
     tick_at: Instant,
@@ -42,20 +40,16 @@ pub struct Window {
     pub(super) late: [u64; 2],
 }
 
-/// How long joining took: for everybody, and for the participant in the middle.
-pub struct Joined {
-    pub all: Duration,
-    pub median: Duration,
-}
-
 impl World {
     /// An empty world.
     pub fn new(settings: &Settings) -> Result<Self, RunError> {
         Ok(Self {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|error| RunError::Machine(error.into()))?,
+            pool: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|error| RunError::Machine(error.into()))?,
             identity: Arc::new(Identity::new().map_err(RunError::Identity)?),
             local_ip: net::local_ip_towards(settings.server.address()).map_err(RunError::Machine)?,
             participants: Vec::new(),
+            publishers: Vec::new(),
             inbox: Inbox::default(),
             totals: Totals::default(),
             tick_at: clock::now(),
@@ -63,39 +57,8 @@ impl World {
         })
     }
 
-    /// Joins everybody, a few at a time, and waits until everybody hears whom they should.
-    pub fn join_all(&mut self, settings: &Settings) -> Result<Joined, RunError> {
-        let began = clock::now();
-        // Rooms of an earlier run may still be closing.
-        let run = format!("{:x}", clock::wall_ns() & 0xffff_ffff_ffff);
-        let plans = settings.scenario.plans(&run, &settings.behaviour);
-        for plan in plans {
-            let waited = clock::now();
-            while self.connecting() >= CONNECTING_MAX && waited.elapsed() < JOIN_PATIENCE {
-                self.turn(clock::now() + TICK)?;
-            }
-            self.join(plan, settings)?;
-            self.turn(clock::now())?;
-        }
-        while self
-            .participants
-            .iter()
-            .any(|participant| participant.ready_after().is_none())
-        {
-            if began.elapsed() > JOIN_TIMEOUT {
-                return Err(RunError::NotReady(self.describe_unready()));
-            }
-            self.turn(clock::now() + TICK)?;
-        }
-        let mut times: Vec<Duration> = self.participants.iter().filter_map(Participant::ready_after).collect();
-        times.sort_unstable();
-        Ok(Joined {
-            all: began.elapsed(),
-            median: times[times.len() / 2],
-        })
-    }
-
-    fn join(&mut self, plan: Plan, settings: &Settings) -> Result<(), RunError> {
+    /// Begins to join one more.
+    pub(super) fn join(&mut self, plan: Plan, settings: &Settings) -> Result<(), RunError> {
         let number = plan.number;
         let joining = Joining {
             server: &settings.server,
@@ -103,38 +66,12 @@ impl World {
             local_ip: self.local_ip,
             epoll: &self.epoll,
         };
-        let now = clock::now();
         let lost = |error| RunError::Participant(number, error);
-        let mut participant = Participant::join(plan, &joining, now).map_err(lost)?;
-        // The server's first message may have come with its acceptance; no event announces it then.
-        participant.handle_signal(now, &self.epoll).map_err(lost)?;
+        let publishes = plan.publish.is_some();
+        let participant = Participant::join(plan, &joining, clock::now()).map_err(lost)?;
+        self.publishers.extend(publishes.then_some(self.participants.len()));
         self.participants.push(participant);
         Ok(())
-    }
-
-    fn connecting(&self) -> usize {
-        let connecting = |it: &&Participant| !it.is_publishing() || it.transports().all(|t| t.profile().is_none());
-        self.participants.iter().filter(connecting).count()
-    }
-
-    fn describe_unready(&self) -> String {
-        let unready: Vec<&Participant> = self
-            .participants
-            .iter()
-            .filter(|it| it.ready_after().is_none())
-            .collect();
-        let connected = |it: &&&Participant| it.transports().any(|transport| transport.profile().is_some());
-        let unheard: usize = unready
-            .iter()
-            .map(|it| it.meter().sources().filter(|(_, tally)| tally.is_empty()).count())
-            .sum();
-        format!(
-            "{} of {} participants not ready: {} have no media transport, {} are not publishing, {unheard} sources are not heard",
-            unready.len(),
-            self.participants.len(),
-            unready.len() - unready.iter().filter(connected).count(),
-            unready.iter().filter(|it| !it.is_publishing()).count(),
-        )
     }
 
     /// Serves the clients until `deadline`.
@@ -146,9 +83,9 @@ impl World {
     }
 
     /// Waits for sockets or the next deadline, no longer than until `deadline`, and serves what there is.
-    fn turn(&mut self, deadline: Instant) -> Result<(), RunError> {
-        let due = self.participants.iter().filter_map(Participant::media_due).min();
-        let wake = due
+    pub(super) fn turn(&mut self, deadline: Instant) -> Result<(), RunError> {
+        let wake = self
+            .media_due()
             .into_iter()
             .chain([self.tick_at, deadline])
             .min()
@@ -156,11 +93,7 @@ impl World {
         let wait = wake.saturating_duration_since(clock::now());
         let timeout = EpollTimeout::from(wait.as_micros().div_ceil(1000).min(1000) as u16);
         let mut events = [EpollEvent::empty(); 64];
-        let count = match self.epoll.wait(&mut events, timeout) {
-            Ok(count) => count,
-            Err(nix::errno::Errno::EINTR) => 0,
-            Err(error) => return Err(RunError::Machine(error.into())),
-        };
+        let count = wait_on(&self.epoll, &mut events, timeout)?;
         let now = clock::now();
         for event in &events[..count] {
             self.serve(now, event.data())?;
@@ -170,6 +103,11 @@ impl World {
             self.tick()?;
         }
         Ok(())
+    }
+
+    fn media_due(&self) -> Option<Instant> {
+        let publishers = self.publishers.iter().map(|&place| &self.participants[place]);
+        publishers.filter_map(Participant::media_due).min()
     }
 
     fn serve(&mut self, now: Instant, token: u64) -> Result<(), RunError> {
@@ -189,7 +127,8 @@ impl World {
 
     fn send_media(&mut self) {
         let now = clock::now();
-        for participant in &mut self.participants {
+        for &place in &self.publishers {
+            let participant = &mut self.participants[place];
             if participant.media_due().is_some_and(|due| due <= now) {
                 participant.send_media(now);
             }
@@ -199,11 +138,27 @@ impl World {
     fn tick(&mut self) -> Result<(), RunError> {
         let now = clock::now();
         self.tick_at = now + TICK;
+        self.read_pool(now)?;
         for participant in &mut self.participants {
             let number = participant.plan().number;
             participant
                 .handle_timeout(now)
+                .and_then(|()| participant.calm(&self.epoll, &self.pool))
                 .map_err(|error| RunError::Participant(number, error))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the media of the light clients: once each, a batch of datagrams.
+    fn read_pool(&mut self, now: Instant) -> Result<(), RunError> {
+        let mut events = vec![EpollEvent::empty(); self.participants.len().max(1)];
+        let count = wait_on(&self.pool, &mut events, EpollTimeout::ZERO)?;
+        for (place, event) in events[..count].iter().enumerate() {
+            self.serve(now, event.data())?;
+            // So many clients take longer than frames may be late.
+            if place % 64 == 63 {
+                self.send_media();
+            }
         }
         Ok(())
     }
@@ -244,8 +199,24 @@ impl World {
         self.totals.end_window(self.window.ends.clone());
     }
 
+    /// What the server has signalled to everybody.
+    pub(super) fn traffic(&self) -> Traffic {
+        let mut total = Traffic::default();
+        self.participants.iter().for_each(|participant| total += *participant.traffic());
+        total
+    }
+
     /// Sends everybody home.
     pub fn leave(&mut self) {
-        self.participants.iter_mut().for_each(Participant::leave);
+        let staying = self.participants.iter_mut().filter(|participant| !participant.has_left());
+        staying.for_each(Participant::leave);
+    }
+}
+
+fn wait_on(epoll: &Epoll, events: &mut [EpollEvent], timeout: EpollTimeout) -> Result<usize, RunError> {
+    match epoll.wait(events, timeout) {
+        Ok(count) => Ok(count),
+        Err(nix::errno::Errno::EINTR) => Ok(0),
+        Err(error) => Err(RunError::Machine(error.into())),
     }
 }

@@ -1,12 +1,14 @@
 //! A light client: joins a room, publishes and subscribes as told, and counts what it receives.
 
+mod milestones;
 mod negotiation;
+mod showing;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use livekit_protocol::{LeaveRequest, Ping, SignalTarget, signal_request};
+use livekit_protocol::{LeaveRequest, MuteTrackRequest, Ping, SignalTarget, signal_request};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use wire::PacketKind;
 
@@ -16,12 +18,14 @@ use super::impairment::Dice;
 use super::offer;
 use super::plan::{Mode, Plan, signalling_path};
 use super::sdp::{Description, Kind, Media};
-use super::signal::{Server, Signal};
+use super::signal::{Admission, Server, Signal, Traffic};
 use super::transport::{Incoming, Transport, TransportError};
 use crate::clock;
 use crate::media::{FeedbackCounts, Inbound, Meter, Publisher, Reporter, Totals};
 use crate::net::Inbox;
 use negotiation::track_id;
+
+pub use milestones::Milestones;
 
 /// What participants share.
 pub struct Joining<'a> {
@@ -39,6 +43,7 @@ pub struct Joining<'a> {
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 const PUBLISHER: usize = SignalTarget::Publisher as usize;
 const SUBSCRIBER: usize = SignalTarget::Subscriber as usize;
+
 /// One client.
 pub struct Participant {
     plan: Plan,
@@ -58,26 +63,33 @@ pub struct Participant {
     inbound: Inbound,
     meter: Meter,
     dice: Dice,
+    /// The cameras of which the server knows whether they are shown.
+    settled: Vec<u32>,
+    /// The server's name for its microphone.
+    microphone: Option<String>,
     ping_at: Instant,
     began_at: Instant,
-    ready_at: Option<Instant>,
+    milestones: Milestones,
+    /// Where a light client's media waits to be read, once it flows.
+    in_the_pool: bool,
+    left: bool,
 }
 
 impl Participant {
     /// Sockets of one participant: signalling and two transports.
     pub const SOCKETS: u64 = 3;
 
-    /// Connects its signalling; blocks until the server has accepted.
+    /// Begins to connect its signalling.
     pub fn join(plan: Plan, joining: &Joining<'_>, now: Instant) -> Result<Self, ParticipantError> {
         let identity = format!("bench-{}", plan.number);
         let (path, query) = signalling_path(&plan);
-        let signal = Signal::connect(joining.server, path, &query, &plan.room, &identity)?;
+        let admission = Admission {
+            room: &plan.room,
+            identity: &identity,
+            publishes: plan.publish.is_some(),
+        };
         let token = u64::from(plan.number) * Self::SOCKETS;
-        let event = EpollEvent::new(EpollFlags::EPOLLIN, token);
-        joining
-            .epoll
-            .add(signal.stream(), event)
-            .map_err(ParticipantError::Wait)?;
+        let signal = Signal::connect(joining.server, (path, &query), admission, (joining.epoll, token))?;
         let mut meter = Meter::default();
         plan.hears.iter().for_each(|&source| meter.allow(source));
         Ok(Self {
@@ -97,9 +109,14 @@ impl Participant {
             inbound: Inbound::default(),
             meter,
             dice: Dice::new(plan.impairment.down, u64::from(plan.number)),
-            ping_at: now + PING_INTERVAL,
+            settled: Vec::new(),
+            microphone: None,
+            // Spread over the interval: a crowd must not ping all at once.
+            ping_at: now + PING_INTERVAL * (plan.number % 50 + 1) / 50,
             began_at: now,
-            ready_at: None,
+            milestones: Milestones::default(),
+            in_the_pool: false,
+            left: false,
             plan,
         })
     }
@@ -134,9 +151,19 @@ impl Participant {
         [self.sending.counts(), self.receiving.counts()]
     }
 
-    /// How long it took to publish all and hear everyone, once it does.
-    pub fn ready_after(&self) -> Option<Duration> {
-        self.ready_at.map(|at| at.duration_since(self.began_at))
+    /// How far it has come.
+    pub fn milestones(&self) -> &Milestones {
+        &self.milestones
+    }
+
+    /// Whether the server has still to let it in, or its media to connect.
+    pub fn is_connecting(&self) -> bool {
+        !self.left && self.milestones.connected.is_none()
+    }
+
+    /// What the server has signalled to it.
+    pub fn traffic(&self) -> &Traffic {
+        self.signal.traffic()
     }
 
     /// Whether everything it publishes is on its way.
@@ -146,6 +173,9 @@ impl Participant {
 
     /// Reads what the server has signalled.
     pub fn handle_signal(&mut self, now: Instant, epoll: &Epoll) -> Result<(), ParticipantError> {
+        if self.left {
+            return Ok(());
+        }
         while let Some(message) = self.signal.poll()? {
             self.handle_message(now, message, epoll)?;
         }
@@ -160,7 +190,7 @@ impl Participant {
         inbox: &mut Inbox,
         totals: &mut Totals,
     ) -> Result<(), ParticipantError> {
-        let Some(transport) = &mut self.transports[which] else {
+        let Some(transport) = self.transports[which].as_mut().filter(|_| !self.left) else {
             return Ok(());
         };
         let socket = transport.socket().clone();
@@ -188,6 +218,9 @@ impl Participant {
 
     /// Lets timers act: transports, feedback, pings.
     pub fn handle_timeout(&mut self, now: Instant) -> Result<(), ParticipantError> {
+        if self.left {
+            return Ok(());
+        }
         for transport in self.transports.iter_mut().flatten() {
             transport.handle_timeout(now)?;
         }
@@ -203,9 +236,7 @@ impl Participant {
         if let Some(transport) = &mut self.transports[PUBLISHER] {
             self.sending.report_sending(now, &self.publisher, transport);
         }
-        if self.ready_at.is_none() && self.is_publishing() && self.meter.is_complete() {
-            self.ready_at = Some(now);
-        }
+        self.note_milestones(now);
         if now >= self.ping_at {
             self.ping_at = now + PING_INTERVAL;
             let timestamp = (clock::wall_ns() / 1_000_000) as i64;
@@ -215,9 +246,55 @@ impl Participant {
         Ok(())
     }
 
+    fn note_milestones(&mut self, now: Instant) {
+        if self.milestones.decodable.is_some() {
+            return;
+        }
+        let after = now.duration_since(self.began_at);
+        let keys = self.transports().any(|transport| transport.profile().is_some());
+        let heard = !self.inbound.streams().is_empty();
+        let complete = self.is_publishing() && self.meter.is_complete();
+        let decodable = complete && self.inbound.streams().iter().all(|stream| !stream.needs_key_frame);
+        let milestones = &mut self.milestones;
+        Milestones::note(&mut milestones.connected, after, keys);
+        Milestones::note(&mut milestones.first_media, after, heard);
+        Milestones::note(&mut milestones.complete, after, complete);
+        Milestones::note(&mut milestones.decodable, after, decodable);
+    }
+
+    /// Lets a light client's media wait in `pool`, once it flows, instead of waking the thread from `epoll`.
+    pub fn calm(&mut self, epoll: &Epoll, pool: &Epoll) -> Result<(), ParticipantError> {
+        if self.in_the_pool || !self.plan.light || self.milestones.first_media.is_none() {
+            return Ok(());
+        }
+        self.in_the_pool = true;
+        for (which, transport) in self.transports.iter().enumerate() {
+            if let Some(transport) = transport {
+                let event = EpollEvent::new(EpollFlags::EPOLLIN, media_token(&self.plan, which));
+                epoll.delete(transport.socket()).map_err(ParticipantError::Wait)?;
+                pool.add(transport.socket(), event).map_err(ParticipantError::Wait)?;
+            }
+        }
+        Ok(())
+    }
+
     /// When its next media packet is due.
     pub fn media_due(&self) -> Option<Instant> {
-        self.publisher.due()
+        self.publisher.due().filter(|_| !self.left)
+    }
+
+    /// Tells the room that its microphone is muted, or is not; media goes on, for nobody has to hear the difference.
+    pub fn mute(&mut self, muted: bool) -> Result<(), ParticipantError> {
+        let Some(sid) = self.microphone.clone() else {
+            return Ok(());
+        };
+        let request = MuteTrackRequest { sid, muted };
+        Ok(self.signal.send(signal_request::Message::Mute(request))?)
+    }
+
+    /// Whether it has left the room.
+    pub fn has_left(&self) -> bool {
+        self.left
     }
 
     /// Sends the media that is due.
@@ -233,6 +310,7 @@ impl Participant {
             .signal
             .send(signal_request::Message::Leave(LeaveRequest::default()));
         self.signal.close();
+        self.left = true;
     }
 
     /// Starts the sources once the server has agreed and the transport has keys.
@@ -259,8 +337,15 @@ impl Participant {
                 (Kind::Video, Some(plan)) => self
                     .publisher
                     .start_video(source, plan, &section.mid, negotiated, start),
-                _ => self.publisher.start_audio(source, &section.mid, negotiated, start),
+                _ => self
+                    .publisher
+                    .start_audio(source, self.plan.speech, &section.mid, negotiated, start),
             }
         }
     }
+}
+
+/// What epoll says of a participant's transport.
+fn media_token(plan: &Plan, which: usize) -> u64 {
+    u64::from(plan.number) * Participant::SOCKETS + 1 + which as u64
 }

@@ -8,7 +8,7 @@ use livekit_protocol::{
 };
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 
-use super::{PUBLISHER, Participant, SUBSCRIBER};
+use super::{PUBLISHER, Participant, SUBSCRIBER, media_token};
 use crate::peer::error::ParticipantError;
 use crate::peer::offer;
 use crate::peer::plan::Mode;
@@ -28,8 +28,16 @@ impl Participant {
     ) -> Result<(), ParticipantError> {
         use signal_response::Message;
         match message {
-            Message::Join(_) => self.begin(now, epoll),
-            Message::TrackPublished(_) => {
+            Message::Join(join) => {
+                self.milestones.joined = Some(now.duration_since(self.began_at));
+                self.settle_tracks(&join.other_participants)?;
+                self.begin(now, epoll)
+            }
+            Message::Update(update) => self.settle_tracks(&update.participants),
+            Message::TrackPublished(published) => {
+                if published.cid == track_id(self.plan.audio_source()) {
+                    self.microphone = published.track.map(|track| track.sid);
+                }
                 self.unconfirmed_tracks = self.unconfirmed_tracks.saturating_sub(1);
                 if self.unconfirmed_tracks == 0 {
                     self.offer(now, epoll)
@@ -216,8 +224,7 @@ impl Participant {
     fn transport(&mut self, which: usize, now: Instant, epoll: &Epoll) -> Result<&mut Transport, ParticipantError> {
         if self.transports[which].is_none() {
             let transport = Transport::new(self.identity.clone(), self.local_ip, which == PUBLISHER, now)?;
-            let token = u64::from(self.plan.number) * Self::SOCKETS + 1 + which as u64;
-            let event = EpollEvent::new(EpollFlags::EPOLLIN, token);
+            let event = EpollEvent::new(EpollFlags::EPOLLIN, media_token(&self.plan, which));
             epoll.add(transport.socket(), event).map_err(ParticipantError::Wait)?;
             self.transports[which] = Some(transport);
         }

@@ -1,6 +1,9 @@
 //! What a run found, for people and for programs.
 
-use std::fmt::Write as _;
+mod joining;
+mod table;
+mod text;
+
 use std::ops::Range;
 use std::time::Duration;
 
@@ -8,6 +11,9 @@ use serde::Serialize;
 
 use crate::measure::{Histogram, Tally};
 use crate::peer::Plan;
+
+pub use joining::{Changes, Joining, Signalling, Spread};
+pub use table::{crowds, table};
 
 /// One run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -20,12 +26,14 @@ pub struct Report {
     pub negotiated: String,
     /// Participants.
     pub participants: u32,
+    /// Tracks that they subscribe to, all together.
+    pub subscriptions: u64,
     /// The measured window in seconds.
     pub seconds: f64,
-    /// Time from the first connection until everybody heard everybody, in seconds.
-    pub join_seconds: f64,
-    /// Median time of one participant from connecting to hearing everybody who was there, in seconds.
-    pub join_median_seconds: f64,
+    /// How joining went; none for the floor.
+    pub joining: Option<Joining>,
+    /// What the server signalled; none for the floor.
+    pub signalling: Option<Signalling>,
     /// Packets that publishers sent in the window.
     pub packets_sent: u64,
     /// Their payload bits a second, all publishers together.
@@ -98,6 +106,8 @@ pub struct Cost {
     pub resident_after: u64,
     /// The difference per participant, in bytes.
     pub resident_per_participant: f64,
+    /// The difference per subscription, in bytes: one track to one participant.
+    pub resident_per_subscription: f64,
 }
 
 impl Latency {
@@ -123,13 +133,14 @@ impl Cost {
         }
     }
 
-    /// With memory, for a process that had `before` before `participants` joined.
-    pub fn with_memory(self, before: u64, after: u64, participants: u32) -> Self {
-        let resident_per_participant = after.saturating_sub(before) as f64 / f64::from(participants.max(1));
+    /// With memory, for a process that had `before` before `participants` with so many subscriptions joined.
+    pub fn with_memory(self, before: u64, after: u64, participants: u32, subscriptions: u64) -> Self {
+        let grown = after.saturating_sub(before) as f64;
         Self {
             resident_before: before,
             resident_after: after,
-            resident_per_participant,
+            resident_per_participant: grown / f64::from(participants.max(1)),
+            resident_per_subscription: grown / subscriptions.max(1) as f64,
             ..self
         }
     }
@@ -168,166 +179,6 @@ impl Report {
         let ours = self.generator.cores + self.server.map_or(0.0, |server| server.cores);
         self.elsewhere_cores = (busy - ours).max(0.0);
     }
-
-    /// The report as text.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "{} {} ({}), {} participants, {:.1} s",
-            self.target, self.scenario, self.negotiated, self.participants, self.seconds
-        );
-        let mut row = |name: &str, value: String| {
-            let _ = writeln!(out, "  {name:<26} {value}");
-        };
-        if self.join_seconds > 0.0 {
-            row(
-                "joined",
-                format!(
-                    "all in {:.2} s, median {:.2} s",
-                    self.join_seconds, self.join_median_seconds
-                ),
-            );
-        }
-        let per_second = self.replicas_expected as f64 / self.seconds;
-        row(
-            "offered",
-            format!(
-                "{:.2} Mbit/s, {per_second:.0} replicas/s",
-                self.offered_bits_per_second / 1e6
-            ),
-        );
-        row(
-            "packets sent",
-            format!("{}, late frames {}", self.packets_sent, self.late_frames),
-        );
-        row(
-            "replicas",
-            format!(
-                "{} expected, {} received",
-                self.replicas_expected, self.replicas_received
-            ),
-        );
-        let (client, server) = (self.dropped_at_clients, self.dropped_at_server);
-        row(
-            "lost",
-            format!(
-                "{}, of audio {} (full buffers: clients' {client}, server's {server})",
-                self.lost, self.lost_audio
-            ),
-        );
-        row(
-            "repaired",
-            format!(
-                "{}, asked {} / by server {}",
-                self.repaired, self.asked[0], self.asked[1]
-            ),
-        );
-        row(
-            "duplicates, reordered",
-            format!("{}, {}", self.duplicates, self.reordered),
-        );
-        row("foreign, damaged", format!("{}, {}", self.foreign, self.damaged));
-        row(
-            "key frames asked",
-            format!("{} / by server {}", self.key_frames_asked[0], self.key_frames_asked[1]),
-        );
-        let l = &self.latency;
-        row(
-            "latency us",
-            format!(
-                "p50 {:.0}, p99 {:.0}, p99.9 {:.0}, max {:.0}",
-                l.p50, l.p99, l.p999, l.max
-            ),
-        );
-        if let Some(server) = &self.server {
-            row(
-                "server cpu",
-                format!("{:.2} us/replica, {:.2} cores", server.cpu_us_per_replica, server.cores),
-            );
-            if server.resident_after > 0 {
-                row("server memory", memory(server));
-            }
-        }
-        let g = &self.generator;
-        row(
-            "generator cpu",
-            format!("{:.2} us/replica, {:.2} cores", g.cpu_us_per_replica, g.cores),
-        );
-        let elsewhere = self.elsewhere_cores;
-        row(
-            "machine idle",
-            format!("{:.0} %, other processes {elsewhere:.2} cores", self.idle_share * 100.0),
-        );
-        out
-    }
-}
-
-fn memory(cost: &Cost) -> String {
-    let mega = |bytes: u64| bytes as f64 / 1e6;
-    format!(
-        "{:.1} -> {:.1} MB, {:.0} kB/participant",
-        mega(cost.resident_before),
-        mega(cost.resident_after),
-        cost.resident_per_participant / 1e3
-    )
-}
-
-/// Runs beside their floors, one line each.
-pub fn table(pairs: &[(Report, Option<Report>)]) -> String {
-    let mut out = String::from(
-        "target        scenario  replicas/s     lost  p50 us  p99 us  p99.9 us  us/replica  cores  kB/part  idle %  others\n",
-    );
-    for (report, floor) in pairs {
-        out.push_str(&line(report));
-        if let Some(floor) = floor {
-            out.push_str(&line(floor));
-            out.push_str(&ratios(report, floor));
-        }
-    }
-    out
-}
-
-fn line(report: &Report) -> String {
-    let l = &report.latency;
-    let cost = report.server.unwrap_or_default();
-    format!(
-        "{:<13} {:<9} {:>10.0} {:>8} {:>7.0} {:>7.0} {:>9.0} {:>11.2} {:>6.2} {:>8.0} {:>7.0} {:>7.2}\n",
-        report.target,
-        report.scenario,
-        report.replicas_expected as f64 / report.seconds,
-        report.lost,
-        l.p50,
-        l.p99,
-        l.p999,
-        cost.cpu_us_per_replica,
-        cost.cores,
-        cost.resident_per_participant / 1e3,
-        report.idle_share * 100.0,
-        report.elsewhere_cores
-    )
-}
-
-fn ratios(report: &Report, floor: &Report) -> String {
-    let ratio = |ours: f64, least: f64| {
-        if least > 0.0 {
-            format!("{:.2}x", ours / least)
-        } else {
-            "-".into()
-        }
-    };
-    let cost = |report: &Report| report.server.map_or(0.0, |server| server.cpu_us_per_replica);
-    format!(
-        "{:<13} {:<9} {:>10} {:>8} {:>7} {:>7} {:>9} {:>11}\n",
-        "  / floor",
-        "",
-        "",
-        "",
-        ratio(report.latency.p50, floor.latency.p50),
-        ratio(report.latency.p99, floor.latency.p99),
-        ratio(report.latency.p999, floor.latency.p999),
-        ratio(cost(report), cost(floor))
-    )
 }
 
 #[cfg(test)]
@@ -358,8 +209,9 @@ mod tests {
 
     #[test]
     fn cost_is_shared_by_the_replicas() {
-        let cost = Cost::of(Duration::from_secs(3), 30.0, 1_000_000).with_memory(1_000_000, 3_000_000, 20);
+        let cost = Cost::of(Duration::from_secs(3), 30.0, 1_000_000).with_memory(1_000_000, 3_000_000, 20, 40);
         assert!((cost.cpu_us_per_replica - 3.0).abs() < 1e-9 && (cost.cores - 0.1).abs() < 1e-9);
         assert!((cost.resident_per_participant - 100_000.0).abs() < 1e-9);
+        assert!((cost.resident_per_subscription - 50_000.0).abs() < 1e-9);
     }
 }

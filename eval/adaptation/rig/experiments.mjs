@@ -1,0 +1,76 @@
+// What is measured: who publishes what, and what the limited participant's downlink does meanwhile.
+
+/** eXpressSFU's Figure 16 as a schedule. Shape: seconds, bits a second or null. */
+const STEPS = [
+  { seconds: 25, down: { rate: 4e6 } },
+  { seconds: 25, down: { rate: 1e6 } },
+  { seconds: 25, down: { rate: 500e3 } },
+  { seconds: 30, down: { rate: 4e6 } },
+];
+
+/** Pictures as large as three browsers on two cores can encode, and bit rates of which two exceed 1 Mbit/s. */
+const VP8 = {
+  codec: "vp8",
+  width: 1280,
+  height: 720,
+  fps: 15,
+  maxBitrate: 1_400_000,
+  layers: [
+    { width: 320, height: 180, maxBitrate: 120_000 },
+    { width: 640, height: 360, maxBitrate: 400_000 },
+  ],
+};
+const VP9 = { codec: "vp9", mode: "L3T3_KEY", width: 960, height: 540, fps: 15, maxBitrate: 1_300_000 };
+const AV1 = { ...VP9, codec: "av1" };
+/** One size, three frame rates: at 30 frames a second the lowest is 7.5. */
+const AV1_TEMPORAL = { codec: "av1", mode: "L1T3", width: 640, height: 360, fps: 30, maxBitrate: 550_000 };
+
+const experiments = [
+  { name: "vp8", title: "VP8 simulcast", video: VP8, steps: STEPS, freezeMax: 1.5 },
+  { name: "vp9", title: "VP9 L3T3_KEY", video: VP9, steps: STEPS, freezeMax: 0.5 },
+  { name: "av1-l1t3", group: "av1", title: "AV1 L1T3", video: AV1_TEMPORAL, steps: STEPS, freezeMax: 0.5 },
+  { name: "av1-l3t3", group: "av1", title: "AV1 L3T3_KEY", video: AV1, steps: STEPS, freezeMax: 0.5 },
+  {
+    name: "loss",
+    title: "5 % loss at a round trip of 50 ms",
+    kind: "loss",
+    video: VP8,
+    roundTripMs: 50,
+    steps: [
+      { seconds: 30, down: { rate: null, loss: "0%" } },
+      { seconds: 60, down: { loss: "5%" } },
+    ],
+  },
+  {
+    name: "scallop16",
+    group: "scallop",
+    title: "AV1 L1T3, the downlink narrows twice",
+    kind: "reduced",
+    video: AV1_TEMPORAL,
+    steps: [
+      { seconds: 30, down: { rate: null } },
+      { seconds: 30, down: { rate: 900e3 } },
+      { seconds: 30, down: { rate: 600e3 } },
+    ],
+    freezeMax: 0.5,
+  },
+  ...["off", "on"].flatMap((adaptation) =>
+    ["0%", "1%"].map((loss) => ({
+      name: `scallop17-${adaptation}-${loss.replace("%", "")}`,
+      group: "scallop",
+      title: `AV1 L1T3, adaptation ${adaptation}, loss ${loss}`,
+      kind: "distribution",
+      video: AV1_TEMPORAL,
+      adaptation: adaptation === "on",
+      // As in the paper, what makes adaptation act is a downlink too narrow for everything; without it there is no reason to limit.
+      steps: [{ seconds: 90, down: { rate: adaptation === "on" ? 900e3 : null, loss } }],
+    })),
+  ),
+];
+
+export const names = [...new Set(experiments.flatMap(({ name, group }) => [name, group ?? name])), "all"];
+
+/** The experiments a name stands for: itself, its group, or all. */
+export function select(name) {
+  return experiments.filter((it) => name === "all" || it.name === name || it.group === name);
+}

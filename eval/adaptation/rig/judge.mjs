@@ -1,0 +1,143 @@
+// From curves to figures.
+
+import { between, rateAt, views } from "./curves.mjs";
+
+/** The part of a step that counts as settled. */
+const SETTLED = 0.4;
+const FULL_RATE = 0.9;
+/** Frame rate is looked at over so long, and must stay for so long. Shape: seconds. */
+const RATE_WINDOW = 2;
+const STAYS = 3;
+
+/** Everything a table needs, small enough to keep. */
+export function judge(record) {
+  const start = record.steps[0].from;
+  const steps = record.steps.map((step) => ({
+    from: (step.from - start) / 1000,
+    to: (step.to - start) / 1000,
+    rate: rateAt(record, step),
+    loss: step.loss,
+    load: step.load,
+    processors: round(step.processors, 2),
+    others: round(step.others, 2),
+  }));
+  const all = views(record);
+  const reference = (view) => all.find((other) => other.from === view.from && !other.limited && other !== view) ?? view;
+  const { experiment, server, version, encrypted, adaptation, shaper, seed, roundTripMs, frames } = record;
+  return {
+    ...{ name: experiment.name, title: experiment.title, kind: experiment.kind ?? "steps", video: experiment.video },
+    ...{ freezeMax: experiment.freezeMax, server, version, encrypted, adaptation, shaper, seed, roundTripMs, frames },
+    late: Object.fromEntries(Object.entries(record.people).map(([name, { late }]) => [name, late])),
+    events: Object.fromEntries(Object.entries(record.people).map(([name, { events }]) => [name, events])),
+    limits: Object.fromEntries(Object.entries(record.people).map(([name, person]) => [name, limitations(person)])),
+    steps,
+    views: all.map((view) => ({
+      to: view.to,
+      from: view.from,
+      limited: view.limited,
+      codec: view.samples.at(-1)?.codec ?? "",
+      steps: steps.map((step) => figures(view, step, reference(view))),
+      recovery: recovery(view, steps.at(-1), experiment.video.height, reference(view)),
+      distribution: distribution(view, steps),
+    })),
+  };
+}
+
+/** What one receiver had of one camera during one step. */
+function figures(view, { from, to }, reference) {
+  const [first, last] = [at(view.samples, from), at(view.samples, to)];
+  const tail = from + (1 - SETTLED) * (to - from);
+  const settled = between(view.pictures, tail, to);
+  const span = (name) => (first && last ? last[name] - first[name] : 0);
+  const pictures = between(view.pictures, from, to).length;
+  return {
+    kbit: Math.round((at(view.samples, to).bytesReceived - at(view.samples, tail).bytesReceived) * 8e-3 / (to - tail)),
+    height: commonest(settled.map(([, height]) => height)),
+    fps: round(settled.length / (to - tail), 1),
+    freezes: span("freezeCount"),
+    frozen: round(span("totalFreezesDuration"), 2),
+    gap: round(longestGap(view.pictures, from, to), 2),
+    pictures,
+    share: round(pictures / Math.max(1, between(reference.pictures, from, to).length), 4),
+    lost: span("packetsLost"),
+    received: span("packetsReceived"),
+    nacks: span("nackCount"),
+    plis: span("pliCount"),
+    keyFrames: span("keyFramesDecoded"),
+    roundTripMs: Math.round(1000 * median(view.samples.filter(({ time }) => time >= tail && time < to).map((it) => it.roundTrip ?? 0))),
+    lowest: Math.min(...between(view.pictures, from, to).map(([, height]) => height)),
+    slowest: round(slowest(view.pictures, from, to), 1),
+  };
+}
+
+const at = (samples, time) => samples.findLast((sample) => sample.time <= time) ?? samples[0];
+
+/** The longest time between two pictures of which the first is in the step, or in which the step began. */
+function longestGap(pictures, from, to) {
+  const inside = between(pictures, from, to);
+  const before = pictures.findLast(([time]) => time < from);
+  const after = pictures.find(([time]) => time >= to);
+  const times = [before?.[0] ?? from, ...inside.map(([time]) => time), after?.[0] ?? to];
+  // The gap over the beginning counts from the beginning: what was before is the step before.
+  const gaps = times.slice(1).map((time, index) => time - Math.max(times[index], index === 0 ? from : 0));
+  return Math.max(...gaps);
+}
+
+/** The lowest frame rate over any stretch of the window's length. */
+function slowest(pictures, from, to) {
+  let least = Number.POSITIVE_INFINITY;
+  for (let time = from; time + RATE_WINDOW <= to; time += 0.2) {
+    least = Math.min(least, between(pictures, time, time + RATE_WINDOW).length / RATE_WINDOW);
+  }
+  return Number.isFinite(least) ? least : 0;
+}
+
+/** Seconds after the beginning of the last step until full size and full frame rate, for good or at least for a while; null when never. */
+function recovery(view, { from, to }, height, reference) {
+  let size = null;
+  let rate = null;
+  const full = (time) => between(view.pictures, time, time + STAYS).every(([, lines]) => lines >= height);
+  const quick = (time) => {
+    const due = between(reference.pictures, time, time + RATE_WINDOW).length;
+    return between(view.pictures, time, time + RATE_WINDOW).length >= FULL_RATE * due;
+  };
+  for (let time = from; time + STAYS <= to; time += 0.1) {
+    const sized = between(view.pictures, time, time + STAYS).length > 0 && full(time);
+    if (sized) size ??= round(time - from, 1);
+    if (sized && quick(time)) {
+      rate = round(time - from, 1);
+      break;
+    }
+  }
+  return { size, rate };
+}
+
+/** Frame rates over each second, sorted: the curve of a distribution. */
+function distribution(view, steps) {
+  const rates = [];
+  for (let time = steps[0].from + 5; time + 1 <= steps.at(-1).to; time += 1) {
+    rates.push(between(view.pictures, time, time + 1).length);
+  }
+  return rates.sort((a, b) => a - b);
+}
+
+/** Why a sender sent less than it could, and the share of samples in which it did. */
+function limitations({ samples }) {
+  const all = samples.flatMap(({ sent }) => Object.values(sent).map(({ limit }) => limit));
+  const reasons = [...new Set(all)].filter((reason) => reason && reason !== "none");
+  return Object.fromEntries(reasons.map((reason) => [reason, round(all.filter((it) => it === reason).length / all.length, 2)]));
+}
+
+function commonest(values) {
+  const counts = new Map();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 0;
+}
+
+export function median(values) {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function round(value, digits) {
+  return Number(value.toFixed(digits));
+}

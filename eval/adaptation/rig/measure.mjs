@@ -1,0 +1,141 @@
+// One experiment from the first namespace to the last: everything it starts, it ends.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { layCable } from "./cable.mjs";
+import { film } from "./camera.mjs";
+import { goFirst, load, processorTime } from "./machine.mjs";
+import { createNetwork } from "./network.mjs";
+import { Person } from "./person.mjs";
+import { startServer } from "./server.mjs";
+import { bundle } from "./site.mjs";
+
+const PEOPLE = [{ name: "ada" }, { name: "bob" }, { name: "cyd", limited: true }];
+/** Encoders and estimators need some time to reach what they can. */
+const READY_MS = 60_000;
+const SETTLE_MS = 10_000;
+/** What start, settling and end may take beside the schedule. */
+const AROUND_MS = 180_000;
+const MICROPHONE = { audioPreset: { maxBitrate: 20_000 }, red: false, dtx: false };
+
+const now = () => performance.timeOrigin + performance.now();
+
+/** Runs the experiment and returns what was recorded. */
+export async function measure(experiment, options) {
+  const parts = [];
+  const end = async () => {
+    for (const stop of parts.reverse().splice(0)) await stop();
+  };
+  const seconds = experiment.steps.reduce((sum, step) => sum + step.seconds, 0);
+  const limit = AbortSignal.timeout(seconds * 1000 + AROUND_MS);
+  const expired = new Promise((_, reject) => {
+    limit.addEventListener("abort", () => reject(new Error(`${experiment.name} took too long`)));
+  });
+  try {
+    return await Promise.race([conduct(experiment, options, parts), expired, options.stopped]);
+  } finally {
+    await end();
+  }
+}
+
+async function conduct(experiment, options, parts) {
+  const { video } = experiment;
+  const network = createNetwork(options.rig, PEOPLE);
+  parts.push(() => network.remove());
+  const cable = await layCable(network, options);
+  parts.push(() => cable.remove());
+  const roundTripMs = experiment.roundTripMs ?? options.roundTripMs;
+  cable.set("both", { delay: `${roundTripMs / 2}ms` });
+  cable.set("down", { rate: experiment.steps[0].down.rate });
+  const adaptation = options.adaptation && experiment.adaptation !== false;
+  const server = await startServer(network, options.folder, { ...options, adaptation });
+  parts.push(() => server.stop());
+
+  const files = await bundle();
+  const people = [];
+  for (const [index, { name }] of PEOPLE.entries()) {
+    const path = `${options.folder}/camera-${index}-${video.width}x${video.height}-${video.fps}.y4m`;
+    film(path, { ...video, seed: options.seed + index, grain: options.grain });
+    const person = await Person.open({ name, namespace: network.namespace(name), film: path, files, folder: options.folder });
+    parts.push(() => person.close());
+    people.push(person);
+  }
+  goFirst(network.namespaces);
+  await meet(people, server, experiment, options);
+  const steps = await follow(experiment.steps, cable, network);
+  const taken = await Promise.all(people.map((person) => person.take()));
+  const frames = await cable.remove();
+  for (const { name, errors } of people) if (errors.length > 0) console.error(`${name}'s page: ${[...new Set(errors)].slice(0, 5).join("; ")}`);
+  return {
+    experiment,
+    server: server.name,
+    version: server.version,
+    encrypted: options.e2ee,
+    adaptation,
+    shaper: cable.shaper,
+    seed: options.seed,
+    roundTripMs,
+    steps,
+    frames,
+    people: Object.fromEntries(people.map(({ name }, index) => [name, { ...taken[index], limited: PEOPLE[index].limited }])),
+  };
+}
+
+/** Everybody joins, and sees everybody else as large as they are. */
+async function meet(people, server, experiment, { e2ee, dynacast }) {
+  const { codec, mode, width, height, fps, maxBitrate, layers } = experiment.video;
+  const room = `${experiment.name}-${process.pid}`;
+  const passphrase = e2ee ? "a secret of the rig" : undefined;
+  const publish = {
+    microphone: MICROPHONE,
+    capture: { resolution: { width, height, frameRate: fps } },
+    options: {
+      videoCodec: codec,
+      backupCodec: false,
+      simulcast: layers !== undefined,
+      videoSimulcastLayers: layers?.map((layer) => preset({ ...layer, fps })),
+      scalabilityMode: mode,
+      videoEncoding: { maxBitrate, maxFramerate: fps },
+      degradationPreference: "maintain-resolution",
+    },
+  };
+  for (const person of people) await person.join(server, room, { options: { dynacast, adaptiveStream: false }, passphrase });
+  for (const person of people) await person.publish(publish);
+  await everybodySeesEverybody(people, height);
+  await sleep(SETTLE_MS);
+}
+
+const preset = ({ width, height, maxBitrate, fps }) => ({ width, height, encoding: { maxBitrate, maxFramerate: fps } });
+
+/** Waits for it, and goes on without it: a server may be unable to show everything to the limited one. */
+async function everybodySeesEverybody(people, height) {
+  const deadline = Date.now() + READY_MS;
+  let missing;
+  do {
+    const views = await Promise.all(
+      people.map((person) => person.receives(people.filter((it) => it !== person).map(({ name }) => name), height)),
+    );
+    missing = views.map((view, index) => ({ ...view, name: people[index].name })).filter(({ ready }) => !ready);
+    if (missing.length === 0) return;
+    await sleep(500);
+  } while (Date.now() < deadline);
+  for (const { name, heights, sent } of missing) {
+    console.error(`${name} does not see everybody at ${height} lines: ${JSON.stringify(heights)}; sends ${JSON.stringify(sent)}`);
+  }
+}
+
+/** Makes the steps in their time, and returns when they were. */
+async function follow(steps, cable, network) {
+  const made = [];
+  for (const { seconds, down } of steps) {
+    const before = processorTime(network.namespaces);
+    const from = now();
+    cable.set("down", down);
+    await sleep(seconds * 1000);
+    const to = now();
+    const after = processorTime(network.namespaces);
+    const own = after.own - before.own;
+    const others = after.all - before.all - own;
+    made.push({ from, to, ...down, load: load(), processors: own / seconds, others: others / seconds });
+  }
+  return made;
+}

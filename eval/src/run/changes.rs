@@ -1,0 +1,57 @@
+//! What the server signals to a crowd when something changes about somebody.
+
+use std::time::Duration;
+
+use super::RunError;
+use super::world::World;
+use crate::clock;
+use crate::peer::{Count, Purpose};
+
+/// Changes of each kind.
+const CHANGES: u32 = 8;
+/// From one to the next: longer than servers gather updates for.
+const SPACING: Duration = Duration::from_millis(400);
+
+/// What was signalled about changes, to everybody together.
+pub struct Changed {
+    /// How many changes of each kind there were.
+    pub changes: u32,
+    /// About a publisher who mutes her microphone, or stops.
+    pub mutes: Count,
+    /// About a listener who leaves.
+    pub leaves: Count,
+}
+
+impl World {
+    /// Lets a publisher mute and unmute, then listeners leave, and counts what everybody hears about it.
+    pub fn change(&mut self) -> Result<Changed, RunError> {
+        let mutes = self.count_changes(|world, change| {
+            let outcome = world.participants[0].mute(change % 2 == 0);
+            outcome.map_err(|error| RunError::Participant(0, error))
+        })?;
+        let leaves = self.count_changes(|world, _| {
+            let mut listeners = world.participants.iter_mut().rev();
+            if let Some(listener) = listeners.find(|it| it.plan().light && !it.has_left()) {
+                listener.leave();
+            }
+            Ok(())
+        })?;
+        Ok(Changed {
+            changes: CHANGES,
+            mutes,
+            leaves,
+        })
+    }
+
+    fn count_changes(
+        &mut self,
+        mut change: impl FnMut(&mut Self, u32) -> Result<(), RunError>,
+    ) -> Result<Count, RunError> {
+        let before = self.traffic();
+        for number in 0..CHANGES {
+            change(self, number)?;
+            self.turn_until(clock::now() + SPACING)?;
+        }
+        Ok((self.traffic() - before).of(Purpose::Participants))
+    }
+}
