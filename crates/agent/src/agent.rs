@@ -6,11 +6,12 @@ use dataplane::{Clock, DataPlane, Event, PuntKind};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use southbound::{Command, Node, Notice, TransportId};
+use wire::ExtensionKind;
 
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
 use crate::hosts::Hosts;
-use crate::media::{Media, Unexplained};
+use crate::media::{Current, Media, Unexplained};
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
 use crate::{Config, Counters, Receiver};
@@ -61,7 +62,11 @@ impl Agent {
         let mut changes = Vec::new();
         match command {
             Command::Open(open) => self.transports.open(cx, open, &mut changes),
-            Command::Connect { transport, remote } => self.transports.connect(cx, transport, remote, &mut changes),
+            Command::Connect { transport, remote } => {
+                let numbered = remote.extensions_out.id(ExtensionKind::TransportSequence).is_some();
+                self.media.described(cx, transport, numbered);
+                self.transports.connect(cx, transport, remote, &mut changes);
+            }
             Command::Close { transport } => self.transports.close(cx, transport, &mut changes),
             Command::Send {
                 transport,
@@ -72,7 +77,8 @@ impl Agent {
             }
             Command::Publish(publication) => self.media.publish(cx, publication),
             Command::Unpublish { track } => self.media.unpublish(cx, track),
-            Command::Hold { .. } | Command::Attention { .. } => {}
+            Command::Hold { track, held } => self.media.hold(cx, track, held),
+            Command::Attention { track, place } => self.media.attend(cx, track, place),
             Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
         }
@@ -135,9 +141,20 @@ impl Agent {
                 self.media.unknown_stream(cx, leg, stream);
             }
             Event::Arrivals { leg, arrivals } => self.media.arrived(cx, leg, &arrivals),
-            // What congestion control of the downlink will want to know.
-            Event::Departures { .. } => {}
-            Event::Selected { replica, source, .. } => self.media.switched(cx, replica, source),
+            Event::Departures { leg, departures } => self.media.departed(cx, leg, &departures),
+            Event::Selected {
+                replica,
+                source,
+                layer,
+                awaits_key_frame,
+            } => {
+                let current = Current {
+                    source,
+                    layer,
+                    awaits_key_frame,
+                };
+                self.media.selected(cx, replica, current);
+            }
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
         }
@@ -169,6 +186,8 @@ impl Agent {
                 Timer::Reports(transport) => self.media.ask_reports(cx, transport),
                 Timer::ReportsReady(transport) => self.media.send_reports(cx, transport),
                 Timer::Feedback(transport) => self.media.send_feedback(cx, transport),
+                Timer::Estimate(transport) => self.media.estimate_timeout(cx, transport),
+                Timer::Allocate(transport) => self.media.allocate(cx, transport),
                 Timer::Repair(key) => self.media.repair(cx, key),
                 Timer::KeyFrame(key) => self.media.repeat_key_frame(cx, key),
                 Timer::Activity(track) => self.media.check_activity(cx, track),

@@ -23,6 +23,10 @@ pub struct Config {
     pub disconnect_timeout: Duration,
     /// Without a valid connectivity check for this long consent has expired and the transport is closed (RFC 7675: 30 seconds).
     pub consent_timeout: Duration,
+    /// Whether receivers get only what their downlink carries. Without it everybody gets all they want, as fast as it comes.
+    pub adaptation: bool,
+    /// The most videos one receiver is shown at a time; 0 is no limit. Screens, what it gave priority to, and who spoke last come first.
+    pub last_n: usize,
 }
 
 impl Config {
@@ -36,6 +40,8 @@ impl Config {
             handshake_timeout: Duration::from_secs(20),
             disconnect_timeout: Duration::from_secs(10),
             consent_timeout: Duration::from_secs(30),
+            adaptation: true,
+            last_n: 0,
         }
     }
 }

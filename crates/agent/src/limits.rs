@@ -60,5 +60,8 @@ pub const MISSING_AGE_MAX: Duration = Duration::from_secs(1);
 /// Packets a receiver may have sent again in one second and for one subscription; further ones are not.
 pub const RESENDS_PER_SECOND_MAX: u32 = 1_000;
 
+/// Layers of one stream whose rates are measured; packets of further ones are not counted.
+pub const LAYERS_MAX: usize = 16;
+
 /// Packets remembered for the next transport-wide feedback; at the limit it is sent at once.
 pub const FEEDBACK_PACKETS_MAX: usize = 200;

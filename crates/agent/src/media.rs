@@ -3,18 +3,25 @@
 //! Three kinds of things: a [`Track`] is what a publisher announced, an [`Uplink`] is one stream of it that arrives, a [`Downlink`]
 //! is one receiver's copy. A [`Link`] is a transport as media sees it. What they do to each other is spread over the files below by
 //! purpose: `publish` and `subscribe` carry out commands, `binding` explains streams, `arrivals` takes in what arrived,
-//! `key_frames` asks for key frames, `feedback_in` reads RTCP, `reports` writes it.
+//! `key_frames` asks for key frames, `feedback_in` reads RTCP, `reports` writes it. How much a receiver gets of what it wants is decided by
+//! `estimate` (what its downlink carries), `allocate` (who gets how much of that) and `attention` (who is worth a place at all).
 
 mod activity;
+mod allocate;
 mod arrivals;
+mod attention;
 mod audio;
 mod binding;
+mod budget;
 mod downlink;
+mod estimate;
 mod feedback;
 mod feedback_in;
 mod key_frames;
 mod link;
+mod meter;
 mod observe;
+mod offers;
 mod publish;
 mod quality;
 mod repair;
@@ -34,6 +41,7 @@ use crate::ids::Ids;
 use crate::timers::Timer;
 use audio::Hearing;
 pub(crate) use binding::Unexplained;
+pub(crate) use downlink::Current;
 use downlink::Downlink;
 use link::Link;
 use uplink::{Track, Uplink};
@@ -72,6 +80,7 @@ impl Media {
         for subscription in self.links[&transport].subscriptions.clone() {
             self.write_replica(cx, subscription);
         }
+        self.follow_estimate(cx, transport);
     }
 
     /// Packets can be sent over a transport now: reports begin, and what it has subscribed to needs key frames.
@@ -102,6 +111,8 @@ impl Media {
             Timer::Reports(transport),
             Timer::ReportsReady(transport),
             Timer::Feedback(transport),
+            Timer::Estimate(transport),
+            Timer::Allocate(transport),
         ] {
             cx.shared.timers.clear(timer);
         }

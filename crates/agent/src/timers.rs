@@ -17,6 +17,10 @@ pub(crate) enum Timer {
     ReportsReady(TransportId),
     /// Transport-wide feedback to one publisher.
     Feedback(TransportId),
+    /// What the estimator of one receiver's downlink is to do.
+    Estimate(TransportId),
+    /// Dividing one receiver's downlink anew.
+    Allocate(TransportId),
     /// Retransmissions to ask for on one stream.
     Repair(StreamKey),
     /// A key frame still owed to somebody on one stream.

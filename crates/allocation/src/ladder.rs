@@ -107,12 +107,19 @@ pub(crate) fn price(wish: &Wish, offers: &[Offer], target: DecodeTarget) -> Opti
     Some(rung(&Scale::new(wish, offers), offers, offer))
 }
 
-/// The layers that arrive in the encodings that are wanted, or in the lowest one where none of those arrives.
+/// The layers that arrive in the encodings and the picture sizes that are wanted, or in the lowest one where none of those arrives.
 fn usable<'a>(wish: &Wish, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
     let arriving = offers.iter().filter(|offer| arrives(offer, offers));
     let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
     let highest = wish.encoding_max.max(lowest);
-    arriving.filter(move |offer| offer.target.encoding <= highest)
+    let allowed = arriving.filter(move |offer| offer.target.encoding <= highest);
+    let smallest = allowed
+        .clone()
+        .map(|offer| offer.target.layer.spatial)
+        .min()
+        .unwrap_or(0);
+    let largest = wish.spatial_max.max(smallest);
+    allowed.filter(move |offer| offer.target.layer.spatial <= largest)
 }
 
 /// A frame rate arrives when anything of the same picture size does: nothing is sent of the higher ones while nothing moves.

@@ -36,6 +36,8 @@ pub struct Wish {
     pub fps: u16,
     /// The best encoding to send, where a lower one arrives.
     pub encoding_max: u8,
+    /// The best spatial layer of an encoding that has several.
+    pub spatial_max: u8,
     /// How much more it matters than another one of the same size: 3 counts four times as much as 0.
     pub priority: u8,
     /// Its place among those who speak, the loudest being 0.
@@ -59,6 +61,7 @@ impl Wish {
         size: (0, 0),
         fps: 0,
         encoding_max: u8::MAX,
+        spatial_max: u8::MAX,
         priority: 0,
         speaker: None,
         may_pause: true,

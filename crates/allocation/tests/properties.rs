@@ -22,6 +22,7 @@ fn any_wish() -> impl Strategy<Value = Wish> {
     let limits = (
         prop::sample::select(vec![0, 10, 30]),
         prop::sample::select(vec![0, 1, u8::MAX]),
+        prop::sample::select(vec![0, 1, u8::MAX]),
     );
     let flags = (
         prop::bool::weighted(0.9),
@@ -36,6 +37,7 @@ fn any_wish() -> impl Strategy<Value = Wish> {
         size,
         fps: limits.0,
         encoding_max: limits.1,
+        spatial_max: limits.2,
         priority,
         speaker,
         may_pause: flags.2,
@@ -92,9 +94,12 @@ fn lowest(offers: &[Offer], wish: &Wish) -> BitRate {
         .filter(|offer| offer.rate > BitRate(0))
         .map(|offer| offer.target.encoding);
     let encoding_max = wish.encoding_max.max(encodings.min().unwrap_or(0));
-    let usable = offers
+    let allowed = offers
         .iter()
         .filter(|offer| offer.rate > BitRate(0) && offer.target.encoding <= encoding_max);
+    let spatials = allowed.clone().map(|offer| offer.target.layer.spatial);
+    let spatial_max = wish.spatial_max.max(spatials.min().unwrap_or(0));
+    let usable = allowed.filter(|offer| offer.target.layer.spatial <= spatial_max);
     usable.map(|offer| cost(offers, offer.target)).min().unwrap_or_default()
 }
 

@@ -25,6 +25,8 @@ pub struct Config {
     pub keys: BTreeMap<String, String>,
     /// Rooms.
     pub room: Room,
+    /// Who may see what of `/metrics`.
+    pub metrics: Metrics,
     /// Logging.
     pub log: Log,
 }
@@ -38,6 +40,7 @@ struct File {
     rtc: RtcFile,
     keys: BTreeMap<String, String>,
     room: Room,
+    metrics: Metrics,
     log: Log,
 }
 
@@ -47,6 +50,8 @@ struct RtcFile {
     port: Option<u16>,
     node_ip: Vec<IpAddr>,
     workers: Option<usize>,
+    adaptation: Option<bool>,
+    last_n: usize,
 }
 
 /// Media settings.
@@ -58,6 +63,10 @@ pub struct Rtc {
     pub node_ips: Vec<IpAddr>,
     /// Worker threads.
     pub workers: usize,
+    /// Whether receivers get only what their downlink carries.
+    pub adaptation: bool,
+    /// The most videos one receiver is shown at a time; 0 is no limit.
+    pub last_n: usize,
 }
 
 /// Room settings.
@@ -87,6 +96,16 @@ impl Room {
     pub fn empty_timeout(&self) -> Duration {
         Duration::from_secs(self.empty_timeout)
     }
+}
+
+/// Settings of `/metrics`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Metrics {
+    /// What a request must bring as its bearer token; `None` shows them to everybody who reaches the port.
+    pub token: Option<String>,
+    /// Whether there are lines for each receiver, with its room and identity.
+    pub names: bool,
 }
 
 /// Log settings.
@@ -121,6 +140,8 @@ pub enum ConfigError {
     NoKeys,
     /// A secret is too short to be one.
     ShortSecret(String),
+    /// Names in `/metrics` without a token, or with one that could be guessed, would be everybody's to read.
+    NamesForEverybody,
 }
 
 impl fmt::Display for ConfigError {
@@ -139,6 +160,12 @@ impl fmt::Display for ConfigError {
                 write!(
                     f,
                     "the secret of API key {key} is shorter than 32 characters: anybody could guess it"
+                )
+            }
+            ConfigError::NamesForEverybody => {
+                write!(
+                    f,
+                    "`metrics: {{names: true}}` needs a `token` of 16 characters or more beside it"
                 )
             }
         }
@@ -162,6 +189,7 @@ impl Config {
             keys.insert(key.trim().to_owned(), secret.trim().to_owned());
         }
         check_keys(&keys, arguments.dev)?;
+        file.metrics.check()?;
         if arguments.dev && keys.is_empty() {
             keys.insert("devkey".to_owned(), "secret".to_owned());
         }
@@ -178,9 +206,12 @@ impl Config {
                     .or(file.rtc.workers)
                     .filter(|workers| *workers > 0)
                     .unwrap_or_else(cores),
+                adaptation: file.rtc.adaptation.unwrap_or(true),
+                last_n: file.rtc.last_n,
             },
             keys,
             room: file.room,
+            metrics: file.metrics,
             log: Log {
                 level: arguments.log.unwrap_or(file.log.level),
                 json: arguments.log_json || file.log.json,
@@ -201,6 +232,16 @@ impl File {
             return Ok(Self::default());
         }
         serde_saphyr::from_str(text).map_err(|error| ConfigError::Invalid(name.to_owned(), error.to_string()))
+    }
+}
+
+impl Metrics {
+    fn check(&self) -> Result<(), ConfigError> {
+        let guarded = self.token.as_ref().is_some_and(|token| token.len() >= 16);
+        if self.names && !guarded {
+            return Err(ConfigError::NamesForEverybody);
+        }
+        Ok(())
     }
 }
 
@@ -273,6 +314,16 @@ mod tests {
         std::fs::remove_dir_all(directory).unwrap();
         assert_eq!((config.port, config.rtc.port, config.rtc.workers), (9, 2, 3));
         assert_eq!(config.keys["a"], secret);
+    }
+
+    #[test]
+    fn names_in_metrics_need_a_token() {
+        let metrics = |text: &str| File::parse("weir.yaml", text).unwrap().metrics.check();
+        assert!(metrics("metrics: {}\n").is_ok());
+        for unguarded in ["metrics: {names: true}\n", "metrics: {names: true, token: short}\n"] {
+            assert!(matches!(metrics(unguarded), Err(ConfigError::NamesForEverybody)));
+        }
+        assert!(metrics("metrics: {names: true, token: 0123456789abcdef}\n").is_ok());
     }
 
     #[test]

@@ -17,6 +17,8 @@ use crate::clock::Clocks;
 use crate::config::{Config, Log};
 use crate::http::{self, Http};
 use crate::metrics::Metrics;
+use crate::observe::Observer;
+use crate::scrape::Scrape;
 use crate::{cli, listen, node, signal};
 
 /// How many notices may wait for the controller before the agent waits for it.
@@ -55,13 +57,18 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
         .map_err(|error| format!("cannot open UDP port {}: {error}", config.rtc.port))?;
     let candidates = candidates(&config)?;
     let agent = Agent::new(
-        agent::Config::new(candidates.clone(), Certificate::generate()?),
+        agent::Config {
+            adaptation: config.rtc.adaptation,
+            last_n: config.rtc.last_n,
+            ..agent::Config::new(candidates.clone(), Certificate::generate()?)
+        },
         clocks.media,
         u64::from_ne_bytes(seed()?),
     );
 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
-    let commands = node::start(agent, Box::new(plane), waker, notices, metrics.clone())?;
+    let (observer, questions) = Observer::new(waker.clone());
+    let commands = node::start(agent, Box::new(plane), waker, notices, questions, metrics.clone())?;
     let keys = config.keys.iter().fold(ApiKeys::default(), |keys, (key, secret)| {
         keys.with(key.as_str(), secret.as_str())
     });
@@ -73,7 +80,9 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
         controller: controller.clone(),
         keys,
         dev_key,
+        scrape: Scrape::new(metrics.clone(), observer.clone(), config.metrics.clone()),
         metrics,
+        observer,
     });
     let listeners = listen(&config).await?;
     for candidate in &candidates {

@@ -30,6 +30,7 @@ impl Media {
             return;
         }
         uplink.key_frames.restart();
+        uplink.meter.restart(cx.now);
         let id = uplink.track;
         if !std::mem::replace(&mut track.started, true) {
             cx.notice(Notice::Started { track: id });

@@ -45,6 +45,9 @@ impl Media {
             return;
         };
         uplink.history.arrived(arrival.sequence, arrival.recovered);
+        uplink
+            .meter
+            .arrived(arrival.at, arrival.layer, arrival.size, arrival.ends_frame);
         if let Some((level, _)) = arrival.audio_level {
             let track = uplink.track;
             self.heard_level(cx, track, level);

@@ -89,11 +89,12 @@ impl Media {
             return;
         };
         known.encodings[encoding].active = None;
+        known.offers.1 = None;
         self.uplinks.remove(&key);
         for subscription in &known.subscribers {
             if let Some(downlink) = self.downlinks.get_mut(subscription) {
                 downlink.source = downlink.source.filter(|source| *source != key);
-                downlink.current = downlink.current.filter(|current| *current != key);
+                downlink.current = downlink.current.filter(|current| current.source != key);
             }
         }
         cx.write(Update::RemoveStream(key));

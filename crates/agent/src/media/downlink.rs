@@ -1,9 +1,9 @@
 //! One receiver's copy of a track.
 
-use dataplane::{Replica, ReplicaFormat, ReplicaId, StreamKey};
+use dataplane::{LegId, Replica, ReplicaFormat, ReplicaId, StreamKey};
 use southbound::{PayloadFormat, Subscription};
-use wire::PayloadType;
 use wire::codec::Layer;
+use wire::{Codec, PayloadType};
 
 use super::quality::Reported;
 use super::resend::Resends;
@@ -13,10 +13,20 @@ pub(super) struct Downlink {
     pub(super) subscription: Subscription,
     /// Its entry, once the receiver has a leg. The first sequence numbers are fixed with it.
     pub(super) entry: Option<Entry>,
+    /// What the table has.
+    pub(super) written: Option<Replica>,
+    /// How much of the track it gets.
+    pub(super) choice: Choice,
+    /// Nobody gets the track at the moment.
+    pub(super) held: bool,
+    /// Others are among the few that are shown.
+    pub(super) left_out: bool,
+    /// Whether the controller was told that nothing of it is sent.
+    pub(super) told_paused: bool,
     /// The stream it should come from.
     pub(super) source: Option<StreamKey>,
-    /// The stream it does come from.
-    pub(super) current: Option<StreamKey>,
+    /// What it does get.
+    pub(super) current: Option<Current>,
     pub(super) delivered: bool,
     pub(super) resends: Resends,
     pub(super) reported: Reported,
@@ -32,11 +42,40 @@ pub(super) struct Entry {
     pub(super) rtx_first_sequence: u16,
 }
 
+/// How much of a track a receiver gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// As much as it wants: nothing limits it.
+    Free,
+    /// It is not decided yet.
+    Undecided,
+    /// Nothing arrives yet; the lowest that comes will be sent.
+    Expecting,
+    /// Up to this layer of the source.
+    Granted(Layer),
+    /// Nothing: the downlink does not carry it.
+    NoRoom,
+}
+
+/// What a replica forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Current {
+    pub(crate) source: StreamKey,
+    pub(crate) layer: Layer,
+    /// Whether it needs a key frame of this source to get to its target, or to go on at all.
+    pub(crate) awaits_key_frame: bool,
+}
+
 impl Downlink {
     pub(super) fn new(subscription: Subscription) -> Self {
         Downlink {
             subscription,
             entry: None,
+            written: None,
+            choice: Choice::Free,
+            held: false,
+            left_out: false,
+            told_paused: false,
             source: None,
             current: None,
             delivered: false,
@@ -46,19 +85,46 @@ impl Downlink {
         }
     }
 
-    /// Whether it waits for a key frame of the stream it should come from.
-    pub(super) fn awaits(&self, key: StreamKey) -> bool {
-        self.subscription.wanted.enabled && self.source == Some(key) && self.current != Some(key)
+    /// Whether anything of it is sent.
+    pub(super) fn is_sent(&self) -> bool {
+        let is_allowed = match self.choice {
+            Choice::Free | Choice::Expecting | Choice::Granted(_) => true,
+            Choice::Undecided | Choice::NoRoom => false,
+        };
+        is_allowed && self.subscription.wanted.enabled && !self.held && !self.left_out
     }
 
-    /// Its table entry on the receiver's leg.
-    pub(super) fn replica(&self, leg: dataplane::LegId, entry: Entry) -> Replica {
+    /// Whether it waits for a key frame of this stream.
+    pub(super) fn awaits(&self, key: StreamKey) -> bool {
+        let has_it = |current: Current| current.source == key && !current.awaits_key_frame;
+        self.is_sent() && self.source == Some(key) && !self.current.is_some_and(has_it)
+    }
+
+    /// The highest layer it should get of its source.
+    fn target(&self) -> Layer {
+        let wanted = Layer {
+            spatial: self.subscription.wanted.spatial_max,
+            temporal: u8::MAX,
+        };
+        match self.choice {
+            Choice::Granted(layer) => layer,
+            Choice::Expecting => Layer { spatial: 0, ..wanted },
+            Choice::Free | Choice::Undecided | Choice::NoRoom => wanted,
+        }
+    }
+
+    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean.
+    pub(super) fn replica(&self, leg: LegId, entry: Entry, published: &[PayloadFormat]) -> Replica {
         let subscription = &self.subscription;
+        let is_redundant = |source: PayloadType| {
+            let found = published.iter().find(|format| format.payload_type == source);
+            found.is_some_and(|format| format.codec == Codec::Red)
+        };
         let format = |(source, format): &(PayloadType, PayloadFormat)| ReplicaFormat {
             source: *source,
             payload_type: format.payload_type,
             rtx: format.rtx,
-            primary_only: false,
+            primary_only: format.codec != Codec::Red && is_redundant(*source),
         };
         Replica {
             leg,
@@ -68,8 +134,8 @@ impl Downlink {
             formats: subscription.formats.iter().map(format).collect(),
             mid: subscription.mid,
             source: self.source,
-            target: Layer::HIGHEST,
-            paused: !subscription.wanted.enabled,
+            target: self.target(),
+            paused: !self.is_sent(),
         }
     }
 }

@@ -48,7 +48,8 @@ impl Media {
                     }
                 }
             }
-            RtcpPacket::Remb(_) | RtcpPacket::TransportFeedback(_) => cx.count(Counter::RtcpEstimate),
+            RtcpPacket::Remb(remb) => self.receiver_estimate(cx, transport, remb.bitrate),
+            RtcpPacket::TransportFeedback(feedback) => self.transport_feedback(cx, transport, &feedback),
             // A name is not needed, and a source that ends is noticed by its silence.
             RtcpPacket::SourceDescription(_) | RtcpPacket::Bye(_) => {}
             RtcpPacket::Unknown(_) => cx.count(Counter::RtcpIgnored),
@@ -111,7 +112,8 @@ impl Media {
         let Some(downlink) = self.downlinks.get(&id) else {
             return;
         };
-        if let Some(key) = downlink.current.or(downlink.source) {
+        let current = downlink.current.map(|current| current.source);
+        if let Some(key) = current.or(downlink.source).filter(|_| downlink.is_sent()) {
             self.want_key_frame(cx, key);
         }
     }

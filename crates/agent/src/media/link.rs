@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
+use allocation::LastN;
 use dataplane::LegId;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -10,6 +11,7 @@ use southbound::{SubscriptionId, TrackId};
 use wire::{NtpTime, Ssrc};
 
 use super::binding::Unexplained;
+use super::budget::Budget;
 use super::feedback::Feedback;
 use super::quality::Quality;
 use super::reports::Pending;
@@ -33,7 +35,15 @@ pub(super) struct Link {
     pub(super) pending: Pending,
     pub(super) quality: Quality,
     /// Smoothed round-trip time, once receiver reports have told.
-    pub(super) round_trip: Option<Duration>,
+    reported_round_trip: Option<Duration>,
+    /// Whether what we send carries transport-wide numbers, which a receiver reports on.
+    pub(super) numbered: bool,
+    /// Whether it estimates by itself and says so.
+    pub(super) estimates: bool,
+    /// What its downlink carries, where that can be known.
+    pub(super) budget: Option<Budget>,
+    /// Which videos it is shown, where that is limited.
+    pub(super) shown: Option<LastN>,
     /// What is added to the peer's wall clock to get ours, by its fastest sender reports. One for all its streams, so that they stay in step.
     pub(super) clock_offset: Option<i64>,
 }
@@ -52,17 +62,27 @@ impl Link {
             feedback: Feedback::default(),
             pending: Pending::default(),
             quality: Quality::default(),
-            round_trip: None,
+            reported_round_trip: None,
+            numbered: false,
+            estimates: false,
+            budget: None,
+            shown: None,
             clock_offset: None,
         }
     }
 
     /// A receiver report measured the way to the peer and back.
     pub(super) fn measured(&mut self, round_trip: Duration) {
-        self.round_trip = Some(match self.round_trip {
+        self.reported_round_trip = Some(match self.reported_round_trip {
             Some(smoothed) => (smoothed * 7 + round_trip) / 8,
             None => round_trip,
         });
+    }
+
+    /// Smoothed round-trip time, once anything has told.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
+        estimated.or(self.reported_round_trip)
     }
 
     /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The fastest one is nearest to the truth;

@@ -2,12 +2,16 @@
 
 use std::ops::Bound;
 
+use allocation::Offer;
+use dataplane::StreamKey;
 use southbound::{SubscriptionId, TransportId};
 use wire::MediaKind;
 use wire::codec::Layer;
 
 use super::Media;
-use crate::receivers::{Granted, Receiver, SubscriptionState, Target};
+use super::budget::Budget;
+use super::downlink::{Choice, Downlink};
+use crate::receivers::{Granted, LayerRate, Receiver, SubscriptionState, Target};
 
 impl Media {
     /// Every transport behind `after` that is subscribed to something, by id.
@@ -23,7 +27,7 @@ impl Media {
         let subscriptions = link.subscriptions.iter();
         (!link.subscriptions.is_empty()).then(|| Receiver {
             transport,
-            downlink: None,
+            downlink: link.budget.as_ref().map(Budget::state),
             subscriptions: subscriptions.filter_map(|id| self.subscription_state(*id)).collect(),
         })
     }
@@ -32,28 +36,48 @@ impl Media {
         let downlink = self.downlinks.get(&id)?;
         let subscription = &downlink.subscription;
         let track = self.tracks.get(&subscription.track);
-        let target = |key| {
-            let encoding = self.uplinks.get(&key)?.encoding as u8;
-            Some(Target {
-                encoding,
-                layer: Layer::HIGHEST,
-            })
-        };
-        let granted = match downlink.source.and_then(target) {
-            _ if !subscription.wanted.enabled => Granted::Disabled,
-            Some(target) => Granted::Send(target),
-            None => Granted::Undecided,
-        };
+        let current = downlink.current.filter(|_| downlink.is_sent());
         Some(SubscriptionState {
             subscription: id,
             track: subscription.track,
             kind: track.map_or(MediaKind::Video, |track| track.publication.kind),
             source: track.map(|track| track.publication.source).unwrap_or_default(),
             wanted: subscription.wanted,
-            granted,
-            current: downlink.current.and_then(target),
+            granted: self.granted(downlink),
+            current: current.and_then(|current| self.target(current.source, current.layer)),
             awaits_key_frame: downlink.source.is_some_and(|key| downlink.awaits(key)),
-            arrives: Vec::new(),
+            arrives: track.map_or(Vec::new(), |track| track.offers.0.iter().map(layer_rate).collect()),
         })
+    }
+
+    fn granted(&self, downlink: &Downlink) -> Granted {
+        let source = |layer| downlink.source.and_then(|key| self.target(key, layer));
+        let send = |layer| source(layer).map_or(Granted::Undecided, Granted::Send);
+        match downlink.choice {
+            _ if !downlink.subscription.wanted.enabled => Granted::Disabled,
+            _ if downlink.held => Granted::Held,
+            _ if downlink.left_out => Granted::LeftOut,
+            Choice::Free => send(Layer::HIGHEST),
+            Choice::Granted(layer) => send(layer),
+            Choice::NoRoom => Granted::NoRoom,
+            Choice::Undecided | Choice::Expecting => Granted::Undecided,
+        }
+    }
+
+    fn target(&self, key: StreamKey, layer: Layer) -> Option<Target> {
+        let encoding = self.uplinks.get(&key)?.encoding as u8;
+        Some(Target { encoding, layer })
+    }
+}
+
+fn layer_rate(offer: &Offer) -> LayerRate {
+    LayerRate {
+        target: Target {
+            encoding: offer.target.encoding,
+            layer: offer.target.layer,
+        },
+        rate: offer.rate.0,
+        size: offer.size,
+        fps: offer.fps,
     }
 }

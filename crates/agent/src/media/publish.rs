@@ -84,6 +84,7 @@ impl Media {
         let known = self.tracks.get_mut(&track).expect("it is republished");
         known.encodings = kept;
         known.publication = publication;
+        known.offers.1 = None;
         self.rewrite_streams(cx, track);
     }
 

@@ -91,7 +91,7 @@ impl Media {
             let quality = TransportQuality {
                 uplink_loss: quality.uplink.ratio(),
                 downlink_loss: quality.downlink.ratio(),
-                round_trip: link.round_trip,
+                round_trip: link.round_trip(),
                 jitter: quality.jitter,
             };
             cx.notice(Notice::Quality { transport, quality });

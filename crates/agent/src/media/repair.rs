@@ -133,7 +133,7 @@ impl Media {
             return;
         };
         let again = link
-            .round_trip
+            .round_trip()
             .unwrap_or(ROUND_TRIP)
             .clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX);
         let (asked, given_up) = repair.due(cx.now, again);

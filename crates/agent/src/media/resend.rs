@@ -8,6 +8,7 @@ use southbound::{SubscriptionId, TransportId};
 use wire::rtcp::Nack;
 
 use super::Media;
+use super::link::Link;
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::RESENDS_PER_SECOND_MAX;
@@ -49,7 +50,7 @@ impl Resends {
 impl Media {
     /// A receiver misses packets of a subscription.
     pub(super) fn resend(&mut self, cx: &mut Context<'_>, transport: TransportId, id: SubscriptionId, nack: &Nack<'_>) {
-        let round_trip = self.links.get(&transport).and_then(|link| link.round_trip);
+        let round_trip = self.links.get(&transport).and_then(Link::round_trip);
         let round_trip = round_trip.unwrap_or_default().clamp(ROUND_TRIP_MIN, MEMORY);
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;

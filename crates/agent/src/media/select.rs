@@ -1,13 +1,10 @@
 //! Which encoding a receiver gets.
 
-use southbound::Wanted;
-
 use super::uplink::EncodingState;
 
-/// The best encoding that arrives and is not better than wanted, else the lowest that arrives. While nothing arrives, `current` stays;
+/// The best encoding that arrives and is not better than `max`, else the lowest that arrives. While nothing arrives, `current` stays;
 /// without one it is the best that may arrive, so that the first packet finds its way.
-pub(super) fn select(wanted: Wanted, encodings: &[EncodingState], current: Option<usize>) -> Option<usize> {
-    let max = usize::from(wanted.encoding_max);
+pub(super) fn select(max: usize, encodings: &[EncodingState], current: Option<usize>) -> Option<usize> {
     let arrives = |index: &usize| encodings[*index].active.is_some();
     let is_known = |index: &usize| encodings[*index].stream.is_some();
     let at_most = 0..encodings.len().min(max.saturating_add(1));
@@ -54,13 +51,8 @@ mod tests {
             ("---", 1, Some(2), None),
             ("", 0, None, None),
         ] {
-            let wanted = Wanted {
-                enabled: true,
-                encoding_max: max,
-                ..Wanted::BEST
-            };
             assert_eq!(
-                select(wanted, &encodings(states), current),
+                select(max, &encodings(states), current),
                 expected,
                 "{states} {max} {current:?}"
             );

@@ -6,7 +6,8 @@ use southbound::{Notice, Subscription, SubscriptionId, TrackId};
 use wire::rtcp::RtcpWriter;
 
 use super::Media;
-use super::downlink::{Downlink, Entry};
+use super::allocate::SETTLE;
+use super::downlink::{Choice, Current, Downlink, Entry};
 use super::select::select;
 use crate::Counter;
 use crate::context::Context;
@@ -48,8 +49,27 @@ impl Media {
                 self.downlinks.insert(id, Downlink::new(new));
             }
         }
+        self.begin_estimate(cx, transport);
+        self.adopt(id);
         self.choose_source(id);
         self.write_replica(cx, id);
+        self.wish_changed(cx, id);
+    }
+
+    /// A subscription is there, and so is its track: what was said of the track is true of it.
+    fn adopt(&mut self, id: SubscriptionId) {
+        let is_picture = self.is_picture(id);
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return;
+        };
+        if let Some(track) = self.tracks.get(&downlink.subscription.track) {
+            downlink.held = track.held;
+        }
+        let link = self.links.get(&downlink.subscription.transport);
+        let is_estimated = link.is_some_and(|link| link.budget.is_some());
+        if is_picture && is_estimated && downlink.choice == Choice::Free {
+            downlink.choice = Choice::Undecided;
+        }
     }
 
     /// A receiver no longer gets a track.
@@ -86,32 +106,48 @@ impl Media {
             .iter()
             .filter(|(_, downlink)| downlink.subscription.track == track);
         known.subscribers.extend(waiting.map(|(id, _)| *id));
+        for id in known.subscribers.clone() {
+            if let Some(transport) = self.downlinks.get(&id).map(|downlink| downlink.subscription.transport) {
+                self.begin_estimate(cx, transport);
+                self.adopt(id);
+            }
+        }
         self.reselect(cx, track);
     }
 
     /// Chooses anew for everybody who gets a track: its streams, or what arrives of them, changed.
     pub(super) fn reselect(&mut self, cx: &mut Context<'_>, track: TrackId) {
-        let Some(known) = self.tracks.get(&track) else { return };
-        for subscription in known.subscribers.clone() {
-            if self.choose_source(subscription) {
-                self.write_replica(cx, subscription);
+        let Some(known) = self.tracks.get_mut(&track) else {
+            return;
+        };
+        known.offers.1 = None;
+        for id in known.subscribers.clone() {
+            self.choose_source(id);
+            self.write_replica(cx, id);
+            if let Some(transport) = self.downlinks.get(&id).map(|downlink| downlink.subscription.transport) {
+                self.allocate_by(cx, transport, cx.now + SETTLE);
             }
         }
     }
 
-    /// A replica began to forward another stream.
-    pub(crate) fn switched(&mut self, cx: &mut Context<'_>, replica: ReplicaId, source: StreamKey) {
-        let Some(id) = self.by_replica.get(&replica) else {
+    /// A replica forwards something else than before.
+    pub(crate) fn selected(&mut self, cx: &mut Context<'_>, replica: ReplicaId, current: Current) {
+        let Some(id) = self.by_replica.get(&replica).copied() else {
             return;
         };
-        let Some(downlink) = self.downlinks.get_mut(id) else {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };
-        downlink.current = Some(source);
+        // What was said before it was paused is not so any more.
+        if !downlink.is_sent() {
+            return;
+        }
+        downlink.current = Some(current);
         if !downlink.delivered {
             downlink.delivered = true;
-            cx.notice(Notice::Delivered { subscription: *id });
+            cx.notice(Notice::Delivered { subscription: id });
         }
+        self.want_first_key_frame(cx, id);
     }
 
     /// Writes a subscription's entry, and asks for the key frame it begins with.
@@ -126,21 +162,28 @@ impl Media {
         else {
             return;
         };
+        let track = self.tracks.get(&downlink.subscription.track);
+        let published = track.map_or(&[][..], |track| &track.publication.formats);
         let is_new = downlink.entry.is_none();
         let entry = *downlink.entry.get_or_insert_with(|| Entry {
             replica: ReplicaId(self.replica_ids.take()),
             first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
         });
-        let written = cx.try_write(Update::SetReplica(entry.replica, downlink.replica(leg, entry)));
+        let replica = downlink.replica(leg, entry, published);
+        if downlink.written.as_ref() == Some(&replica) {
+            return;
+        }
+        downlink.written = Some(replica.clone());
+        let written = cx.try_write(Update::SetReplica(entry.replica, replica));
         if let (true, Err(error)) = (is_new, written) {
-            downlink.entry = None;
+            (downlink.entry, downlink.written) = (None, None);
             self.replica_ids.release(entry.replica.0);
             let transport = downlink.subscription.transport;
             return cx.refused(transport, error, "the data plane holds all the replicas it can");
         }
         self.by_replica.insert(entry.replica, id);
-        if !downlink.subscription.wanted.enabled || downlink.source.is_none() {
+        if !downlink.is_sent() || downlink.source.is_none() {
             downlink.current = None;
         }
         self.want_first_key_frame(cx, id);
@@ -162,23 +205,26 @@ impl Media {
         })
     }
 
-    /// Chooses a subscription's source. Returns whether it is another one now.
-    fn choose_source(&mut self, id: SubscriptionId) -> bool {
+    /// Chooses a subscription's source, where no allocation does: the best that is wanted, or the lowest that comes where that is not decided yet.
+    pub(super) fn choose_source(&mut self, id: SubscriptionId) {
         let Some(downlink) = self.downlinks.get_mut(&id) else {
-            return false;
+            return;
         };
         let Some(track) = self.tracks.get(&downlink.subscription.track) else {
-            return false;
+            return;
         };
         let encoding_of = |key: &StreamKey| {
-            track
-                .encodings
-                .iter()
-                .position(|encoding| encoding.stream == Some(*key))
+            let streams = track.encodings.iter().map(|encoding| encoding.stream);
+            streams.into_iter().position(|stream| stream == Some(*key))
         };
         let current = downlink.source.as_ref().and_then(encoding_of);
-        let chosen = select(downlink.subscription.wanted, &track.encodings, current);
-        let source = chosen.and_then(|encoding| track.encodings[encoding].stream);
-        std::mem::replace(&mut downlink.source, source) != source
+        let max = match downlink.choice {
+            Choice::Free => usize::from(downlink.subscription.wanted.encoding_max),
+            Choice::Undecided | Choice::Expecting => 0,
+            Choice::Granted(_) | Choice::NoRoom if current.is_some() => return,
+            Choice::Granted(_) | Choice::NoRoom => 0,
+        };
+        let chosen = select(max, &track.encodings, current);
+        downlink.source = chosen.and_then(|encoding| track.encodings[encoding].stream);
     }
 }

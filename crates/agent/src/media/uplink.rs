@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use allocation::Offer;
 use dataplane::{Stream, StreamFormat, StreamKey};
 use southbound::{Publication, SubscriptionId, TrackId};
 use wire::{MediaKind, NtpTime, RtpTimestamp, Ssrc};
 
 use super::key_frames::KeyFrames;
+use super::meter::Meter;
 use super::repair::Repair;
 use super::reports::ReceiverHistory;
 
@@ -18,6 +20,14 @@ pub(super) struct Track {
     pub(super) encodings: Vec<EncodingState>,
     pub(super) subscribers: BTreeSet<SubscriptionId>,
     pub(super) started: bool,
+    /// Nobody gets it at the moment.
+    pub(super) held: bool,
+    /// Its place among those who speak.
+    pub(super) attention: Option<u8>,
+    /// When it last had one.
+    pub(super) spoke: Option<Instant>,
+    /// What arrives of it, as of when.
+    pub(super) offers: (Vec<Offer>, Option<Instant>),
 }
 
 /// One encoding, as far as its streams are known.
@@ -40,6 +50,7 @@ pub(super) struct Uplink {
     pub(super) repair: Option<Repair>,
     pub(super) key_frames: KeyFrames,
     pub(super) history: ReceiverHistory,
+    pub(super) meter: Meter,
 }
 
 impl Track {
@@ -50,6 +61,10 @@ impl Track {
             encodings,
             subscribers: BTreeSet::new(),
             started: false,
+            held: false,
+            attention: None,
+            spoke: None,
+            offers: (Vec::new(), None),
         }
     }
 
@@ -94,6 +109,7 @@ impl Uplink {
             repair: repaired.then(Repair::default),
             key_frames: KeyFrames::default(),
             history: ReceiverHistory::default(),
+            meter: Meter::default(),
         }
     }
 
