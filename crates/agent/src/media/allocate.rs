@@ -1,0 +1,173 @@
+//! Dividing what a downlink carries among what its receiver wants, and doing what was decided.
+
+use std::time::{Duration, Instant};
+
+use allocation::{DecodeTarget, Grant, Key, Offer, Source, Subscription, Wish};
+use southbound::{Notice, SubscriptionId, TrackId, TrackSource, TransportId};
+use wire::MediaKind;
+use wire::codec::Layer;
+
+use super::Media;
+use super::downlink::{Choice, Downlink};
+use super::uplink::Track;
+use crate::context::Context;
+use crate::timers::Timer;
+
+/// How often all is looked at again, whatever happens: rates change.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Encodings of a track rarely begin alone: what follows from one waits a little for the others.
+pub(super) const SETTLE: Duration = Duration::from_millis(30);
+
+impl Media {
+    /// A receiver's downlink is to be divided anew at `at` or before.
+    pub(super) fn allocate_by(&mut self, cx: &mut Context<'_>, transport: TransportId, at: Instant) {
+        if self.links.get(&transport).is_some_and(|link| link.budget.is_some()) {
+            cx.timer_by(Timer::Allocate(transport), at);
+        }
+    }
+
+    /// Divides a receiver's downlink.
+    pub(crate) fn allocate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(link) = self.links.get(&transport) else { return };
+        let Some(budget) = &link.budget else { return };
+        let subscriptions: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
+        let grants = match budget.is_deaf(cx.now) {
+            true => subscriptions.iter().map(|id| (*id, None)).collect(),
+            false => self.divide(cx.now, transport, &subscriptions),
+        };
+        let mut any = false;
+        for (id, grant) in grants {
+            if self.is_picture(id) {
+                any = true;
+                self.grant(cx, id, grant);
+            }
+        }
+        if any {
+            cx.timer(Timer::Allocate(transport), cx.now + INTERVAL);
+        }
+    }
+
+    /// What each subscription gets.
+    fn divide(
+        &mut self,
+        now: Instant,
+        transport: TransportId,
+        subscriptions: &[SubscriptionId],
+    ) -> Vec<(SubscriptionId, Option<Grant>)> {
+        let tracks = subscriptions
+            .iter()
+            .filter_map(|id| Some(self.downlinks.get(id)?.subscription.track));
+        for track in tracks.collect::<Vec<TrackId>>() {
+            self.refresh_offers(now, track);
+        }
+        let Self {
+            links,
+            tracks,
+            downlinks,
+            ..
+        } = self;
+        let Some(budget) = links.get_mut(&transport).and_then(|link| link.budget.as_mut()) else {
+            return Vec::new();
+        };
+        let may_pause = budget.reports();
+        let competing = |id: &SubscriptionId| {
+            let downlink = downlinks.get(id)?;
+            let track = tracks.get(&downlink.subscription.track)?;
+            Some(Subscription {
+                key: Key(id.0),
+                wish: wish(downlink, track, may_pause),
+                offers: &track.offers.0,
+            })
+        };
+        let competing: Vec<Subscription<'_>> = subscriptions.iter().filter_map(competing).collect();
+        let allocation = budget.allocate(now, &competing);
+        let granted = competing.iter().zip(allocation.grants);
+        granted
+            .map(|(subscription, grant)| (SubscriptionId(subscription.key.0), Some(*grant)))
+            .collect()
+    }
+
+    /// Does what was decided for one subscription. Without a decision it gets the best that is wanted.
+    fn grant(&mut self, cx: &mut Context<'_>, id: SubscriptionId, grant: Option<Grant>) {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return;
+        };
+        let track = self.tracks.get(&downlink.subscription.track);
+        match grant {
+            None => downlink.choice = Choice::Free,
+            Some(Grant::Send(target)) => {
+                let stream = track.and_then(|track| track.encodings.get(usize::from(target.encoding))?.stream);
+                downlink.source = stream.or(downlink.source);
+                downlink.choice = Choice::Granted(layer(target, track.map_or(&[], |track| &track.offers.0)));
+            }
+            Some(Grant::Paused) => downlink.choice = Choice::NoRoom,
+            Some(Grant::Idle) => downlink.choice = Choice::Expecting,
+        }
+        if matches!(downlink.choice, Choice::Free | Choice::Expecting) {
+            self.choose_source(id);
+        }
+        self.tell_paused(cx, id);
+        self.write_replica(cx, id);
+    }
+
+    /// Says when a subscription is not sent for want of room, and when it is again.
+    pub(super) fn tell_paused(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return;
+        };
+        let paused = match downlink.choice {
+            _ if !downlink.subscription.wanted.enabled || downlink.held => return,
+            _ if downlink.left_out => true,
+            Choice::NoRoom => true,
+            Choice::Free | Choice::Granted(_) => false,
+            Choice::Undecided | Choice::Expecting => return,
+        };
+        if std::mem::replace(&mut downlink.told_paused, paused) != paused {
+            cx.notice(Notice::Paused {
+                subscription: id,
+                paused,
+            });
+        }
+    }
+}
+
+/// What a receiver wants of a track.
+fn wish(downlink: &Downlink, track: &Track, may_pause: bool) -> Wish {
+    let wanted = downlink.subscription.wanted;
+    Wish {
+        enabled: wanted.enabled && !downlink.held && !downlink.left_out,
+        kind: track.publication.kind,
+        source: match track.publication.source {
+            TrackSource::Camera => Source::Camera,
+            TrackSource::Screen => Source::Screen,
+        },
+        size: wanted.size,
+        fps: wanted.fps,
+        encoding_max: wanted.encoding_max,
+        spatial_max: wanted.spatial_max,
+        priority: wanted.priority,
+        speaker: track.attention,
+        // Before anything is known nobody is refused on a guess.
+        may_pause: may_pause && track.publication.kind == MediaKind::Video,
+    }
+}
+
+/// The layer to write for a target: without a limit where it is the highest frame rate there is of its picture size, so that one that
+/// begins a moment later is not held back.
+fn layer(target: DecodeTarget, offers: &[Offer]) -> Layer {
+    let same_size =
+        |offer: &&Offer| offer.target.encoding == target.encoding && offer.target.layer.spatial == target.layer.spatial;
+    let highest = offers
+        .iter()
+        .filter(same_size)
+        .map(|offer| offer.target.layer.temporal)
+        .max();
+    match highest {
+        Some(highest) if target.layer.temporal < highest => target.layer,
+        _ => Layer {
+            temporal: u8::MAX,
+            ..target.layer
+        },
+    }
+}

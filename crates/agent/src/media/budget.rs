@@ -1,0 +1,168 @@
+//! What one receiver's downlink carries, and who gets how much of it.
+
+use std::time::{Duration, Instant};
+
+use allocation::{Allocation, Allocator, BitRate, Policy, Subscription};
+use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
+use dataplane::Departure;
+use wire::rtcp::ArrivalTicks;
+
+use crate::receivers::DownlinkState;
+
+/// A receiver that could report and has not after so long never will: it gets all it wants.
+const DEAF: Duration = Duration::from_secs(4);
+
+/// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough that the path's queue stays short.
+const PACE: f64 = 2.5;
+
+/// And so fast until the first report: a first key frame does not wait, nor does it come all at once. Shape: bits per second.
+const PACE_START: u64 = 3_000_000;
+
+/// A pace is written anew when it changed by this part.
+const PACE_STEP: f64 = 0.05;
+
+/// So much more is looked for than everything takes, since a rise needs a margin.
+const WANTED: f64 = 1.25;
+
+/// One downlink's estimator and allocator.
+pub(super) struct Budget {
+    estimator: Gcc,
+    allocator: Allocator,
+    evidence: Evidence,
+    pace: Option<u64>,
+    allocated: u64,
+    wanted: u64,
+    probes: u64,
+}
+
+/// What the estimator has to go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// Nothing has left yet.
+    Nothing,
+    /// Packets leave since then, and nothing is said of them.
+    Departures(Instant),
+    /// The receiver reports.
+    Reports,
+}
+
+impl Budget {
+    pub(super) fn new() -> Self {
+        Budget {
+            estimator: Gcc::new(bandwidth::Config::default()),
+            allocator: Allocator::new(allocation::Config::default()),
+            evidence: Evidence::Nothing,
+            pace: None,
+            allocated: 0,
+            wanted: 0,
+            probes: 0,
+        }
+    }
+
+    /// Packets left.
+    pub(super) fn departed(&mut self, departures: &[Departure]) {
+        let sent = |departure: &Departure| Sent {
+            number: departure.transport_sequence,
+            at: departure.at,
+            size: departure.size,
+            probe: departure.probe.map(ProbeId),
+        };
+        if let (Evidence::Nothing, Some(first)) = (self.evidence, departures.first()) {
+            self.evidence = Evidence::Departures(first.at);
+        }
+        let sent: Vec<Sent> = departures.iter().map(sent).collect();
+        self.estimator.sent(&sent);
+    }
+
+    /// The receiver reports on packets.
+    pub(super) fn reported(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
+        self.estimator.feedback(now, report);
+        // Reports on packets that were never sent are no evidence.
+        if self.estimate().round_trip.is_some() {
+            self.evidence = Evidence::Reports;
+        }
+    }
+
+    /// The receiver says what it believes its downlink carries.
+    pub(super) fn receiver_estimates(&mut self, now: Instant, bits_per_second: u64) {
+        self.estimator.remb(now, bits_per_second);
+        self.evidence = Evidence::Reports;
+    }
+
+    pub(super) fn estimate(&self) -> Estimate {
+        self.estimator.estimate()
+    }
+
+    pub(super) fn estimator(&mut self) -> &mut dyn Estimator {
+        &mut self.estimator
+    }
+
+    /// The next probe to send.
+    pub(super) fn poll_probe(&mut self) -> Option<bandwidth::Probe> {
+        let probe = self.estimator.poll_probe()?;
+        self.probes += 1;
+        Some(probe)
+    }
+
+    /// Whether anything was said of what is sent.
+    pub(super) fn reports(&self) -> bool {
+        self.evidence == Evidence::Reports
+    }
+
+    /// Whether there is nothing to go by, and never will be.
+    pub(super) fn is_deaf(&self, now: Instant) -> bool {
+        matches!(self.evidence, Evidence::Departures(since) if now.saturating_duration_since(since) >= DEAF)
+    }
+
+    /// Whether what is allocated is more than may be sent.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.allocated > self.estimate().sendable
+    }
+
+    /// The pace to write, if it is another one than was written.
+    pub(super) fn new_pace(&mut self, now: Instant) -> Option<Option<u64>> {
+        let pace = match self.evidence {
+            Evidence::Reports => Some((self.estimate().sendable as f64 * PACE) as u64),
+            Evidence::Departures(_) if self.is_deaf(now) => None,
+            Evidence::Nothing | Evidence::Departures(_) => Some(PACE_START),
+        };
+        let is_same = match (self.pace, pace) {
+            (Some(before), Some(after)) => (before.abs_diff(after) as f64) < before as f64 * PACE_STEP,
+            (before, after) => before == after,
+        };
+        (!is_same).then(|| {
+            self.pace = pace;
+            pace
+        })
+    }
+
+    /// Divides what may be sent now.
+    pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+        let sendable = self.estimator.estimate().sendable;
+        let allocation = self.allocator.allocate(now, BitRate(sendable), subscriptions);
+        (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
+        self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
+        allocation
+    }
+
+    pub(super) fn state(&self) -> DownlinkState {
+        let estimate = self.estimate();
+        DownlinkState {
+            target: estimate.target,
+            sendable: estimate.sendable,
+            limit: estimate.limit,
+            usage: estimate.usage,
+            acknowledged: estimate.acknowledged,
+            loss: estimate.loss,
+            round_trip: estimate.round_trip,
+            queue: estimate.queue,
+            application_limited: estimate.application_limited,
+            reports: self.reports(),
+            pace: self.pace,
+            allocated: self.allocated,
+            wanted: self.wanted,
+            probes: self.probes,
+            anomalies: self.estimator.anomalies(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Learning what a downlink carries: what left and what the receiver says of it go in, a pace and probes come out.
+
+use dataplane::{Departure, Inject, LegId, Update};
+use southbound::TransportId;
+use wire::MediaKind;
+use wire::rtcp::TransportFeedback;
+
+use super::Media;
+use super::budget::Budget;
+use crate::Counter;
+use crate::context::Context;
+use crate::timers::Timer;
+
+impl Media {
+    /// What a transport's description says of what we send: whether packets carry transport-wide numbers.
+    pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, numbered: bool) {
+        if let Some(link) = self.links.get_mut(&transport) {
+            link.numbered = numbered;
+            self.begin_estimate(cx, transport);
+        }
+    }
+
+    /// Begins to estimate where it can be done and is of use: for pictures, which come in sizes.
+    pub(super) fn begin_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let gets_pictures = self.gets_pictures(transport);
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let can_report = link.numbered || link.estimates;
+        if link.budget.is_none() && can_report && gets_pictures && cx.shared.config.adaptation {
+            link.budget = Some(Budget::new());
+            self.follow_estimate(cx, transport);
+            self.allocate_by(cx, transport, cx.now);
+        }
+    }
+
+    fn gets_pictures(&self, transport: TransportId) -> bool {
+        let Some(link) = self.links.get(&transport) else {
+            return false;
+        };
+        link.subscriptions.iter().any(|id| self.is_picture(*id))
+    }
+
+    /// Whether a subscription is one to a known video track.
+    pub(super) fn is_picture(&self, id: southbound::SubscriptionId) -> bool {
+        let track = self.downlinks.get(&id).map(|downlink| downlink.subscription.track);
+        let track = track.and_then(|track| self.tracks.get(&track));
+        track.is_some_and(|track| track.publication.kind == MediaKind::Video)
+    }
+
+    /// Packets left on a leg.
+    pub(crate) fn departed(&mut self, cx: &mut Context<'_>, leg: LegId, departures: &[Departure]) {
+        if let Some((transport, budget)) = self.budget_of(leg) {
+            budget.departed(departures);
+            self.follow_estimate(cx, transport);
+        }
+    }
+
+    /// A receiver reports which packets arrived, and when.
+    pub(super) fn transport_feedback(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: TransportId,
+        feedback: &TransportFeedback<'_>,
+    ) {
+        cx.count(Counter::RtcpEstimate);
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let Some(budget) = &mut link.budget else { return };
+        budget.reported(cx.now, &mut feedback.packets());
+        self.follow_estimate(cx, transport);
+    }
+
+    /// A receiver says what it believes its downlink carries.
+    pub(super) fn receiver_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId, bits_per_second: u64) {
+        cx.count(Counter::RtcpEstimate);
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        link.estimates = true;
+        self.begin_estimate(cx, transport);
+        let link = self.links.get_mut(&transport).expect("found above");
+        let Some(budget) = &mut link.budget else { return };
+        budget.receiver_estimates(cx.now, bits_per_second);
+        self.follow_estimate(cx, transport);
+    }
+
+    /// A time the estimator asked for has come.
+    pub(crate) fn estimate_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let link = self.links.get_mut(&transport);
+        let Some(budget) = link.and_then(|link| link.budget.as_mut()) else {
+            return;
+        };
+        budget.estimator().timeout(cx.now);
+        self.follow_estimate(cx, transport);
+    }
+
+    /// Does what follows from what is believed now.
+    pub(super) fn follow_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let (Some(budget), Some(leg)) = (&mut link.budget, link.leg) else {
+            return;
+        };
+        while let Some(probe) = budget.poll_probe() {
+            let what = Inject::Probe {
+                leg,
+                probe: probe.id.0,
+                rate: probe.rate,
+                bytes: probe.bytes,
+                packets: probe.packets,
+            };
+            cx.plane.inject(cx.now, what);
+        }
+        if let Some(pace) = budget.new_pace(cx.now) {
+            cx.write(Update::SetPace(leg, pace));
+        }
+        match budget.estimator().poll_timeout() {
+            Some(at) => cx.timer(Timer::Estimate(transport), at),
+            None => cx.shared.timers.clear(Timer::Estimate(transport)),
+        }
+        if budget.is_exceeded() {
+            self.allocate_by(cx, transport, cx.now);
+        }
+    }
+
+    fn budget_of(&mut self, leg: LegId) -> Option<(TransportId, &mut Budget)> {
+        let transport = *self.by_leg.get(&leg)?;
+        let budget = self.links.get_mut(&transport)?.budget.as_mut()?;
+        Some((transport, budget))
+    }
+}
