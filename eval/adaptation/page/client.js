@@ -14,8 +14,15 @@ const participant = {
     const room = new Room({ disconnectOnPageLeave: false, ...options, encryption });
     participant.room = room;
     participant.recorder = new Recorder(room);
-    for (const name of [RoomEvent.Disconnected, RoomEvent.Reconnecting, RoomEvent.Reconnected, RoomEvent.EncryptionError]) {
-      room.on(name, (what) => participant.events.push([participant.recorder.now(), name, `${what?.message ?? what ?? ""}`]));
+    for (const name of [
+      RoomEvent.Disconnected,
+      RoomEvent.Reconnecting,
+      RoomEvent.Reconnected,
+      RoomEvent.EncryptionError,
+    ]) {
+      room.on(name, (what) =>
+        participant.events.push([participant.recorder.now(), name, `${what?.message ?? what ?? ""}`]),
+      );
     }
     room.on(RoomEvent.TrackSubscribed, (track, _, { identity }) => watch(track, identity));
     if (encryption) await room.setE2EEEnabled(true);
@@ -39,7 +46,11 @@ const participant = {
   },
 
   /** Everything recorded since this was last asked. */
-  take: () => ({ ...participant.recorder.take(), events: participant.events.splice(0), connections: connections.length }),
+  take: () => ({
+    ...participant.recorder.take(),
+    events: participant.events.splice(0),
+    connections: connections.length,
+  }),
 };
 
 /** The library's own encryption of frames, in its own worker. */

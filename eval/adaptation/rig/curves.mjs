@@ -60,7 +60,11 @@ function firstAt(points, time) {
 export function csv(record) {
   const all = views(record);
   const start = record.steps[0].from;
-  const head = ["seconds", "link_bit_s", ...all.flatMap(({ to, from }) => COLUMNS.map((column) => `${to}_from_${from}_${column}`))];
+  const head = [
+    "seconds",
+    "link_bit_s",
+    ...all.flatMap(({ to, from }) => COLUMNS.map((column) => `${to}_from_${from}_${column}`)),
+  ];
   const times = all.find(({ limited }) => limited)?.samples.map(({ time }) => time) ?? [];
   const rows = times.map((time) => {
     const step = record.steps.findLast(({ from }) => (from - start) / 1000 <= time) ?? record.steps[0];

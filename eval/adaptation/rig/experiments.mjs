@@ -13,14 +13,14 @@ const VP8 = {
   codec: "vp8",
   width: 1280,
   height: 720,
-  fps: 15,
+  fps: 20,
   maxBitrate: 1_400_000,
   layers: [
     { width: 320, height: 180, maxBitrate: 120_000 },
     { width: 640, height: 360, maxBitrate: 400_000 },
   ],
 };
-const VP9 = { codec: "vp9", mode: "L3T3_KEY", width: 960, height: 540, fps: 15, maxBitrate: 1_300_000 };
+const VP9 = { codec: "vp9", mode: "L3T3_KEY", width: 960, height: 540, fps: 20, maxBitrate: 1_300_000 };
 const AV1 = { ...VP9, codec: "av1" };
 /** One size, three frame rates: at 30 frames a second the lowest is 7.5. */
 const AV1_TEMPORAL = { codec: "av1", mode: "L1T3", width: 640, height: 360, fps: 30, maxBitrate: 550_000 };

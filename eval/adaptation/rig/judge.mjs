@@ -8,6 +8,8 @@ const FULL_RATE = 0.9;
 /** Frame rate is looked at over so long, and must stay for so long. Shape: seconds. */
 const RATE_WINDOW = 2;
 const STAYS = 3;
+/** Encoders leave out their top layer now and then by themselves; so many pictures of full size are full size. */
+const FULL_SIZE = 0.9;
 
 /** Everything a table needs, small enough to keep. */
 export function judge(record) {
@@ -36,7 +38,7 @@ export function judge(record) {
       from: view.from,
       limited: view.limited,
       codec: view.samples.at(-1)?.codec ?? "",
-      steps: steps.map((step) => figures(view, step, reference(view))),
+      steps: steps.map((step) => figures(view, step, reference(view), experiment.video.height)),
       recovery: recovery(view, steps.at(-1), experiment.video.height, reference(view)),
       distribution: distribution(view, steps),
     })),
@@ -44,14 +46,16 @@ export function judge(record) {
 }
 
 /** What one receiver had of one camera during one step. */
-function figures(view, { from, to }, reference) {
+function figures(view, { from, to }, reference, height) {
   const [first, last] = [at(view.samples, from), at(view.samples, to)];
   const tail = from + (1 - SETTLED) * (to - from);
   const settled = between(view.pictures, tail, to);
   const span = (name) => (first && last ? last[name] - first[name] : 0);
   const pictures = between(view.pictures, from, to).length;
   return {
-    kbit: Math.round((at(view.samples, to).bytesReceived - at(view.samples, tail).bytesReceived) * 8e-3 / (to - tail)),
+    kbit: Math.round(
+      ((at(view.samples, to).bytesReceived - at(view.samples, tail).bytesReceived) * 8e-3) / (to - tail),
+    ),
     height: commonest(settled.map(([, height]) => height)),
     fps: round(settled.length / (to - tail), 1),
     freezes: span("freezeCount"),
@@ -64,10 +68,17 @@ function figures(view, { from, to }, reference) {
     nacks: span("nackCount"),
     plis: span("pliCount"),
     keyFrames: span("keyFramesDecoded"),
-    roundTripMs: Math.round(1000 * median(view.samples.filter(({ time }) => time >= tail && time < to).map((it) => it.roundTrip ?? 0))),
-    lowest: Math.min(...between(view.pictures, from, to).map(([, height]) => height)),
+    roundTripMs: Math.round(
+      1000 * median(view.samples.filter(({ time }) => time >= tail && time < to).map((it) => it.roundTrip ?? 0)),
+    ),
+    full: round(shareOf(between(view.pictures, from, to), height), 3),
     slowest: round(slowest(view.pictures, from, to), 1),
   };
+}
+
+/** Which part of the pictures has all its lines. */
+function shareOf(pictures, height) {
+  return pictures.filter(([, lines]) => lines >= height).length / Math.max(1, pictures.length);
 }
 
 const at = (samples, time) => samples.findLast((sample) => sample.time <= time) ?? samples[0];
@@ -96,13 +107,16 @@ function slowest(pictures, from, to) {
 function recovery(view, { from, to }, height, reference) {
   let size = null;
   let rate = null;
-  const full = (time) => between(view.pictures, time, time + STAYS).every(([, lines]) => lines >= height);
+  const full = (time) => {
+    const pictures = between(view.pictures, time, time + STAYS);
+    return pictures[0]?.[1] >= height && shareOf(pictures, height) >= FULL_SIZE;
+  };
   const quick = (time) => {
     const due = between(reference.pictures, time, time + RATE_WINDOW).length;
     return between(view.pictures, time, time + RATE_WINDOW).length >= FULL_RATE * due;
   };
   for (let time = from; time + STAYS <= to; time += 0.1) {
-    const sized = between(view.pictures, time, time + STAYS).length > 0 && full(time);
+    const sized = full(time);
     if (sized) size ??= round(time - from, 1);
     if (sized && quick(time)) {
       rate = round(time - from, 1);
@@ -125,7 +139,9 @@ function distribution(view, steps) {
 function limitations({ samples }) {
   const all = samples.flatMap(({ sent }) => Object.values(sent).map(({ limit }) => limit));
   const reasons = [...new Set(all)].filter((reason) => reason && reason !== "none");
-  return Object.fromEntries(reasons.map((reason) => [reason, round(all.filter((it) => it === reason).length / all.length, 2)]));
+  return Object.fromEntries(
+    reasons.map((reason) => [reason, round(all.filter((it) => it === reason).length / all.length, 2)]),
+  );
 }
 
 function commonest(values) {

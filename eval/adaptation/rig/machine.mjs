@@ -21,7 +21,12 @@ export const load = () => Number(read("/proc/loadavg").split(" ")[0]);
 
 /** Processor time so far in seconds: of the whole machine, and of what runs in the namespaces. */
 export function processorTime(namespaces) {
-  const [user, nice, system, , , interrupt, softInterrupt] = read("/proc/stat").split("\n")[0].trim().split(/\s+/).slice(1).map(Number);
+  const [user, nice, system, , , interrupt, softInterrupt] = read("/proc/stat")
+    .split("\n")[0]
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
   const own = pids(namespaces).reduce((sum, pid) => sum + ticks(pid), 0);
   return { all: (user + nice + system + interrupt + softInterrupt) / TICKS, own: own / TICKS };
 }

@@ -55,7 +55,13 @@ async function conduct(experiment, options, parts) {
   for (const [index, { name }] of PEOPLE.entries()) {
     const path = `${options.folder}/camera-${index}-${video.width}x${video.height}-${video.fps}.y4m`;
     film(path, { ...video, seed: options.seed + index, grain: options.grain });
-    const person = await Person.open({ name, namespace: network.namespace(name), film: path, files, folder: options.folder });
+    const person = await Person.open({
+      name,
+      namespace: network.namespace(name),
+      film: path,
+      files,
+      folder: options.folder,
+    });
     parts.push(() => person.close());
     people.push(person);
   }
@@ -64,7 +70,8 @@ async function conduct(experiment, options, parts) {
   const steps = await follow(experiment.steps, cable, network);
   const taken = await Promise.all(people.map((person) => person.take()));
   const frames = await cable.remove();
-  for (const { name, errors } of people) if (errors.length > 0) console.error(`${name}'s page: ${[...new Set(errors)].slice(0, 5).join("; ")}`);
+  for (const { name, errors } of people)
+    if (errors.length > 0) console.error(`${name}'s page: ${[...new Set(errors)].slice(0, 5).join("; ")}`);
   return {
     experiment,
     server: server.name,
@@ -76,7 +83,9 @@ async function conduct(experiment, options, parts) {
     roundTripMs,
     steps,
     frames,
-    people: Object.fromEntries(people.map(({ name }, index) => [name, { ...taken[index], limited: PEOPLE[index].limited }])),
+    people: Object.fromEntries(
+      people.map(({ name }, index) => [name, { ...taken[index], limited: PEOPLE[index].limited }]),
+    ),
   };
 }
 
@@ -98,7 +107,8 @@ async function meet(people, server, experiment, { e2ee, dynacast }) {
       degradationPreference: "maintain-resolution",
     },
   };
-  for (const person of people) await person.join(server, room, { options: { dynacast, adaptiveStream: false }, passphrase });
+  for (const person of people)
+    await person.join(server, room, { options: { dynacast, adaptiveStream: false }, passphrase });
   for (const person of people) await person.publish(publish);
   await everybodySeesEverybody(people, height);
   await sleep(SETTLE_MS);
@@ -112,14 +122,21 @@ async function everybodySeesEverybody(people, height) {
   let missing;
   do {
     const views = await Promise.all(
-      people.map((person) => person.receives(people.filter((it) => it !== person).map(({ name }) => name), height)),
+      people.map((person) =>
+        person.receives(
+          people.filter((it) => it !== person).map(({ name }) => name),
+          height,
+        ),
+      ),
     );
     missing = views.map((view, index) => ({ ...view, name: people[index].name })).filter(({ ready }) => !ready);
     if (missing.length === 0) return;
     await sleep(500);
   } while (Date.now() < deadline);
   for (const { name, heights, sent } of missing) {
-    console.error(`${name} does not see everybody at ${height} lines: ${JSON.stringify(heights)}; sends ${JSON.stringify(sent)}`);
+    console.error(
+      `${name} does not see everybody at ${height} lines: ${JSON.stringify(heights)}; sends ${JSON.stringify(sent)}`,
+    );
   }
 }
 

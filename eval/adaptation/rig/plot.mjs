@@ -31,10 +31,30 @@ export function draw(record) {
         ...limited.map((view, index) => named(view, index, scaled(view.bitrate, 1e6))),
       ],
     },
-    { title: "lines of picture at cyd", top: height * 1.1, marks: marks(height), lines: limited.map((view, index) => named(view, index, stepped(view.height, end))) },
-    { title: "frames a second at cyd", top: fps * 1.3, marks: [0, fps / 2, fps], lines: limited.map((view, index) => named(view, index, view.fps)) },
-    { title: "frames a second at ada and bob", top: fps * 1.3, marks: [0, fps / 2, fps], lines: others.map((view, index) => named(view, index, view.fps, `${view.to} sees ${view.from}`)) },
-    { title: "lines of picture at ada and bob", top: height * 1.1, marks: marks(height), lines: others.map((view, index) => named(view, index, stepped(view.height, end), `${view.to} sees ${view.from}`)) },
+    {
+      title: "lines of picture at cyd",
+      top: height * 1.1,
+      marks: marks(height),
+      lines: limited.map((view, index) => named(view, index, stepped(view.height, end))),
+    },
+    {
+      title: "frames a second at cyd",
+      top: fps * 1.3,
+      marks: [0, fps / 2, fps],
+      lines: limited.map((view, index) => named(view, index, view.fps)),
+    },
+    {
+      title: "frames a second at ada and bob",
+      top: fps * 1.3,
+      marks: [0, fps / 2, fps],
+      lines: others.map((view, index) => named(view, index, view.fps, `${view.to} sees ${view.from}`)),
+    },
+    {
+      title: "lines of picture at ada and bob",
+      top: height * 1.1,
+      marks: marks(height),
+      lines: others.map((view, index) => named(view, index, stepped(view.height, end), `${view.to} sees ${view.from}`)),
+    },
   ];
   return figure(title(record), panels, end, record);
 }
@@ -66,7 +86,12 @@ function linkRate(record, end) {
   const start = record.steps[0].from;
   return record.steps.flatMap((step) => {
     const rate = rateAt(record, step);
-    return rate === null ? [] : [[(step.from - start) / 1000, rate], [Math.min(end, (step.to - start) / 1000), rate]];
+    return rate === null
+      ? []
+      : [
+          [(step.from - start) / 1000, rate],
+          [Math.min(end, (step.to - start) / 1000), rate],
+        ];
   });
 }
 
@@ -80,13 +105,15 @@ function figure(title, panels, end, record) {
   const out = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
     `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
-    `<text x="${LEFT}" y="24" font-size="16" fill="#222">${escape(title)}</text>`,
+    `<text x="${LEFT}" y="24" font-size="16" fill="#222">${inText(title)}</text>`,
   ];
   const x = (time) => LEFT + (Math.max(0, Math.min(end, time)) / end) * (WIDTH - LEFT - RIGHT);
   const bottom = TOP + panels.length * (PANEL + GAP) - GAP;
   for (const [step, label] of stepLabels(record)) {
     out.push(`<path d="M${x(step).toFixed(1)} ${TOP - 12}V${bottom}" stroke="#ccc" stroke-dasharray="3 3"/>`);
-    out.push(`<text x="${(x(step) + 4).toFixed(1)}" y="${TOP - 18}" fill="#555" font-size="11">${escape(label)}</text>`);
+    out.push(
+      `<text x="${(x(step) + 4).toFixed(1)}" y="${TOP - 18}" fill="#555" font-size="11">${inText(label)}</text>`,
+    );
   }
   for (const [index, panel] of panels.entries()) out.push(...drawPanel(panel, TOP + index * (PANEL + GAP), x, end));
   for (let time = 0; time <= end; time += end > 60 ? 10 : 5) {
@@ -108,14 +135,18 @@ function stepLabels(record) {
 
 function drawPanel({ title, top, marks, lines }, at, x, end) {
   const y = (value) => at + PANEL - (Math.max(0, Math.min(top, value)) / top) * PANEL;
-  const out = [`<text x="${LEFT}" y="${at - 3}" fill="#222" font-size="11">${escape(title)}</text>`];
+  const out = [`<text x="${LEFT}" y="${at - 3}" fill="#222" font-size="11">${inText(title)}</text>`];
   for (const value of marks ?? [0, 1, 2, 3, 4].filter((it) => it <= top)) {
     out.push(`<path d="M${LEFT} ${y(value).toFixed(1)}H${WIDTH - RIGHT}" stroke="#eee"/>`);
-    out.push(`<text x="${LEFT - 6}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end" fill="#555">${Number(value.toFixed(2))}</text>`);
+    out.push(
+      `<text x="${LEFT - 6}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end" fill="#555">${Number(value.toFixed(2))}</text>`,
+    );
   }
   let right = WIDTH - RIGHT;
   for (const { name, colour } of [...lines].reverse()) {
-    out.push(`<text x="${right}" y="${at - 3}" text-anchor="end" fill="${colour}" font-size="11">${escape(name)}</text>`);
+    out.push(
+      `<text x="${right}" y="${at - 3}" text-anchor="end" fill="${colour}" font-size="11">${inText(name)}</text>`,
+    );
     right -= 8 + name.length * 6;
   }
   for (const { colour, points } of lines) {
@@ -127,4 +158,4 @@ function drawPanel({ title, top, marks, lines }, at, x, end) {
   return out;
 }
 
-const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const inText = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

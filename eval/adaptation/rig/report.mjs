@@ -6,10 +6,15 @@ export function print(result) {
   for (const view of views) {
     console.log(`${view.to} sees ${view.from}${view.limited ? " (limited)" : ""}, ${view.codec}`);
     for (const [index, it] of view.steps.entries()) console.log(`  ${stepName(steps[index])}: ${sentence(it)}`);
-    if (view.limited) console.log(`  full size ${view.recovery.size ?? "never"} s, full rate ${view.recovery.rate ?? "never"} s after the last step began`);
+    if (view.limited)
+      console.log(
+        `  full size ${view.recovery.size ?? "never"} s, full rate ${view.recovery.rate ?? "never"} s after the last step began`,
+      );
   }
   const busy = steps.map(({ processors, others }) => `${processors}+${others}`).join(" ");
-  console.log(`processors used by the rig + by others ${busy}, pages late by at most ${JSON.stringify(late)} ms, senders held back by ${JSON.stringify(limits)}`);
+  console.log(
+    `processors used by the rig + by others ${busy}, pages late by at most ${JSON.stringify(late)} ms, senders held back by ${JSON.stringify(limits)}`,
+  );
   console.log(`cable: ${JSON.stringify(frames)}`);
 }
 
@@ -30,7 +35,8 @@ function sentence(it) {
     `lost ${it.lost}/${it.received}`,
     `nack ${it.nacks} pli ${it.plis} key ${it.keyFrames}`,
     `rtt ${it.roundTripMs} ms`,
-    `least ${it.lowest} lines ${it.slowest} fps`,
+    `full size ${(100 * it.full).toFixed(1)} %`,
+    `least ${it.slowest} fps`,
   ].join(", ");
 }
 
