@@ -91,4 +91,7 @@ pub struct Token {
     /// Only listen and watch.
     #[arg(long)]
     pub no_publish: bool,
+    /// May see how every receiver in the room does (`GET /api/receivers`); the grant roomAdmin.
+    #[arg(long)]
+    pub room_admin: bool,
 }

@@ -1,20 +1,24 @@
-//! Everything on the HTTP port: signalling, the page, health and metrics.
+//! Everything on the HTTP port: signalling, the page, health, metrics and how receivers do.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{DefaultBodyLimit, FromRequestParts, Json, Request, State};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Json, Query, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use controller::livekit::{Admission, ApiKeys, HttpRequest, Refusal, Route, admit};
+use serde::Deserialize;
 use tower_http::cors::{Any, CorsLayer};
 use tracing::debug;
 
 use crate::metrics::Metrics;
+use crate::observe::Observer;
+use crate::receivers::{self, Denial, ReceiverView, ReceiversView};
+use crate::scrape::Scrape;
 use crate::signal::Handle;
 use crate::{clock, dev, page, socket};
 
@@ -34,6 +38,10 @@ pub struct Http {
     pub dev_key: Option<String>,
     /// What is measured.
     pub metrics: Metrics,
+    /// What of it is shown.
+    pub scrape: Scrape,
+    /// Who knows how receivers do.
+    pub observer: Observer,
 }
 
 /// All routes.
@@ -55,6 +63,8 @@ pub fn router(http: Http) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(metrics))
         .route("/api/dev-token", post(dev_token))
+        .route("/api/receivers", get(all_receivers))
+        .route("/api/receivers/me", get(own_receiver))
         // Signalling paths may have doubled slashes, so they are recognised rather than routed.
         .fallback(other)
         .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -62,9 +72,47 @@ pub fn router(http: Http) -> Router {
         .with_state(Arc::new(http))
 }
 
-async fn metrics(State(http): State<Arc<Http>>) -> impl IntoResponse {
+async fn metrics(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response<Body> {
+    if !http.scrape.admits(authorization(&headers)) {
+        return page::text(StatusCode::UNAUTHORIZED, "the token of `metrics:`, please\n");
+    }
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    ([(header::CONTENT_TYPE, kind)], http.metrics.encode())
+    ([(header::CONTENT_TYPE, kind)], http.scrape.text(&http.controller).await).into_response()
+}
+
+/// Which receivers.
+#[derive(Deserialize)]
+struct ReceiversQuery {
+    /// Those in this room.
+    room: Option<String>,
+}
+
+async fn all_receivers(
+    State(http): State<Arc<Http>>,
+    Query(query): Query<ReceiversQuery>,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, Denial> {
+    let claims = receivers::bearer(authorization(&headers), &http.keys)?;
+    let scope = receivers::scope(&claims, query.room.as_deref())?;
+    let view: ReceiversView = receivers::all(scope, &http.controller, &http.observer).await?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
+}
+
+async fn own_receiver(State(http): State<Arc<Http>>, headers: HeaderMap) -> Result<impl IntoResponse, Denial> {
+    let claims = receivers::bearer(authorization(&headers), &http.keys)?;
+    let view: ReceiverView = receivers::own(&claims, &http.controller, &http.observer).await?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
+}
+
+impl IntoResponse for Denial {
+    fn into_response(self) -> Response<Body> {
+        let (status, text) = self.answer();
+        page::text(status, text)
+    }
+}
+
+fn authorization(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()
 }
 
 async fn dev_token(State(http): State<Arc<Http>>, Json(request): Json<dev::Request>) -> Response<Body> {

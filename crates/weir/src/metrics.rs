@@ -1,5 +1,8 @@
 //! What `/metrics` shows, in the OpenMetrics text format.
 
+mod receivers;
+mod text;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,6 +11,9 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Registry;
+
+pub use receivers::{Named, Summary, write_named};
+pub use text::Text;
 
 /// Everything that is measured. Cheap to clone.
 #[derive(Clone, Default)]
@@ -51,13 +57,14 @@ impl Metrics {
         self.values().slow_clients += 1;
     }
 
-    /// The text.
-    pub fn encode(&self) -> String {
+    /// What was counted, for others to be written after.
+    pub fn encode(&self) -> Text {
         let mut registry = Registry::with_prefix("weir");
         registry.register_collector(Box::new(self.clone()));
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry).expect("writing to a string does not fail");
-        text
+        prometheus_client::encoding::text::encode_registry(&mut text, &registry)
+            .expect("writing to a string does not fail");
+        Text::after(text)
     }
 
     fn values(&self) -> MutexGuard<'_, Values> {

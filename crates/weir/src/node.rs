@@ -14,6 +14,7 @@ use tracing::error;
 
 use crate::clock;
 use crate::metrics::Metrics;
+use crate::observe::Question;
 
 /// How many commands may wait. The agent takes thousands a millisecond; this many waiting means it has died.
 const COMMANDS_MAX: usize = 1 << 20;
@@ -81,6 +82,7 @@ pub fn start(
     plane: Box<dyn DataPlane + Send>,
     waker: Waker,
     notices: mpsc::Sender<Notice>,
+    questions: mpsc::Receiver<Question>,
     metrics: Metrics,
 ) -> io::Result<CommandSender> {
     let (commands, taken) = mpsc::channel(COMMANDS_MAX);
@@ -88,6 +90,7 @@ pub fn start(
         agent,
         plane,
         notices,
+        questions,
         metrics,
         out: Vec::new(),
         published: clock::now(),
@@ -104,6 +107,7 @@ struct Node {
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
     notices: mpsc::Sender<Notice>,
+    questions: mpsc::Receiver<Question>,
     metrics: Metrics,
     out: Vec<Notice>,
     published: Instant,
@@ -117,7 +121,7 @@ impl Node {
                 return;
             }
             self.publish();
-            if !busy {
+            if !self.settle_question() && !busy {
                 waker.sleep(self.agent.poll_timeout());
             }
         }
@@ -150,6 +154,12 @@ impl Node {
         }
         self.agent.handle_timeout(clock::now(), &mut *self.plane, &mut self.out);
         (ended, taken == TURN || events == TURN)
+    }
+
+    /// Answers one question, if there is any: the next one waits until media has had its turn again.
+    fn settle_question(&mut self) -> bool {
+        let question = self.questions.try_recv();
+        question.map(|question| question.settle(&self.agent)).is_ok()
     }
 
     /// Hands notices to the controller, waiting where it is behind: media goes on meanwhile. An error means it is gone.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use controller::livekit::{Admission, Refusal};
-use controller::{ConnectionId, Controller, Event, Frame, Input, Output};
+use controller::{ConnectionId, Controller, Downlink, Event, Frame, Input, Output};
 use southbound::Notice;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, info, warn};
@@ -33,6 +33,8 @@ enum Ask {
     Open(Box<Admission>, mpsc::Sender<ToSocket>, oneshot::Sender<ConnectionId>),
     Message(ConnectionId, Frame),
     Closed(ConnectionId),
+    Downlink(String, String, oneshot::Sender<Option<Downlink>>),
+    Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
     ShutDown(oneshot::Sender<()>),
 }
 
@@ -72,6 +74,22 @@ impl Handle {
     /// A connection ended.
     pub async fn closed(&self, connection: ConnectionId) {
         let _ = self.0.send(Ask::Closed(connection)).await;
+    }
+
+    /// A participant's downlink, by room and identity.
+    pub async fn downlink(&self, room: String, identity: String) -> Option<Downlink> {
+        let (answer, answered) = oneshot::channel();
+        self.0.send(Ask::Downlink(room, identity, answer)).await.ok()?;
+        answered.await.ok()?
+    }
+
+    /// At most `max` downlinks, of one room or of all.
+    pub async fn downlinks(&self, room: Option<String>, max: usize) -> Vec<Downlink> {
+        let (answer, answered) = oneshot::channel();
+        match self.0.send(Ask::Downlinks(room, max, answer)).await {
+            Ok(()) => answered.await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Tells every client that the server goes away; they come back to whichever takes its place.
@@ -147,6 +165,12 @@ impl Signal {
             Ask::Closed(connection) => {
                 self.sockets.remove(&connection);
                 self.input(Input::Closed { connection });
+            }
+            Ask::Downlink(room, identity, answer) => {
+                let _ = answer.send(self.controller.downlink(&room, &identity));
+            }
+            Ask::Downlinks(room, max, answer) => {
+                let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
             }
             Ask::ShutDown(answer) => {
                 self.controller.shut_down(clock::now(), &mut self.out);

@@ -15,6 +15,10 @@ pub fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
     claims.name = arguments.name.unwrap_or_default();
     claims.metadata = arguments.metadata.unwrap_or_default();
     claims.video.can_publish = arguments.no_publish.then_some(false);
+    if arguments.room_admin {
+        let grants = &mut claims.video.others;
+        grants.insert("roomAdmin".to_owned(), true.into());
+    }
     let token = sign(&claims, &keys).ok_or("the API key did not sign")?;
     println!("{token}");
     Ok(())

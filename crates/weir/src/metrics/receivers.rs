@@ -1,0 +1,246 @@
+//! Receivers in `/metrics`: how many do how well, and on request who.
+//!
+//! The library has no gauge histograms, so these families are written by hand.
+
+use std::collections::BTreeMap;
+
+use agent::Receiver;
+use agent::receivers::Granted;
+use wire::MediaKind;
+
+use super::text::{GaugeHistogram, Text};
+use crate::receivers::{granted_name, limit_name};
+
+/// Edges of the estimates, from a voice to a wall of pictures. Shape: bits per second.
+const RATES: [f64; 10] = [5e4, 1e5, 2e5, 4e5, 8e5, 1.5e6, 3e6, 6e6, 1.2e7, 3e7];
+const LOSSES: [f64; 7] = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
+/// Edges of round trips and queues. Shape: seconds.
+const TIMES: [f64; 8] = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6];
+
+/// How all receivers together do, at one moment.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    receivers: u64,
+    estimates: GaugeHistogram<10>,
+    losses: GaugeHistogram<7>,
+    round_trips: GaugeHistogram<8>,
+    queues: GaugeHistogram<8>,
+    allocated: u64,
+    wanted: u64,
+    limits: BTreeMap<&'static str, u64>,
+    subscriptions: BTreeMap<(&'static str, &'static str), u64>,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self {
+            receivers: 0,
+            estimates: GaugeHistogram::new(RATES),
+            losses: GaugeHistogram::new(LOSSES),
+            round_trips: GaugeHistogram::new(TIMES),
+            queues: GaugeHistogram::new(TIMES),
+            allocated: 0,
+            wanted: 0,
+            limits: BTreeMap::new(),
+            subscriptions: BTreeMap::new(),
+        }
+    }
+}
+
+impl Summary {
+    /// One more receiver.
+    pub fn add(&mut self, receiver: &Receiver) {
+        self.receivers += 1;
+        for subscription in &receiver.subscriptions {
+            let kind = match subscription.kind {
+                MediaKind::Audio => "audio",
+                MediaKind::Video => "video",
+            };
+            let state = granted_name(subscription.granted);
+            *self.subscriptions.entry((kind, state)).or_default() += 1;
+        }
+        let Some(downlink) = &receiver.downlink else { return };
+        *self.limits.entry(limit_name(downlink.limit)).or_default() += 1;
+        self.estimates.observe(downlink.target as f64);
+        self.losses.observe(downlink.loss);
+        self.queues.observe(downlink.queue.as_secs_f64());
+        if let Some(round_trip) = downlink.round_trip {
+            self.round_trips.observe(round_trip.as_secs_f64());
+        }
+        self.allocated = self.allocated.saturating_add(downlink.allocated);
+        self.wanted = self.wanted.saturating_add(downlink.wanted);
+    }
+
+    /// The families of everybody together: a fixed number of lines, however many there are.
+    pub fn write(&self, text: &mut Text) {
+        text.family("weir_receivers", "gauge", "Transports that get something");
+        text.sample("weir_receivers", &[], self.receivers);
+        let name = "weir_receivers_limited";
+        text.family(
+            name,
+            "gauge",
+            "Downlinks that are estimated, by what holds the estimate",
+        );
+        for (limit, count) in &self.limits {
+            text.sample(name, &[("limit", limit)], count);
+        }
+        let name = "weir_subscriptions";
+        text.family(name, "gauge", "Subscriptions, by what becomes of them");
+        for ((kind, state), count) in &self.subscriptions {
+            text.sample(name, &[("kind", kind), ("state", state)], count);
+        }
+        let name = "weir_receivers_allocated_bits_per_second";
+        text.family(name, "gauge", "What all estimated downlinks together are granted");
+        text.sample(name, &[], self.allocated);
+        let name = "weir_receivers_wanted_bits_per_second";
+        text.family(name, "gauge", "What they would take if all were sent as it is wanted");
+        text.sample(name, &[], self.wanted);
+        self.estimates.write(
+            text,
+            "weir_receiver_estimate_bits_per_second",
+            "What each downlink is estimated to carry",
+        );
+        self.losses.write(
+            text,
+            "weir_receiver_loss_ratio",
+            "Part of the packets each downlink loses",
+        );
+        self.round_trips
+            .write(text, "weir_receiver_round_trip_seconds", "To each receiver and back");
+        self.queues
+            .write(text, "weir_receiver_queue_seconds", "What stands in each path's queue");
+    }
+}
+
+/// One receiver by name: only where the operator asked for it, since there is a line for each.
+pub struct Named<'a> {
+    /// The room's name.
+    pub room: &'a str,
+    /// Who.
+    pub identity: &'a str,
+    /// How it does.
+    pub receiver: &'a Receiver,
+}
+
+/// The families that have a line for each receiver.
+pub fn write_named(named: &[Named<'_>], text: &mut Text) {
+    type Value = fn(&Receiver) -> Option<f64>;
+    let families: [(&str, &str, Value); 6] = [
+        (
+            "estimate_bits_per_second",
+            "What the downlink is estimated to carry",
+            |it| Some(it.downlink.as_ref()?.target as f64),
+        ),
+        ("allocated_bits_per_second", "What is granted", |it| {
+            Some(it.downlink.as_ref()?.allocated as f64)
+        }),
+        ("wanted_bits_per_second", "What all that is wanted would take", |it| {
+            Some(it.downlink.as_ref()?.wanted as f64)
+        }),
+        ("loss_ratio", "Part of the packets that are lost", |it| {
+            Some(it.downlink.as_ref()?.loss)
+        }),
+        ("round_trip_seconds", "To the receiver and back", |it| {
+            Some(it.downlink.as_ref()?.round_trip?.as_secs_f64())
+        }),
+        ("paused_subscriptions", "Videos that find no room", |it| {
+            Some(paused(it))
+        }),
+    ];
+    for (name, help, value) in families {
+        let name = format!("weir_downlink_{name}");
+        text.family(&name, "gauge", help);
+        for one in named {
+            if let Some(value) = value(one.receiver) {
+                text.sample(&name, &[("room", one.room), ("identity", one.identity)], value);
+            }
+        }
+    }
+}
+
+fn paused(receiver: &Receiver) -> f64 {
+    let without = receiver.subscriptions.iter();
+    without
+        .filter(|subscription| subscription.granted == Granted::NoRoom)
+        .count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use agent::receivers::{Anomalies, DownlinkState, Limit, Usage};
+    use southbound::TransportId;
+
+    use super::*;
+
+    fn receiver(target: u64) -> Receiver {
+        Receiver {
+            transport: TransportId(1),
+            downlink: Some(DownlinkState {
+                target,
+                sendable: target,
+                limit: Limit::Delay,
+                usage: Usage::Normal,
+                acknowledged: None,
+                loss: 0.0,
+                round_trip: Some(Duration::from_millis(30)),
+                queue: Duration::ZERO,
+                application_limited: false,
+                reports: true,
+                pace: None,
+                allocated: 300_000,
+                wanted: 900_000,
+                probes: 0,
+                anomalies: Anomalies::default(),
+            }),
+            subscriptions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_thousand_receivers_are_as_many_lines_as_one() {
+        let lines = |count: u64| {
+            let (mut summary, mut text) = (Summary::default(), Text::default());
+            (0..count).for_each(|i| summary.add(&receiver(i * 10_000)));
+            summary.write(&mut text);
+            text.finish().lines().count()
+        };
+        assert_eq!(lines(1), lines(1000));
+    }
+
+    #[test]
+    fn estimates_fall_into_cumulative_buckets() {
+        let (mut summary, mut text) = (Summary::default(), Text::default());
+        for target in [40_000, 150_000, 90_000_000] {
+            summary.add(&receiver(target));
+        }
+        summary.write(&mut text);
+        let text = text.finish();
+        let name = "weir_receiver_estimate_bits_per_second";
+        for line in [
+            format!("# TYPE {name} gaugehistogram"),
+            format!("{name}_bucket{{le=\"50000.0\"}} 1"),
+            format!("{name}_bucket{{le=\"200000.0\"}} 2"),
+            format!("{name}_bucket{{le=\"+Inf\"}} 3"),
+            format!("{name}_gcount 3"),
+            "weir_receivers_wanted_bits_per_second 2700000".to_owned(),
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_break_out_of_its_label() {
+        let mut text = Text::default();
+        let receiver = receiver(1000);
+        let named = Named {
+            room: "a\"b\\c\nd",
+            identity: "ada",
+            receiver: &receiver,
+        };
+        write_named(&[named], &mut text);
+        let text = text.finish();
+        assert!(text.contains(r#"{room="a\"b\\c\nd",identity="ada"} 1000"#), "{text}");
+    }
+}

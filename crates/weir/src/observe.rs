@@ -1,0 +1,101 @@
+//! How receivers do, asked of the media node's thread by message: a page at a time, so that no answer holds up media for long.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use agent::{Agent, Receiver};
+use southbound::TransportId;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::node::Waker;
+
+/// How many questions may wait. Whoever asks more waits for a place.
+const QUESTIONS_MAX: usize = 16;
+
+/// How many receivers one answer tells of: some tens of microseconds of the thread's time.
+const PAGE: usize = 32;
+
+/// How long an answer may take before the node counts as too busy to be asked.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The node is gone, or has more urgent things to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unavailable;
+
+/// Whose state is asked for.
+enum About {
+    /// These, at most a page of them.
+    These(Vec<TransportId>),
+    /// A page of all, from behind this one on.
+    After(Option<TransportId>),
+}
+
+/// What waits for the node's thread.
+pub struct Question {
+    about: About,
+    answer: oneshot::Sender<Vec<Receiver>>,
+}
+
+impl Question {
+    /// Answers from what the agent knows.
+    pub fn settle(self, agent: &Agent) {
+        let answer = match self.about {
+            About::These(transports) => transports.into_iter().filter_map(|it| agent.receiver(it)).collect(),
+            About::After(transport) => agent.receivers_after(transport).take(PAGE).collect(),
+        };
+        // An error means that nobody waits any more.
+        let _ = self.answer.send(answer);
+    }
+}
+
+/// Whom to ask. Cheap to clone.
+#[derive(Clone)]
+pub struct Observer {
+    questions: mpsc::Sender<Question>,
+    waker: Waker,
+}
+
+impl Observer {
+    /// An observer of the thread that `waker` wakes, and what that thread takes the questions from.
+    pub fn new(waker: Waker) -> (Self, mpsc::Receiver<Question>) {
+        let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
+        (Self { questions, waker }, asked)
+    }
+
+    /// How these transports do; those that get nothing are left out.
+    pub async fn these(&self, transports: &[TransportId]) -> Result<HashMap<TransportId, Receiver>, Unavailable> {
+        let mut found = HashMap::with_capacity(transports.len());
+        for page in transports.chunks(PAGE) {
+            let answer = self.ask(About::These(page.to_vec())).await?;
+            found.extend(answer.into_iter().map(|receiver| (receiver.transport, receiver)));
+        }
+        Ok(found)
+    }
+
+    /// Shows everybody to `see`, one after the other. Whoever comes or goes meanwhile may or may not be seen.
+    pub async fn everybody(&self, mut see: impl FnMut(&Receiver)) -> Result<(), Unavailable> {
+        let mut after = None;
+        loop {
+            let page = self.ask(About::After(after)).await?;
+            page.iter().for_each(&mut see);
+            match page.last() {
+                Some(last) if page.len() == PAGE => after = Some(last.transport),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    async fn ask(&self, about: About) -> Result<Vec<Receiver>, Unavailable> {
+        let (answer, answered) = oneshot::channel();
+        let asked = async {
+            self.questions.send(Question { about, answer }).await.ok()?;
+            self.waker.wake();
+            answered.await.ok()
+        };
+        tokio::time::timeout(PATIENCE, asked)
+            .await
+            .ok()
+            .flatten()
+            .ok_or(Unavailable)
+    }
+}

@@ -1,0 +1,191 @@
+//! `/api/receivers`: how each receiver's downlink does, for those who run the server, and for each receiver about itself.
+//!
+//! The agent knows how transports do and the controller knows whose they are; the two meet here. Nobody sees more than their
+//! token says: who may join sees their own downlink, who administers a room all those in it.
+
+mod view;
+
+use axum::http::StatusCode;
+use controller::Downlink;
+use controller::livekit::{ApiKeys, Claims, verify};
+use serde::Serialize;
+use serde_json::Value;
+use southbound::TransportId;
+
+use crate::clock;
+use crate::observe::{Observer, Unavailable};
+use crate::signal::Handle;
+pub use view::{ReceiverView, granted_name, limit_name};
+
+/// The most receivers one answer tells of.
+pub const RECEIVERS_MAX: usize = 1000;
+
+/// How many receivers do, as JSON.
+#[derive(Debug, Serialize)]
+pub struct ReceiversView {
+    receivers: Vec<ReceiverView>,
+    /// Whether there are more than an answer tells of.
+    truncated: bool,
+}
+
+/// Why there is no answer, and who must act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denial {
+    /// The client must bring a token, or a better one.
+    NoToken,
+    /// Whoever issued the token did not mean this.
+    NotAllowed,
+    /// The client must join first.
+    NotHere,
+    /// The server is busy or on its way out; the client may ask again.
+    Busy,
+}
+
+impl Denial {
+    /// The HTTP status, and the sentence for the body.
+    pub fn answer(self) -> (StatusCode, &'static str) {
+        match self {
+            Denial::NoToken => (StatusCode::UNAUTHORIZED, "a valid access token, please\n"),
+            Denial::NotAllowed => (StatusCode::FORBIDDEN, "this token does not allow it\n"),
+            Denial::NotHere => (StatusCode::NOT_FOUND, "nobody of this identity is in the room\n"),
+            Denial::Busy => (StatusCode::SERVICE_UNAVAILABLE, "no answer now\n"),
+        }
+    }
+}
+
+impl From<Unavailable> for Denial {
+    fn from(_: Unavailable) -> Self {
+        Denial::Busy
+    }
+}
+
+/// Whose downlinks a token shows.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Those in one room.
+    Room(String),
+    /// All.
+    Everywhere,
+}
+
+/// Whose token it is.
+///
+/// Errors: [`Denial::NoToken`] for one that is missing, invalid or expired.
+pub fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Denial> {
+    let token = authorization
+        .and_then(|header| header.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim())
+        .ok_or(Denial::NoToken)?;
+    verify(token, keys, clock::unix()).map_err(|_| Denial::NoToken)
+}
+
+/// What a token and the room that was asked for come to. The grants are LiveKit's: `roomAdmin` is for the token's room, and with
+/// `roomList` for every room.
+///
+/// Errors: [`Denial::NotAllowed`].
+pub fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {
+    let grants = &claims.video;
+    let granted = |name: &str| grants.others.get(name) == Some(&Value::Bool(true));
+    let (admin, list) = (granted("roomAdmin"), granted("roomList"));
+    let own = (!grants.room.is_empty()).then_some(grants.room.as_str());
+    match room {
+        _ if !admin => Err(Denial::NotAllowed),
+        Some(room) if list || own == Some(room) => Ok(Scope::Room(room.to_owned())),
+        Some(_) => Err(Denial::NotAllowed),
+        None if list => Ok(Scope::Everywhere),
+        None => own.map(|room| Scope::Room(room.to_owned())).ok_or(Denial::NotAllowed),
+    }
+}
+
+/// How the bearer's own downlink does.
+pub async fn own(claims: &Claims, controller: &Handle, observer: &Observer) -> Result<ReceiverView, Denial> {
+    if !claims.video.room_join || claims.video.room.is_empty() || claims.identity().is_empty() {
+        return Err(Denial::NotAllowed);
+    }
+    let (room, identity) = (claims.video.room.clone(), claims.identity().to_owned());
+    let downlink = controller.downlink(room, identity).await.ok_or(Denial::NotHere)?;
+    let mut found = observer.these(&[downlink.transport]).await?;
+    let receiver = found.remove(&downlink.transport);
+    Ok(ReceiverView::new(downlink, receiver))
+}
+
+/// How all the downlinks in a scope do.
+pub async fn all(scope: Scope, controller: &Handle, observer: &Observer) -> Result<ReceiversView, Denial> {
+    let room = match scope {
+        Scope::Room(room) => Some(room),
+        Scope::Everywhere => None,
+    };
+    let mut downlinks = controller.downlinks(room, RECEIVERS_MAX + 1).await;
+    let truncated = downlinks.len() > RECEIVERS_MAX;
+    downlinks.truncate(RECEIVERS_MAX);
+    let receivers = joined(downlinks, observer).await?;
+    Ok(ReceiversView { receivers, truncated })
+}
+
+async fn joined(downlinks: Vec<Downlink>, observer: &Observer) -> Result<Vec<ReceiverView>, Unavailable> {
+    let transports: Vec<TransportId> = downlinks.iter().map(|downlink| downlink.transport).collect();
+    let mut found = observer.these(&transports).await?;
+    let view = |downlink: Downlink| {
+        let receiver = found.remove(&downlink.transport);
+        ReceiverView::new(downlink, receiver)
+    };
+    Ok(downlinks.into_iter().map(view).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use controller::livekit::sign;
+
+    use super::*;
+    use crate::token::claims;
+
+    fn keys() -> ApiKeys {
+        ApiKeys::default().with("devkey", "secret")
+    }
+
+    fn with(grants: &[&str]) -> Claims {
+        let mut claims = claims("devkey", "lobby", "ada", Duration::from_secs(60));
+        for grant in grants {
+            claims.video.others.insert((*grant).to_owned(), Value::Bool(true));
+        }
+        claims
+    }
+
+    #[test]
+    fn a_token_must_be_there_and_good() {
+        let token = sign(&with(&[]), &keys()).unwrap();
+        assert_eq!(bearer(None, &keys()).unwrap_err(), Denial::NoToken);
+        for header in ["", "Bearer", "Bearer nonsense", &format!("Basic {token}")] {
+            assert_eq!(bearer(Some(header), &keys()).unwrap_err(), Denial::NoToken, "{header}");
+        }
+        let others = ApiKeys::default().with("devkey", "another secret");
+        let header = format!("bearer {token}");
+        assert_eq!(bearer(Some(&header), &others).unwrap_err(), Denial::NoToken);
+        assert_eq!(bearer(Some(&header), &keys()).unwrap().identity(), "ada");
+    }
+
+    #[test]
+    fn who_may_only_join_sees_nobody_else() {
+        for room in [None, Some("lobby"), Some("attic")] {
+            assert_eq!(scope(&with(&[]), room), Err(Denial::NotAllowed));
+            assert_eq!(scope(&with(&["roomList"]), room), Err(Denial::NotAllowed));
+        }
+    }
+
+    #[test]
+    fn an_administrator_sees_their_room_and_with_the_list_every_room() {
+        let lobby = || Ok(Scope::Room("lobby".to_owned()));
+        assert_eq!(scope(&with(&["roomAdmin"]), None), lobby());
+        assert_eq!(scope(&with(&["roomAdmin"]), Some("lobby")), lobby());
+        assert_eq!(scope(&with(&["roomAdmin"]), Some("attic")), Err(Denial::NotAllowed));
+        let everywhere = with(&["roomAdmin", "roomList"]);
+        assert_eq!(scope(&everywhere, None), Ok(Scope::Everywhere));
+        assert_eq!(scope(&everywhere, Some("attic")), Ok(Scope::Room("attic".to_owned())));
+        let mut nowhere = with(&["roomAdmin"]);
+        nowhere.video.room.clear();
+        assert_eq!(scope(&nowhere, None), Err(Denial::NotAllowed));
+    }
+}
