@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use allocation::Loudest;
+
 use crate::livekit::ApiKeys;
 
 /// What an operator may set.
@@ -15,6 +17,10 @@ pub struct Config {
     pub empty_timeout: Duration,
     /// The most participants a room takes; one more is refused.
     pub participants_max: usize,
+    /// Who of those in a room is shown to the others.
+    pub visible: Visible,
+    /// How the voices are chosen that a large room hears; `None` for all of them, however many there are.
+    pub voices: Option<Loudest>,
     /// STUN and TURN servers for clients. Ours needs none: it is reached at its own address.
     pub ice_servers: Vec<IceServer>,
     /// Where this server is, as shown to clients.
@@ -31,11 +37,23 @@ impl Config {
             auto_create: true,
             empty_timeout: Duration::from_secs(20),
             participants_max: crate::limits::PARTICIPANTS_MAX,
+            visible: Visible::Everybody,
+            voices: Some(Loudest::default()),
             ice_servers: Vec::new(),
             region: String::new(),
             node_id: "weir".to_owned(),
         }
     }
+}
+
+/// Who of those in a room is shown to the others, hidden ones apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visible {
+    /// All of them.
+    #[default]
+    Everybody,
+    /// Whoever publishes, or has since joining. The audience is counted and not listed: what everybody is told grows with those on stage.
+    Publishers,
 }
 
 /// A server that helps a client with ICE (RFC 8656).

@@ -19,6 +19,7 @@
 
 pub mod livekit;
 
+mod attention;
 mod config;
 mod connection;
 mod context;
@@ -35,7 +36,9 @@ mod room;
 mod speakers;
 mod subscription;
 mod track;
+mod voices;
 
-pub use config::{Config, IceServer, WallClock};
+pub use allocation::Loudest;
+pub use config::{Config, IceServer, Visible, WallClock};
 pub use controller::{Controller, Downlink, Population, Subscribed};
 pub use io::{ConnectionId, Counter, Counters, Event, Frame, Input, Output};

@@ -17,7 +17,7 @@ use crate::permission::Permission;
 use crate::quality::QualityState;
 use crate::subscription::Subscriptions;
 use crate::track::Track;
-use crate::{ConnectionId, Output};
+use crate::{ConnectionId, Output, Visible};
 
 /// One person, or program, in a room.
 pub(crate) struct Participant {
@@ -28,6 +28,8 @@ pub(crate) struct Participant {
     pub(crate) metadata: String,
     pub(crate) attributes: BTreeMap<String, String>,
     pub(crate) permission: Permission,
+    /// A track of its own has arrived since it joined.
+    pub(crate) published: bool,
     /// What it joined with, for the tokens that let it come back.
     pub(crate) claims: Claims,
     pub(crate) client: ClientInfo,
@@ -144,6 +146,7 @@ impl Participant {
             metadata,
             attributes,
             permission: Permission::of(&claims.video),
+            published: false,
             claims,
             client,
             mode,
@@ -194,6 +197,11 @@ impl Participant {
             capabilities: self.client.capabilities.clone(),
             ..ParticipantInfo::default()
         }
+    }
+
+    /// Whether others are told that it is there.
+    pub(crate) fn is_visible(&self, visible: Visible) -> bool {
+        !self.permission.hidden && (visible == Visible::Everybody || self.published)
     }
 
     fn kind(&self) -> Kind {

@@ -1,6 +1,7 @@
 //! One room: who is in it and who gets what from whom.
 
 mod audience;
+mod crowd;
 mod data;
 mod deliver;
 mod demand;
@@ -10,6 +11,7 @@ mod messages;
 mod metadata;
 mod negotiate;
 mod notices;
+mod pauses;
 mod publish;
 mod quality;
 mod renegotiate;
@@ -19,6 +21,7 @@ mod speakers;
 mod subscribe;
 mod tick;
 mod updates;
+mod voices;
 
 pub(crate) use leave::leave;
 
@@ -29,10 +32,12 @@ use livekit_protocol::{ParticipantInfo, Room as RoomInfo};
 
 use southbound::TrackId;
 
+use crate::attention::Attention;
 use crate::context::{Context, Place};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
 use crate::speakers::Speakers;
+use crate::voices::Voices;
 
 /// One room.
 pub(crate) struct Room {
@@ -53,7 +58,16 @@ pub(crate) struct Room {
     touched: BTreeSet<ParticipantKey>,
     /// Tracks of which more or less may be wanted since.
     demanded: BTreeSet<TrackId>,
+    /// Whose action this input is.
+    actor: Option<ParticipantKey>,
+    /// What everybody is told with the next tick.
+    crowd: crowd::Crowd,
     speakers: Speakers,
+    attention: Attention,
+    /// The place the agent was told of, for the pictures that have one.
+    attended: BTreeMap<TrackId, u8>,
+    /// Which microphones are heard; `None` when all are.
+    voices: Option<Voices>,
     /// When everybody is told how many are here; `None` while they know.
     census: Option<Instant>,
 }
@@ -72,7 +86,12 @@ impl Room {
             departed: VecDeque::new(),
             touched: BTreeSet::new(),
             demanded: BTreeSet::new(),
+            actor: None,
+            crowd: crowd::Crowd::default(),
             speakers: Speakers::default(),
+            attention: Attention::default(),
+            attended: BTreeMap::new(),
+            voices: ctx.core.config.voices.map(Voices::new),
             census: None,
         }
     }
@@ -80,6 +99,7 @@ impl Room {
     /// Does what the input that was just handled made necessary: offers and requests for media sections, one for all changes,
     /// and word to publishers of what is wanted of them.
     pub(crate) fn settle(&mut self, ctx: &mut Context<'_>) {
+        self.postpone(ctx);
         while let Some(key) = self.touched.pop_first() {
             self.renegotiate(ctx, key);
         }

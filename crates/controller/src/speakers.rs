@@ -90,7 +90,7 @@ impl Speakers {
 
     /// Whether an interval has passed without a report: silence is not reported.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        !self.levels.is_empty() && self.updated.is_none_or(|updated| now >= updated + INTERVAL)
+        self.updated.is_none_or(|updated| now >= updated + INTERVAL)
     }
 
     pub(crate) fn anybody(&self) -> bool {

@@ -18,6 +18,8 @@ pub(crate) struct Subscription {
     pub(crate) kind: MediaKind,
     pub(crate) settings: Settings,
     pub(crate) state: SubscriptionState,
+    /// The receiver's downlink does not carry it now.
+    pub(crate) paused: bool,
 }
 
 /// The subscriptions of one participant: one for a track.

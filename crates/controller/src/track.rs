@@ -69,7 +69,7 @@ impl Track {
             source: request.source,
             layers: request.layers.clone(),
             stereo: request.stereo,
-            disable_red: true,
+            disable_red: request.disable_red || kind == MediaKind::Video,
             encryption: request.encryption,
             stream: stream(request),
             audio_features: request.audio_features.clone(),
@@ -108,6 +108,7 @@ impl Track {
         AudioWish {
             dtx: !self.info.disable_dtx && !has(AudioTrackFeature::TfNoDtx),
             stereo: self.info.stereo || has(AudioTrackFeature::TfStereo),
+            red: !self.info.disable_red,
         }
     }
 

@@ -12,7 +12,14 @@ const VIDEO_FEEDBACK: [&str; 5] = ["goog-remb", "transport-cc", "ccm fir", "nack
 const AUDIO_FEEDBACK: [&str; 1] = ["transport-cc"];
 
 /// What a publisher may send, as the protocol names it; also what clients choose their publishing codec from.
-pub(crate) const MIME_TYPES: [&str; 5] = ["audio/opus", "video/VP8", "video/H264", "video/VP9", "video/AV1"];
+pub(crate) const MIME_TYPES: [&str; 6] = [
+    "audio/opus",
+    "audio/red",
+    "video/VP8",
+    "video/H264",
+    "video/VP9",
+    "video/AV1",
+];
 
 /// How an audio track wants to be encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,12 +28,19 @@ pub(crate) struct AudioWish {
     pub(crate) dtx: bool,
     /// Two channels, at a rate fit for music.
     pub(crate) stereo: bool,
+    /// Each packet with the one before it again, so that a single loss is not heard (RFC 2198).
+    pub(crate) red: bool,
 }
 
 /// The offered formats that we take, with their retransmission formats, in the offered order.
 pub(crate) fn accept(offered: &[Format], flow: Flow, audio: AudioWish) -> Vec<Format> {
     let mut accepted: Vec<Format> = Vec::new();
-    for format in offered.iter().filter(|format| is_forwarded(format)) {
+    let takes_red = flow == Flow::Down || audio.red;
+    let taken = |format: &&Format| match format.codec() {
+        Some(Codec::Red) => takes_red && is_redundant_opus(format, offered),
+        _ => is_forwarded(format),
+    };
+    for format in offered.iter().filter(taken) {
         accepted.push(Format {
             parameters: parameters(format, audio),
             feedback: feedback(format, flow),
@@ -46,6 +60,20 @@ pub(crate) fn accept(offered: &[Format], flow: Flow, audio: AudioWish) -> Vec<Fo
         }
     }
     accepted
+}
+
+/// Redundancy of two-channel Opus, and of nothing else: its parameters are the payload types of its blocks.
+fn is_redundant_opus(format: &Format, offered: &[Format]) -> bool {
+    let mut blocks = format
+        .parameters
+        .0
+        .split('/')
+        .map(|block| block.trim().parse().ok().and_then(PayloadType::new));
+    let is_opus = |number: PayloadType| {
+        let block = offered.iter().find(|block| block.payload_type == number);
+        block.and_then(Format::codec) == Some(Codec::Opus)
+    };
+    format.channels == 2 && blocks.all(|block| block.is_some_and(is_opus))
 }
 
 /// Puts the formats of one codec first: a sender takes the first of our answer, and clients leave the choice to us.
@@ -122,18 +150,27 @@ fn payload_format(formats: &[Format], format: &Format, codec: Codec) -> PayloadF
     }
 }
 
-/// For each payload type of a publisher, what a receiver calls it; those the receiver cannot decode are missing.
+/// For each payload type of a publisher, what a receiver calls it; those the receiver cannot decode are missing. Who does not know redundant
+/// audio gets the Opus in it.
 pub(crate) fn translate(publisher: &[Format], receiver: &[Format]) -> Vec<(PayloadType, PayloadFormat)> {
     let media = publisher.iter().filter_map(|format| Some((format, format.codec()?)));
     media
         .filter_map(|(format, codec)| {
-            let same = receiver.iter().filter(|known| known.codec() == Some(codec));
-            let best = same
-                .filter(|known| closeness(format, known) > 0)
-                .max_by_key(|known| closeness(format, known))?;
-            Some((format.payload_type, payload_format(receiver, best, codec)))
+            let best = best_for(format, receiver);
+            let primary = || receiver.iter().find(|known| known.codec() == Some(Codec::Opus));
+            let found = match codec {
+                Codec::Red => best.or_else(primary)?,
+                _ => best?,
+            };
+            Some((format.payload_type, payload_format(receiver, found, found.codec()?)))
         })
         .collect()
+}
+
+fn best_for<'a>(format: &Format, receiver: &'a [Format]) -> Option<&'a Format> {
+    let same = receiver.iter().filter(|known| known.codec() == format.codec());
+    let fitting = same.filter(|known| closeness(format, known) > 0);
+    fitting.max_by_key(|known| closeness(format, known))
 }
 
 /// How well a decoder of `receiver` serves what `publisher` sends of the same codec: 0 is not at all.
@@ -185,7 +222,10 @@ pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
             // What comes in stereo is only played so by who is told in advance.
             let channels = if stereo { ";sprop-stereo=1" } else { "" };
             let parameters = format!("minptime=10;useinbandfec=1{channels}");
-            vec![format(111, "opus", 48_000, 2, &parameters, &AUDIO_FEEDBACK)]
+            vec![
+                format(111, "opus", 48_000, 2, &parameters, &AUDIO_FEEDBACK),
+                format(63, "red", 48_000, 2, "111/111", &[]),
+            ]
         }
         MediaKind::Video => {
             let mut formats = Vec::new();

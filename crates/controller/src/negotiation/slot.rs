@@ -129,6 +129,7 @@ impl Slot {
     pub(super) fn settle(&mut self, placeholder: AudioWish) {
         let Some(theirs) = &self.theirs else { return };
         let (audio, codec) = match self.usage {
+            Usage::Up(uplink) if uplink.audio.red => (uplink.audio, Some(Codec::Red)),
             Usage::Up(uplink) => (uplink.audio, uplink.codec),
             _ => (placeholder, None),
         };

@@ -42,6 +42,7 @@ impl Room {
         let (tracks, offer) = (std::mem::take(&mut admission.tracks), admission.offer.take());
         let mut participant = Participant::new(ctx, connection, admission);
         let key = participant.key;
+        self.acts(key);
         let place = self.place(key);
         participant.deadlines.connect = Some(ctx.wake(CONNECT_TIMEOUT, Timer::Participant(place)));
         if participant.mode == PeerMode::Dual {
@@ -94,10 +95,11 @@ impl Room {
 
     /// The first message: everything there is to know.
     fn greet(&mut self, ctx: &mut Context<'_>, participant: &mut Participant) {
+        let visible = ctx.core.config.visible;
         let others = self
             .participants
             .values()
-            .filter(|other| !other.permission.hidden)
+            .filter(|other| other.is_visible(visible))
             .map(Participant::info)
             .collect();
         participant.version += 1;

@@ -5,6 +5,7 @@ use livekit_protocol::participant_info::State;
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{DisconnectReason, LeaveRequest};
 use southbound::Command;
+use wire::MediaKind;
 
 use super::Room;
 use crate::context::{Context, Timer};
@@ -57,6 +58,10 @@ impl Room {
         }
         self.population_changed(ctx);
         self.speakers.forget(key);
+        self.attention.forget(key);
+        if participant.tracks.values().any(|track| track.kind == MediaKind::Audio) {
+            self.choose_voices(ctx);
+        }
         self.tell_departure(ctx, &mut participant, reason);
         let identity = std::mem::take(&mut participant.identity);
         ctx.event(Event::Left {
@@ -75,12 +80,16 @@ impl Room {
         participant.state = State::Disconnected;
         participant.version += 1;
         participant.tracks.clear();
-        if participant.permission.hidden {
+        if !participant.is_visible(ctx.core.config.visible) {
             return;
         }
         let mut info = participant.info();
         info.disconnect_reason = reason.into();
-        self.broadcast_update(ctx, vec![info.clone()], None);
+        if self.is_large() {
+            self.tell_departure_later(ctx, participant.key, info.clone());
+        } else {
+            self.broadcast_update(ctx, vec![info.clone()], None);
+        }
         if self.departed.len() == DEPARTED_MAX {
             self.departed.pop_front();
         }

@@ -14,6 +14,7 @@ use crate::ids::ParticipantKey;
 
 impl Room {
     pub(crate) fn message(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, message: Said) {
+        self.acts(key);
         match message {
             Said::Offer(offer) => self.take_offer(ctx, key, &offer),
             Said::Answer(answer) => self.take_answer(ctx, key, &answer),

@@ -79,7 +79,8 @@ impl Room {
             _ => None,
         });
         let arrivals: Vec<_> = arrivals.collect();
-        participant.send(ctx, Message::Answer(answer));
+        self.tell_publishers_first(ctx, key);
+        self.participants[&key].send(ctx, Message::Answer(answer));
         for (mid, track) in arrivals {
             self.arrive(ctx, key, mid, track);
         }

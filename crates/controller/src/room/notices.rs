@@ -14,6 +14,7 @@ use crate::participant::Link;
 
 impl Room {
     pub(crate) fn notice(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, notice: Notice) {
+        self.acts(key);
         match notice {
             Notice::Connected { transport, .. } => self.transport_connected(ctx, key, transport),
             Notice::Disconnected { transport } => self.transport_disconnected(ctx, key, transport),
@@ -27,8 +28,9 @@ impl Room {
             }
             Notice::Received { label, payload, .. } => self.take_data(ctx, key, &label, &payload),
             Notice::Quality { transport, quality } => self.take_quality(ctx, key, transport, quality),
+            Notice::Paused { subscription, paused } => self.take_pause(ctx, key, subscription, paused),
             // Which tracks and encodings arrive is the agent's business, until somebody here decides by it.
-            Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } | Notice::Paused { .. } => {}
+            Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
             Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } => {}
         }
     }

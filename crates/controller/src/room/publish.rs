@@ -111,6 +111,8 @@ impl Room {
         ctx.command(Command::Publish(arrival.publication.clone()));
         self.demanded.insert(id);
         if is_new {
+            participant.published = true;
+            self.choose_voices(ctx);
             self.announce(ctx, key);
             self.offer_to_everybody(ctx, key, id);
         } else {
@@ -131,6 +133,7 @@ impl Room {
         if removed.arrival.is_some() {
             ctx.command(Command::Unpublish { track });
             self.end_subscriptions_to(ctx, track);
+            self.choose_voices(ctx);
             self.announce(ctx, key);
         }
     }

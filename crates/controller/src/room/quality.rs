@@ -7,6 +7,8 @@ use southbound::{TransportId, TransportQuality};
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::livekit::frame::Outgoing;
+use crate::participant::Participant;
 
 impl Room {
     pub(super) fn take_quality(
@@ -23,28 +25,37 @@ impl Room {
             return;
         };
         let info = info(&participant.sid, quality, score);
-        for (other, participant) in &self.participants {
-            let receives = participant.subscriptions.include(key);
-            if *other == key || receives {
-                let update = ConnectionQualityUpdate {
-                    updates: vec![info.clone()],
-                };
-                participant.send(ctx, Message::ConnectionQuality(update));
-            }
+        let update = ConnectionQualityUpdate { updates: vec![info] };
+        let message = Outgoing::new(Message::ConnectionQuality(update));
+        participant.send_outgoing(ctx, &message);
+        if participant.tracks.is_empty() {
+            return;
+        }
+        for receiver in self
+            .participants
+            .values()
+            .filter(|receiver| receiver.subscriptions.include(key))
+        {
+            receiver.send_outgoing(ctx, &message);
         }
     }
 
-    /// Tells a participant that comes in or back how everybody is connected.
+    /// Tells a participant that comes in or back how it is connected, and those it receives.
     pub(super) fn send_quality(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(receiver) = self.participants.get(&key) else {
+            return;
+        };
+        let concerns = |other: &&Participant| other.key == key || receiver.subscriptions.include(other.key);
         let told = self
             .participants
             .values()
+            .filter(concerns)
             .filter_map(|participant| Some((participant, participant.quality.told()?)));
         let updates: Vec<_> = told
             .map(|(participant, (quality, score))| info(&participant.sid, quality, score))
             .collect();
-        if let (false, Some(participant)) = (updates.is_empty(), self.participants.get(&key)) {
-            participant.send(ctx, Message::ConnectionQuality(ConnectionQualityUpdate { updates }));
+        if !updates.is_empty() {
+            receiver.send(ctx, Message::ConnectionQuality(ConnectionQualityUpdate { updates }));
         }
     }
 }

@@ -102,7 +102,8 @@ impl Room {
             id,
             mid_to_track_id,
         };
-        participant.send(ctx, Message::Offer(offer));
+        self.tell_publishers_first(ctx, key);
+        self.participants[&key].send(ctx, Message::Offer(offer));
         ctx.wake(NEGOTIATION_TIMEOUT, Timer::Participant(place));
     }
 

@@ -36,6 +36,7 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
+        self.actor = Some(key);
         let away_since = match participant.signal.link {
             Link::Attached(old) => {
                 ctx.out.push(Output::Close {
@@ -83,7 +84,7 @@ impl Room {
         let visible = self
             .participants
             .values()
-            .filter(|other| other.key == key || !other.permission.hidden);
+            .filter(|other| other.key == key || other.is_visible(ctx.core.config.visible));
         let mut infos: Vec<_> = visible.map(Participant::info).collect();
         for (_, info) in self.departed.iter().filter(|(at, _)| *at >= away_since) {
             if !infos.iter().any(|known| known.identity == info.identity) {
@@ -93,6 +94,7 @@ impl Room {
         self.participants[&key].send(ctx, update(infos));
         self.send_room(ctx, key);
         self.send_quality(ctx, key);
+        self.send_pauses(ctx, key);
     }
 
     fn break_connection(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, connection: ConnectionId) {

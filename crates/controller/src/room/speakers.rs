@@ -2,7 +2,7 @@
 
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{SpeakerInfo, SpeakersChanged};
-use southbound::AudioActivity;
+use southbound::{AudioActivity, TrackId};
 
 use super::Room;
 use crate::context::{Context, Timer};
@@ -16,29 +16,36 @@ impl Room {
         ctx: &mut Context<'_>,
         heard: impl Iterator<Item = (ParticipantKey, AudioActivity)>,
     ) {
-        for (key, activity) in heard {
-            let muted = self
-                .participants
-                .get(&key)
-                .and_then(|participant| participant.tracks.get(&activity.track))
-                .is_none_or(|track| track.info.muted);
-            if !muted {
-                self.speakers.hear(key, activity);
-            }
+        let heard: Vec<_> = heard
+            .filter(|(key, activity)| !self.is_muted(*key, activity.track))
+            .collect();
+        for (key, activity) in &heard {
+            self.speakers.hear(*key, *activity);
         }
+        self.hear_voices(&heard);
+        self.choose_voices(ctx);
         self.update_speakers(ctx);
+    }
+
+    fn is_muted(&self, key: ParticipantKey, track: TrackId) -> bool {
+        let found = self
+            .participants
+            .get(&key)
+            .and_then(|participant| participant.tracks.get(&track));
+        found.is_none_or(|track| track.info.muted)
     }
 
     /// Nothing heard is not reported, so silence has to be noticed here.
     pub(super) fn notice_silence(&mut self, ctx: &mut Context<'_>) {
-        if self.speakers.is_due(ctx.now) {
+        if self.speakers.is_due(ctx.now) && (self.speakers.anybody() || !self.attended.is_empty()) {
             self.update_speakers(ctx);
         }
     }
 
     fn update_speakers(&mut self, ctx: &mut Context<'_>) {
         let changed = self.speakers.update(ctx.now);
-        if self.speakers.anybody() {
+        self.direct_attention(ctx);
+        if self.speakers.anybody() || !self.attended.is_empty() {
             // Somewhat later than the next report is due, so as not to run ahead of it.
             ctx.wake(INTERVAL + INTERVAL / 5, Timer::Room(self.key));
         }

@@ -90,6 +90,7 @@ impl Room {
             kind,
             settings,
             state: SubscriptionState::Waiting,
+            paused: false,
         };
         participant.subscriptions.insert(subscription);
         self.demanded.insert(track);

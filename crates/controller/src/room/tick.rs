@@ -18,6 +18,7 @@ enum Overdue {
 
 impl Room {
     pub(crate) fn wake_participant(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        self.acts(key);
         match self.overdue(ctx, key) {
             Some(Overdue::Removal(reason)) => return self.remove(ctx, key, reason),
             Some(Overdue::Restart(reason)) => return self.dismiss(ctx, key, reason, Action::Reconnect),
@@ -77,6 +78,7 @@ impl Room {
     pub(crate) fn wake(&mut self, ctx: &mut Context<'_>) {
         self.notice_silence(ctx);
         self.tell_population_if_due(ctx);
+        self.tick_if_due(ctx);
     }
 
     /// Whether the room has been empty for as long as rooms may be.

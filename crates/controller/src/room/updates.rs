@@ -9,6 +9,7 @@ use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::livekit::frame::Outgoing;
+use crate::participant::Participant;
 
 /// How long a change of numbers may wait for others.
 const CENSUS_DELAY: Duration = Duration::from_secs(1);
@@ -16,27 +17,40 @@ const CENSUS_DELAY: Duration = Duration::from_secs(1);
 impl Room {
     /// Tells everybody else how a participant is now.
     pub(super) fn announce(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        if let Some(info) = self.changed(key).filter(|(_, hidden)| !hidden).map(|(info, _)| info) {
+        let Some(participant) = self
+            .changed(key)
+            .filter(|found| found.is_visible(ctx.core.config.visible))
+        else {
+            return;
+        };
+        let info = participant.info();
+        if self.is_large() {
+            self.tell_later(ctx, key);
+        } else {
             self.broadcast_update(ctx, vec![info], Some(key));
         }
     }
 
-    /// Tells everybody how a participant is now, itself too: it asked for the change and waits for it.
+    /// Tells everybody how a participant is now, itself too and at once: it asked for the change and waits for it.
     pub(super) fn announce_to_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some((info, hidden)) = self.changed(key) else {
+        let Some(participant) = self.changed(key) else {
             return;
         };
-        if hidden {
-            self.participants[&key].send(ctx, update(vec![info]));
-        } else {
-            self.broadcast_update(ctx, vec![info], None);
+        let info = participant.info();
+        let (is_visible, is_large) = (participant.is_visible(ctx.core.config.visible), self.is_large());
+        if is_visible && !is_large {
+            return self.broadcast_update(ctx, vec![info], None);
+        }
+        self.participants[&key].send(ctx, update(vec![info]));
+        if is_visible {
+            self.tell_later(ctx, key);
         }
     }
 
-    fn changed(&mut self, key: ParticipantKey) -> Option<(ParticipantInfo, bool)> {
+    fn changed(&mut self, key: ParticipantKey) -> Option<&Participant> {
         let participant = self.participants.get_mut(&key)?;
         participant.version += 1;
-        Some((participant.info(), participant.permission.hidden))
+        Some(participant)
     }
 
     pub(super) fn broadcast_update(

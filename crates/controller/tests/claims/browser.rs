@@ -62,6 +62,12 @@ impl Browser {
         mid
     }
 
+    /// Changes what is said of a section.
+    pub fn change(&mut self, mid: Mid, change: impl Fn(&mut MediaSection)) {
+        let mut sections = self.description.sections.iter_mut();
+        change(sections.find(|section| section.mid == mid).expect("it was added"));
+    }
+
     pub fn unpublish(&mut self, mid: Mid) {
         let section = self
             .description

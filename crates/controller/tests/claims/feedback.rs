@@ -24,7 +24,7 @@ fn forget(section: &mut MediaSection, kind: ExtensionKind) {
 
 fn reports(section: &MediaSection, feedback: &str) -> bool {
     let mut media = section.formats.iter().filter(|format| format.codec().is_some());
-    media.all(|format| format.has_feedback(feedback))
+    media.any(|format| format.has_feedback(feedback))
 }
 
 #[test]

@@ -8,15 +8,19 @@
 mod browser;
 mod world;
 
+mod crowd;
 mod data;
 mod demand;
 mod dual;
 mod feedback;
 mod misbehaviour;
+mod pauses;
 mod permissions;
 mod reconnect;
+mod redundancy;
 mod rooms;
 mod single;
 mod speakers;
+mod voices;
 mod watching;
 mod wishes;

@@ -18,16 +18,7 @@ use prost::Message as _;
 use southbound::{CloseReason, Command, Notice};
 use wire::MediaKind;
 
-use crate::world::{Client, World, claims};
-
-fn resume(world: &mut World, client: &Client) -> ConnectionId {
-    let query = format!("reconnect=1&sid={}", client.sid);
-    let mut admission = world.admission(&claims(&client.identity), client.mode, &query);
-    if let Some(resume) = &mut admission.resume {
-        resume.sid.clone_from(&client.sid);
-    }
-    world.open(admission)
-}
+use crate::world::{World, claims};
 
 fn reconnected(world: &mut World, connection: ConnectionId) -> u32 {
     world.expect(connection, "reconnect", |message| match message {
@@ -49,7 +40,7 @@ fn who_comes_back_keeps_its_media_and_hears_what_it_missed() {
     world.say(cat.connection, Said::Leave(Default::default()));
     world.advance(Duration::from_secs(3));
     world.clear();
-    let connection = resume(&mut world, &ada);
+    let connection = world.resume(&ada);
     reconnected(&mut world, connection);
     let updates = world.take(connection, |message| matches!(message, Message::Update(_)));
     let [Message::Update(update)] = &updates[..] else {
@@ -101,7 +92,7 @@ fn on_two_connections_the_server_restarts_its_own() {
     let mut ada = world.join("ada", Dual);
     world.hang_up(ada.connection);
     world.clear();
-    ada.connection = resume(&mut world, &ada);
+    ada.connection = world.resume(&ada);
     reconnected(&mut world, ada.connection);
     let restarted = world
         .new_commands()
@@ -117,7 +108,7 @@ fn on_two_connections_the_server_restarts_its_own() {
 fn an_older_connection_gives_way_to_a_newer() {
     let mut world = World::new();
     let ada = world.join("ada", Single);
-    let connection = resume(&mut world, &ada);
+    let connection = world.resume(&ada);
     reconnected(&mut world, connection);
     assert!(world.closed.contains_key(&ada.connection));
     world.hang_up(ada.connection);
@@ -134,7 +125,7 @@ fn who_is_not_known_has_to_start_over() {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);
     ada.sid = "PA_nobody".to_owned();
-    let connection = resume(&mut world, &ada);
+    let connection = world.resume(&ada);
     let leave = world.expect_leave(connection);
     assert_eq!(
         (leave.reason(), leave.action()),
@@ -152,7 +143,7 @@ fn nobody_can_come_back_as_somebody_else() {
     let mut world = World::new();
     let (ada, mut bob) = (world.join("ada", Single), world.join("bob", Single));
     bob.sid.clone_from(&ada.sid);
-    let connection = resume(&mut world, &bob);
+    let connection = world.resume(&bob);
     assert_eq!(world.expect_leave(connection).reason(), DisconnectReason::StateMismatch);
 }
 
@@ -250,7 +241,7 @@ fn reliable_data_sent_meanwhile_is_sent_again() {
     }
     world.hang_up(bob.connection);
     world.clear();
-    let connection = resume(&mut world, &bob);
+    let connection = world.resume(&bob);
     assert_eq!(reconnected(&mut world, connection), 0);
     let received = vec![DataChannelReceiveState {
         publisher_sid: ada.sid.clone(),
@@ -275,7 +266,7 @@ fn reliable_data_sent_meanwhile_is_sent_again() {
         .collect();
     assert_eq!(again, [2, 3]);
     world.hang_up(ada.connection);
-    let connection = resume(&mut world, &ada);
+    let connection = world.resume(&ada);
     assert_eq!(reconnected(&mut world, connection), 3, "the sender learns what arrived");
 }
 
@@ -329,11 +320,11 @@ fn a_resume_that_is_made_to_fail_works_the_next_time() {
             }),
         );
         world.hang_up(ada.connection);
-        let first = resume(&mut world, &ada);
+        let first = world.resume(&ada);
         assert_eq!(!world.take(first, |_| true).is_empty(), told);
         assert_eq!(world.closed[&first], 1011);
         world.hang_up(first);
-        let second = resume(&mut world, &ada);
+        let second = world.resume(&ada);
         reconnected(&mut world, second);
     }
 }

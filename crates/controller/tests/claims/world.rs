@@ -28,6 +28,8 @@ pub struct World {
     pub counts: BTreeMap<Counter, usize>,
     pub events: Vec<Event>,
     inbox: BTreeMap<ConnectionId, Vec<Message>>,
+    /// Messages and bytes each connection was sent.
+    pub sent: BTreeMap<ConnectionId, (usize, usize)>,
     pub closed: BTreeMap<ConnectionId, u16>,
     start: Instant,
     connections: u64,
@@ -95,6 +97,7 @@ impl World {
             counts: BTreeMap::new(),
             events: Vec::new(),
             inbox: BTreeMap::new(),
+            sent: BTreeMap::new(),
             closed: BTreeMap::new(),
             start,
             connections: 0,
@@ -134,6 +137,16 @@ impl World {
             admission: Box::new(admission),
         });
         connection
+    }
+
+    /// Opens a connection for a client that was here before.
+    pub fn resume(&mut self, client: &Client) -> ConnectionId {
+        let query = format!("reconnect=1&sid={}", client.sid);
+        let mut admission = self.admission(&claims(&client.identity), client.mode, &query);
+        if let Some(resume) = &mut admission.resume {
+            resume.sid.clone_from(&client.sid);
+        }
+        self.open(admission)
     }
 
     /// Joins, negotiates as `livekit-client` does and gets media connected.
@@ -312,6 +325,8 @@ impl World {
             match output {
                 Output::Send { connection, frame } => {
                     assert!(!self.closed.contains_key(&connection), "nothing is sent after the end");
+                    let traffic = self.sent.entry(connection).or_default();
+                    *traffic = (traffic.0 + 1, traffic.1 + frame.len());
                     self.inbox.entry(connection).or_default().push(decode(&frame));
                 }
                 Output::Close { connection, code, .. } => _ = self.closed.insert(connection, code),
