@@ -38,11 +38,11 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
             leg,
             departures: batch(first, behind, |note| departure_of(note, leg)),
         },
-        Note::Switched(replica, source) => Event::Selected {
+        Note::Selected(replica, (source, layer, awaits_key_frame)) => Event::Selected {
             replica,
             source,
-            layer: Default::default(),
-            awaits_key_frame: false,
+            layer,
+            awaits_key_frame,
         },
         Note::Stream(report) => Event::Stream(report.0, report.1),
         Note::Replica(report) => Event::Replica(report.0, report.1),

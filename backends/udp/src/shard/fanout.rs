@@ -6,7 +6,7 @@ use std::time::Instant;
 use dataplane::{Counter, ReplicaId};
 use wire::MediaKind;
 
-use super::header::{self, Moment, Name};
+use super::header::{Moment, Name, Rewrite};
 use super::leg::remove_sorted;
 use super::notes::Note;
 use super::packet::Packet;
@@ -78,13 +78,14 @@ impl Shard {
         });
     }
 
-    /// Writes waiting packets for their replicas: all audio, and about [`QUANTUM`] replicas of video.
+    /// Writes waiting packets for their replicas: all audio, what waited for the pace of a leg and may leave now, and about [`QUANTUM`] replicas of video.
     pub fn work(&mut self, now: Instant) {
         let moment = Moment::new(now, &self.clock);
         while let Some(mut job) = self.audio.pop_front() {
             self.serve(&mut job, usize::MAX, &moment);
             self.complete(job);
         }
+        self.leave(&moment);
         let mut budget = QUANTUM;
         while let Some(mut job) = self.video.pop_front() {
             let served = self.serve(&mut job, budget, &moment);
@@ -113,10 +114,7 @@ impl Shard {
         job.progress.followed |= !part.is_empty();
         for (id, place) in part {
             match self.offer(*place, &job.packet, moment) {
-                Ok(()) => {
-                    self.counters.count(Counter::Forwarded);
-                    job.progress.sent = true;
-                }
+                Ok(()) => job.progress.sent = true,
                 // A packet that is only padding is no loss to anybody.
                 Err(Counter::PaddingOnly) => {}
                 Err(reason) => self.counters.count(reason),
@@ -150,9 +148,9 @@ impl Shard {
     }
 
     /// What one replica makes of a packet of a stream in its fan-out list.
-    fn offer(&mut self, place: usize, packet: &Packet, moment: &Moment) -> Result<(), Counter> {
+    fn offer(&mut self, place: usize, packet: &Arc<Packet>, moment: &Moment) -> Result<(), Counter> {
         let replica = &mut self.replicas[place];
-        let leg = &mut self.legs[replica.leg];
+        let leg = &self.legs[replica.leg];
         let facts = packet.facts();
         if replica.entry.paused {
             return Err(Counter::Paused);
@@ -165,8 +163,12 @@ impl Shard {
             (true, ..) => Err(Counter::PaddingOnly),
             (_, None, _) => Err(Counter::NotReady),
             (.., None) => Err(Counter::NotNegotiated),
-            (_, Some(path), Some(format)) => Ok((path, format.payload_type)),
+            (_, Some(_), Some(format)) => {
+                let payload = replica.payload(&format, facts).ok_or(Counter::Malformed);
+                payload.map(|payload| (format.payload_type, payload))
+            }
         };
+        let before = replica.selected();
         if !replica.is_following(facts) {
             sendable?;
             replica.may_start(facts)?;
@@ -178,10 +180,13 @@ impl Shard {
                     self.fanouts.remove(&before.life);
                 }
             }
-            self.notes.tell(&self.counters, Note::Switched(replica.id, facts.key));
         }
-        let number = replica.place(packet, sendable.map(drop))?;
-        let (path, payload_type) = sendable?;
+        let placed = replica.place(packet, sendable.map(drop));
+        if let Some(selected) = replica.selected().filter(|after| Some(*after) != before) {
+            self.notes.tell(&self.counters, Note::Selected(replica.id, selected));
+        }
+        let (number, decision) = placed?;
+        let (payload_type, payload) = sendable?;
         let name = Name {
             ssrc: replica.entry.ssrc,
             payload_type,
@@ -189,9 +194,7 @@ impl Shard {
             index: number - (1 << 16),
             original: None,
         };
-        header::append(&mut self.egress, leg, path, replica, packet, name, moment)?;
-        replica.statistics.packets += 1;
-        replica.statistics.octets += packet.payload().len() as u64;
-        Ok(())
+        let rewrite = Rewrite::new(replica, packet, payload, name, &decision);
+        self.send(place, packet, rewrite, moment)
     }
 }

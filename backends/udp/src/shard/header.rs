@@ -4,14 +4,17 @@ use std::time::Instant;
 
 use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{Clock, Counter, Path};
+use wire::codec::dependency::DESCRIPTOR_LEN_MAX;
 use wire::extension::AbsSendTime;
-use wire::{ExtensionKind, ExtensionWriter, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc};
+use wire::{ExtensionKind, ExtensionWriter, Mid, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc};
 
-use super::egress::Egress;
+use super::descriptor::{DescriptorChange, told};
+use super::egress::{Buffer, Egress};
 use super::leg::LegState;
-use super::packet::Packet;
+use super::packet::{Packet, Span};
 use super::replica::ReplicaState;
-use super::segment::{Segment, Vp8Ids};
+use super::segment::Vp8Ids;
+use super::select::Decision;
 use crate::srtp::{Bytes, Refused, rtp_overhead};
 
 /// Room for every kind of header extension.
@@ -44,95 +47,247 @@ impl Moment {
     }
 }
 
-/// Writes `packet` as `replica` sends it: header, payload, VP8 ids, protection. Nothing is written when it cannot be sent.
+/// Bytes of padding in a packet that has nothing else; the last says how many there are (RFC 3550 section 5.1).
+const PADDING: u8 = u8::MAX;
+/// More than all that comes before a packet's payload and behind it, nearly always.
+const OVERHEAD: usize = 60;
+
+/// How a packet changes on its way to one receiver: all that is decided before it is known when it leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rewrite {
+    name: Name,
+    marker: bool,
+    timestamp: RtpTimestamp,
+    mid: Option<Mid>,
+    /// Which part of the packet is its payload.
+    payload: Span,
+    /// What is added to VP8's picture id and TL0PICIDX.
+    vp8: Vp8Ids,
+    descriptor: DescriptorChange,
+}
+
+impl Rewrite {
+    /// What `replica` makes of `packet`, whose frame it decided to send or sends on demand.
+    pub(crate) fn new(replica: &ReplicaState, packet: &Packet, payload: Span, name: Name, decision: &Decision) -> Self {
+        let segment = replica.segment.as_ref().expect("a replica that sends has a segment");
+        let (facts, offsets) = (packet.facts(), &segment.offsets);
+        let ends_picture = decision.is_top && facts.frame.as_ref().is_some_and(|frame| frame.ends);
+        Rewrite {
+            name,
+            marker: facts.marker || ends_picture,
+            timestamp: RtpTimestamp(facts.timestamp.0.wrapping_add(offsets.timestamp)),
+            mid: replica.entry.mid,
+            payload,
+            vp8: offsets.vp8.minus_pictures(decision.held_back),
+            descriptor: DescriptorChange {
+                frame_offset: offsets.frame,
+                active: facts.frame.as_ref().and_then(|frame| told(frame, &decision.active)),
+            },
+        }
+    }
+
+    pub(crate) fn is_retransmission(&self) -> bool {
+        self.name.original.is_some()
+    }
+
+    /// Gives a retransmission its own number.
+    pub(crate) fn number(&mut self, index: u64) {
+        self.name.index = index;
+    }
+
+    /// The part of the packet that is sent as its payload.
+    pub(crate) fn payload<'a>(&self, packet: &'a Packet) -> &'a [u8] {
+        packet.part(self.payload)
+    }
+
+    /// How long it will about be.
+    pub(crate) fn size(&self, packet: &Packet) -> usize {
+        self.payload(packet).len() + OVERHEAD
+    }
+
+    fn header(&self) -> RtpHeader<'static> {
+        RtpHeader {
+            has_padding: false,
+            marker: self.marker,
+            payload_type: self.name.payload_type,
+            sequence: SequenceNumber(self.name.index as u16),
+            timestamp: self.timestamp,
+            ssrc: self.name.ssrc,
+            csrcs: wire::Csrcs::NONE,
+        }
+    }
+}
+
+/// Writes `packet` as a replica sends it: header, payload, VP8 ids, protection. Nothing is written when it cannot be sent.
 pub(crate) fn append(
     egress: &mut Egress,
     leg: &mut LegState,
     path: Path,
-    replica: &ReplicaState,
     packet: &Packet,
-    name: Name,
+    rewrite: &Rewrite,
     moment: &Moment,
 ) -> Result<(), Counter> {
-    let segment = replica.segment.as_ref().expect("a replica that sends has a segment");
-    let header = header(packet, segment, name);
+    let (header, name) = (rewrite.header(), rewrite.name);
     let number = leg.transport_sequence.to_be_bytes();
+    let mut descriptor = [0; DESCRIPTOR_LEN_MAX];
+    let own = Own {
+        mid: rewrite.mid.as_ref(),
+        send_time: &moment.send_time,
+        transport_sequence: &number,
+        descriptor: rewrite.descriptor.apply(packet, &mut descriptor),
+    };
     let mut elements: [(u8, &[u8]); ELEMENTS_MAX] = [(0, &[]); ELEMENTS_MAX];
-    let count = list_elements(&mut elements, leg, replica, packet, &moment.send_time, &number);
+    let count = list_elements(&mut elements, leg, packet, &own);
     let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
     let header_len = header.encoded_len(&extensions);
     let prefix = name.original.map(|original| original.0.to_be_bytes());
     let prefix = prefix.as_ref().map_or(&[][..], |bytes| &bytes[..]);
-    if header_len + prefix.len() + packet.payload().len() > DATAGRAM_MAX {
+    let payload = rewrite.payload(packet);
+    if header_len + prefix.len() + payload.len() > DATAGRAM_MAX {
         return Err(Counter::ReplicaOversized);
     }
     claim(leg, name)?;
 
+    let (buffer, start) = begin(egress, leg, &header, &extensions);
+    buffer.bytes.extend_from_slice(prefix);
+    let payload_at = buffer.bytes.len();
+    buffer.bytes.extend_from_slice(payload);
+    rewrite_vp8(&mut buffer.bytes[payload_at..], packet, rewrite.vp8);
+    protect(leg, &mut buffer.bytes, start, header_len, name.index);
+    buffer.cut(path, start);
+    depart(leg, buffer, start, None, moment);
+    Ok(())
+}
+
+/// Writes a packet that is all padding as the next retransmission of `replica`: of all there is to send, what a receiver surely ignores.
+/// Returns its size.
+pub(crate) fn append_padding(
+    egress: &mut Egress,
+    leg: &mut LegState,
+    path: Path,
+    replica: &ReplicaState,
+    probe: Option<u32>,
+    moment: &Moment,
+) -> Result<usize, Counter> {
+    let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
+    let name = Name {
+        ssrc,
+        payload_type: replica.padding_type().ok_or(Counter::NoRetransmission)?,
+        index: replica.rtx_next,
+        original: None,
+    };
+    let header = RtpHeader {
+        has_padding: true,
+        marker: false,
+        payload_type: name.payload_type,
+        sequence: SequenceNumber(name.index as u16),
+        timestamp: RtpTimestamp(replica.segment.as_ref().map_or(0, |segment| segment.last.timestamp)),
+        ssrc,
+        csrcs: wire::Csrcs::NONE,
+    };
+    let number = leg.transport_sequence.to_be_bytes();
+    let mid = replica.entry.mid.as_ref().map(|mid| mid.as_bytes());
+    let mut elements: [(u8, &[u8]); ELEMENTS_MAX] = [(0, &[]); ELEMENTS_MAX];
+    let count = fill(&mut elements, leg, ours(mid, &moment.send_time, &number));
+    let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
+    claim(leg, name)?;
+
+    let (buffer, start) = begin(egress, leg, &header, &extensions);
+    let header_len = buffer.bytes.len() - start;
+    buffer.bytes.resize(start + header_len + usize::from(PADDING), 0);
+    *buffer.bytes.last_mut().expect("it has padding") = PADDING;
+    protect(leg, &mut buffer.bytes, start, header_len, name.index);
+    buffer.cut(path, start);
+    Ok(depart(leg, buffer, start, probe, moment))
+}
+
+/// Begins a datagram with its header; returns where it starts.
+fn begin<'a>(
+    egress: &'a mut Egress,
+    leg: &mut LegState,
+    header: &RtpHeader<'_>,
+    extensions: &ExtensionWriter<'_>,
+) -> (&'a mut Buffer, usize) {
     let mut run = leg.run;
     let buffer = egress.buffer(leg.id, &mut run);
     leg.run = run;
     let start = buffer.bytes.len();
-    buffer.bytes.resize(start + header_len, 0);
+    buffer.bytes.resize(start + header.encoded_len(extensions), 0);
     header
-        .write(&extensions, &mut buffer.bytes[start..])
+        .write(extensions, &mut buffer.bytes[start..])
         .expect("the room was measured");
-    buffer.bytes.extend_from_slice(prefix);
-    let payload_at = buffer.bytes.len();
-    buffer.bytes.extend_from_slice(packet.payload());
-    rewrite_vp8(&mut buffer.bytes[payload_at..], packet, segment);
-    protect(leg, &mut buffer.bytes, start, header_len, name);
-    buffer.cut(path, start);
-    if leg.entry.extensions_out.id(ExtensionKind::TransportSequence).is_some() {
-        buffer.departed(moment.at, leg.transport_sequence, buffer.bytes.len() - start);
-        leg.transport_sequence = leg.transport_sequence.wrapping_add(1);
-    }
-    Ok(())
+    (buffer, start)
 }
 
-fn header(packet: &Packet, segment: &Segment, name: Name) -> RtpHeader<'static> {
-    let facts = packet.facts();
-    RtpHeader {
-        has_padding: false,
-        marker: facts.marker,
-        payload_type: name.payload_type,
-        sequence: SequenceNumber(name.index as u16),
-        timestamp: RtpTimestamp(facts.timestamp.0.wrapping_add(segment.timestamp_offset)),
-        ssrc: name.ssrc,
-        csrcs: wire::Csrcs::NONE,
+/// Notes that the datagram `buffer` ends with leaves now, as part of a probe of the leg's pacer if one is under way; returns its size.
+fn depart(leg: &mut LegState, buffer: &mut Buffer, start: usize, probe: Option<u32>, moment: &Moment) -> usize {
+    let size = buffer.bytes.len() - start;
+    let paced = leg.pace.as_mut().and_then(|pace| pace.left(moment.at, size));
+    if leg.entry.extensions_out.id(ExtensionKind::TransportSequence).is_some() {
+        buffer.departed(moment.at, leg.transport_sequence, size, probe.or(paced));
+        leg.transport_sequence = leg.transport_sequence.wrapping_add(1);
     }
+    size
 }
 
 /// Seals the packet that `bytes` ends with, in place, if the leg has keys.
-fn protect(leg: &mut LegState, bytes: &mut Vec<u8>, start: usize, header_len: usize, name: Name) {
+fn protect(leg: &mut LegState, bytes: &mut Vec<u8>, start: usize, header_len: usize, index: u64) {
     let Some(keys) = leg.keys_in_use() else { return };
     let clear_len = bytes.len() - start;
     bytes.resize(bytes.len() + rtp_overhead(keys.egress_profile()), 0);
     let sealed = keys
         .sealer
-        .seal_rtp(&mut bytes[start..], clear_len, header_len, name.index);
+        .seal_rtp(&mut bytes[start..], clear_len, header_len, index);
     bytes.truncate(start + sealed);
+}
+
+/// Values of header extensions that are not simply passed on.
+struct Own<'a> {
+    mid: Option<&'a Mid>,
+    send_time: &'a [u8],
+    transport_sequence: &'a [u8],
+    /// The dependency descriptor, where it changes.
+    descriptor: Option<&'a [u8]>,
 }
 
 /// Lists the extensions the leg carries: what came with the packet in the order of the kinds, then our own. Returns how many.
 fn list_elements<'a>(
     elements: &mut [(u8, &'a [u8]); ELEMENTS_MAX],
     leg: &LegState,
-    replica: &'a ReplicaState,
     packet: &'a Packet,
+    own: &Own<'a>,
+) -> usize {
+    let carried = packet.facts().elements.carried(packet.bytes());
+    let changed = carried.map(|(kind, value)| match kind {
+        ExtensionKind::DependencyDescriptor => (kind, own.descriptor.unwrap_or(value)),
+        _ => (kind, value),
+    });
+    let mid = own.mid.map(|mid| mid.as_bytes());
+    fill(elements, leg, changed.chain(ours(mid, own.send_time, own.transport_sequence)))
+}
+
+/// The extensions of our own.
+fn ours<'a>(
+    mid: Option<&'a [u8]>,
     send_time: &'a [u8],
     transport_sequence: &'a [u8],
+) -> impl Iterator<Item = (ExtensionKind, &'a [u8])> {
+    let mid = mid.map(|mid| (ExtensionKind::Mid, mid));
+    let stamps = [
+        (ExtensionKind::AbsSendTime, send_time),
+        (ExtensionKind::TransportSequence, transport_sequence),
+    ];
+    mid.into_iter().chain(stamps)
+}
+
+/// Lists those values for which the leg has an id; returns how many.
+fn fill<'a>(
+    elements: &mut [(u8, &'a [u8]); ELEMENTS_MAX],
+    leg: &LegState,
+    values: impl Iterator<Item = (ExtensionKind, &'a [u8])>,
 ) -> usize {
     let map = &leg.entry.extensions_out;
-    let carried = packet.facts().elements.carried(packet.bytes());
-    let own = [
-        (ExtensionKind::Mid, replica.entry.mid.as_ref().map(|mid| mid.as_bytes())),
-        (ExtensionKind::AbsSendTime, Some(send_time)),
-        (ExtensionKind::TransportSequence, Some(transport_sequence)),
-    ];
-    let own = own.into_iter().filter_map(|(kind, value)| Some((kind, value?)));
-    let with_ids = carried
-        .chain(own)
-        .filter_map(|(kind, value)| Some((map.id(kind)?, value)));
+    let with_ids = values.filter_map(|(kind, value)| Some((map.id(kind)?, value)));
     let mut count = 0;
     for (place, element) in elements.iter_mut().zip(with_ids) {
         *place = element;
@@ -154,11 +309,11 @@ fn claim(leg: &mut LegState, name: Name) -> Result<(), Counter> {
     claimed.map_err(|_| Counter::KeysExhausted)
 }
 
-fn rewrite_vp8(payload: &mut [u8], packet: &Packet, segment: &Segment) {
-    let Some(mut descriptor) = packet.facts().vp8.filter(|_| segment.vp8_offset != Vp8Ids::default()) else {
+fn rewrite_vp8(payload: &mut [u8], packet: &Packet, offset: Vp8Ids) {
+    let Some(mut descriptor) = packet.facts().vp8.filter(|_| offset != Vp8Ids::default()) else {
         return;
     };
-    let ids = vp8_ids(packet).plus(segment.vp8_offset);
+    let ids = vp8_ids(packet).plus(offset);
     descriptor.rewrite_picture_id(payload, ids.picture);
     descriptor.rewrite_tl0_pic_idx(payload, ids.tl0);
 }

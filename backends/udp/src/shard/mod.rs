@@ -14,9 +14,12 @@
 
 mod bits;
 mod cache;
+mod decisions;
+mod descriptor;
 mod egress;
 mod elements;
 mod fanout;
+mod frame;
 mod header;
 mod ingress;
 mod leg;
@@ -26,6 +29,7 @@ mod placement;
 mod replica;
 mod resend;
 mod segment;
+mod select;
 mod slab;
 mod stream;
 mod tables;

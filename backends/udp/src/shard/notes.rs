@@ -9,6 +9,7 @@ use dataplane::{
 };
 use rtrb::{Consumer, Producer, RingBuffer};
 use wire::PayloadType;
+use wire::codec::Layer;
 
 use super::counters::CounterPage;
 use super::leg::Description;
@@ -31,7 +32,8 @@ pub(crate) enum Note {
     UnknownStream(Box<(LegId, PayloadType, Description)>),
     Arrival(LegId, Arrival),
     Departure(LegId, Departure),
-    Switched(ReplicaId, StreamKey),
+    /// Where a replica comes from, the highest layer it gets, and whether it waits for a key frame.
+    Selected(ReplicaId, (StreamKey, Layer, bool)),
     Stream(Box<(StreamKey, StreamStatistics)>),
     Replica(Box<(ReplicaId, ReplicaStatistics)>),
 }

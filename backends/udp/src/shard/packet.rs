@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
-use dataplane::StreamKey;
 use dataplane::limits::DATAGRAM_MAX;
 use wire::codec::vp8::Vp8Descriptor;
 use wire::{Codec, MediaKind, NtpTime, PayloadType, RtpTimestamp};
 
 use super::Life;
 use super::elements::Elements;
+use super::frame::Frame;
 
 /// Buffers for packets up to this size are kept apart: audio must not occupy room for video.
 const SMALL: usize = 384;
@@ -28,9 +28,8 @@ pub(crate) struct Packet {
 }
 
 /// What was found out about a packet, once.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Facts {
-    pub(crate) key: StreamKey,
     pub(crate) life: Life,
     pub(crate) at: Instant,
     /// Extended sequence number.
@@ -50,9 +49,16 @@ pub(crate) struct Facts {
     pub(crate) vp8: Option<Vp8Descriptor>,
     /// Header extensions that came with it.
     pub(crate) elements: Elements,
+    /// Its frame, if the stream has layers.
+    pub(crate) frame: Option<Frame>,
     /// Where the payload is, padding excluded.
-    pub(crate) payload: (u16, u16),
+    pub(crate) payload: Span,
+    /// Where the newest frame is, of redundant audio.
+    pub(crate) primary: Option<Span>,
 }
+
+/// Some of a packet's bytes: from, to.
+pub(crate) type Span = (u16, u16);
 
 impl Packet {
     fn with_room(room: usize) -> Self {
@@ -82,7 +88,10 @@ impl Packet {
     }
 
     pub(crate) fn payload(&self) -> &[u8] {
-        let (from, to) = self.facts().payload;
+        self.part(self.facts().payload)
+    }
+
+    pub(crate) fn part(&self, (from, to): Span) -> &[u8] {
         &self.bytes[usize::from(from)..usize::from(to)]
     }
 }

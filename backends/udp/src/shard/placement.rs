@@ -5,12 +5,14 @@ use std::time::Instant;
 use dataplane::limits::UNKNOWN_STREAMS_MAX;
 use dataplane::{Arrival, Counter, StreamFormat};
 use wire::extension::{AudioLevel, parse_transport_sequence};
+use wire::red::RedPayload;
 use wire::{Codec, ExtensionKind, MediaKind, Mid, Rid, RtpPacket, Ssrc};
 
 use super::Shard;
 use super::elements::Elements;
+use super::frame::Frame;
 use super::notes::Note;
-use super::packet::{Facts, Packet};
+use super::packet::{Facts, Packet, Span};
 use super::stream::StreamState;
 
 /// What a packet turns out to be once retransmission is unwrapped.
@@ -19,6 +21,7 @@ struct Media<'a> {
     format: StreamFormat,
     payload: &'a [u8],
     recovered: bool,
+    frame: Option<Frame>,
 }
 
 impl Shard {
@@ -36,7 +39,7 @@ impl Shard {
         let elements = Elements::find(&view, &leg.entry.extensions_in);
         let ssrc = view.ssrc();
         let Some(stream_place) = leg.stream_of(ssrc) else {
-            let arrival = arrival(now, &view, &elements, size, (ssrc, view.sequence().0, false));
+            let arrival = arrival(now, &view, &elements, size, ssrc, None);
             self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
             return self.unknown_stream(place, &view, &elements).map(|()| None);
         };
@@ -48,18 +51,17 @@ impl Shard {
             &mut stream.rtx
         };
         window.receive(view.sequence().0)?;
-        let media = unwrap(stream, &view);
-        let named = media.as_ref().map_or((ssrc, view.sequence().0, false), |media| {
-            (stream.key.ssrc, media.sequence, media.recovered)
-        });
-        let arrival = arrival(now, &view, &elements, size, named);
+        let media = unwrap(stream, &view, &elements);
+        let named = if media.is_ok() { stream.key.ssrc } else { ssrc };
+        let arrival = arrival(now, &view, &elements, size, named, media.as_ref().ok());
         self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
         let media = media?;
         if media.recovered {
             self.counters.count(Counter::Recovered);
         }
-        let facts = admit(stream, &view, &media, elements, now)?;
-        stream.count(&facts, size, media.recovered, &self.clock);
+        let recovered = media.recovered;
+        let facts = admit(stream, &view, media, elements, now)?;
+        stream.count(&facts, size, recovered, &self.clock);
         packet.describe(facts);
         Ok(Some(stream_place))
     }
@@ -85,14 +87,18 @@ impl Shard {
 }
 
 /// The media in a packet; a retransmission is taken apart (RFC 4588 section 4).
-fn unwrap<'a>(stream: &StreamState, view: &RtpPacket<'a>) -> Result<Media<'a>, Counter> {
+fn unwrap<'a>(stream: &mut StreamState, view: &RtpPacket<'a>, elements: &Elements) -> Result<Media<'a>, Counter> {
     let payload_type = view.payload_type();
+    let descriptor = elements.value(view.as_bytes(), ExtensionKind::DependencyDescriptor);
     if view.ssrc() == stream.key.ssrc {
+        let format = stream.format(payload_type).ok_or(Counter::UnknownFormat)?;
+        let payload = view.payload();
         return Ok(Media {
             sequence: view.sequence().0,
-            format: stream.format(payload_type).ok_or(Counter::UnknownFormat)?,
-            payload: view.payload(),
+            format,
+            payload,
             recovered: false,
+            frame: stream.frames.read(format.codec, view.timestamp(), descriptor, payload),
         });
     }
     if view.is_padding_only() {
@@ -105,6 +111,7 @@ fn unwrap<'a>(stream: &StreamState, view: &RtpPacket<'a>) -> Result<Media<'a>, C
         format,
         payload,
         recovered: true,
+        frame: stream.frames.read(format.codec, view.timestamp(), descriptor, payload),
     })
 }
 
@@ -112,7 +119,7 @@ fn unwrap<'a>(stream: &StreamState, view: &RtpPacket<'a>) -> Result<Media<'a>, C
 fn admit(
     stream: &mut StreamState,
     view: &RtpPacket<'_>,
-    media: &Media<'_>,
+    media: Media<'_>,
     elements: Elements,
     at: Instant,
 ) -> Result<Facts, Counter> {
@@ -120,10 +127,10 @@ fn admit(
     let number = stream.media.receive(media.sequence)?;
     let codec = media.format.codec;
     let start = media.payload.as_ptr().addr() - view.as_bytes().as_ptr().addr();
-    let starts = codec.kind() == MediaKind::Audio || wire::codec::is_key_frame_start(codec, media.payload);
+    let by_descriptor = media.frame.as_ref().and_then(Frame::starts_key_frame);
+    let by_payload = || codec.kind() == MediaKind::Audio || wire::codec::is_key_frame_start(codec, media.payload);
     let vp8 = (codec == Codec::Vp8).then(|| wire::codec::vp8::Vp8Descriptor::parse(media.payload).ok());
     Ok(Facts {
-        key: stream.key,
         life: stream.life,
         at,
         number,
@@ -134,11 +141,20 @@ fn admit(
         codec,
         timestamp: view.timestamp(),
         capture: stream.capture(view.timestamp(), codec.clock_rate()),
-        starts,
+        starts: by_descriptor.unwrap_or_else(by_payload),
         vp8: vp8.flatten(),
         elements,
+        frame: media.frame,
         payload: (start as u16, (start + media.payload.len()) as u16),
+        primary: primary(codec, media.payload, start),
     })
+}
+
+/// Where the newest frame is in redundant audio whose payload begins at `start`.
+fn primary(codec: Codec, payload: &[u8], start: usize) -> Option<Span> {
+    let red = (codec == Codec::Red).then(|| RedPayload::parse(payload).ok())??;
+    let end = start + payload.len();
+    Some(((end - red.primary().payload.len()) as u16, end as u16))
 }
 
 fn arrival(
@@ -146,20 +162,22 @@ fn arrival(
     view: &RtpPacket<'_>,
     elements: &Elements,
     size: usize,
-    (ssrc, sequence, recovered): (Ssrc, u16, bool),
+    ssrc: Ssrc,
+    media: Option<&Media<'_>>,
 ) -> Arrival {
     let value = |kind| elements.value(view.as_bytes(), kind);
+    let frame = media.and_then(|media| media.frame.as_ref());
     Arrival {
         at,
         ssrc,
-        sequence,
-        recovered,
+        sequence: media.map_or(view.sequence().0, |media| media.sequence),
+        recovered: media.is_some_and(|media| media.recovered),
         transport_sequence: value(ExtensionKind::TransportSequence).and_then(parse_transport_sequence),
         size: size as u16,
         audio_level: value(ExtensionKind::AudioLevel)
             .and_then(AudioLevel::parse)
             .map(|level| (level.level, level.voice)),
-        layer: None,
-        ends_frame: view.marker(),
+        layer: frame.and_then(Frame::known_layer),
+        ends_frame: view.marker() || frame.is_some_and(|frame| frame.ends),
     }
 }

@@ -1,12 +1,15 @@
 //! One replica: which packets it gets, and under which number.
 
 use dataplane::limits::ALIGNMENT_MAX_SECONDS;
-use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics};
-use wire::PayloadType;
+use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey};
+use wire::codec::Layer;
+use wire::{Codec, PayloadType};
 
+use super::frame::Frame;
 use super::header::vp8_ids;
-use super::packet::{Facts, Packet};
-use super::segment::{Last, Place, Segment, Vp8Ids};
+use super::packet::{Facts, Packet, Span};
+use super::segment::{Last, Offsets, Segment, Vp8Ids};
+use super::select::{Decision, Selection};
 use super::{Life, Source};
 
 /// A replica, in the shard that owns its leg.
@@ -23,6 +26,8 @@ pub(crate) struct ReplicaState {
     pub(crate) current: Option<Source>,
     /// The last segment, kept while nothing is followed: the next one continues it.
     pub(crate) segment: Option<Segment>,
+    /// Which layers of it.
+    pub(crate) selection: Selection,
     /// How many segments there were: tells whether an answer from another shard still fits.
     pub(crate) segments: u32,
     pub(crate) statistics: ReplicaStatistics,
@@ -40,6 +45,7 @@ impl ReplicaState {
             source,
             current: None,
             segment: None,
+            selection: Selection::new(),
             segments: 0,
             statistics: ReplicaStatistics::default(),
         }
@@ -72,6 +78,26 @@ impl ReplicaState {
         formats.find(|format| format.source == payload_type).copied()
     }
 
+    /// Where in a packet of this format is what it sends; `None` when that cannot be found.
+    pub(crate) fn payload(&self, format: &ReplicaFormat, facts: &Facts) -> Option<Span> {
+        match format.primary_only && facts.codec == Codec::Red {
+            true => facts.primary,
+            false => Some(facts.payload),
+        }
+    }
+
+    /// The payload type that padding is sent with, if there are retransmissions.
+    pub(crate) fn padding_type(&self) -> Option<PayloadType> {
+        self.entry.rtx?;
+        self.entry.formats.iter().find_map(|format| format.rtx)
+    }
+
+    /// What it forwards now, the highest layer it gets, and whether it waits for a key frame.
+    pub(crate) fn selected(&self) -> Option<(StreamKey, Layer, bool)> {
+        let (layer, awaits_key_frame) = self.selection.report();
+        Some((self.current?.key, layer, awaits_key_frame))
+    }
+
     /// Whether it follows the stream of this packet.
     pub(crate) fn is_following(&self, facts: &Facts) -> bool {
         self.current.is_some_and(|current| current.life == facts.life)
@@ -88,15 +114,17 @@ impl ReplicaState {
     /// Starts to follow the source it should come from with `packet`; returns what it followed before.
     pub(crate) fn follow(&mut self, packet: &Packet) -> Option<Source> {
         let facts = packet.facts();
-        let (egress_first, timestamp_offset, vp8_offset) = match &self.segment {
-            None => ((1 << 16) + u64::from(self.entry.first_sequence), 0, Vp8Ids::default()),
+        let number = facts.frame.as_ref().and_then(Frame::number);
+        let (egress_first, offsets) = match &self.segment {
+            None => ((1 << 16) + u64::from(self.entry.first_sequence), Offsets::default()),
             Some(before) => {
                 let timestamp = before.last.timestamp.wrapping_add(ticks_between(&before.last, facts));
-                (
-                    before.next(),
-                    timestamp.wrapping_sub(facts.timestamp.0),
-                    before.last.vp8.offset_to_follow(vp8_ids(packet)),
-                )
+                let offsets = Offsets {
+                    timestamp: timestamp.wrapping_sub(facts.timestamp.0),
+                    vp8: before.last.vp8.offset_to_follow(vp8_ids(packet)),
+                    frame: frame_offset(before.last.frame, number),
+                };
+                (before.next(), offsets)
             }
         };
         let last = Last {
@@ -105,45 +133,57 @@ impl ReplicaState {
             capture: facts.capture,
             timestamp: 0,
             vp8: Vp8Ids::default(),
+            frame: self.segment.as_ref().and_then(|before| before.last.frame),
         };
-        self.segment = Some(Segment::start(
-            facts.number,
-            egress_first,
-            timestamp_offset,
-            vp8_offset,
-            last,
-        ));
+        self.segment = Some(Segment::start(facts.number, egress_first, offsets, last));
+        self.selection.restart(self.entry.target);
         self.segments = self.segments.wrapping_add(1);
         std::mem::replace(&mut self.current, self.source)
     }
 
-    /// The number `packet` goes out under, or why it does not; either way it is accounted for.
-    pub(crate) fn place(&mut self, packet: &Packet, send: Result<(), Counter>) -> Result<u64, Counter> {
+    /// The number `packet` goes out under and what was decided about its frame, or why it does not; either way it is accounted for.
+    pub(crate) fn place(&mut self, packet: &Packet, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
         let facts = packet.facts();
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
-        let place = segment.account(facts.number, send.is_ok());
-        if place == Place::BeforeStart {
+        if segment.starts_behind(facts.number) {
             return Err(Counter::BeforeSwitch);
         }
-        send?;
+        let decided = sendable.and_then(|()| {
+            let frame = facts.frame.as_ref();
+            let decision = self.selection.decide(self.entry.target, facts.codec, frame);
+            decision.send.map(|()| decision)
+        });
+        segment.account(facts.number, decided.is_ok());
+        let decision = decided?;
         if facts.number > segment.last.number {
+            let frame = facts.frame.as_ref().and_then(Frame::number);
+            let offsets = &segment.offsets;
             segment.last = Last {
                 number: facts.number,
                 at: facts.at,
                 capture: facts.capture,
-                timestamp: facts.timestamp.0.wrapping_add(segment.timestamp_offset),
-                vp8: vp8_ids(packet).plus(segment.vp8_offset),
+                timestamp: facts.timestamp.0.wrapping_add(offsets.timestamp),
+                vp8: vp8_ids(packet).plus(offsets.vp8.minus_pictures(decision.held_back)),
+                frame: frame.map_or(segment.last.frame, |number| Some(number.wrapping_add(offsets.frame))),
             };
         }
-        Ok(segment.number(facts.number))
+        Ok((segment.number(facts.number), decision))
     }
 
     pub(crate) fn report(&self) -> ReplicaStatistics {
         ReplicaStatistics {
             source: self.current.map(|current| current.key),
-            timestamp_offset: self.segment.as_ref().map_or(0, |segment| segment.timestamp_offset),
+            timestamp_offset: self.segment.as_ref().map_or(0, |segment| segment.offsets.timestamp),
             ..self.statistics
         }
+    }
+}
+
+/// What makes frame numbers go on: nothing where they do already, as between the encodings of a sender that numbers their frames together.
+fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
+    match last.zip(first) {
+        Some((last, first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),
+        _ => 0,
     }
 }
 

@@ -8,7 +8,7 @@ use dataplane::{Counter, LegId, ReplicaId};
 use wire::SequenceNumber;
 
 use super::Shard;
-use super::header::{self, Moment, Name};
+use super::header::{Moment, Name, Rewrite};
 use super::notes::Note;
 use super::packet::Packet;
 use super::relay::{Relay, Ticket};
@@ -69,27 +69,26 @@ impl Shard {
     fn resend_packet(&mut self, packet: Option<Arc<Packet>>, ticket: Ticket, moment: &Moment) -> Result<(), Counter> {
         let packet = packet.ok_or(Counter::NotInCache)?;
         let place = *self.replica_places.get(&ticket.replica).ok_or(Counter::NotInCache)?;
-        let replica = &mut self.replicas[place];
-        let leg = &mut self.legs[replica.leg];
+        let replica = &self.replicas[place];
         if replica.segments != ticket.segments {
             return Err(Counter::NotInCache);
         }
-        let path = leg.ready().ok_or(Counter::NotReady)?;
+        self.legs[replica.leg].ready().ok_or(Counter::NotReady)?;
         let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
-        let format = replica
-            .format(packet.facts().payload_type)
-            .ok_or(Counter::NotNegotiated)?;
+        let facts = packet.facts();
+        let decision = replica.selection.decided(facts.frame.as_ref());
+        let decision = decision.ok_or(Counter::NotInCache)?;
+        let format = replica.format(facts.payload_type).ok_or(Counter::NotNegotiated)?;
         let name = Name {
             ssrc,
             payload_type: format.rtx.ok_or(Counter::NoRetransmission)?,
-            index: replica.rtx_next,
+            // It gets one when it leaves.
+            index: 0,
             original: Some(SequenceNumber(ticket.number as u16)),
         };
-        header::append(&mut self.egress, leg, path, replica, &packet, name, moment)?;
-        replica.rtx_next += 1;
-        replica.statistics.resent += 1;
-        self.counters.count(Counter::Resent);
-        Ok(())
+        let payload = replica.payload(&format, facts).ok_or(Counter::Malformed)?;
+        let rewrite = Rewrite::new(replica, &packet, payload, name, &decision);
+        self.send(place, &packet, rewrite, moment)
     }
 
     /// Acts on a message of another shard.

@@ -24,10 +24,7 @@ pub(crate) struct Segment {
     /// Replica's number minus source's, modulo 2^64, for the newest packet.
     shift: u64,
     closed: RecentBits,
-    /// What is added to the source's timestamps.
-    pub(crate) timestamp_offset: u32,
-    /// What is added to VP8's picture id and TL0PICIDX.
-    pub(crate) vp8_offset: Vp8Ids,
+    pub(crate) offsets: Offsets,
     /// The newest packet that was sent.
     pub(crate) last: Last,
 }
@@ -42,6 +39,19 @@ pub(crate) struct Last {
     pub(crate) capture: Option<NtpTime>,
     pub(crate) timestamp: u32,
     pub(crate) vp8: Vp8Ids,
+    /// The newest frame number of all, where packets have one.
+    pub(crate) frame: Option<u16>,
+}
+
+/// What is added to a source's counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offsets {
+    /// To its timestamps.
+    pub(crate) timestamp: u32,
+    /// To VP8's picture id and TL0PICIDX, but for pictures held back.
+    pub(crate) vp8: Vp8Ids,
+    /// To the dependency descriptor's frame numbers.
+    pub(crate) frame: u16,
 }
 
 /// VP8's running counters, or offsets between them.
@@ -59,6 +69,13 @@ impl Vp8Ids {
         }
     }
 
+    pub(crate) fn minus_pictures(self, count: u16) -> Self {
+        Vp8Ids {
+            picture: self.picture.wrapping_sub(count),
+            ..self
+        }
+    }
+
     /// The offset that makes `first` come right behind `self`.
     pub(crate) fn offset_to_follow(self, first: Vp8Ids) -> Self {
         Vp8Ids {
@@ -68,38 +85,28 @@ impl Vp8Ids {
     }
 }
 
-/// Where a packet comes in the order of its segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Newer than all before.
-    InOrder,
-    /// Late, with a number kept for it.
-    Late,
-    /// From before the segment.
-    BeforeStart,
-}
-
 impl Segment {
     /// A segment whose first packet, still to be accounted for, has these numbers.
-    pub(crate) fn start(first: u64, egress_first: u64, timestamp_offset: u32, vp8_offset: Vp8Ids, last: Last) -> Self {
+    pub(crate) fn start(first: u64, egress_first: u64, offsets: Offsets, last: Last) -> Self {
         Segment {
             first,
             newest: first - 1,
             shift: egress_first.wrapping_sub(first),
             closed: RecentBits::new(),
-            timestamp_offset,
-            vp8_offset,
+            offsets,
             last,
         }
     }
 
-    /// Takes account of a packet that is sent (or lost on the way out) or closed up.
-    pub(crate) fn account(&mut self, source: u64, sent: bool) -> Place {
-        if source < self.first {
-            return Place::BeforeStart;
-        }
+    /// Whether a packet is from before the segment.
+    pub(crate) fn starts_behind(&self, source: u64) -> bool {
+        source < self.first
+    }
+
+    /// Takes account of a packet of the segment that is sent (or lost on the way out) or closed up.
+    pub(crate) fn account(&mut self, source: u64, sent: bool) {
         if source <= self.newest {
-            return Place::Late;
+            return;
         }
         self.closed.renew(self.newest, source);
         self.newest = source;
@@ -107,7 +114,6 @@ impl Segment {
             self.closed.set(source);
             self.shift = self.shift.wrapping_sub(1);
         }
-        Place::InOrder
     }
 
     /// The replica's number for a source number of this segment that was not closed up.
@@ -158,8 +164,9 @@ mod tests {
             capture: None,
             timestamp: 0,
             vp8: Vp8Ids::default(),
+            frame: None,
         };
-        Segment::start(first, egress_first, 0, Vp8Ids::default(), last)
+        Segment::start(first, egress_first, Offsets::default(), last)
     }
 
     proptest! {
@@ -178,14 +185,11 @@ mod tests {
                     true => (first, true),
                     false => (newest.wrapping_add_signed(step), sent),
                 };
-                let place = segment.account(source, sent);
+                prop_assert_eq!(segment.starts_behind(source), source < first);
+                segment.account(source, sent);
                 if source > newest {
-                    prop_assert_eq!(place, Place::InOrder);
                     newest = source;
                     history.insert(source, sent);
-                } else {
-                    let expected = if source < first { Place::BeforeStart } else { Place::Late };
-                    prop_assert_eq!(place, expected);
                 }
                 let closed = |upto: u64| history.range(..upto).filter(|(_, sent)| !**sent).count() as u64;
                 let number = |source: u64| egress_first + (source - first) - closed(source);

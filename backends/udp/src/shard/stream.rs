@@ -5,6 +5,7 @@ use wire::{NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use super::Life;
 use super::cache::Cache;
+use super::frame::FrameReader;
 use super::packet::Facts;
 use super::window::Window;
 
@@ -19,6 +20,7 @@ pub(crate) struct StreamState {
     pub(crate) rtx: Window,
     /// Media received either way.
     pub(crate) media: Window,
+    pub(crate) frames: FrameReader,
     pub(crate) cache: Cache,
     pub(crate) listeners: Listeners,
     pub(crate) statistics: StreamStatistics,
@@ -56,6 +58,7 @@ impl StreamState {
             direct: Window::new(),
             rtx: Window::new(),
             media: Window::new(),
+            frames: FrameReader::default(),
             cache: Cache::new(entry.kind),
             listeners: Listeners::default(),
             statistics: StreamStatistics::default(),

@@ -40,6 +40,8 @@ pub(super) enum Rules {
     Vp8 {
         /// Y.
         sync: bool,
+        /// It refers to nothing.
+        key: bool,
     },
     Vp9 {
         /// U.
@@ -53,7 +55,7 @@ pub(super) enum Rules {
         /// The highest spatial layer of this picture so far, and of the one before.
         top: u8,
     },
-    Dependency(Dependencies),
+    Dependency(Box<Dependencies>),
     /// A descriptor whose structure never came, or is not yet there.
     Unreadable,
 }
@@ -70,14 +72,28 @@ pub(super) struct Dependencies {
     pub indications: Indications,
     /// The frames it refers to.
     pub referred: Vec<u64>,
+    /// The chains it is part of.
+    pub chains: Vec<usize>,
     /// By chain: the frame of the chain before this one; `None` when the chain starts here.
     pub previous: Vec<Option<u64>>,
+}
+
+impl FrameId {
+    /// Whether two frames can be put in order: they are named in the same way.
+    pub fn is_comparable(&self, other: &FrameId) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
 }
 
 impl Frame {
     /// Its layer, where it can be read.
     pub fn known_layer(&self) -> Option<Layer> {
-        (!matches!(self.rules, Rules::Unreadable)).then_some(self.layer)
+        (!self.is_unreadable()).then_some(self.layer)
+    }
+
+    /// Whether nothing is known of it but its number.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self.rules, Rules::Unreadable)
     }
 
     /// Whether a decoder that has seen nothing can start at this packet; `None` when only the payload can tell.
@@ -139,7 +155,7 @@ impl FrameReader {
             starts: mandatory.start_of_frame,
             ends: mandatory.end_of_frame,
             layer: rules.as_ref().map_or(Layer::default(), |(layer, _)| *layer),
-            rules: rules.map_or(Rules::Unreadable, |(_, rules)| Rules::Dependency(rules)),
+            rules: rules.map_or(Rules::Unreadable, |(_, rules)| Rules::Dependency(Box::new(rules))),
         }
     }
 
@@ -177,6 +193,9 @@ impl FrameReader {
                 .iter()
                 .map(|diff| back(u64::from(*diff)).filter(|_| *diff != 0))
                 .collect(),
+            chains: (0..structure.chains())
+                .filter(|chain| frame.is_in_chain(*chain))
+                .collect(),
             structure: structure.clone(),
             descriptor: descriptor.clone(),
         };
@@ -194,7 +213,10 @@ impl FrameReader {
                 spatial: 0,
                 temporal: temporal.layer,
             },
-            rules: Rules::Vp8 { sync: temporal.sync },
+            rules: Rules::Vp8 {
+                sync: temporal.sync,
+                key: wire::codec::is_key_frame_start(Codec::Vp8, payload),
+            },
         })
     }
 

@@ -204,7 +204,8 @@ fn told_active(packet: &MediaPacket, decision: Decision) -> Option<Vec<u8>> {
     let mut descriptor = rules.descriptor.clone();
     let says = descriptor.active_targets_from_here().is_some();
     let Active { targets, fewer, new } = decision.active;
-    if !(fewer && (says || new) || new && !says) {
+    let tells = if says { fewer } else { new };
+    if !tells {
         return None;
     }
     descriptor.active_targets = Some(targets);

@@ -21,7 +21,7 @@ impl Model {
         }
     }
 
-    /// Sends one packet again. A number that is a gap only because its packet was held back goes out with an empty payload.
+    /// Sends one packet again. One that was held back when it came late goes out too: its number is a gap only for us, and the receiver waits for it.
     fn resend_one(&mut self, now: Instant, id: ReplicaId, sequence: u16) -> Result<Egress, Counter> {
         let replica = self.replicas.get_mut(&id).ok_or(Counter::NotInCache)?;
         let leg = self.legs.get_mut(&replica.entry.leg).ok_or(Counter::NotReady)?;

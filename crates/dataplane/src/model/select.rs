@@ -1,22 +1,23 @@
 //! Which frames of a layered stream a replica gets.
 //!
 //! A frame is decided once, by the first of its packets that arrives; the others follow. Only a frame newer than all before it may change
-//! what is selected, and it changes no sooner than a decoder can follow.
+//! what is selected, and it changes no sooner than a decoder can follow. A late frame is judged by what was selected behind the frame before it,
+//! and changes nothing.
 //!
 //! *Dependency descriptor.* The replica gets one decode target: of those within its target layer that the sender produces, the one with the
 //! highest layer. It changes to another at a frame whose indication for that one is "switch", if the chain that protects it and
 //! everything the frame refers to was sent; to fewer pictures of the same size at once. A frame is sent if it is part of the decode target, its chain is intact, and
-//! nothing it refers to was held back. What was lost before us is not held back: it may still come.
+//! nothing it refers to was held back. A chain of which a frame was held back is broken until it starts again. What was lost before us is not held back: it may still come.
 //!
-//! *VP9 descriptor.* Pictures: down at the next picture, up to layer *i* at a picture of layer *i* with U. Sizes: down at the next picture if the lower layer was
+//! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the replica gets, and at a key picture. Sizes: down at the next picture if the lower layer was
 //! sent so far or the picture is a key picture, up by one layer at a layer frame that is not predicted from other pictures. Lower layers that none above refers to
 //! are held back.
 //!
-//! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y.
+//! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and as far as wanted at a key frame.
 //!
 //! Source: AV1 RTP specification, appendix A; eXpressSFU, algorithms 1 and 2, with RFC 9628 section 4.2 for what the bits mean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wire::Codec;
 use wire::codec::Layer;
@@ -30,20 +31,28 @@ use crate::limits::FRAMES_MAX;
 /// What a replica gets of the stream it follows.
 #[derive(Debug)]
 pub(super) struct Selection {
-    /// The highest layer it gets.
-    current: Layer,
+    state: State,
     /// Whether only a key frame takes it to its target, or on at all.
     pub awaits_key_frame: bool,
-    /// The decode target it gets, of the structure that this frame brought.
-    decode_target: Option<(u64, usize)>,
     /// The active decode targets the receiver was last told, where they are not what the sender said.
     told: Option<DecodeTargets>,
-    /// VP9: by spatial layer, whether everything of it since a frame that needs no other picture was sent.
-    complete: [bool; 8],
+    /// The newest frames, each with what was decided, and what is selected behind it.
+    decisions: BTreeMap<FrameId, (Decision, State)>,
+}
+
+/// What is selected behind some frame.
+#[derive(Clone, Debug)]
+struct State {
+    /// The highest layer it gets.
+    current: Layer,
+    /// The decode target it gets, of the structure that this frame brought.
+    decode_target: Option<(u64, usize)>,
+    /// Chains of which a frame was held back, and which did not start again.
+    broken: BTreeSet<usize>,
+    /// VP9: the spatial layers of which everything was sent since a frame that needs no other picture.
+    complete: BTreeSet<u8>,
     /// Pictures that were held back in this segment: by so much VP8's picture ids close up.
     held_back: u16,
-    /// The newest frames, each with what was decided.
-    decisions: BTreeMap<FrameId, Decision>,
 }
 
 /// What was decided about a frame.
@@ -73,15 +82,18 @@ impl Selection {
     /// For a segment that starts with a key frame: nothing has been held back.
     pub fn new(wanted: Layer) -> Self {
         Selection {
-            current: Layer {
-                spatial: 0,
-                temporal: wanted.temporal,
+            state: State {
+                current: Layer {
+                    spatial: 0,
+                    temporal: wanted.temporal,
+                },
+                decode_target: None,
+                broken: BTreeSet::new(),
+                complete: BTreeSet::new(),
+                held_back: 0,
             },
             awaits_key_frame: false,
-            decode_target: None,
             told: None,
-            complete: [false; 8],
-            held_back: 0,
             decisions: BTreeMap::new(),
         }
     }
@@ -90,12 +102,13 @@ impl Selection {
     pub fn layer(&self) -> Layer {
         match self.decisions.is_empty() {
             true => Layer::default(),
-            false => self.current,
+            false => self.state.current,
         }
     }
 
     /// What becomes of a packet, for a replica that is to get `wanted`.
     pub fn decide(&mut self, wanted: Layer, packet: &MediaPacket) -> Decision {
+        self.forget_incomparable(packet);
         if let Some(known) = self.decided(packet) {
             return known;
         }
@@ -103,34 +116,30 @@ impl Selection {
             .frame
             .as_ref()
             .expect("a packet without layers is always decided");
-        let newest = self.decisions.last_key_value().is_none_or(|(id, _)| *id < frame.id);
-        if newest {
-            self.switch(wanted, frame);
-        }
-        let full = self.decisions.len() >= FRAMES_MAX;
-        if full
-            && self
-                .decisions
-                .first_key_value()
-                .is_some_and(|(oldest, _)| frame.id < *oldest)
-        {
+        let Some(mut behind) = self.state_before(frame.id) else {
+            return self.decide_newest(wanted, packet.codec, frame);
+        };
+        let is_oldest = self.decisions.range(..frame.id).next().is_none();
+        if self.decisions.len() >= FRAMES_MAX && is_oldest {
             return self.plain(Err(Counter::TooLate));
         }
-        let send = self.judge(frame);
-        let decision = Decision {
-            send,
-            is_top: frame.layer.spatial == self.current.spatial,
-            active: self.active(frame, newest && send.is_ok()),
-            ..self.plain(send)
-        };
-        if newest {
-            self.remember(packet.codec, frame, send);
+        let decision = self.judged(&behind, wanted, frame);
+        if decision.send.is_err() && frame.layer.temporal <= self.state.current.temporal {
+            self.state.complete.remove(&frame.layer.spatial);
         }
-        self.decisions.insert(frame.id, decision);
-        if full {
-            self.decisions.pop_first();
-        }
+        behind.held_back = decision.held_back;
+        self.record(frame.id, decision, behind);
         decision
+    }
+
+    /// Frames that are named in another way than those before cannot be compared with them: the replica begins anew with what it has.
+    fn forget_incomparable(&mut self, packet: &MediaPacket) {
+        let readable = packet.frame.as_ref().filter(|frame| !frame.is_unreadable());
+        if let (Some(frame), Some((newest, _))) = (readable, self.decisions.last_key_value())
+            && !frame.id.is_comparable(newest)
+        {
+            self.decisions.clear();
+        }
     }
 
     /// What was decided about a packet's frame; also known of packets without layers, or with a descriptor that cannot be read: they are sent.
@@ -138,32 +147,80 @@ impl Selection {
         let Some(frame) = &packet.frame else {
             return Some(self.plain(Ok(())));
         };
-        let unreadable = matches!(frame.rules, Rules::Unreadable).then(|| self.plain(Ok(())));
-        self.decisions.get(&frame.id).copied().or(unreadable)
+        let unreadable = frame.is_unreadable().then(|| self.plain(Ok(())));
+        let known = self.decisions.get(&frame.id);
+        known.map(|(decision, _)| *decision).or(unreadable)
     }
 
     fn plain(&self, send: Result<(), Counter>) -> Decision {
         Decision {
             send,
             is_top: false,
-            held_back: self.held_back,
+            held_back: self.state.held_back,
             active: Active::default(),
+        }
+    }
+
+    /// What was selected behind the frame before this one; `None` when this one is newer than all. What is older than all is taken for a neighbour of
+    /// the oldest.
+    fn state_before(&self, id: FrameId) -> Option<State> {
+        self.decisions.range(id..).next()?;
+        if let Some((_, (_, state))) = self.decisions.range(..id).next_back() {
+            return Some(state.clone());
+        }
+        let (_, (oldest, state)) = self.decisions.first_key_value()?;
+        Some(State {
+            held_back: oldest.held_back,
+            ..state.clone()
+        })
+    }
+
+    fn decide_newest(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
+        self.switch(wanted, frame);
+        let mut decision = self.judged(&self.state, wanted, frame);
+        if matches!(frame.rules, Rules::Dependency(_)) && decision.send.is_ok() {
+            let tells = decision.active.fewer.then_some(decision.active.targets);
+            decision.active.new = tells != self.told;
+            self.told = tells;
+        }
+        self.state.remember(codec, frame, decision.send);
+        self.record(frame.id, decision, self.state.clone());
+        decision
+    }
+
+    fn judged(&self, state: &State, wanted: Layer, frame: &Frame) -> Decision {
+        let is_highest = frame.layer.spatial == state.current.spatial;
+        Decision {
+            send: self.judge(state, frame),
+            is_top: is_highest && !may_go_up_in_this_picture(wanted, frame),
+            held_back: state.held_back,
+            active: state.active(frame),
+        }
+    }
+
+    fn record(&mut self, id: FrameId, decision: Decision, state: State) {
+        self.decisions.insert(id, (decision, state));
+        if self.decisions.len() > FRAMES_MAX {
+            self.decisions.pop_first();
         }
     }
 
     /// Comes as near to `wanted` as `frame`, the newest so far, allows.
     fn switch(&mut self, wanted: Layer, frame: &Frame) {
         match &frame.rules {
-            Rules::Vp8 { sync } => self.switch_vp8(wanted, frame.layer.temporal, *sync),
+            Rules::Vp8 { sync, key } => self.switch_vp8(wanted, frame.layer.temporal, *sync, *key),
             Rules::Vp9 { .. } => self.switch_vp9(wanted, frame),
             Rules::Dependency(rules) => self.switch_target(wanted, rules),
             Rules::Unreadable => {}
         }
     }
 
-    fn switch_vp8(&mut self, wanted: Layer, temporal: u8, sync: bool) {
-        let current = &mut self.current.temporal;
+    fn switch_vp8(&mut self, wanted: Layer, temporal: u8, sync: bool, key: bool) {
+        let current = &mut self.state.current.temporal;
         *current = wanted.temporal.min(*current);
+        if key {
+            *current = wanted.temporal;
+        }
         if sync && temporal == current.saturating_add(1) && temporal <= wanted.temporal {
             *current = temporal;
         }
@@ -182,39 +239,48 @@ impl Selection {
         };
         let FrameId::Picture(picture, _) = frame.id else { return };
         let before = self.decisions.last_key_value().map(|(id, _)| *id);
-        let current = &mut self.current;
+        let State { current, complete, .. } = &mut self.state;
         if !matches!(before, Some(FrameId::Picture(before, _)) if before == picture) {
             let is_key_picture = !inter_picture && frame.layer.spatial == 0;
             let goal = wanted.spatial.min(top);
             current.temporal = wanted.temporal.min(current.temporal);
-            if goal < current.spatial && (is_key_picture || self.complete[usize::from(goal)]) {
+            if is_key_picture {
+                current.temporal = wanted.temporal;
+            }
+            if goal < current.spatial && (is_key_picture || complete.contains(&goal)) {
                 current.spatial = goal;
             }
             self.awaits_key_frame = goal != current.spatial && !is_key_picture;
         }
         let Layer { spatial, temporal } = frame.layer;
-        if switching_up && current.temporal < temporal && temporal <= wanted.temporal {
-            current.temporal = temporal;
+        // What follows, of layers above, refers to no picture of layers above from before this one.
+        if switching_up && temporal <= current.temporal {
+            current.temporal = current.temporal.max(wanted.temporal);
         }
         let below = FrameId::Picture(picture, spatial.saturating_sub(1));
-        let has_below = !inter_layer || self.decisions.get(&below).is_some_and(|below| below.send.is_ok());
+        let below = self.decisions.get(&below).map(|(below, _)| below.send);
+        let has_below = !inter_layer || below == Some(Ok(()));
         if spatial == current.spatial + 1 && spatial <= wanted.spatial && !inter_picture && has_below {
             current.spatial = spatial;
         }
     }
 
     fn switch_target(&mut self, wanted: Layer, rules: &Dependencies) {
-        let layer_of = |target| {
-            rules
-                .structure
-                .target_layer(target)
-                .expect("a target of this structure")
-        };
+        let layer_of = |target| rules.structure.target_layer(target).unwrap_or_default();
         let goal = goal(wanted, rules);
-        let chosen = match self.decode_target.filter(|(since, _)| *since == rules.since) {
-            None => Some(goal).filter(|goal| self.is_intact(rules, *goal)),
-            Some((_, current)) => {
-                let has = layer_of(current);
+        let has = self.state.current;
+        let same_structure = |(since, _): &(u64, usize)| *since == rules.since;
+        let before = self
+            .state
+            .decode_target
+            .filter(same_structure)
+            .map(|(_, target)| target);
+        if before.is_none() {
+            self.state.broken.clear();
+        }
+        let chosen = match before {
+            None => Some(goal).filter(|goal| self.is_intact(&self.state, rules, *goal)),
+            Some(before) => {
                 let other_rate = Layer {
                     spatial: has.spatial,
                     temporal: layer_of(goal).temporal,
@@ -223,41 +289,42 @@ impl Selection {
                     |target| layer_of(target).spatial == has.spatial && layer_of(target).temporal < has.temporal;
                 let switches = |target| {
                     rules.indications.get(target) == Indication::Switch
-                        && self.is_intact(rules, target)
+                        && self.is_intact(&self.state, rules, target)
                         && self.is_decodable(rules)
                 };
                 let mut candidates = [Some(goal), rules.structure.target_of(other_rate)]
                     .into_iter()
                     .flatten();
-                let found =
-                    candidates.find(|target| *target == current || fewer_pictures(*target) || switches(*target));
-                found.or(Some(current))
+                let found = candidates.find(|target| *target == before || fewer_pictures(*target) || switches(*target));
+                found.or(Some(before))
             }
         };
-        self.decode_target = chosen.map(|target| (rules.since, target));
-        self.current = chosen.map_or(self.current, layer_of);
+        self.state.decode_target = chosen.map(|target| (rules.since, target));
+        if chosen != before {
+            self.state.current = chosen.map_or(has, layer_of);
+        }
         self.awaits_key_frame = match rules.previous.is_empty() {
-            true => chosen.is_none_or(|chosen| layer_of(chosen).spatial < layer_of(goal).spatial),
-            false => chosen.is_none() || !self.is_intact(rules, goal),
+            true => chosen.is_none() || self.state.current.spatial < layer_of(goal).spatial,
+            false => chosen.is_none() || !self.is_intact(&self.state, rules, goal),
         };
     }
 
-    /// Whether a frame is part of what is selected.
-    fn judge(&self, frame: &Frame) -> Result<(), Counter> {
-        let above = !self.current.covers(frame.layer);
+    /// Whether a frame is part of what was selected.
+    fn judge(&self, state: &State, frame: &Frame) -> Result<(), Counter> {
+        let above = !state.current.covers(frame.layer);
         match &frame.rules {
             Rules::Vp8 { .. } if above => Err(Counter::OutsideTarget),
             Rules::Vp9 { .. } if above => Err(Counter::OutsideTarget),
             Rules::Vp9 {
                 refers_above: false, ..
-            } if frame.layer.spatial < self.current.spatial => Err(Counter::OutsideTarget),
+            } if frame.layer.spatial < state.current.spatial => Err(Counter::OutsideTarget),
             Rules::Vp8 { .. } | Rules::Vp9 { .. } | Rules::Unreadable => Ok(()),
             Rules::Dependency(rules) => {
-                let target = self.decode_target.filter(|(since, _)| *since == rules.since);
+                let target = state.decode_target.filter(|(since, _)| *since == rules.since);
                 let (_, target) = target.ok_or(Counter::Undecodable)?;
                 match rules.indications.get(target).is_present() {
                     false => Err(Counter::OutsideTarget),
-                    true if self.is_intact(rules, target) && self.is_decodable(rules) => Ok(()),
+                    true if self.is_intact(state, rules, target) && self.is_decodable(rules) => Ok(()),
                     true => Err(Counter::Undecodable),
                 }
             }
@@ -270,30 +337,34 @@ impl Selection {
     }
 
     /// Whether the chain that protects a decode target was sent up to here.
-    fn is_intact(&self, rules: &Dependencies, target: usize) -> bool {
-        let chain = rules.structure.protecting_chain(target);
-        let previous = chain.and_then(|chain| rules.previous.get(chain).copied().flatten());
-        !previous.is_some_and(|number| self.was_held_back(number))
+    fn is_intact(&self, state: &State, rules: &Dependencies, target: usize) -> bool {
+        let Some(chain) = rules.structure.protecting_chain(target) else {
+            return true;
+        };
+        match rules.previous.get(chain).copied().flatten() {
+            None => true,
+            Some(previous) => !state.broken.contains(&chain) && !self.was_held_back(previous),
+        }
     }
 
     fn was_held_back(&self, number: u64) -> bool {
         let decision = self.decisions.get(&FrameId::Number(number));
-        decision.is_some_and(|decision| decision.send.is_err())
+        decision.is_some_and(|(decision, _)| decision.send.is_err())
     }
+}
 
-    /// The decode targets the receiver can have from this frame on, and whether it knows.
-    fn active(&mut self, frame: &Frame, says: bool) -> Active {
+impl State {
+    /// The decode targets the receiver can have from a frame on.
+    fn active(&self, frame: &Frame) -> Active {
         let Rules::Dependency(rules) = &frame.rules else {
             return Active::default();
         };
         let targets = rules.structure.targets_within(self.current).intersection(rules.active);
-        let fewer = targets != rules.active;
-        let tells = fewer.then_some(targets);
-        let new = says && tells != self.told;
-        if new {
-            self.told = tells;
+        Active {
+            targets,
+            fewer: targets != rules.active,
+            new: false,
         }
-        Active { targets, fewer, new }
     }
 
     /// What the decision about the newest frame means for those behind it.
@@ -301,14 +372,36 @@ impl Selection {
         if codec == Codec::Vp8 && send.is_err() {
             self.held_back = self.held_back.wrapping_add(1);
         }
-        if let Rules::Vp9 { inter_picture, .. } = frame.rules {
-            let complete = &mut self.complete[usize::from(frame.layer.spatial)];
-            match send {
-                Ok(()) if !inter_picture => *complete = true,
-                Err(_) if frame.layer.temporal <= self.current.temporal => *complete = false,
-                Ok(()) | Err(_) => {}
+        match &frame.rules {
+            Rules::Vp9 { inter_picture, .. } => {
+                if send.is_ok() && !inter_picture {
+                    self.complete.insert(frame.layer.spatial);
+                }
+                if send.is_err() && frame.layer.temporal <= self.current.temporal {
+                    self.complete.remove(&frame.layer.spatial);
+                }
             }
+            Rules::Dependency(rules) if send.is_err() => self.broken.extend(&rules.chains),
+            Rules::Dependency(rules) => {
+                let starts = |chain: &&usize| rules.previous.get(**chain).is_some_and(Option::is_none);
+                for chain in rules.chains.iter().filter(starts) {
+                    self.broken.remove(chain);
+                }
+            }
+            Rules::Vp8 { .. } | Rules::Unreadable => {}
         }
+    }
+}
+
+/// Whether a higher layer may begin above this frame: then the picture does not end with it.
+fn may_go_up_in_this_picture(wanted: Layer, frame: &Frame) -> bool {
+    match frame.rules {
+        Rules::Vp9 {
+            inter_picture: false,
+            refers_above: true,
+            ..
+        } => frame.layer.spatial < wanted.spatial,
+        _ => false,
     }
 }
 
