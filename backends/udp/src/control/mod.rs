@@ -18,6 +18,8 @@ use dataplane::{
     WriteError,
 };
 
+use pacing::Probe;
+
 use crate::alarm::Alarm;
 use crate::shard::{SHARDS_MAX, Shard, Source};
 use book::{Book, LEGS_MAX, REPLICAS_MAX, STREAMS_MAX};
@@ -71,7 +73,11 @@ impl Control {
         match update {
             Update::SetLeg(id, leg) => self.set_leg(id, leg),
             Update::RemoveLeg(id) => self.remove_leg(id),
-            Update::SetPace(id, _) => self.book.owner_of_leg(id).map(drop).ok_or(WriteError::UnknownLeg),
+            Update::SetPace(id, pace) => {
+                let owner = self.book.owner_of_leg(id).ok_or(WriteError::UnknownLeg)?;
+                self.shards[owner].order(Order::SetPace(id, pace));
+                Ok(())
+            }
             Update::SetStream(key, stream) => self.set_stream(key, stream),
             Update::RemoveStream(key) => self.remove_stream(key),
             Update::SetReplica(id, replica) => self.set_replica(id, replica),
@@ -170,7 +176,28 @@ impl Control {
                     return;
                 }
             },
-            Inject::Probe { .. } => return,
+            Inject::Probe {
+                bytes: 0, packets: 0, ..
+            } => return,
+            Inject::Probe {
+                leg,
+                probe,
+                rate,
+                bytes,
+                packets,
+            } => match self.book.owner_of_leg(leg) {
+                Some(owner) => {
+                    let id = probe;
+                    let probe = Probe {
+                        id,
+                        rate,
+                        bytes,
+                        packets,
+                    };
+                    (owner, Order::Probe(leg, probe))
+                }
+                None => return self.counters.count(Counter::NotReady),
+            },
             Inject::Report { leg } => match self.book.owner_of_leg(leg) {
                 Some(owner) => (owner, Order::Report(leg)),
                 None => return,

@@ -1,6 +1,7 @@
 //! What the control handle tells a shard.
 
 use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+use pacing::Probe;
 
 use crate::shard::{Life, Source};
 
@@ -27,6 +28,10 @@ pub(crate) enum Order {
     Listen(StreamKey, usize),
     /// Send this as it is.
     Datagram(Path, Box<[u8]>),
+    /// To the owner.
+    SetPace(LegId, Option<u64>),
+    /// To the owner.
+    Probe(LegId, Probe),
     /// To the owner: protect and send this.
     Rtcp(LegId, Box<[u8]>),
     /// To the owner of the replica's leg.

@@ -150,12 +150,12 @@ impl Buffer {
         }
     }
 
-    pub(crate) fn departed(&mut self, at: Instant, transport_sequence: u16, size: usize) {
+    pub(crate) fn departed(&mut self, at: Instant, transport_sequence: u16, size: usize, probe: Option<u32>) {
         self.departures.push(Departure {
             at,
             transport_sequence,
             size: size as u16,
-            probe: None,
+            probe,
         });
     }
 

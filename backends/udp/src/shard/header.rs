@@ -235,9 +235,7 @@ fn protect(leg: &mut LegState, bytes: &mut Vec<u8>, start: usize, header_len: us
     let Some(keys) = leg.keys_in_use() else { return };
     let clear_len = bytes.len() - start;
     bytes.resize(bytes.len() + rtp_overhead(keys.egress_profile()), 0);
-    let sealed = keys
-        .sealer
-        .seal_rtp(&mut bytes[start..], clear_len, header_len, index);
+    let sealed = keys.sealer.seal_rtp(&mut bytes[start..], clear_len, header_len, index);
     bytes.truncate(start + sealed);
 }
 
@@ -263,7 +261,11 @@ fn list_elements<'a>(
         _ => (kind, value),
     });
     let mid = own.mid.map(|mid| mid.as_bytes());
-    fill(elements, leg, changed.chain(ours(mid, own.send_time, own.transport_sequence)))
+    fill(
+        elements,
+        leg,
+        changed.chain(ours(mid, own.send_time, own.transport_sequence)),
+    )
 }
 
 /// The extensions of our own.

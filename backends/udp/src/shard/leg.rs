@@ -5,6 +5,7 @@ use dataplane::{Leg, LegId, MasterKey, Path, Protection, ReplicaId};
 use wire::{Mid, Rid, Ssrc};
 
 use super::egress::RunKey;
+use super::pace::Pace;
 use crate::srtp::{Opener, Sealer, StreamIndexes};
 
 /// What a packet of an unknown stream says of itself.
@@ -27,6 +28,8 @@ pub(crate) struct LegState {
     pub(crate) transport_sequence: u16,
     /// The egress run of the current batch.
     pub(crate) run: RunKey,
+    /// What waits for the leg's pace, if it has one.
+    pub(crate) pace: Option<Box<Pace>>,
 }
 
 /// The SRTP contexts of a leg. They outlive an entry without keys, so that the same keys never start over.
@@ -51,6 +54,7 @@ impl LegState {
             unknown: Vec::new(),
             transport_sequence: 0,
             run: RunKey::default(),
+            pace: None,
         }
     }
 

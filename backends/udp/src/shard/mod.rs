@@ -7,7 +7,7 @@
 //!
 //! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds its number in its `stream`; `fanout` offers the packet to
 //! its replicas, audio first, in quanta; `replica` decides and numbers; `header` writes it into the receiver's `egress` run.
-//! `tables` applies orders, `resend` does what the agent asks for.
+//! `pace` keeps what may not leave yet. `tables` applies orders, `resend` does what the agent asks for.
 //!
 //! Driving one: [`take_orders`](Shard::take_orders), [`take_relays`](Shard::take_relays), [`receive`](Shard::receive) for
 //! each datagram, [`work`](Shard::work) until nothing is left, [`flush`](Shard::flush), [`settle`](Shard::settle).
@@ -24,6 +24,7 @@ mod header;
 mod ingress;
 mod leg;
 mod loan;
+mod pace;
 mod packet;
 mod placement;
 mod replica;
@@ -54,6 +55,7 @@ use egress::Egress;
 use fanout::Job;
 use leg::LegState;
 use notes::Notes;
+use pace::Wakes;
 use packet::Pool;
 use relay::Link;
 use replica::ReplicaState;
@@ -110,6 +112,8 @@ pub struct Shard {
     video: VecDeque<Job>,
     pool: Pool,
     egress: Egress,
+    /// When to look at what waits for its leg's pace.
+    wakes: Wakes,
     /// For RTCP on its way in, and anything on its way out that is not media.
     scratch: Vec<u8>,
 }
@@ -151,6 +155,7 @@ impl Shard {
             video: VecDeque::new(),
             pool: Pool::default(),
             egress: Egress::new(),
+            wakes: Wakes::default(),
             scratch: Vec::new(),
         }
     }
@@ -204,9 +209,9 @@ impl Shard {
         self.notes.settle(now);
     }
 
-    /// When [`settle`](Self::settle) must be called even if nothing happens.
+    /// When to [`work`](Self::work), [`flush`](Self::flush) and [`settle`](Self::settle) even if nothing happens.
     pub fn due(&self) -> Option<Instant> {
-        self.notes.due()
+        self.notes.due().into_iter().chain(self.wakes.next()).min()
     }
 
     /// How many legs, streams and replicas it owns.

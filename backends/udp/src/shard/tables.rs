@@ -39,6 +39,8 @@ impl Shard {
                 let stream = self.stream_place(key);
                 self.streams[stream].listeners.add(shard);
             }
+            Order::SetPace(leg, pace) => self.set_pace(now, leg, pace),
+            Order::Probe(leg, probe) => self.probe(now, leg, probe),
             Order::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
             Order::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
             Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
@@ -74,6 +76,7 @@ impl Shard {
         let Some(place) = self.leg_places.remove(&id) else {
             return;
         };
+        self.legs[place].pace = None;
         for (id, _) in std::mem::take(&mut self.legs[place].replicas) {
             self.remove_replica(id);
         }
@@ -161,7 +164,11 @@ impl Shard {
         };
         self.unlist(place);
         let replica = self.replicas.remove(place);
-        remove_sorted(&mut self.legs[replica.leg].replicas, id);
+        let leg = &mut self.legs[replica.leg];
+        remove_sorted(&mut leg.replicas, id);
+        if let Some(pace) = &mut leg.pace {
+            pace.forget(place);
+        }
     }
 
     /// Takes a replica out of every fan-out list.
