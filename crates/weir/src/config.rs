@@ -1,12 +1,15 @@
 //! What an operator may set: defaults, then the file, then the environment, then flags.
 
+mod rooms;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
-use std::time::Duration;
 
 use serde::Deserialize;
+
+pub use rooms::{Audio, Room};
 
 use crate::cli;
 
@@ -25,6 +28,8 @@ pub struct Config {
     pub keys: BTreeMap<String, String>,
     /// Rooms.
     pub room: Room,
+    /// Voices.
+    pub audio: Audio,
     /// Who may see what of `/metrics`.
     pub metrics: Metrics,
     /// Logging.
@@ -40,6 +45,7 @@ struct File {
     rtc: RtcFile,
     keys: BTreeMap<String, String>,
     room: Room,
+    audio: Audio,
     metrics: Metrics,
     log: Log,
 }
@@ -67,35 +73,6 @@ pub struct Rtc {
     pub adaptation: bool,
     /// The most videos one receiver is shown at a time; 0 is no limit.
     pub last_n: usize,
-}
-
-/// Room settings.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Room {
-    /// Whether joining a room creates it.
-    pub auto_create: bool,
-    /// Seconds a room stays after the last participant left.
-    pub empty_timeout: u64,
-    /// The most participants a room takes.
-    pub max_participants: Option<usize>,
-}
-
-impl Default for Room {
-    fn default() -> Self {
-        Room {
-            auto_create: true,
-            empty_timeout: 20,
-            max_participants: None,
-        }
-    }
-}
-
-impl Room {
-    /// How long a room stays after the last participant left.
-    pub fn empty_timeout(&self) -> Duration {
-        Duration::from_secs(self.empty_timeout)
-    }
 }
 
 /// Settings of `/metrics`.
@@ -211,6 +188,7 @@ impl Config {
             },
             keys,
             room: file.room,
+            audio: file.audio,
             metrics: file.metrics,
             log: Log {
                 level: arguments.log.unwrap_or(file.log.level),

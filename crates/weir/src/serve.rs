@@ -108,6 +108,8 @@ fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
         auto_create: config.room.auto_create,
         empty_timeout: config.room.empty_timeout(),
         participants_max: config.room.max_participants.unwrap_or(defaults.participants_max),
+        visible: config.room.visible.into(),
+        voices: config.audio.voices(),
         ..defaults
     }
 }
