@@ -35,7 +35,11 @@ async function sends(person, expected) {
 it("stops encodings nobody watches, and starts them again", { timeout: 120_000 }, async () => {
   const room = freshRoom("dynacast");
   const [ada, bob] = await Promise.all(["ada", "bob"].map((identity) => world.person(identity)));
-  const options = { dynacast: true, videoCaptureDefaults: VGA, publishDefaults: { videoCodec: "vp8", simulcast: true } };
+  const options = {
+    dynacast: true,
+    videoCaptureDefaults: VGA,
+    publishDefaults: { videoCodec: "vp8", simulcast: true },
+  };
   await ada.join(room, { options });
   await ada.publish({ microphone: false });
   await bob.join(room);

@@ -31,9 +31,15 @@ export function SettingsPanel({ onTrouble, onClose }: SettingsPanelProps) {
           </div>
           <div>
             <dt>
+              <kbd>Q</kbd>
+            </dt>
+            <dd>quality of every picture</dd>
+          </div>
+          <div>
+            <dt>
               <kbd>Esc</kbd>
             </dt>
-            <dd>close this panel</dd>
+            <dd>close what is open</dd>
           </div>
         </dl>
       </div>

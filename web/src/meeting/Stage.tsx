@@ -3,6 +3,8 @@ import { Track } from "livekit-client";
 import { useMemo, useState } from "react";
 import { FocusView } from "./FocusView";
 import { Gallery } from "./Gallery";
+import { OpenPanelsContext } from "./quality/openPanels";
+import { useOpenPanels } from "./quality/useOpenPanels";
 
 /** The pictures: a gallery of everybody, or one of them large with the others beside it. */
 export function Stage() {
@@ -16,18 +18,22 @@ export function Stage() {
   const pin = (reference: TrackReferenceOrPlaceholder) =>
     setPinned((current) => (current === keyOf(reference) ? undefined : keyOf(reference)));
 
+  const panels = useOpenPanels(everything.map(keyOf));
+
   return (
     <main className="stage">
-      {focus ? (
-        <FocusView
-          focus={focus}
-          others={everything.filter((reference) => keyOf(reference) !== keyOf(focus))}
-          isPinned={keyOf(focus) === pinned}
-          onPin={pin}
-        />
-      ) : (
-        <Gallery people={people} onPin={pin} />
-      )}
+      <OpenPanelsContext.Provider value={panels}>
+        {focus ? (
+          <FocusView
+            focus={focus}
+            others={everything.filter((reference) => keyOf(reference) !== keyOf(focus))}
+            isPinned={keyOf(focus) === pinned}
+            onPin={pin}
+          />
+        ) : (
+          <Gallery people={people} onPin={pin} />
+        )}
+      </OpenPanelsContext.Provider>
     </main>
   );
 }

@@ -8,9 +8,14 @@ import {
 } from "@livekit/components-react";
 import { ConnectionQuality, type Participant, Track } from "livekit-client";
 import { Avatar } from "../ui/Avatar";
-import { Icon } from "../ui/Icon";
+import { Icon, type IconName } from "../ui/Icon";
 import type { Size } from "./grid";
+import { PausedCover } from "./PausedCover";
 import { nameOf } from "./person";
+import { useOpenPanel } from "./quality/openPanels";
+import { QualityPanel } from "./quality/QualityPanel";
+import { keyOf } from "./Stage";
+import { usePaused } from "./usePaused";
 
 interface Pin {
   pinned: boolean;
@@ -30,6 +35,8 @@ export function Tile({ reference, size, pin }: TileProps) {
   const speaking = useIsSpeaking(participant) && !isScreen;
   const hidden = useIsMuted(reference);
   const shown = isTrackReference(reference) && !hidden;
+  const paused = usePaused(reference) && shown;
+  const [explained, explain] = useOpenPanel(keyOf(reference));
   const mirrored = participant.isLocal && !isScreen;
   const name = participant.isLocal ? "You" : nameOf(participant);
 
@@ -39,6 +46,8 @@ export function Tile({ reference, size, pin }: TileProps) {
       style={size}
       data-identity={participant.identity}
       data-source={source}
+      data-track={reference.publication?.trackSid}
+      data-paused={paused || undefined}
       aria-label={isScreen ? `${name}: shared screen` : `${name}${speaking ? ", speaking" : ""}`}
     >
       {shown ? (
@@ -46,23 +55,48 @@ export function Tile({ reference, size, pin }: TileProps) {
       ) : (
         <Avatar name={nameOf(participant)} />
       )}
+      {/* Over the video and not instead of it: a client that takes its video away is not sent it any more. */}
+      {paused && <PausedCover name={nameOf(participant)} />}
       <footer className="tile-label">
         {isScreen ? <Icon name="screen" size={16} /> : <MicrophoneState participant={participant} />}
         <span className="tile-name">{isScreen ? `${name === "You" ? "Your" : `${name}’s`} screen` : name}</span>
         <WeakConnection participant={participant} />
       </footer>
-      {pin && (
-        <button
-          type="button"
-          className="tile-pin"
-          aria-label={pin.pinned ? `Unpin ${name}` : `Pin ${name}`}
-          aria-pressed={pin.pinned}
-          onClick={pin.toggle}
-        >
-          <Icon name="pin" size={18} />
-        </button>
-      )}
+      {explained && <QualityPanel reference={reference} name={name} paused={paused} />}
+      <div className="tile-buttons">
+        {pin && (
+          <TileButton
+            icon="pin"
+            label={pin.pinned ? `Unpin ${name}` : `Pin ${name}`}
+            on={pin.pinned}
+            onClick={pin.toggle}
+          />
+        )}
+        <TileButton
+          icon="quality"
+          label={`Quality of ${name}`}
+          hint="Quality (Q for all)"
+          on={explained}
+          onClick={explain}
+        />
+      </div>
     </article>
+  );
+}
+
+interface TileButtonProps {
+  icon: IconName;
+  label: string;
+  hint?: string;
+  on: boolean;
+  onClick: () => void;
+}
+
+function TileButton({ icon, label, hint = label, on, onClick }: TileButtonProps) {
+  return (
+    <button type="button" className="tile-button" aria-label={label} aria-pressed={on} title={hint} onClick={onClick}>
+      <Icon name={icon} size={18} />
+    </button>
   );
 }
 

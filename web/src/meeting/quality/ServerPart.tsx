@@ -1,0 +1,67 @@
+import type { Downlink, Target } from "./server";
+import { layerOf, layerWords } from "./targets";
+import { type Belief, limitWords, rateWords, sizeWords } from "./words";
+
+/** What the server believes of this downlink, and which layer it grants. */
+export function ServerPart({ view, subscription }: Belief) {
+  const { wanted, granted, current, arrives, state } = subscription;
+  const words = (target: Target | null) => {
+    const layer = target && layerOf(target, arrives);
+    return layer ? sizeWords(layer) : "–";
+  };
+  return (
+    <section className="quality-server" aria-label="What the server believes">
+      {view.downlink ? (
+        <DownlinkBar downlink={view.downlink} />
+      ) : (
+        <p className="downlink-fine">The server does not measure your downlink.</p>
+      )}
+      <ol className="targets">
+        <Step name="wanted" words={wanted.width && wanted.height ? `${wanted.width}×${wanted.height}` : "the best"} />
+        <Step
+          name="granted"
+          words={state === "sent" ? words(granted) : (STATES[state] ?? state)}
+          layer={layerWords(granted, arrives)}
+        />
+        <Step name="sent now" words={words(current)} layer={layerWords(current, arrives)} />
+      </ol>
+    </section>
+  );
+}
+
+/** Why nothing is granted. */
+const STATES: Record<string, string> = {
+  undecided: "not yet",
+  no_room: "no room",
+  left_out: "left out",
+  held: "held",
+  disabled: "nothing",
+};
+
+function Step({ name, words, layer = "" }: { name: string; words: string; layer?: string }) {
+  return (
+    <li>
+      <span className="target-name">{name}</span>
+      <strong>{words}</strong>
+      {layer && <span>{layer}</span>}
+    </li>
+  );
+}
+
+function DownlinkBar({ downlink }: { downlink: Downlink }) {
+  const { target_bps, allocated_bps } = downlink;
+  const used = Math.min(1, allocated_bps / Math.max(1, target_bps));
+  return (
+    <div className="downlink">
+      <p className="downlink-words">
+        <span>Your downlink</span> <strong>{rateWords(target_bps)}</strong>
+      </p>
+      <div className="downlink-bar" aria-hidden="true">
+        <span style={{ width: `${(100 * used).toFixed(1)}%` }} />
+      </div>
+      <p className="downlink-words downlink-fine">
+        <span>{rateWords(allocated_bps)} granted</span> <span>{limitWords(downlink)}</span>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+/** What the server believes of this participant's downlink, and what it decided from that: the answer of `/api/receivers/me`. */
+export interface ServerView {
+  /** `null` where nothing is measured. */
+  downlink: Downlink | null;
+  subscriptions: Subscription[];
+}
+
+/** What the downlink is thought to carry. */
+export interface Downlink {
+  target_bps: number;
+  /** What is granted. */
+  allocated_bps: number;
+  /** What it would take if everything were sent as it is wanted. */
+  wanted_bps: number;
+  /** What holds the estimate where it is. */
+  limit: string;
+}
+
+/** One track this participant gets. */
+export interface Subscription {
+  track: string;
+  /** `sent`, or why nothing is. */
+  state: string;
+  /** `null` where nothing limits it. */
+  wanted: { width: number | null; height: number | null; encoding_max: number | null; spatial_max: number | null };
+  granted: Target | null;
+  current: Target | null;
+  /** What arrives at the server, the lowest first. */
+  arrives: Layer[];
+}
+
+/** A simulcast version, and the highest layer inside it; `null` where nothing limits the layer. */
+export interface Target {
+  encoding: number;
+  spatial: number | null;
+  temporal: number | null;
+}
+
+/** One layer that arrives at the server. */
+export interface Layer extends Target {
+  width: number;
+  height: number;
+}
+
+const ASK_EVERY_MS = 1500;
+
+/**
+ * Asks the server for its view, while anybody looks.
+ *
+ * A server that is no Weir, or does not give its view to participants, is asked once.
+ */
+export class ServerPoll {
+  #view: ServerView | undefined;
+  #watchers = new Set<() => void>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #given = true;
+
+  /** `token` is asked for each time: the server sends new ones before the old ones expire. */
+  constructor(
+    readonly server: string,
+    readonly token: () => string,
+  ) {}
+
+  /** For `useSyncExternalStore`. */
+  readonly watch = (onChange: () => void): (() => void) => {
+    this.#watchers.add(onChange);
+    if (this.#watchers.size === 1) void this.#ask();
+    return () => {
+      this.#watchers.delete(onChange);
+      if (this.#watchers.size === 0) clearTimeout(this.#timer);
+    };
+  };
+
+  readonly view = (): ServerView | undefined => this.#view;
+
+  async #ask(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (!this.#given) return;
+    const url = `${this.server.replace(/^ws/, "http").replace(/\/$/, "")}/api/receivers/me`;
+    const headers = { Authorization: `Bearer ${this.token()}` };
+    // A server that does not answer now may do so later: the meeting says by itself when it is gone.
+    const response = await fetch(url, { headers }).catch(() => undefined);
+    if (response && !response.ok && response.status < 500) this.#given = false;
+    const view = response?.ok ? ((await response.json().catch(() => undefined)) as ServerView | undefined) : undefined;
+    this.#view = view && Array.isArray(view.subscriptions) ? view : undefined;
+    for (const tell of this.#watchers) tell();
+    if (this.#watchers.size === 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#ask(), ASK_EVERY_MS);
+  }
+}
