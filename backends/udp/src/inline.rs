@@ -14,7 +14,7 @@ use crate::shard::{Run, Shard, Transmit};
 /// A device whose shards run in the caller's thread, one after the other, each until it has nothing left to do.
 ///
 /// Everything happens at once: an entry is applied when [`write`](DataPlane::write) returns, a packet's replicas are there when
-/// [`packet`](Self::packet) returns. Bytes are as on the wire: what comes in is opened, what goes out is sealed.
+/// [`packet`](Self::packet) returns, unless their leg has a pace. Bytes are as on the wire: what comes in is opened, what goes out is sealed.
 pub struct InlinePlane {
     control: Control,
     shards: Vec<Shard>,
@@ -59,6 +59,16 @@ impl InlinePlane {
         self.shards[shard].receive(now, path, datagram);
         self.settle(now);
         verdict(&before, &self.control.counters())
+    }
+
+    /// Lets time pass: what waited for the pace of a leg leaves when it is due, or later if this is called later.
+    pub fn advance(&mut self, now: Instant) {
+        self.settle(now);
+    }
+
+    /// When [`advance`](Self::advance) is to be called next, if anything is to happen by itself.
+    pub fn due(&self) -> Option<Instant> {
+        self.shards.iter().filter_map(Shard::due).min()
     }
 
     /// Everything that was sent since the last call, in order.

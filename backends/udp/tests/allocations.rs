@@ -174,6 +174,34 @@ fn a_call_under_way_does_not_allocate() {
 }
 
 #[test]
+fn nor_does_one_whose_packets_wait() {
+    for shards in [1, 2] {
+        let mut call = Call::new(shards, SrtpProfile::AeadAes128Gcm);
+        for number in 1..=RECEIVERS {
+            // From half of what is sent to nearly twice as much.
+            call.write(Update::SetPace(
+                LegId(number),
+                Some(700_000 + 100_000 * u64::from(number)),
+            ));
+        }
+        let mut turn = |number| {
+            let asked = call.turn(number);
+            let later = (0..3).map(|_| {
+                call.now += Duration::from_millis(11);
+                call.run(&[])
+            });
+            asked + later.sum::<u64>()
+        };
+        let _: u64 = (0..600).map(&mut turn).sum();
+        let asked: u64 = (600..2_000).map(&mut turn).sum();
+        assert_eq!(asked, 0, "{shards} shards");
+        let counters = call.control.counters();
+        assert_eq!(counters[Counter::PaceQueueFull], 0);
+        assert!(counters[Counter::Forwarded] >= 1_990 * 6 * u64::from(RECEIVERS));
+    }
+}
+
+#[test]
 fn an_idle_stream_costs_next_to_nothing() {
     let mut call = Call::new(1, SrtpProfile::AeadAes128Gcm);
     let frame = call.frame(0);

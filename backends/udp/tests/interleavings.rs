@@ -91,8 +91,10 @@ impl History {
         let shard = self.random.random_range(0..self.shards.len());
         match self.random.random_range(0..100) {
             0 => self.set_or_remove_leg(),
-            1..=3 => self.set_or_remove_stream(),
-            4..=8 => self.set_or_remove_replica(),
+            1 => self.set_pace(),
+            2 => self.probe(),
+            3..=4 => self.set_or_remove_stream(),
+            5..=8 => self.set_or_remove_replica(),
             9..=11 => self.resend(),
             12..=50 => self.packet(shard),
             51..=60 => _ = self.shards[shard].take_orders(self.now),
@@ -120,6 +122,23 @@ impl History {
         let _ = self
             .control
             .write(Update::SetLeg(LegId(id), leg(path, Protection::Clear)));
+    }
+
+    fn set_pace(&mut self) {
+        let pace = self.random.random_range(100_000..2_000_000);
+        let pace = Some(pace).filter(|_| self.random.random_ratio(3, 4));
+        let leg = LegId(self.random.random_range(0..LEGS));
+        let _ = self.control.write(Update::SetPace(leg, pace));
+    }
+
+    fn probe(&mut self) {
+        self.control.inject(Inject::Probe {
+            leg: LegId(self.random.random_range(0..LEGS)),
+            probe: self.random.random(),
+            rate: self.random.random_range(0..5_000_000),
+            bytes: self.random.random_range(0..3_000),
+            packets: self.random.random_range(0..10),
+        });
     }
 
     fn set_or_remove_stream(&mut self) {
@@ -210,8 +229,16 @@ fn whatever_the_order_nothing_is_sent_twice_and_nothing_is_left() {
             );
         }
         let mut numbers = HashMap::new();
+        let mut transport = HashMap::new();
         for (leg, bytes) in &history.sent.0 {
             let view = RtpPacket::parse(bytes).unwrap();
+            // Transport-wide numbers are in the order of leaving, until a leg is another leg.
+            let stamp = view
+                .extension(3)
+                .map(|value| u16::from_be_bytes([value[0], value[1]]))
+                .unwrap();
+            let next = transport.insert(*leg, stamp.wrapping_add(1)).unwrap_or(0);
+            assert!(stamp == next || stamp == 0, "seed {seed}: {stamp} instead of {next}");
             let number = (*leg, view.ssrc(), view.sequence().0);
             assert_eq!(
                 numbers.insert(number, bytes),
@@ -220,7 +247,7 @@ fn whatever_the_order_nothing_is_sent_twice_and_nothing_is_left() {
             );
         }
         let counters = history.control.counters();
-        let counted = counters[Counter::Forwarded] + counters[Counter::Resent];
+        let counted = counters[Counter::Forwarded] + counters[Counter::Resent] + counters[Counter::Probed];
         assert!(
             history.sent.0.len() as u64 <= counted,
             "a leg may go before its run is sent"

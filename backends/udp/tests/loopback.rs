@@ -134,6 +134,48 @@ fn forwards(mut net: Net, profile: Option<SrtpProfile>) {
     assert_eq!(net.plane.receive_overflows(), 0);
 }
 
+/// When, counted from the first, each packet of a key frame of 300 kB arrives on a leg with this pace.
+fn arrivals_of_key_frame(pace: u64) -> Vec<Duration> {
+    let mut net = Net::start("127.0.0.1:0", "127.0.0.1", 2);
+    let publisher = net.leg(0, Protection::Clear);
+    set_stream(&mut net.plane, stream_key(0, VIDEO), video());
+    let receiver = net.leg(1, Protection::Clear);
+    set_replica(&mut net.plane, 1, replica(1, 1_000, stream_key(0, VIDEO)));
+    net.plane
+        .write(Instant::now(), Update::SetPace(LegId(1), Some(pace)))
+        .unwrap();
+    net.wait_applied();
+    for sequence in 0..300 {
+        publisher.send(&vp8(VIDEO, sequence, KEY_FRAME, 1_000)).unwrap();
+        // A socket's buffer need not hold all of it.
+        if sequence % 50 == 49 {
+            net.wait_for(Counter::Received, u64::from(sequence) + 1);
+        }
+    }
+    let arrive = |sequence: u16| {
+        let wire = receive(&receiver);
+        assert_eq!(RtpPacket::parse(&wire).unwrap().sequence().0, 100 + sequence);
+        Instant::now()
+    };
+    let arrivals: Vec<Instant> = (0..300_u16).map(arrive).collect();
+    arrivals.iter().map(|at| *at - arrivals[0]).collect()
+}
+
+#[test]
+fn a_key_frame_leaves_over_the_time_its_pace_asks_for() {
+    // At 10 Mbit/s it takes a quarter of a second; at 1 Mbit/s it would take longer than anything may wait.
+    for (pace, takes) in [(10_000_000, 245), (1_000_000, 490)] {
+        let arrivals = arrivals_of_key_frame(pace);
+        let last = arrivals[299].as_millis();
+        assert!((takes - 15..takes + 150).contains(&last), "{last} ms at {pace} bit/s");
+        let half = arrivals[150].as_millis();
+        assert!(
+            (takes / 2 - 15..takes / 2 + 150).contains(&half),
+            "{half} ms for half at {pace} bit/s"
+        );
+    }
+}
+
 #[test]
 fn ipv4_in_clear() {
     forwards(Net::start("127.0.0.1:0", "127.0.0.1", 1), None);
