@@ -1,7 +1,9 @@
 //! The agent with the model as its data plane and scripted peers, in virtual time.
 
+mod adapting;
 mod connecting;
 mod data;
+mod downlink;
 mod histories;
 mod hostile;
 mod packets;

@@ -101,9 +101,14 @@ impl Ladders {
     }
 }
 
-/// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no longer wanted.
+/// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no longer wanted. One without a limit to its frame
+/// rate is the highest there is.
 pub(crate) fn price(wish: &Wish, offers: &[Offer], target: DecodeTarget) -> Option<Rung> {
-    let offer = usable(wish, offers).find(|offer| offer.target == target)?;
+    let exact = usable(wish, offers).find(|offer| offer.target == target);
+    let unlimited = target.layer.temporal == u8::MAX;
+    let covered = usable(wish, offers).filter(|offer| unlimited && target.covers(offer.target));
+    let offer =
+        exact.or_else(|| covered.max_by_key(|offer| (offer.target.layer.spatial, offer.target.layer.temporal)))?;
     Some(rung(&Scale::new(wish, offers), offers, offer))
 }
 

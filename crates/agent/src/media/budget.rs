@@ -21,8 +21,8 @@ const PACE_START: u64 = 3_000_000;
 /// A pace is written anew when it changed by this part.
 const PACE_STEP: f64 = 0.05;
 
-/// So much more is looked for than everything takes, since a rise needs a margin.
-const WANTED: f64 = 1.25;
+/// So much more is looked for than everything takes: a rise needs a margin, and a probe that finds hardly more than is known does not count.
+const WANTED: f64 = 1.5;
 
 /// One downlink's estimator and allocator.
 pub(super) struct Budget {

@@ -32,10 +32,14 @@ pub(super) struct Peer {
     pub(super) received: Vec<(Arc<str>, Arc<[u8]>)>,
     pub(super) stun: Vec<Vec<u8>>,
     pub(super) rtp: Vec<Vec<u8>>,
+    /// When each of those came.
+    pub(super) rtp_at: Vec<Instant>,
     pub(super) rtcp: Vec<(Instant, Vec<u8>)>,
     pub(super) goodbye: bool,
     pub(super) out: VecDeque<Vec<u8>>,
     pub(super) next: Option<Instant>,
+    /// What it negotiated for what it gets.
+    pub(super) extensions_out: ExtensionMap,
     /// It gets no DTLS while true.
     pub(super) deaf: bool,
     /// What is done to the DTLS it sends.
@@ -74,10 +78,12 @@ impl Peer {
             received: Vec::new(),
             stun: Vec::new(),
             rtp: Vec::new(),
+            rtp_at: Vec::new(),
             rtcp: Vec::new(),
             goodbye: false,
             out: VecDeque::new(),
             next: None,
+            extensions_out: ExtensionMap::default(),
             deaf: false,
             tamper: None,
         }
@@ -92,7 +98,7 @@ impl Peer {
             }],
             dtls: role,
             extensions_in: extensions(),
-            extensions_out: ExtensionMap::default(),
+            extensions_out: self.extensions_out,
             sctp_port: Some(5000),
         }
     }
@@ -111,7 +117,10 @@ impl Peer {
     pub(super) fn receive(&mut self, now: Instant, bytes: Vec<u8>) {
         match wire::classify(&bytes) {
             wire::PacketKind::Stun => self.stun.push(bytes),
-            wire::PacketKind::Rtp => self.rtp.push(bytes),
+            wire::PacketKind::Rtp => {
+                self.rtp.push(bytes);
+                self.rtp_at.push(now);
+            }
             wire::PacketKind::Rtcp => self.rtcp.push((now, bytes)),
             wire::PacketKind::Dtls if !self.deaf => {
                 self.dtls.handle_timeout(now).unwrap();

@@ -8,7 +8,7 @@ use southbound::{
     SubscriptionId, TrackId, Wanted,
 };
 use wire::rtcp::RtcpWriter;
-use wire::{Codec, MediaKind, Mid, NtpTime, Rid, Ssrc};
+use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, Rid, Ssrc};
 
 pub(super) use super::packets::*;
 pub(super) use super::peer::*;
@@ -60,8 +60,13 @@ impl World {
 
     /// A peer whose transport is open and described, and that has said nothing yet. `role` is ours.
     pub(super) fn add_peer(&mut self, role: DtlsRole, channels: Vec<Channel>) -> usize {
+        self.add_peer_with(role, channels, ExtensionMap::default())
+    }
+
+    fn add_peer_with(&mut self, role: DtlsRole, channels: Vec<Channel>, extensions_out: ExtensionMap) -> usize {
         let index = self.peers.len();
-        let peer = Peer::new(index, role, self.now);
+        let mut peer = Peer::new(index, role, self.now);
+        peer.extensions_out = extensions_out;
         self.command(Command::Open(OpenTransport {
             transport: peer.transport,
             local: peer.theirs.clone(),
@@ -76,7 +81,16 @@ impl World {
 
     /// A peer that is connected.
     pub(super) fn connected_peer(&mut self) -> usize {
-        let peer = self.add_peer(DtlsRole::Server, Vec::new());
+        self.connected_peer_with(ExtensionMap::default())
+    }
+
+    /// A peer that is connected and reports on what it gets.
+    pub(super) fn reporting_peer(&mut self) -> usize {
+        self.connected_peer_with(extensions())
+    }
+
+    fn connected_peer_with(&mut self, extensions_out: ExtensionMap) -> usize {
+        let peer = self.add_peer_with(DtlsRole::Server, Vec::new(), extensions_out);
         self.check(peer, true);
         self.start_dtls(peer);
         self.advance(10);
@@ -117,7 +131,8 @@ impl World {
                 .peers
                 .iter()
                 .filter_map(|peer| peer.next)
-                .chain(self.agent.poll_timeout());
+                .chain(self.agent.poll_timeout())
+                .chain(self.model.next_probe());
             let Some(next) = timeouts.min().filter(|next| *next <= end) else {
                 break;
             };
@@ -146,6 +161,7 @@ impl World {
     }
 
     pub(super) fn settle(&mut self) {
+        self.model.send_probes(self.now);
         loop {
             let mut idle = true;
             while let Some(event) = self.model.poll() {
@@ -202,17 +218,17 @@ impl World {
     /// The peer publishes VP8 with these rids (or one encoding without), and audio as mid 1.
     pub(super) fn publish_video(&mut self, peer: usize, rids: &[&str]) -> TrackId {
         let track = TrackId(100 + peer as u64);
-        let encoding = |rid: Option<&str>| Encoding {
+        let encoding = |(index, rid): (usize, Option<&str>)| Encoding {
             rid: rid.and_then(Rid::new),
             ssrc: None,
             rtx: None,
-            width: 0,
-            height: 0,
+            width: 320 << index,
+            height: 180 << index,
             layers: Vec::new(),
         };
         let encodings = match rids {
-            [] => vec![encoding(None)],
-            rids => rids.iter().map(|rid| encoding(Some(rid))).collect(),
+            [] => vec![encoding((0, None))],
+            rids => rids.iter().map(|rid| Some(*rid)).enumerate().map(encoding).collect(),
         };
         self.command(Command::Publish(Publication {
             track,

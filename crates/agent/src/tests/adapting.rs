@@ -1,0 +1,236 @@
+//! Receivers get what their downlinks carry.
+
+use std::time::Duration;
+
+use dataplane::LegId;
+use southbound::{Command, Notice, SubscriptionId, TrackId, Wanted};
+use wire::Ssrc;
+
+use super::downlink::*;
+use super::world::*;
+use crate::receivers::{Granted, Receiver};
+
+/// One simulcast camera, and a receiver of it behind a link of this rate.
+fn call(rate: u64) -> (World, Camera, Downlink) {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &RIDS);
+    let receiver = world.reporting_peer();
+    world.subscribe(receiver, track, 500, BEST);
+    let downlink = Downlink::new(&world, receiver, rate);
+    (world, Camera::new(publisher, 11), downlink)
+}
+
+fn state(world: &World, downlink: &Downlink) -> Receiver {
+    world
+        .agent
+        .receiver(world.peers[downlink.peer].transport)
+        .expect("it receives")
+}
+
+fn encoding(world: &World, downlink: &Downlink) -> Option<u8> {
+    state(world, downlink).subscriptions[0]
+        .current
+        .map(|current| current.encoding)
+}
+
+/// Lets so many seconds pass, and says what was sent in each of them, in kbit/s.
+fn seconds(world: &mut World, camera: &mut Camera, downlink: &mut Downlink, seconds: u64) -> Vec<u64> {
+    let mut rates = Vec::new();
+    for _ in 0..seconds {
+        play(
+            world,
+            std::slice::from_mut(camera),
+            std::slice::from_mut(downlink),
+            1_000,
+        );
+        rates.push(downlink.take_rate(Duration::from_secs(1)) / 1_000);
+    }
+    rates
+}
+
+#[test]
+fn everybody_gets_the_best_that_fits() {
+    for (rate, best) in [(250_000, 0), (1_000_000, 1), (4_000_000, 2), (20_000_000, 2)] {
+        let (mut world, mut camera, mut downlink) = call(rate);
+        seconds(&mut world, &mut camera, &mut downlink, 4);
+        assert_eq!(encoding(&world, &downlink), Some(best), "{rate}");
+        let rates = seconds(&mut world, &mut camera, &mut downlink, 10);
+        let most = *rates.iter().max().unwrap() * 1_000;
+        assert!(most <= rate, "{rate}: {rates:?}");
+        world.close_all();
+    }
+}
+
+#[test]
+fn a_link_that_becomes_thin_gets_less_and_one_that_recovers_more() {
+    let (mut world, mut camera, mut downlink) = call(4_000_000);
+    seconds(&mut world, &mut camera, &mut downlink, 5);
+    assert_eq!(encoding(&world, &downlink), Some(2));
+    downlink.rate = 800_000;
+    let after = seconds(&mut world, &mut camera, &mut downlink, 3);
+    assert!(after[2] <= 800, "{after:?}");
+    downlink.rate = 4_000_000;
+    seconds(&mut world, &mut camera, &mut downlink, 15);
+    assert_eq!(encoding(&world, &downlink), Some(2));
+    let pace = world.model.pace(LegId(2)).expect("it is paced");
+    assert!(pace >= 2 * RATES[2], "{pace}");
+}
+
+#[test]
+fn what_does_not_fit_at_all_is_paused_and_said_to_be() {
+    let (mut world, mut camera, mut downlink) = call(4_000_000);
+    camera.sends = [false, false, true];
+    seconds(&mut world, &mut camera, &mut downlink, 5);
+    assert_eq!(encoding(&world, &downlink), Some(2));
+    world.take_notices();
+    downlink.rate = 500_000;
+    seconds(&mut world, &mut camera, &mut downlink, 4);
+    let subscription = SubscriptionId(500);
+    let paused = |paused| Notice::Paused { subscription, paused };
+    assert!(world.take_notices().contains(&paused(true)));
+    assert_eq!(state(&world, &downlink).subscriptions[0].granted, Granted::NoRoom);
+    downlink.rate = 4_000_000;
+    seconds(&mut world, &mut camera, &mut downlink, 10);
+    assert!(world.take_notices().contains(&paused(false)));
+    assert_eq!(encoding(&world, &downlink), Some(2));
+}
+
+#[test]
+fn who_never_reports_gets_all_it_wants() {
+    let (mut world, mut camera, mut downlink) = call(4_000_000);
+    downlink.reports = false;
+    seconds(&mut world, &mut camera, &mut downlink, 2);
+    assert_eq!(encoding(&world, &downlink), Some(0), "nothing is known yet");
+    seconds(&mut world, &mut camera, &mut downlink, 5);
+    assert_eq!(encoding(&world, &downlink), Some(2));
+    assert_eq!(world.model.pace(LegId(2)), None);
+    assert!(!state(&world, &downlink).downlink.unwrap().reports);
+}
+
+#[test]
+fn a_receiver_s_own_estimate_is_followed() {
+    let (mut world, publisher) = (World::new(), 0);
+    world.connected_peer();
+    let track = world.publish_video(publisher, &RIDS);
+    let receiver = world.connected_peer();
+    world.subscribe(receiver, track, 500, BEST);
+    let (mut camera, mut downlink) = (Camera::new(publisher, 11), Downlink::new(&world, receiver, 4_000_000));
+    seconds(&mut world, &mut camera, &mut downlink, 2);
+    assert_eq!(encoding(&world, &downlink), Some(2), "nothing limits it");
+    for (estimate, expected) in [(700_000, 1), (200_000, 0), (5_000_000, 2)] {
+        for _ in 0..4 {
+            world.send_rtcp(receiver, |writer| {
+                writer.remb(estimate, &[Ssrc(500)]);
+            });
+            seconds(&mut world, &mut camera, &mut downlink, 1);
+        }
+        assert_eq!(encoding(&world, &downlink), Some(expected), "{estimate}");
+    }
+}
+
+#[test]
+fn without_adaptation_all_is_as_wanted() {
+    let mut world = World::with(|config| config.adaptation = false);
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &RIDS);
+    let receiver = world.reporting_peer();
+    world.subscribe(receiver, track, 500, BEST);
+    let (mut camera, mut downlink) = (Camera::new(publisher, 11), Downlink::new(&world, receiver, 300_000));
+    seconds(&mut world, &mut camera, &mut downlink, 5);
+    assert_eq!(encoding(&world, &downlink), Some(2));
+    assert_eq!(state(&world, &downlink).downlink, None);
+    assert_eq!(world.model.pace(LegId(2)), None);
+}
+
+#[test]
+fn a_held_track_goes_to_nobody_and_nobody_is_told() {
+    let (mut world, mut camera, mut downlink) = call(4_000_000);
+    let track = TrackId(100);
+    seconds(&mut world, &mut camera, &mut downlink, 3);
+    world.take_notices();
+    world.command(Command::Hold { track, held: true });
+    seconds(&mut world, &mut camera, &mut downlink, 1);
+    assert_eq!(seconds(&mut world, &mut camera, &mut downlink, 1), [0]);
+    assert_eq!(state(&world, &downlink).subscriptions[0].granted, Granted::Held);
+    world.command(Command::Hold { track, held: false });
+    seconds(&mut world, &mut camera, &mut downlink, 2);
+    assert_eq!(encoding(&world, &downlink), Some(2));
+    let said = world.take_notices();
+    assert!(
+        !said.iter().any(|notice| matches!(notice, Notice::Paused { .. })),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn of_many_videos_the_last_speakers_are_shown() {
+    let mut world = World::with(|config| config.last_n = 1);
+    let first = world.connected_peer();
+    let second = world.connected_peer();
+    let receiver = world.connected_peer();
+    for (publisher, ssrc) in [(first, 500), (second, 600)] {
+        let track = world.publish_video(publisher, &[]);
+        world.subscribe(receiver, track, ssrc, BEST);
+    }
+    let paused = |world: &World| [500, 600].map(|ssrc| world.model.replica_with(ssrc).unwrap().paused);
+    assert_eq!(paused(&world), [false, true]);
+    let speaks = |track| Command::Attention {
+        track: TrackId(track),
+        place: Some(0),
+    };
+    world.advance(1_000);
+    world.command(speaks(101));
+    assert_eq!(paused(&world), [true, false]);
+    let told = world.take_notices();
+    let notice = |id, paused| Notice::Paused {
+        subscription: SubscriptionId(id),
+        paused,
+    };
+    assert!(
+        told.contains(&notice(500, true)) && told.contains(&notice(600, false)),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn the_small_picture_of_many_is_given_up_for_the_large_one() {
+    let (mut world, mut camera, mut downlink) = call(1_200_000);
+    let other = world.connected_peer();
+    let track = world.publish_video(other, &RIDS);
+    let shown = |width, height| Wanted {
+        size: (width, height),
+        ..BEST
+    };
+    world.subscribe(downlink.peer, track, 600, shown(320, 180));
+    world.subscribe(downlink.peer, TrackId(100), 500, shown(1_280, 720));
+    let mut cameras = [Camera::new(camera.peer, 11), Camera::new(other, 21)];
+    std::mem::swap(&mut camera, &mut cameras[0]);
+    play(&mut world, &mut cameras, std::slice::from_mut(&mut downlink), 8_000);
+    let state = state(&world, &downlink);
+    let encodings: Vec<_> = state
+        .subscriptions
+        .iter()
+        .map(|it| it.current.map(|it| it.encoding))
+        .collect();
+    assert_eq!(encodings, [Some(1), Some(0)]);
+}
+
+#[test]
+fn one_key_frame_serves_many_who_join() {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video(publisher, &RIDS);
+    let receivers: Vec<usize> = (0..5).map(|_| world.reporting_peer()).collect();
+    let mut camera = Camera::new(publisher, 11);
+    play(&mut world, std::slice::from_mut(&mut camera), &mut [], 2_000);
+    let start = world.now;
+    for (index, receiver) in receivers.iter().enumerate() {
+        world.subscribe(*receiver, track, 500 + 10 * index as u32, BEST);
+    }
+    world.advance(20);
+    let asked: usize = (11..14)
+        .map(|ssrc| world.peers[publisher].plis(ssrc, start).len())
+        .sum();
+    assert_eq!(asked, 1);
+}

@@ -1,0 +1,202 @@
+//! A camera in three sizes, and a receiver at the end of a thin link: what is sent, what arrives and what is said of it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use wire::rtcp::{ArrivalTicks, TransportFeedbackWriter};
+use wire::{RtpPacket, Ssrc, Unwrapper};
+
+use super::world::*;
+
+const STEP: u64 = 5;
+const PACKET_MAX: usize = 1_100;
+
+/// One simulcast camera: encodings of 150, 500 and 1,500 kbit/s, 30 frames a second.
+pub(super) struct Camera {
+    pub(super) peer: usize,
+    ssrc: u32,
+    next: Option<Instant>,
+    frames: u64,
+    sequences: [u16; 3],
+    asked: usize,
+    /// Which encodings it sends.
+    pub(super) sends: [bool; 3],
+}
+
+pub(super) const RIDS: [&str; 3] = ["q", "h", "f"];
+pub(super) const RATES: [u64; 3] = [150_000, 500_000, 1_500_000];
+
+impl Camera {
+    pub(super) fn new(peer: usize, ssrc: u32) -> Self {
+        Camera {
+            peer,
+            ssrc,
+            next: None,
+            frames: 0,
+            sequences: [0; 3],
+            asked: 0,
+            sends: [true; 3],
+        }
+    }
+
+    /// Sends the next frame of each encoding, a key frame where one was asked for.
+    fn frame(&mut self, world: &mut World) {
+        let mut key = [self.frames == 0; 3];
+        let asked = world.peers[self.peer].rtcp.split_off(self.asked);
+        for (_, compound) in &asked {
+            for packet in wire::rtcp::RtcpPacket::compound(compound).flatten() {
+                if let wire::rtcp::RtcpPacket::Pli(pli) = packet {
+                    key[(pli.media.0 - self.ssrc) as usize] = true;
+                }
+            }
+        }
+        self.frames += 1;
+        let sends = self.sends;
+        for encoding in (0..3).filter(|encoding| sends[*encoding]) {
+            let factor = if key[encoding] { 4 } else { 1 };
+            let size = factor * RATES[encoding] as usize / 8 / 30;
+            self.packets(world, encoding, size, key[encoding]);
+        }
+    }
+
+    fn packets(&mut self, world: &mut World, encoding: usize, size: usize, key: bool) {
+        let packets = size.div_ceil(PACKET_MAX);
+        for packet in 0..packets {
+            let mut payload = if key { KEY.to_vec() } else { DELTA.to_vec() };
+            if packet > 0 {
+                payload[0] = 0;
+            }
+            payload.resize(size / packets, 0);
+            self.sequences[encoding] += 1;
+            let template = video(self.ssrc + encoding as u32, self.sequences[encoding], &payload);
+            let mut bytes = Packet {
+                rid: RIDS[encoding],
+                timestamp: self.frames as u32 * 3_000,
+                ..template
+            }
+            .bytes();
+            bytes[1] |= if packet + 1 == packets { 0x80 } else { 0 };
+            world.deliver(world.peers[self.peer].path, bytes);
+        }
+    }
+}
+
+/// The link to one receiver, with a queue that drops what is too much.
+pub(super) struct Downlink {
+    pub(super) peer: usize,
+    /// Shape: bits per second.
+    pub(super) rate: u64,
+    delay: Duration,
+    queue: Duration,
+    free_at: Instant,
+    numbers: Unwrapper,
+    travelling: VecDeque<(Instant, u64)>,
+    arrived: BTreeMap<u64, Instant>,
+    next: Option<u64>,
+    writer: TransportFeedbackWriter,
+    report_at: Instant,
+    /// Whether it reports at all.
+    pub(super) reports: bool,
+    /// What was sent to it with each SSRC since the last look. Shape: bytes.
+    pub(super) sent: BTreeMap<u32, u64>,
+    pub(super) dropped: u64,
+}
+
+impl Downlink {
+    pub(super) fn new(world: &World, peer: usize, rate: u64) -> Self {
+        Downlink {
+            peer,
+            rate,
+            delay: Duration::from_millis(20),
+            queue: Duration::from_millis(300),
+            free_at: world.now,
+            numbers: Unwrapper::default(),
+            travelling: VecDeque::new(),
+            arrived: BTreeMap::new(),
+            next: None,
+            writer: TransportFeedbackWriter::new(Ssrc(1), Ssrc(2)),
+            report_at: world.now,
+            reports: true,
+            sent: BTreeMap::new(),
+            dropped: 0,
+        }
+    }
+
+    fn step(&mut self, world: &mut World) {
+        let peer = &mut world.peers[self.peer];
+        let times = std::mem::take(&mut peer.rtp_at);
+        for (bytes, left) in std::mem::take(&mut peer.rtp).into_iter().zip(times) {
+            let packet = RtpPacket::parse(&bytes).expect("we send correct RTP");
+            *self.sent.entry(packet.ssrc().0).or_default() += bytes.len() as u64;
+            let number = packet.extension(4).and_then(wire::extension::parse_transport_sequence);
+            let Some(number) = number else { continue };
+            let number = self.numbers.extend(number);
+            let begins = self.free_at.max(left);
+            if begins - left > self.queue {
+                self.dropped += 1;
+                continue;
+            }
+            self.free_at = begins + Duration::from_micros(bytes.len() as u64 * 8_000_000 / self.rate);
+            self.travelling.push_back((self.free_at + self.delay, number));
+        }
+        while let Some((at, number)) = self.travelling.front().copied().filter(|(at, _)| *at <= world.now) {
+            self.travelling.pop_front();
+            self.arrived.insert(number, at);
+        }
+        if self.reports && world.now >= self.report_at {
+            self.report_at = world.now + Duration::from_millis(50);
+            self.report(world);
+        }
+    }
+
+    fn report(&mut self, world: &mut World) {
+        let Some((last, _)) = self.arrived.last_key_value() else {
+            return;
+        };
+        let (first, last) = (self.next.unwrap_or(*self.arrived.first_key_value().unwrap().0), *last);
+        let said: Vec<_> = (first..=last)
+            .map(|number| {
+                let at = self.arrived.get(&number);
+                let ticks = at.map(|at| ArrivalTicks::from_epoch(*at - world.start));
+                (number as u16, ticks)
+            })
+            .collect();
+        self.next = Some(last + 1);
+        self.arrived.clear();
+        let mut rest = &said[..];
+        while !rest.is_empty() {
+            let mut datagram = Vec::new();
+            rest = self.writer.write_next(rest, 1_200, &mut datagram);
+            world.deliver(world.peers[self.peer].path, datagram);
+        }
+    }
+
+    /// What was sent since the last look. Shape: bits per second.
+    pub(super) fn take_rate(&mut self, over: Duration) -> u64 {
+        let bytes: u64 = std::mem::take(&mut self.sent).values().sum();
+        (bytes as f64 * 8.0 / over.as_secs_f64()) as u64
+    }
+}
+
+/// Lets time pass with everybody sending and reporting.
+pub(super) fn play(world: &mut World, cameras: &mut [Camera], downlinks: &mut [Downlink], millis: u64) {
+    let end = world.now + Duration::from_millis(millis);
+    while world.now < end {
+        for camera in cameras.iter_mut() {
+            let next = *camera.next.get_or_insert(world.now);
+            if next <= world.now {
+                camera.next = Some(next + Duration::from_micros(33_333));
+                camera.frame(world);
+            }
+        }
+        for downlink in downlinks.iter_mut() {
+            downlink.step(world);
+        }
+        if (world.now - world.start).as_millis() as u64 % 2_000 < STEP {
+            for peer in 0..world.peers.len() {
+                world.check(peer, false);
+            }
+        }
+        world.advance(STEP);
+    }
+}
