@@ -3,7 +3,7 @@
 //! A sans-IO estimator per downlink leg: packets that left go in, transport-wide feedback goes in, a rate comes out, and now and then a
 //! request to send a short burst of padding that finds out whether there is room for more. Read [`estimator`] first: the trait that
 //! an estimator is, with everything that goes in and out. [`Gcc`] is the one Weir uses: Google congestion control in the form
-//! browsers and SFUs run it. [`Pacer`] spreads what leaves, so that one key frame does not fill a thin downlink's queue.
+//! browsers and SFUs run it. Spreading what leaves is not its work: the crate `pacing` does that, where packets leave.
 //!
 //! Times are `std::time::Instant` arguments; nothing here reads a clock, and one history of inputs gives one history of estimates.
 //!
@@ -23,7 +23,6 @@ mod groups;
 pub mod history;
 pub mod limits;
 mod loss;
-pub mod pacer;
 mod probe;
 mod queue;
 mod remb;
@@ -32,4 +31,3 @@ mod trendline;
 pub use estimator::{Anomalies, Config, Estimate, Estimator, Limit, Probe, ProbeId, Sent, Usage};
 pub use gcc::Gcc;
 pub use history::{Fate, History, Known};
-pub use pacer::{Class, Leave, Pacer};

@@ -18,6 +18,3 @@ pub const CLUSTERS_MAX: usize = 8;
 
 /// Probes waiting to be sent. Beyond it new ones are not made.
 pub const PROBES_MAX: usize = 4;
-
-/// Bytes a pacer holds. Beyond it a packet is refused and given back to the caller, who counts it.
-pub const PACER_BYTES_MAX: usize = 4 << 20;

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use bandwidth::{Class, Estimator, Leave, Pacer, ProbeId, Sent};
+use bandwidth::{Estimator, ProbeId, Sent};
+use pacing::{Class, Leave, Pacer};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use wire::rtcp::RtcpPacket;
@@ -12,6 +13,12 @@ use crate::Media;
 use crate::link::{Link, Packet};
 use crate::receiver::Receiver;
 use crate::source::Source;
+
+/// How much faster than the estimate packets leave: fast enough that a pacer adds little delay, slow enough that the path's queue
+/// stays short.
+const PACE: f64 = 2.5;
+/// A packet of padding, as a device sends it. Shape: bytes of UDP payload.
+const PADDING: u16 = 300;
 
 /// What one flow is like.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +44,7 @@ pub(crate) struct Flow {
     pub(crate) sent_bytes: u64,
     /// Of it padding.
     pub(crate) padding_bytes: u64,
-    pacer: Pacer<u32>,
+    pacer: Pacer<u16>,
     source: Source,
     rng: StdRng,
     index: usize,
@@ -55,7 +62,7 @@ impl Flow {
             receiver: Receiver::new(spec.feedback),
             sent_bytes: 0,
             padding_bytes: 0,
-            pacer: Pacer::new(300_000),
+            pacer: Pacer::new(epoch, 1),
             source: Source::new(spec.media.clone(), spec.from),
             rng: StdRng::seed_from_u64(seed),
             index,
@@ -78,16 +85,24 @@ impl Flow {
             self.estimator.timeout(instant);
         }
         let estimate = self.estimator.estimate();
-        self.pacer.set_estimate(estimate.target);
+        self.pacer.set_pace(instant, (PACE * estimate.target as f64) as u64);
         while let Some(probe) = self.estimator.poll_probe() {
-            self.pacer.probe(probe);
+            self.pacer.probe(pacing::Probe {
+                id: probe.id.0,
+                rate: probe.rate,
+                bytes: probe.bytes,
+                packets: probe.packets,
+            });
         }
         let mut produced = std::mem::take(&mut self.produced);
         self.source
             .produce(now, estimate.sendable as f64, &mut self.rng, &mut produced);
         for (class, bytes) in produced.drain(..) {
-            // A pacer that is full refuses: the packet is lost before the link.
-            let _ = self.pacer.push(class, bytes, bytes);
+            match self.pacer.may_leave(instant, class) {
+                true => self.send(now, bytes as u16, link),
+                // A pacer that is full refuses: the packet is lost before the link.
+                false => drop(self.pacer.push(instant, class, bytes as usize, bytes as u16)),
+            }
         }
         self.produced = produced;
         self.leave(now, link);
@@ -96,16 +111,17 @@ impl Flow {
     fn leave(&mut self, now: Duration, link: &mut Link) {
         while let Some(leave) = self.pacer.poll(self.epoch + now) {
             match leave {
-                Leave::Packet { item, probe } => self.send(now, item as u16, probe, link),
-                Leave::Padding { bytes, probe } => {
-                    self.padding_bytes += u64::from(bytes);
-                    self.send(now, bytes as u16, Some(probe), link);
+                Leave::Packet(size) => self.send(now, size, link),
+                Leave::Padding => {
+                    self.padding_bytes += u64::from(PADDING);
+                    self.send(now, PADDING, link);
                 }
             }
         }
     }
 
-    fn send(&mut self, now: Duration, size: u16, probe: Option<ProbeId>, link: &mut Link) {
+    fn send(&mut self, now: Duration, size: u16, link: &mut Link) {
+        let probe = self.pacer.left(self.epoch + now, usize::from(size)).map(ProbeId);
         let number = self.number;
         self.number = number.wrapping_add(1);
         self.sent_bytes += u64::from(size);

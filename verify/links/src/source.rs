@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bandwidth::Class;
+use pacing::Class;
 use rand::Rng;
 use rand::rngs::StdRng;
 
