@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { launchBrowser } from "./support/browser.mjs";
-import { startServer } from "./support/server.mjs";
+import { pageIsMissing, startServer } from "./support/server.mjs";
 import { token } from "./support/token.mjs";
 import { refusedCamera, Visitor } from "./support/visitor.mjs";
 import { freshRoom } from "./support/world.mjs";
@@ -42,13 +42,6 @@ async function meeting(...names) {
     people.push(visitor);
   }
   return people;
-}
-
-/** A server that has no page to serve can be named in WEIR_URL; a Weir of our own must have one. */
-async function pageIsMissing() {
-  if (!process.env.WEIR_URL || process.env.WEIR_OWN === "1") return false;
-  const answer = await fetch(process.env.WEIR_URL).then((it) => it.text());
-  return !answer.includes('id="root"') && "the server named by WEIR_URL serves no page";
 }
 
 describe("the meeting page", { skip: await pageIsMissing(), timeout: 180_000 }, () => {

@@ -49,6 +49,13 @@ export async function startServer() {
   return { url, own: true, stop };
 }
 
+/** A server that has no page to serve can be named in WEIR_URL; a Weir of our own must have one. */
+export async function pageIsMissing() {
+  if (!process.env.WEIR_URL || process.env.WEIR_OWN === "1") return false;
+  const answer = await fetch(process.env.WEIR_URL).then((it) => it.text());
+  return !answer.includes('id="root"') && "the server named by WEIR_URL serves no page";
+}
+
 function serveArguments(port, rtcPort) {
   const address = "127.0.0.1";
   return ["serve", "--dev", "--bind", address, "--node-ip", address, "--port", `${port}`, "--rtc-port", `${rtcPort}`];

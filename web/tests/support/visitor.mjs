@@ -10,12 +10,16 @@ export class Visitor {
     page.on("pageerror", (error) => this.errors.push(error.message));
   }
 
-  /** Opens the page of a room. `camera` replaces the browser's cameras: a script to run first, and its argument. */
-  static async open({ browser, server }, room, { viewport = WIDE, token, camera } = {}) {
+  /**
+   * Opens the page of a room. `camera` replaces the browser's cameras: a script to run first, and its argument. `prepare` is
+   * given the page before anything is loaded.
+   */
+  static async open({ browser, server }, room, { viewport = WIDE, token, camera, prepare } = {}) {
     const context = await browser.newContext({ viewport, permissions: ["camera", "microphone"] });
     if (camera) await context.addInitScript(...camera);
     const page = await context.newPage();
     const visitor = new Visitor(room, context, page);
+    await prepare?.(page);
     page.on("request", (request) => {
       if (/^(http|ws)/.test(request.url()) && !request.url().startsWith(server.url)) {
         visitor.foreignRequests.push(request.url());

@@ -1,0 +1,163 @@
+// What the meeting page shows of each picture's quality, and of pictures the server holds back.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { SignalResponse, StreamState, StreamStateUpdate } from "@livekit/protocol";
+import { launchBrowser } from "./support/browser.mjs";
+import { pageIsMissing, startServer } from "./support/server.mjs";
+import { Visitor } from "./support/visitor.mjs";
+import { freshRoom } from "./support/world.mjs";
+
+const OWN_VIEW = "**/api/receivers/me";
+
+const world = { people: [] };
+before(async () => {
+  world.server = await startServer();
+  world.browser = await launchBrowser();
+});
+after(async () => {
+  await world.browser?.close();
+  await world.server?.stop();
+});
+afterEach(async () => {
+  await Promise.all(world.people.splice(0).map((visitor) => visitor.close()));
+});
+
+async function meeting(names, options = {}) {
+  const room = freshRoom("quality");
+  const people = [];
+  for (const name of names) {
+    const visitor = await Visitor.open(world, room, people.length === 0 ? options : {});
+    world.people.push(visitor);
+    await visitor.enter(name);
+    people.push(visitor);
+  }
+  await people[0].sees(names[1]);
+  return people;
+}
+
+const panel = (visitor, name) => visitor.page.getByRole("region", { name: `Quality: ${name}` });
+
+describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 120_000 }, () => {
+  it("is shown by key for all, with what arrives, what leaves and what the server believes", async () => {
+    const [ada] = await meeting(["Ada", "Bob"]);
+    await ada.page.keyboard.press("q");
+    await panel(ada, "Bob")
+      .getByText(/^\d+×\d+$/)
+      .first()
+      .waitFor();
+    await panel(ada, "Bob")
+      .getByText(/^[1-9]\d* fps$/)
+      .waitFor();
+    await panel(ada, "Bob")
+      .getByText(/^[\d.]+ [kM]bit\/s$/)
+      .first()
+      .waitFor();
+    await panel(ada, "Bob").getByText("VP8").waitFor();
+    await panel(ada, "Bob").getByRole("region", { name: "What the server believes" }).waitFor();
+    await panel(ada, "You").getByRole("list", { name: "Versions sent" }).getByText(/fps/).first().waitFor();
+    await ada.page.keyboard.press("Escape");
+    await panel(ada, "Bob").waitFor({ state: "detached" });
+    assert.deepEqual(ada.errors, []);
+  });
+
+  it("is reached by the keyboard alone", async () => {
+    const [ada] = await meeting(["Ada", "Bob"]);
+    const button = ada.page.getByRole("button", { name: "Quality of Bob" });
+    await button.focus();
+    await ada.page.keyboard.press("Enter");
+    await panel(ada, "Bob").waitFor();
+    assert.equal(await button.getAttribute("aria-pressed"), "true");
+    assert.equal(await panel(ada, "You").count(), 0, "only the one that was asked for");
+    await ada.page.keyboard.press("Enter");
+    await panel(ada, "Bob").waitFor({ state: "detached" });
+  });
+
+  it("says that the connection carries less than is wanted", async () => {
+    const [ada] = await meeting(["Ada", "Bob"]);
+    const track = await ada.tile("Bob").getAttribute("data-track");
+    await ada.page.route(OWN_VIEW, (route) => route.fulfill({ json: narrowDownlink(track) }));
+    await ada.page.getByRole("button", { name: "Quality of Bob" }).click();
+    await panel(ada, "Bob").getByText("Reduced to what your connection carries").waitFor();
+    await panel(ada, "Bob").getByText("480 kbit/s", { exact: true }).waitFor();
+    await panel(ada, "Bob").getByRole("listitem").filter({ hasText: "granted" }).getByText("320×180").waitFor();
+  });
+
+  it("does without a server that tells nothing, and asks it once", async () => {
+    const [ada] = await meeting(["Ada", "Bob"]);
+    let asked = 0;
+    await ada.page.route(OWN_VIEW, (route) => {
+      asked += 1;
+      return route.fulfill({ status: 404 });
+    });
+    await ada.page.keyboard.press("q");
+    await panel(ada, "Bob")
+      .getByText(/^[1-9]\d* fps$/)
+      .waitFor();
+    await ada.page.waitForTimeout(2500);
+    assert.equal(asked, 1);
+    assert.equal(await panel(ada, "Bob").getByRole("region").count(), 0);
+  });
+});
+
+describe("a picture the server holds back", { skip: await pageIsMissing(), timeout: 120_000 }, () => {
+  it("is covered, not frozen, until there is a new one", async () => {
+    const wire = new Wire();
+    const [ada] = await meeting(["Ada", "Bob"], { prepare: (page) => wire.tap(page) });
+    const track = await ada.tile("Bob").getAttribute("data-track");
+    const words = ada.tile("Bob").getByText("Picture paused");
+    wire.say(track, StreamState.PAUSED);
+    await words.waitFor();
+    assert.ok(await ada.tile("Bob").locator("video").isVisible(), "the video stays, or it would not be sent again");
+    await ada.page.keyboard.press("q");
+    await panel(ada, "Bob").getByText("Paused: your connection is too slow for it now").waitFor();
+    await ada.page.keyboard.press("q");
+    wire.say(track, StreamState.ACTIVE);
+    await words.waitFor({ state: "detached" });
+    await ada.sees("Bob");
+  });
+});
+
+/** Stands between a page and its server, and can say what the server would. */
+class Wire {
+  async tap(page) {
+    await page.routeWebSocket(/\/rtc/, (toPage) => {
+      const server = toPage.connectToServer();
+      server.onMessage((message) => {
+        this.#learn(message);
+        toPage.send(message);
+      });
+      this.toPage = toPage;
+    });
+  }
+
+  /** Whose tracks are whose. */
+  owners = new Map();
+
+  #learn(message) {
+    if (typeof message === "string") return;
+    const { case: kind, value } = SignalResponse.fromBinary(new Uint8Array(message)).message;
+    const people = kind === "join" ? value.otherParticipants : kind === "update" ? value.participants : [];
+    for (const person of people) for (const { sid } of person.tracks) this.owners.set(sid, person.sid);
+  }
+
+  say(trackSid, state) {
+    const participantSid = this.owners.get(trackSid);
+    const update = new StreamStateUpdate({ streamStates: [{ participantSid, trackSid, state }] });
+    const response = new SignalResponse({ message: { case: "streamStateUpdate", value: update } });
+    this.toPage.send(Buffer.from(response.toBinary()));
+  }
+}
+
+/** A server's view of a downlink that carries the small version only. */
+function narrowDownlink(track) {
+  const layer = (encoding) => ({ encoding, spatial: 0, temporal: 0, width: 320 << encoding, height: 180 << encoding });
+  const small = { encoding: 0, spatial: null, temporal: null };
+  const wanted = { width: 640, height: 360, encoding_max: null, spatial_max: null };
+  return {
+    downlink: { target_bps: 480_000, allocated_bps: 130_000, wanted_bps: 900_000, limit: "delay" },
+    subscriptions: [
+      { track, state: "sent", wanted, granted: small, current: small, arrives: [layer(0), layer(1), layer(2)] },
+    ],
+  };
+}
