@@ -56,6 +56,8 @@ counting::counters! {
         RtcpNotTheirs = "rtcp_not_theirs",
         /// RTCP of a kind the agent does not use.
         RtcpIgnored = "rtcp_ignored",
+        /// RTCP dropped unread, because its sender had sent too much of it.
+        RtcpFlood = "rtcp_flood",
         /// Receivers' bandwidth estimates and transport-wide feedback.
         RtcpEstimate = "rtcp_estimate",
 

@@ -57,8 +57,22 @@ pub const NACKS_PER_PACKET_MAX: u8 = 10;
 /// How long a missing packet is waited for.
 pub const MISSING_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// Packets a receiver may have sent again in one second and for one subscription; further ones are not.
+/// Packets a receiver may have sent again in one second and for one subscription; further ones are not. Where its downlink is known to
+/// carry less than that, no more than it carries, but always [`RESENDS_PER_SECOND_MIN`].
 pub const RESENDS_PER_SECOND_MAX: u32 = 1_000;
+
+/// Packets a receiver may have sent again in one second whatever its downlink carries.
+pub const RESENDS_PER_SECOND_MIN: u32 = 50;
+
+/// Key frames one receiver may ask for of one subscription in [`KEY_FRAMES_WINDOW`]; further requests are ignored, since everybody else
+/// who watches pays for them. Those a switch needs are not counted.
+pub const KEY_FRAMES_MAX: u32 = 10;
+
+/// See [`KEY_FRAMES_MAX`].
+pub const KEY_FRAMES_WINDOW: Duration = Duration::from_secs(10);
+
+/// What is read of one peer's RTCP in one second: 8 for each packet, 1 for each number it lists. The rest of the second its RTCP is dropped unread.
+pub const RTCP_PER_SECOND_MAX: u32 = 100_000;
 
 /// Layers of one stream whose rates are measured; packets of further ones are not counted.
 pub const LAYERS_MAX: usize = 16;

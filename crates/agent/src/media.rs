@@ -8,6 +8,7 @@
 
 mod activity;
 mod allocate;
+mod allowance;
 mod arrivals;
 mod attention;
 mod audio;

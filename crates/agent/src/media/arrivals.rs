@@ -56,7 +56,16 @@ impl Media {
         let Some(repair) = self.uplinks.get_mut(&key).and_then(|uplink| uplink.repair.as_mut()) else {
             return;
         };
-        match repair.arrived(cx.now, arrival.sequence) {
+        let gap = repair.arrived(cx.now, arrival.sequence, arrival.recovered);
+        let round_trip = repair.take_round_trip();
+        let publisher = self
+            .by_leg
+            .get(&key.leg)
+            .and_then(|transport| self.links.get_mut(transport));
+        if let (Some(round_trip), Some(publisher)) = (round_trip, publisher) {
+            publisher.repaired(round_trip);
+        }
+        match gap {
             Gap::None => {}
             Gap::Later(at) => cx.timer_by(Timer::Repair(key), at),
             Gap::Now => self.repair(cx, key),

@@ -5,8 +5,10 @@ use southbound::{PayloadFormat, Subscription};
 use wire::codec::Layer;
 use wire::{Codec, PayloadType};
 
+use super::allowance::Allowance;
 use super::quality::Reported;
 use super::resend::Resends;
+use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 
 /// A subscription with what has become of it.
 pub(super) struct Downlink {
@@ -29,6 +31,8 @@ pub(super) struct Downlink {
     pub(super) current: Option<Current>,
     pub(super) delivered: bool,
     pub(super) resends: Resends,
+    /// The key frames its receiver asked for.
+    pub(super) key_frames: Allowance,
     pub(super) reported: Reported,
     /// Number of the last full intra request: the same again is a repetition (RFC 5104 section 4.3.1).
     pub(super) intra_request: Option<u8>,
@@ -80,6 +84,7 @@ impl Downlink {
             current: None,
             delivered: false,
             resends: Resends::default(),
+            key_frames: Allowance::new(KEY_FRAMES_MAX, KEY_FRAMES_WINDOW),
             reported: Reported::default(),
             intra_request: None,
         }

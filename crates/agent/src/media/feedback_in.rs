@@ -11,13 +11,34 @@ use super::Media;
 use crate::Counter;
 use crate::context::Context;
 
+/// What reading one packet counts for, beside what it lists.
+const PACKET_COST: u32 = 8;
+
+/// What is to be done for one packet.
+fn cost(packet: &RtcpPacket<'_>) -> u32 {
+    let listed = match packet {
+        RtcpPacket::TransportFeedback(feedback) => u32::from(feedback.status_count),
+        RtcpPacket::Nack(nack) => nack.sequences().count() as u32,
+        _ => 0,
+    };
+    PACKET_COST + listed
+}
+
 impl Media {
     /// A compound arrived on a leg, authenticated.
     pub(crate) fn rtcp(&mut self, cx: &mut Context<'_>, leg: LegId, compound: &[u8]) {
         let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
+        // Read one after the other: what is beyond the limit is not even parsed.
         for packet in RtcpPacket::compound(compound) {
+            let Some(link) = self.links.get_mut(&transport) else {
+                return;
+            };
+            if !link.rtcp.admit(cx.now, packet.as_ref().map_or(PACKET_COST, cost)) {
+                cx.count(Counter::RtcpFlood);
+                return;
+            }
             match packet {
                 Ok(packet) => self.rtcp_packet(cx, transport, leg, packet),
                 Err(_) => cx.count(Counter::RtcpMalformed),
@@ -109,9 +130,13 @@ impl Media {
 
     /// A receiver's decoder needs a key frame.
     fn picture_lost(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
-        let Some(downlink) = self.downlinks.get(&id) else {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };
+        // All others pay for each of them.
+        if !downlink.key_frames.admit(cx.now, 1) {
+            return cx.count(Counter::KeyFrameThrottled);
+        }
         let current = downlink.current.map(|current| current.source);
         if let Some(key) = current.or(downlink.source).filter(|_| downlink.is_sent()) {
             self.want_key_frame(cx, key);

@@ -10,11 +10,13 @@ use rand::rngs::StdRng;
 use southbound::{SubscriptionId, TrackId};
 use wire::{NtpTime, Ssrc};
 
+use super::allowance::Allowance;
 use super::binding::Unexplained;
 use super::budget::Budget;
 use super::feedback::Feedback;
 use super::quality::Quality;
 use super::reports::Pending;
+use crate::limits::RTCP_PER_SECOND_MAX;
 
 /// What flows over one transport, in both directions.
 pub(super) struct Link {
@@ -36,10 +38,14 @@ pub(super) struct Link {
     pub(super) quality: Quality,
     /// Smoothed round-trip time, once receiver reports have told.
     reported_round_trip: Option<Duration>,
+    /// The same by what it sent again because we asked, which is all a publisher tells that receives nothing.
+    repair_round_trip: Option<Duration>,
     /// Whether what we send carries transport-wide numbers, which a receiver reports on.
     pub(super) numbered: bool,
     /// Whether it estimates by itself and says so.
     pub(super) estimates: bool,
+    /// How much RTCP is read of it.
+    pub(super) rtcp: Allowance,
     /// What its downlink carries, where that can be known.
     pub(super) budget: Option<Budget>,
     /// Which videos it is shown, where that is limited.
@@ -63,7 +69,9 @@ impl Link {
             pending: Pending::default(),
             quality: Quality::default(),
             reported_round_trip: None,
+            repair_round_trip: None,
             numbered: false,
+            rtcp: Allowance::new(RTCP_PER_SECOND_MAX, Duration::from_secs(1)),
             estimates: false,
             budget: None,
             shown: None,
@@ -73,16 +81,18 @@ impl Link {
 
     /// A receiver report measured the way to the peer and back.
     pub(super) fn measured(&mut self, round_trip: Duration) {
-        self.reported_round_trip = Some(match self.reported_round_trip {
-            Some(smoothed) => (smoothed * 7 + round_trip) / 8,
-            None => round_trip,
-        });
+        smooth(&mut self.reported_round_trip, round_trip);
+    }
+
+    /// A packet that was asked for once came so long after that.
+    pub(super) fn repaired(&mut self, round_trip: Duration) {
+        smooth(&mut self.repair_round_trip, round_trip);
     }
 
     /// Smoothed round-trip time, once anything has told.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
-        estimated.or(self.reported_round_trip)
+        estimated.or(self.reported_round_trip).or(self.repair_round_trip)
     }
 
     /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The fastest one is nearest to the truth;
@@ -94,4 +104,8 @@ impl Link {
             _ => sample,
         });
     }
+}
+
+fn smooth(smoothed: &mut Option<Duration>, sample: Duration) {
+    *smoothed = Some(smoothed.map_or(sample, |before| (before * 7 + sample) / 8));
 }

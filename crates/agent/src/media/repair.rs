@@ -3,6 +3,10 @@
 //! A gap is asked for when it has stayed open for [`GRACE`] or three newer packets have come, again after each round trip, until it is
 //! filled, too old or asked for often enough. A gap too wide to be worth filling is a key frame's business.
 //!
+//! Browsers ask and answer alike: asked for the same packet again within their round trip they do nothing, so asking sooner is of no use. The round
+//! trip is what the peer's receiver reports say; a publisher that receives nothing reports nothing, and there it is measured by what it
+//! sends again.
+//!
 //! Source: RFC 4585 section 6.2.1.
 
 use std::collections::BTreeMap;
@@ -27,13 +31,15 @@ const NEWER: u64 = 3;
 /// Taken for the round trip until it is known, and its bounds.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
-const ROUND_TRIP_MAX: Duration = Duration::from_millis(300);
+const ROUND_TRIP_MAX: Duration = Duration::from_millis(800);
 
 /// What is missing of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Repair {
     unwrapper: Unwrapper,
     missing: BTreeMap<u64, Missing>,
+    /// How long after it was asked for the newest packet came that was asked for once.
+    round_trip: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +48,7 @@ struct Missing {
     /// The packet that showed the gap.
     behind: u64,
     asked: u8,
+    asked_at: Instant,
     due: Instant,
 }
 
@@ -67,12 +74,19 @@ pub(super) enum Gap {
 
 impl Repair {
     /// A packet came.
-    pub(super) fn arrived(&mut self, now: Instant, sequence: u16) -> Gap {
+    pub(super) fn arrived(&mut self, now: Instant, sequence: u16, recovered: bool) -> Gap {
         let before = self.unwrapper.highest();
         let number = self.unwrapper.extend(sequence);
         let Some(before) = before else { return Gap::None };
         if number <= before {
-            self.missing.remove(&number);
+            // Which of several requests was answered nobody can tell.
+            let filled = self
+                .missing
+                .remove(&number)
+                .filter(|missing| recovered && missing.asked == 1);
+            self.round_trip = filled
+                .map(|missing| now.saturating_duration_since(missing.asked_at))
+                .or(self.round_trip);
             return Gap::None;
         }
         let wide = (number - before) as usize + self.missing.len();
@@ -84,6 +98,7 @@ impl Repair {
             since: now,
             behind: number,
             asked: 0,
+            asked_at: now,
             due: now + GRACE,
         };
         self.missing.extend((before + 1..number).map(|number| (number, new)));
@@ -107,11 +122,17 @@ impl Repair {
         for (number, missing) in &mut self.missing {
             if missing.due <= now || missing.is_overdue(highest) {
                 missing.asked += 1;
+                missing.asked_at = now;
                 missing.due = now + again;
                 asked.push(SequenceNumber(*number as u16));
             }
         }
         (asked, given_up as u64)
+    }
+
+    /// What a retransmission told of the round trip, once.
+    pub(super) fn take_round_trip(&mut self) -> Option<Duration> {
+        self.round_trip.take()
     }
 
     fn next(&self) -> Option<Instant> {
@@ -165,13 +186,13 @@ mod tests {
         let at = |millis| start + Duration::from_millis(millis);
         let mut repair = Repair::default();
         for sequence in [65_533, 65_534] {
-            assert_eq!(repair.arrived(at(0), sequence), Gap::None);
+            assert_eq!(repair.arrived(at(0), sequence, false), Gap::None);
         }
-        assert_eq!(repair.arrived(at(1), 1), Gap::Later(at(11)));
+        assert_eq!(repair.arrived(at(1), 1, false), Gap::Later(at(11)));
         let round_trip = Duration::from_millis(50);
         assert_eq!(repair.due(at(5), round_trip).0, []);
         assert_eq!(numbers(&repair.due(at(11), round_trip).0), [65_535, 0]);
-        assert_eq!(repair.arrived(at(40), 65_535), Gap::None);
+        assert_eq!(repair.arrived(at(40), 65_535, false), Gap::None);
         assert_eq!(numbers(&repair.due(at(61), round_trip).0), [0]);
         assert_eq!(repair.next(), Some(at(111)));
     }
@@ -180,20 +201,20 @@ mod tests {
     fn three_newer_packets_make_it_loss_at_once() {
         let now = Instant::now();
         let mut repair = Repair::default();
-        assert_eq!(repair.arrived(now, 1), Gap::None);
-        assert!(matches!(repair.arrived(now, 3), Gap::Later(_)));
-        assert_eq!(repair.arrived(now, 4), Gap::None);
-        assert_eq!(repair.arrived(now, 5), Gap::Now);
+        assert_eq!(repair.arrived(now, 1, false), Gap::None);
+        assert!(matches!(repair.arrived(now, 3, false), Gap::Later(_)));
+        assert_eq!(repair.arrived(now, 4, false), Gap::None);
+        assert_eq!(repair.arrived(now, 5, false), Gap::Now);
         assert_eq!(numbers(&repair.due(now, ROUND_TRIP).0), [2]);
-        assert_eq!(repair.arrived(now, 6), Gap::None, "asked for already");
+        assert_eq!(repair.arrived(now, 6, false), Gap::None, "asked for already");
     }
 
     #[test]
     fn what_does_not_come_is_given_up_and_never_forgotten_too_early() {
         let start = Instant::now();
         let mut repair = Repair::default();
-        repair.arrived(start, 1);
-        repair.arrived(start, 3);
+        repair.arrived(start, 1, false);
+        repair.arrived(start, 3, false);
         let (mut asked, mut given_up, mut now) = (0, 0, start);
         while let Some(next) = repair.next() {
             now = next;
@@ -205,11 +226,28 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_again_when_asked_once_tells_the_round_trip() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut repair = Repair::default();
+        repair.arrived(at(0), 1, false);
+        repair.arrived(at(0), 5, false);
+        repair.due(at(10), ROUND_TRIP);
+        repair.arrived(at(20), 2, false);
+        assert_eq!(repair.take_round_trip(), None, "it was only late");
+        repair.arrived(at(75), 3, true);
+        assert_eq!(repair.take_round_trip(), Some(Duration::from_millis(65)));
+        repair.due(at(110), ROUND_TRIP);
+        repair.arrived(at(120), 4, true);
+        assert_eq!(repair.take_round_trip(), None, "asked for twice");
+    }
+
+    #[test]
     fn a_gap_wider_than_the_limit_is_not_asked_for() {
         let now = Instant::now();
         let mut repair = Repair::default();
-        repair.arrived(now, 1);
-        assert_eq!(repair.arrived(now, 2 + MISSING_MAX as u16), Gap::TooWide);
+        repair.arrived(now, 1, false);
+        assert_eq!(repair.arrived(now, 2 + MISSING_MAX as u16, false), Gap::TooWide);
         assert_eq!(repair.next(), None);
     }
 }

@@ -1,0 +1,54 @@
+//! So much in so long, and no more: what one peer may make the node do.
+
+use std::time::{Duration, Instant};
+
+/// Counts what was admitted since a window began; the next window begins with the first thing after it.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    limit: u32,
+    window: Duration,
+    began: Option<Instant>,
+    used: u32,
+}
+
+impl Allowance {
+    pub(super) const fn new(limit: u32, window: Duration) -> Self {
+        Allowance {
+            limit,
+            window,
+            began: None,
+            used: 0,
+        }
+    }
+
+    /// Whether something that counts for so much may be done now.
+    pub(super) fn admit(&mut self, now: Instant, cost: u32) -> bool {
+        self.admit_up_to(now, cost, self.limit)
+    }
+
+    /// The same with another limit.
+    pub(super) fn admit_up_to(&mut self, now: Instant, cost: u32, limit: u32) -> bool {
+        let within = |began: Instant| now.saturating_duration_since(began) < self.window;
+        if !self.began.is_some_and(within) {
+            (self.began, self.used) = (Some(now), 0);
+        }
+        let admitted = self.used < limit;
+        self.used = self.used.saturating_add(cost);
+        admitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_up_comes_back_with_the_next_window() {
+        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let mut allowance = Allowance::new(10, second);
+        assert!(allowance.admit(start, 9));
+        assert!(allowance.admit(start, 100), "one that is begun is finished");
+        assert!(!allowance.admit(start + second / 2, 1));
+        assert!(allowance.admit(start + second, 1));
+    }
+}
