@@ -51,6 +51,7 @@ pub struct Gcc {
     remb: Remb,
     prober: Prober,
     silence: Silence,
+    last_sent: Option<Instant>,
     round_trip: Option<Duration>,
     impossible_probes: u64,
     target: f64,
@@ -86,6 +87,7 @@ impl Gcc {
             remb: Remb::default(),
             prober: Prober::new(),
             silence: Silence::Content,
+            last_sent: None,
             round_trip: None,
             impossible_probes: 0,
             target: (config.start as f64).clamp(min, max),
@@ -243,6 +245,7 @@ impl Estimator for Gcc {
             self.application.sent(packet.at, packet.size, self.sendable());
             self.prober.started(packet.at, self.situation());
             self.waits_for(packet.at);
+            self.last_sent = Some(packet.at);
         }
     }
 
@@ -270,6 +273,9 @@ impl Estimator for Gcc {
     }
 
     fn timeout(&mut self, now: Instant) {
+        if let Some(sent) = self.last_sent {
+            self.queue.idle(now.saturating_duration_since(sent));
+        }
         self.silent(now);
         self.prober.timeout(now, self.situation());
     }

@@ -43,6 +43,13 @@ impl Queue {
         }
     }
 
+    /// Nothing was sent for so long: what stood in the queue has drained meanwhile, although nobody reports on it.
+    pub(crate) fn idle(&mut self, time: Duration) {
+        if time.as_micros() as i64 > self.standing {
+            self.standing = 0;
+        }
+    }
+
     pub(crate) fn standing(&self) -> Duration {
         Duration::from_micros(self.standing.max(0) as u64)
     }
