@@ -19,12 +19,14 @@
 
 pub mod livekit;
 
+mod arrival;
 mod attention;
 mod config;
 mod connection;
 mod context;
 mod controller;
 mod data;
+mod demand;
 mod ids;
 mod io;
 mod limits;

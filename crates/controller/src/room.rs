@@ -1,6 +1,7 @@
 //! One room: who is in it and who gets what from whom.
 
 mod audience;
+mod backup;
 mod crowd;
 mod data;
 mod deliver;

@@ -6,8 +6,9 @@ use livekit_protocol::{UpdateTrackSettings, VideoQuality};
 use southbound::{SubscriptionId, TrackId, Wanted};
 use wire::{MediaKind, Mid};
 
+use crate::arrival::Arrival;
 use crate::ids::ParticipantKey;
-use crate::track::Track;
+use crate::track::Version;
 
 /// One participant's wish for one track.
 #[derive(Clone, Debug)]
@@ -20,6 +21,17 @@ pub(crate) struct Subscription {
     pub(crate) state: SubscriptionState,
     /// The receiver's downlink does not carry it now.
     pub(crate) paused: bool,
+}
+
+impl Subscription {
+    /// The codec it is for: the track's first, as long as nothing speaks against it.
+    pub(crate) fn version(&self) -> Version {
+        match self.state {
+            SubscriptionState::Active(_, version) => version,
+            SubscriptionState::Awaiting(_) => Version::Backup,
+            SubscriptionState::Waiting | SubscriptionState::Offered(_) => Version::Primary,
+        }
+    }
 }
 
 /// The subscriptions of one participant: one for a track.
@@ -80,8 +92,10 @@ pub(crate) enum SubscriptionState {
     Waiting,
     /// It has a media section that the receiver has not agreed to yet.
     Offered(Mid),
+    /// Its receiver needs the track's second codec, which has not come yet.
+    Awaiting(Mid),
     /// The agent sends it.
-    Active(Mid),
+    Active(Mid, Version),
 }
 
 /// How a receiver wants a track; the default is as good as possible.
@@ -136,13 +150,17 @@ impl Settings {
         }
     }
 
+    pub(crate) fn is_enabled(&self) -> bool {
+        !self.disabled
+    }
+
     /// In the terms of the agent.
-    pub(crate) fn wanted(&self, track: &Track) -> Wanted {
+    pub(crate) fn wanted(&self, arrival: &Arrival) -> Wanted {
         let size = match self.limit {
             Limit::Size { width, height } => (clamp(width), clamp(height)),
             Limit::None | Limit::Quality(_) => (0, 0),
         };
-        let (encoding_max, spatial_max) = track.limits(self.limit);
+        let (encoding_max, spatial_max) = arrival.limits(self.limit);
         Wanted {
             enabled: !self.disabled,
             size,

@@ -1,18 +1,16 @@
 //! One published track, from its announcement to its end.
 
-use std::time::Instant;
-
 use livekit_protocol::video_layer::Mode;
 use livekit_protocol::{
-    AddTrackRequest, AudioTrackFeature, SimulcastCodecInfo, TrackInfo, TrackSource, TrackType, VideoLayer, VideoQuality,
+    AddTrackRequest, AudioTrackFeature, SimulcastCodec, SimulcastCodecInfo, TrackInfo, TrackSource, TrackType,
 };
-use southbound::{Encoding, Publication, TrackId, TransportId};
-use wire::sdp::Format;
-use wire::{Codec, MediaKind, Mid};
+use southbound::{TrackId, TransportId};
+use wire::{Codec, MediaKind};
 
-use crate::ids::Random;
-use crate::negotiation::{AudioWish, Slot, codecs};
-use crate::subscription::Limit;
+use crate::arrival::Arrival;
+use crate::demand::Told;
+use crate::ids::{Ids, Random};
+use crate::negotiation::{AudioWish, Slot};
 
 /// One published track.
 pub(crate) struct Track {
@@ -24,40 +22,46 @@ pub(crate) struct Track {
     pub(crate) cid: String,
     /// Where it arrives and as what, once a media section is found for it: from then on others can have it.
     pub(crate) arrival: Option<Arrival>,
+    /// A second codec it may arrive in.
+    pub(crate) backup: Option<Backup>,
     /// Its publisher has been told that somebody receives it.
     pub(crate) subscribed: bool,
-    /// How much of it is wanted.
-    pub(crate) demand: Demand,
+    /// How much of it is wanted, as its publisher was told.
+    pub(crate) demand: Told,
 }
 
-/// How much of a video is wanted.
+/// The same picture in a second codec, for receivers that cannot decode the first. Its publisher sends it once it is asked to.
+pub(crate) struct Backup {
+    pub(crate) id: TrackId,
+    pub(crate) codec: Codec,
+    /// The client's name for it; `None` until it is announced.
+    pub(crate) cid: Option<String>,
+    pub(crate) arrival: Option<Arrival>,
+}
+
+/// Which of a track's codecs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Demand {
-    /// The best quality the publisher was told of; `None` for nothing. Publishers begin with everything, unasked.
-    pub(crate) told: Option<VideoQuality>,
-    /// When less may be asked for.
-    pub(crate) falls_at: Option<Instant>,
+pub(crate) enum Version {
+    Primary,
+    Backup,
 }
 
-impl Default for Demand {
-    fn default() -> Self {
-        Self {
-            told: Some(VideoQuality::High),
-            falls_at: None,
-        }
+/// A track, in one codec, that is announced and has not arrived.
+pub(crate) struct Expected<'a> {
+    pub(crate) id: TrackId,
+    names: [Option<&'a str>; 2],
+    pub(crate) codec: Option<Codec>,
+}
+
+impl Expected<'_> {
+    /// Whether the browser knows it by this name.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        !name.is_empty() && self.names.contains(&Some(name))
     }
 }
 
-/// Where a track arrives and as what.
-#[derive(Clone, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) mid: Mid,
-    pub(crate) formats: Vec<Format>,
-    pub(crate) publication: Publication,
-}
-
 impl Track {
-    pub(crate) fn announced(id: TrackId, kind: MediaKind, request: &AddTrackRequest, random: &mut Random) -> Self {
+    pub(crate) fn announced(kind: MediaKind, request: &AddTrackRequest, ids: &mut Ids, random: &mut Random) -> Self {
         let mut info = TrackInfo {
             sid: sid(random, kind, request.source()),
             r#type: request.r#type,
@@ -77,17 +81,27 @@ impl Track {
             packet_trailer_features: request.packet_trailer_features.clone(),
             ..TrackInfo::default()
         };
-        let codec = wanted_codec(kind, request);
+        let (codec, second) = wanted_codecs(kind, request);
         info.mime_type = mime_type(codec);
         info.codecs = vec![codec_info(request, codec)];
+        info.codecs.extend(second.map(|codec| SimulcastCodecInfo {
+            mime_type: mime_type(codec),
+            ..SimulcastCodecInfo::default()
+        }));
         Self {
-            id,
+            id: ids.track(),
             kind,
             info,
             cid: request.cid.clone(),
             arrival: None,
+            backup: second.map(|codec| Backup {
+                id: ids.track(),
+                codec,
+                cid: None,
+                arrival: None,
+            }),
             subscribed: false,
-            demand: Demand::default(),
+            demand: Told::default(),
         }
     }
 
@@ -112,145 +126,117 @@ impl Track {
         }
     }
 
-    /// Whether the track is known to the browser by this id.
-    pub(crate) fn is_called(&self, id: &str) -> bool {
-        self.cid == id
-            || self
-                .info
-                .codecs
-                .iter()
-                .any(|codec| !codec.cid.is_empty() && codec.cid == id)
+    /// Which of its codecs the agent knows by this name.
+    pub(crate) fn version(&self, id: TrackId) -> Option<Version> {
+        match &self.backup {
+            _ if self.id == id => Some(Version::Primary),
+            Some(backup) if backup.id == id => Some(Version::Backup),
+            _ => None,
+        }
     }
 
-    /// The track arrives on this media section, or arrives there differently.
-    pub(crate) fn arrive(&mut self, transport: TransportId, slot: &Slot) {
-        let mut encodings = slot.encodings();
-        for (position, encoding) in encodings.iter_mut().enumerate() {
-            if let Some(layer) = self.layer_of(encoding.rid.map(|rid| rid.as_str().to_owned()), position) {
-                (encoding.width, encoding.height) = (layer.width, layer.height);
+    pub(crate) fn arrival_as(&self, version: Version) -> Option<&Arrival> {
+        match version {
+            Version::Primary => self.arrival.as_ref(),
+            Version::Backup => self.backup.as_ref()?.arrival.as_ref(),
+        }
+    }
+
+    /// In every codec it arrives in.
+    pub(crate) fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
+        let versions = [Version::Primary, Version::Backup].into_iter();
+        versions.filter_map(|version| self.arrival_as(version))
+    }
+
+    /// The agent's names for it.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = TrackId> + use<> {
+        let backup = self.backup.as_ref().map(|backup| backup.id);
+        [Some(self.id), backup].into_iter().flatten()
+    }
+
+    /// What is announced and has not arrived, with what the browser may call it and what it should be sent in.
+    pub(crate) fn expected(&self) -> impl Iterator<Item = Expected<'_>> {
+        let primary = self.arrival.is_none().then(|| Expected {
+            id: self.id,
+            names: [
+                Some(self.cid.as_str()),
+                self.info.codecs.first().map(|codec| codec.cid.as_str()),
+            ],
+            codec: self.codec(),
+        });
+        let backup = self.backup.as_ref().filter(|backup| backup.arrival.is_none());
+        let backup = backup.and_then(|backup| {
+            Some(Expected {
+                id: backup.id,
+                names: [Some(backup.cid.as_deref()?), None],
+                codec: Some(backup.codec),
+            })
+        });
+        [primary, backup].into_iter().flatten()
+    }
+
+    /// Its publisher announces the second codec, as it was asked to.
+    pub(crate) fn announce_backup(&mut self, request: &AddTrackRequest) {
+        let Some(backup) = &mut self.backup else { return };
+        backup.cid = Some(request.cid.clone());
+        if let Some(info) = self.info.codecs.get_mut(1) {
+            info.cid.clone_from(&request.cid);
+            let said = request.simulcast_codecs.first().map(|said| &said.layers);
+            info.layers = said
+                .filter(|layers| !layers.is_empty())
+                .unwrap_or(&request.layers)
+                .clone();
+        }
+    }
+
+    /// The track arrives on this media section, or arrives there differently. Returns whether anything has changed.
+    pub(crate) fn arrive(&mut self, version: Version, transport: TransportId, slot: &Slot) -> bool {
+        let layers = match version {
+            Version::Primary => &self.info.layers,
+            Version::Backup => self.info.codecs.get(1).map_or(&self.info.layers, |codec| &codec.layers),
+        };
+        let arrival = match (version, &self.backup) {
+            (Version::Primary, _) => Arrival::new(self.id, &self.info, layers, transport, slot),
+            (Version::Backup, Some(backup)) => Arrival::new(backup.id, &self.info, layers, transport, slot),
+            (Version::Backup, None) => return false,
+        };
+        self.describe(version, &arrival);
+        let place = match (version, &mut self.backup) {
+            (Version::Backup, Some(backup)) => &mut backup.arrival,
+            _ => &mut self.arrival,
+        };
+        let before = place.replace(arrival);
+        before != *place
+    }
+
+    /// Says in what clients are told of the track how it arrives.
+    fn describe(&mut self, version: Version, arrival: &Arrival) {
+        let mid = arrival.mid.to_string();
+        let mime = arrival
+            .codec()
+            .filter(|codec| codec.kind() == MediaKind::Video)
+            .map(mime_type);
+        if version == Version::Primary {
+            self.info.mid.clone_from(&mid);
+            self.info.simulcast = arrival.publication.encodings.len() > 1;
+            if let Some(mime) = &mime {
+                self.info.mime_type.clone_from(mime);
             }
         }
-        if let ([encoding], true) = (&mut encodings[..], scales(slot)) {
-            encoding.layers = self.spatial_layers();
-        }
-        let first = slot.formats.first().and_then(Format::codec);
-        if let (MediaKind::Video, Some(codec)) = (self.kind, first) {
-            self.info.mime_type = mime_type(codec);
-        }
-        self.info.mid = slot.mid.to_string();
-        self.info.simulcast = encodings.len() > 1;
-        for codec in &mut self.info.codecs {
-            codec.mid.clone_from(&self.info.mid);
-            codec.mime_type.clone_from(&self.info.mime_type);
-        }
-        let publication = Publication {
-            track: self.id,
-            transport,
-            kind: self.kind,
-            mid: Some(slot.mid),
-            formats: codecs::payload_formats(&slot.formats),
-            encodings,
-            muted: self.info.muted,
-            source: match self.info.source() {
-                TrackSource::ScreenShare | TrackSource::ScreenShareAudio => southbound::TrackSource::Screen,
-                TrackSource::Unknown | TrackSource::Camera | TrackSource::Microphone => southbound::TrackSource::Camera,
-            },
-        };
-        self.arrival = Some(Arrival {
-            mid: slot.mid,
-            formats: slot.formats.clone(),
-            publication,
-        });
-    }
-
-    /// The announced size of an encoding.
-    fn layer_of(&self, rid: Option<String>, position: usize) -> Option<VideoLayer> {
-        let Some(rid) = rid else {
-            // One encoding, or several without names: the best layers in rising order.
-            let mut layers = self.info.layers.clone();
-            layers.sort_by_key(|layer| layer.width);
-            let single = self.info.layers.len() > 1 && position == 0;
-            return if single {
-                layers.pop()
-            } else {
-                layers.into_iter().nth(position)
-            };
-        };
-        let quality = match rid.as_str() {
-            "q" => VideoQuality::Low,
-            "h" => VideoQuality::Medium,
-            _ => VideoQuality::High,
-        };
-        let named = self.info.layers.iter().find(|layer| layer.rid == rid);
-        named
-            .or_else(|| self.info.layers.iter().find(|layer| layer.quality() == quality))
-            .cloned()
-    }
-
-    /// The announced sizes of the layers inside a single encoding, in rising order; empty when there is one or nothing was announced.
-    fn spatial_layers(&self) -> Vec<(u32, u32)> {
-        let announced = self
-            .info
-            .codecs
-            .first()
-            .map_or(&self.info.layers, |codec| &codec.layers);
-        let mut layers: Vec<_> = announced.iter().map(|layer| (layer.width, layer.height)).collect();
-        layers.sort_unstable();
-        layers.dedup();
-        if layers.len() > 1 { layers } else { Vec::new() }
-    }
-
-    /// The best encoding, and the best spatial layer inside one, for a receiver that wants no more than this. Where there are several encodings
-    /// the choice is between them; where there is one, between its layers.
-    pub(crate) fn limits(&self, limit: Limit) -> (u8, u8) {
-        match self.encodings() {
-            [only] if !only.layers.is_empty() => (0, rung(limit, only.layers.iter().copied())),
-            [_] | [] => (0, u8::MAX),
-            several => (
-                rung(limit, several.iter().map(|encoding| (encoding.width, encoding.height))),
-                u8::MAX,
-            ),
+        if let Some(codec) = self.info.codecs.get_mut(version as usize) {
+            codec.mid = mid;
+            codec.mime_type = mime.unwrap_or_else(|| self.info.mime_type.clone());
         }
     }
 
-    /// What clients call the quality of an encoding. A single one has all the quality there is.
-    pub(crate) fn quality_of_encoding(&self, encoding: u8) -> VideoQuality {
-        let encodings = self.encodings();
-        let named = encodings.get(usize::from(encoding)).and_then(|encoding| encoding.rid);
-        match named.as_ref().map(|rid| rid.as_str()) {
-            Some("q") if encodings.len() > 1 => VideoQuality::Low,
-            Some("h") if encodings.len() > 1 => VideoQuality::Medium,
-            _ => VideoQuality::High,
+    /// Its publisher muted it or unmuted it.
+    pub(crate) fn mute(&mut self, muted: bool) {
+        self.info.muted = muted;
+        let backup = self.backup.as_mut().and_then(|backup| backup.arrival.as_mut());
+        for arrival in self.arrival.iter_mut().chain(backup) {
+            arrival.publication.muted = muted;
         }
     }
-
-    fn encodings(&self) -> &[Encoding] {
-        self.arrival
-            .as_ref()
-            .map_or(&[], |arrival| &arrival.publication.encodings)
-    }
-}
-
-/// Whether the codec sent here puts several sizes into one encoding.
-fn scales(slot: &Slot) -> bool {
-    let first = slot.formats.first().and_then(Format::codec);
-    matches!(first, Some(Codec::Vp9 | Codec::Av1))
-}
-
-/// The best of several sizes, given in rising order, for a receiver that wants no more than this.
-fn rung(limit: Limit, mut sizes: impl ExactSizeIterator<Item = (u32, u32)>) -> u8 {
-    let best = sizes.len().saturating_sub(1);
-    let found = match limit {
-        Limit::Quality(VideoQuality::Low) => 0,
-        Limit::Quality(VideoQuality::Medium) => best.min(1),
-        Limit::None | Limit::Quality(VideoQuality::High | VideoQuality::Off) => best,
-        Limit::Size { width, height } => {
-            let (long, short) = (width.max(height), width.min(height));
-            let covers = |size: (u32, u32)| size.0.max(size.1) >= long && size.0.min(size.1) >= short;
-            sizes.position(covers).unwrap_or(best)
-        }
-    };
-    found as u8
 }
 
 /// The kind of a requested track; `None` for the protocol's "data", which is no media.
@@ -287,20 +273,20 @@ fn stream(request: &AddTrackRequest) -> String {
     }
 }
 
-/// The first codec of the request that we take; the client follows what it is answered.
-fn wanted_codec(kind: MediaKind, request: &AddTrackRequest) -> Codec {
+/// The codecs of the request that we take; the client follows what it is answered.
+fn wanted_codecs(kind: MediaKind, request: &AddTrackRequest) -> (Codec, Option<Codec>) {
     if kind == MediaKind::Audio {
-        return Codec::Opus;
+        return (Codec::Opus, None);
     }
-    let taken = [Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1];
-    let named = request.simulcast_codecs.iter().filter_map(|codec| {
-        let name = codec.codec.rsplit('/').next().unwrap_or_default();
-        Codec::from_name(name)
-    });
-    named
-        .into_iter()
-        .find(|codec| taken.contains(codec))
-        .unwrap_or(Codec::Vp8)
+    let mut named = request.simulcast_codecs.iter().filter_map(video_codec);
+    let first = named.next().unwrap_or(Codec::Vp8);
+    (first, named.find(|codec| *codec != first))
+}
+
+/// The codec of a request's entry, if it is one we take.
+pub(crate) fn video_codec(said: &SimulcastCodec) -> Option<Codec> {
+    let name = said.codec.rsplit('/').next().unwrap_or_default();
+    Codec::from_name(name).filter(|codec| [Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1].contains(codec))
 }
 
 fn mime_type(codec: Codec) -> String {

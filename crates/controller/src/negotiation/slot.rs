@@ -147,6 +147,11 @@ impl Slot {
         self.usage == Usage::Rejected || (self.media_kind().is_some() && self.formats.is_empty())
     }
 
+    /// Whether both sides take this codec.
+    pub(crate) fn knows(&self, codec: Codec) -> bool {
+        self.formats.iter().any(|format| format.codec() == Some(codec))
+    }
+
     /// The encodings the peer sends here, in rising quality.
     pub(crate) fn encodings(&self) -> Vec<Encoding> {
         let Some(theirs) = &self.theirs else { return Vec::new() };

@@ -3,15 +3,16 @@
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{SubscriptionError, SubscriptionResponse, TrackSubscribed};
 use southbound::{Command, SubscriptionId, TrackId};
+use wire::Mid;
 use wire::sdp::Msid;
 
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::negotiation::{Downlink, Slot, Usage, codecs};
+use crate::negotiation::{Downlink, Slot, Usage};
 use crate::participant::Participant;
 use crate::subscription::{Subscription, SubscriptionState};
-use crate::track::Track;
+use crate::track::{Track, Version};
 
 /// A subscription with everybody it concerns.
 struct Delivery<'a> {
@@ -65,22 +66,53 @@ impl Room {
         Some(())
     }
 
-    /// Both sides agree on a subscription's section: the agent may send.
+    /// Both sides agree on a subscription's section: the agent may send, in a codec the receiver can decode.
     pub(super) fn activate(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
-        let found = self.participants.get_mut(&receiver);
-        let Some(subscription) = found.and_then(|participant| participant.subscriptions.get_mut(id)) else {
+        let Some(subscription) = self.subscription(receiver, id) else {
             return;
         };
-        let SubscriptionState::Offered(mid) = subscription.state else {
+        let (SubscriptionState::Offered(mid) | SubscriptionState::Awaiting(mid)) = subscription.state else {
             return;
         };
-        subscription.state = SubscriptionState::Active(mid);
         let (publisher, track) = (subscription.publisher, subscription.track);
-        if self.describe(receiver, id).is_none() {
-            return self.refuse_subscription(ctx, receiver, id);
+        let state = match self.delivery(receiver, id).map(|delivery| delivery.choice(mid)) {
+            Some(Choice::Version(version)) => SubscriptionState::Active(mid, version),
+            Some(Choice::NotYet) => SubscriptionState::Awaiting(mid),
+            Some(Choice::None) | None => return self.refuse_subscription(ctx, receiver, id),
+        };
+        if let Some(subscription) = self
+            .participants
+            .get_mut(&receiver)
+            .and_then(|found| found.subscriptions.get_mut(id))
+        {
+            subscription.state = state;
         }
+        self.demanded.insert(track);
         self.send_subscription(ctx, receiver, id);
         self.tell_first_subscription(ctx, publisher, track);
+    }
+
+    fn subscription(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<&Subscription> {
+        self.participants.get(&receiver)?.subscriptions.get(id)
+    }
+
+    /// Begins anew the subscriptions of which what is sent can no longer be decoded: their receiver may still take the other codec. One that is
+    /// under way cannot change, since what is on an SSRC has one codec for good.
+    pub(super) fn review_decoders(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey) {
+        let Some(participant) = self.participants.get(&receiver) else {
+            return;
+        };
+        let active = participant.subscriptions.iter();
+        let active: Vec<_> = active
+            .filter(|subscription| matches!(subscription.state, SubscriptionState::Active(..)))
+            .map(|subscription| (subscription.id, subscription.publisher, subscription.track))
+            .collect();
+        for (id, publisher, track) in active {
+            if self.describe(receiver, id).is_none() {
+                self.end_subscription(ctx, receiver, id);
+                self.reconcile(ctx, receiver, publisher, track);
+            }
+        }
     }
 
     fn tell_first_subscription(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, track: TrackId) {
@@ -116,17 +148,26 @@ impl Room {
         }
     }
 
-    /// A track arrives differently now: what its receivers were told to translate it to has changed with it.
+    /// A track arrives differently now in one of its codecs: what the receivers of that were told to translate it to has changed with it.
     pub(super) fn refresh_subscriptions_to(
         &mut self,
         ctx: &mut Context<'_>,
         publisher: ParticipantKey,
         track: TrackId,
+        version: Version,
     ) {
         for receiver in self.others(publisher) {
-            let subscription = self.participants[&receiver].subscriptions.to(track);
-            if let Some(id) = subscription.map(|subscription| subscription.id) {
-                self.send_subscription(ctx, receiver, id);
+            let found = self.participants[&receiver].subscriptions.to(track);
+            let Some(subscription) = found.filter(|found| found.version() == version) else {
+                continue;
+            };
+            let (id, state) = (subscription.id, subscription.state);
+            match state {
+                SubscriptionState::Awaiting(_) => self.activate(ctx, receiver, id),
+                SubscriptionState::Active(..) if self.describe(receiver, id).is_none() => {
+                    self.review_decoders(ctx, receiver)
+                }
+                _ => self.send_subscription(ctx, receiver, id),
             }
         }
     }
@@ -147,29 +188,55 @@ impl Room {
     /// An active subscription in the terms of the agent; `None` when receiver and publisher have no codec in common.
     fn describe(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<southbound::Subscription> {
         let delivery = self.delivery(receiver, id)?;
-        let SubscriptionState::Active(mid) = delivery.subscription.state else {
+        let SubscriptionState::Active(mid, version) = delivery.subscription.state else {
             return None;
         };
+        let arrival = delivery.track.arrival_as(version)?;
         let peer = delivery.receiver.downlink()?;
         let slot = peer.slot(mid)?;
         let Usage::Down(downlink) = &slot.usage else {
             return None;
         };
-        let formats = codecs::translate(&delivery.track.arrival.as_ref()?.formats, &slot.formats);
-        (!formats.is_empty()).then(|| southbound::Subscription {
+        Some(southbound::Subscription {
             subscription: id,
             transport: peer.transport,
-            track: delivery.subscription.track,
+            track: arrival.publication.track,
             ssrc: downlink.ssrc,
             rtx: slot.repair(downlink),
             mid: Some(mid),
-            formats,
-            wanted: delivery.subscription.settings.wanted(delivery.track),
+            formats: arrival.formats_for(&slot.formats)?,
+            wanted: delivery.subscription.settings.wanted(arrival),
         })
     }
 }
 
+/// In which codec a receiver can have a track.
+enum Choice {
+    Version(Version),
+    /// In the second, once its publisher sends it.
+    NotYet,
+    None,
+}
+
 impl Delivery<'_> {
+    /// The first codec for whoever can decode it, the second for the others.
+    fn choice(&self, mid: Mid) -> Choice {
+        let Some(slot) = self.receiver.downlink().and_then(|peer| peer.slot(mid)) else {
+            return Choice::None;
+        };
+        let decodes = |version: &Version| {
+            let arrival = self.track.arrival_as(*version);
+            arrival.is_some_and(|arrival| arrival.formats_for(&slot.formats).is_some())
+        };
+        if let Some(version) = [Version::Primary, Version::Backup].into_iter().find(decodes) {
+            return Choice::Version(version);
+        }
+        match &self.track.backup {
+            Some(backup) if backup.arrival.is_none() && slot.knows(backup.codec) => Choice::NotYet,
+            _ => Choice::None,
+        }
+    }
+
     /// Clients find the participant before the bar, and the track by its own id, or by their map from media sections to tracks. Tracks
     /// of one stream are played in step. `None` for clients that can do neither, and for streams whose name does not fit: publishers
     /// choose it, receivers have to read it.

@@ -6,13 +6,14 @@
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{SubscribedCodec, SubscribedQuality, SubscribedQualityUpdate, VideoQuality};
 use southbound::TrackId;
-use wire::MediaKind;
+use wire::{Codec, MediaKind};
 
 use super::Room;
 use crate::context::{Context, Timer};
+use crate::demand::{Demand, Told};
 use crate::ids::ParticipantKey;
 use crate::limits::DEMAND_FALLS_AFTER;
-use crate::track::{Demand, Track};
+use crate::track::Track;
 
 impl Room {
     /// Tells the publisher of a track what of it is wanted, when that has changed.
@@ -29,15 +30,15 @@ impl Room {
         let Some(published) = publisher.tracks.get_mut(&track) else {
             return;
         };
-        let is_less = wanted < published.demand.told;
-        if is_less && published.demand.falls_at.is_none_or(|at| at > ctx.now) {
-            let wake = || ctx.wake(DEMAND_FALLS_AFTER, Timer::Participant(place));
-            published.demand.falls_at.get_or_insert_with(wake);
-            return;
-        }
-        published.demand.falls_at = None;
-        if wanted != published.demand.told {
-            published.demand.told = wanted;
+        let Told { demand: told, falls_at } = published.demand;
+        let may_fall = falls_at.is_some_and(|at| at <= ctx.now);
+        let now = if may_fall { wanted } else { wanted.or_more(told) };
+        published.demand = Told {
+            demand: now,
+            falls_at: (now != wanted)
+                .then(|| falls_at.unwrap_or_else(|| ctx.wake(DEMAND_FALLS_AFTER, Timer::Participant(place)))),
+        };
+        if now != told {
             let update = update(published);
             publisher.send(ctx, Message::SubscribedQualityUpdate(update));
         }
@@ -54,41 +55,60 @@ impl Room {
         }
     }
 
-    /// The best quality of a video anybody wants, `Some(None)` when nobody wants any; `None` for what there is no choice in.
-    fn demand_for(&self, publisher: ParticipantKey, id: TrackId) -> Option<Option<VideoQuality>> {
+    /// What anybody wants of a video; `None` for what there is no choice in.
+    fn demand_for(&self, publisher: ParticipantKey, id: TrackId) -> Option<Demand> {
         let track = self.participants.get(&publisher)?.tracks.get(&id)?;
         if track.kind != MediaKind::Video || track.arrival.is_none() {
             return None;
         }
-        let subscriptions = self
-            .participants
-            .values()
-            .filter_map(|receiver| receiver.subscriptions.to(id));
-        let wanted = subscriptions.map(|subscription| subscription.settings.wanted(track));
-        let enabled = wanted.filter(|wanted| wanted.enabled);
-        Some(
-            enabled
-                .map(|wanted| track.quality_of_encoding(wanted.encoding_max))
-                .max(),
-        )
+        let mut demand = Demand::default();
+        let receivers = self.participants.values();
+        for subscription in receivers.filter_map(|receiver| receiver.subscriptions.to(id)) {
+            let version = subscription.version();
+            let quality = match track.arrival_as(version) {
+                Some(arrival) => {
+                    let wanted = subscription.settings.wanted(arrival);
+                    wanted.enabled.then(|| arrival.quality_of_encoding(wanted.encoding_max))
+                }
+                None => subscription.settings.is_enabled().then_some(VideoQuality::High),
+            };
+            if let Some(quality) = quality {
+                demand.add(version, quality);
+            }
+        }
+        Some(demand)
     }
 }
 
 fn update(track: &Track) -> SubscribedQualityUpdate {
-    let Demand { told: wanted, .. } = track.demand;
+    let Demand { primary, backup } = track.demand.demand;
+    let first = qualities(primary);
+    let codec = |codec: Option<Codec>, qualities: &[SubscribedQuality]| SubscribedCodec {
+        codec: codec
+            .map(|codec| codec.to_string().to_ascii_lowercase())
+            .unwrap_or_default(),
+        qualities: qualities.to_vec(),
+    };
+    let mut subscribed_codecs = vec![codec(track.codec(), &first)];
+    subscribed_codecs.extend(
+        track
+            .backup
+            .as_ref()
+            .map(|known| codec(Some(known.codec), &qualities(backup))),
+    );
+    #[allow(deprecated, reason = "older clients read nothing else")]
+    SubscribedQualityUpdate {
+        track_sid: track.sid().to_owned(),
+        subscribed_qualities: first,
+        subscribed_codecs,
+    }
+}
+
+fn qualities(wanted: Option<VideoQuality>) -> Vec<SubscribedQuality> {
     let levels = [VideoQuality::Low, VideoQuality::Medium, VideoQuality::High];
     let qualities = levels.map(|quality| SubscribedQuality {
         quality: quality.into(),
         enabled: wanted.is_some_and(|wanted| quality <= wanted),
     });
-    let codec = track.codec().map(|codec| codec.to_string().to_ascii_lowercase());
-    #[allow(deprecated, reason = "older clients read nothing else")]
-    SubscribedQualityUpdate {
-        track_sid: track.sid().to_owned(),
-        subscribed_qualities: qualities.to_vec(),
-        subscribed_codecs: vec![SubscribedCodec {
-            codec: codec.unwrap_or_default(),
-            qualities: qualities.to_vec(),
-        }],
-    }
+    qualities.to_vec()
 }

@@ -52,7 +52,9 @@ impl Room {
             self.demanded.insert(subscription.track);
         }
         for (id, track) in &participant.tracks {
-            ctx.core.index.tracks.remove(id);
+            for id in track.ids() {
+                ctx.core.index.tracks.remove(&id);
+            }
             self.track_sids.remove(track.sid());
             self.end_subscriptions_to(ctx, *id);
         }

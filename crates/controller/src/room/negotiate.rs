@@ -87,6 +87,7 @@ impl Room {
         for subscription in placed {
             self.activate(ctx, key, subscription);
         }
+        self.review_decoders(ctx, key);
         self.touched.insert(key);
         Ok(())
     }
@@ -130,7 +131,7 @@ impl Room {
                 let Some(subscription) = participant.subscriptions.get_mut(id) else {
                     return;
                 };
-                if let SubscriptionState::Active(_) =
+                if let SubscriptionState::Active(..) =
                     std::mem::replace(&mut subscription.state, SubscriptionState::Waiting)
                 {
                     ctx.command(Command::Unsubscribe { subscription: id });
@@ -167,6 +168,7 @@ impl Room {
                 Answered::Refused(id) => self.refuse_subscription(ctx, key, id),
             }
         }
+        self.review_decoders(ctx, key);
         if self
             .participants
             .get(&key)

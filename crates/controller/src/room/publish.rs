@@ -10,12 +10,13 @@ use southbound::{Command, TrackId};
 use wire::Mid;
 
 use super::Room;
+use super::backup::check_backup;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{CODECS_MAX, LAYERS_MAX, PENDING_TRACKS_MAX, TEXT_MAX, TRACKS_MAX};
 use crate::negotiation::{Uplink, Usage};
 use crate::participant::Participant;
-use crate::track::{Track, kind_of};
+use crate::track::{Track, Version, kind_of};
 
 impl Room {
     /// A client announces a track. It is answered at once, before any media.
@@ -36,17 +37,21 @@ impl Room {
                 Request::AddTrack(request),
             );
         };
-        let id = ctx.core.ids.track();
-        let track = Track::announced(id, kind, &request, &mut ctx.core.random);
+        if !request.sid.is_empty() {
+            return self.add_backup(ctx, key, &request);
+        }
+        let track = Track::announced(kind, &request, &mut ctx.core.ids, &mut ctx.core.random);
+        let id = track.id;
         let published = TrackPublishedResponse {
             cid: request.cid,
             track: Some(track.info.clone()),
         };
         participant.send(ctx, Message::TrackPublished(published));
         self.track_sids.insert(track.sid().to_owned(), (key, id));
+        let ids = track.ids();
         participant.tracks.insert(id, track);
         let place = self.place(key);
-        ctx.core.index.tracks.insert(id, place);
+        ctx.core.index.tracks.extend(ids.map(|id| (id, place)));
         // Its media section may have come first.
         for (mid, track) in self.claim(key) {
             self.arrive(ctx, key, mid, track);
@@ -62,24 +67,24 @@ impl Room {
         let Some(peer) = participant.publisher.as_mut() else {
             return Vec::new();
         };
+        let tracks = &participant.tracks;
         let mut claimed: Vec<(Mid, TrackId)> = Vec::new();
         for by_id in [true, false] {
             for slot in peer.slots.iter_mut().filter(|slot| slot.usage == Usage::Unclaimed) {
                 let msids = slot.theirs.iter().flat_map(|section| &section.msids);
                 let ids: Vec<_> = msids.filter_map(|msid| msid.track.as_deref()).collect();
-                let mut waiting = participant
-                    .tracks
-                    .values()
-                    .filter(|track| track.arrival.is_none() && !claimed.iter().any(|(_, taken)| *taken == track.id));
-                let found = waiting.find(|track| {
-                    Some(track.kind) == slot.media_kind() && (!by_id || ids.iter().any(|id| track.is_called(id)))
+                let fitting = tracks.values().filter(|track| Some(track.kind) == slot.media_kind());
+                let mut expected = fitting.flat_map(|track| track.expected().map(move |expected| (track, expected)));
+                let found = expected.find(|(_, expected)| {
+                    let is_free = !claimed.iter().any(|(_, taken)| *taken == expected.id);
+                    is_free && (!by_id || ids.iter().any(|id| expected.is_called(id)))
                 });
-                if let Some(track) = found {
-                    claimed.push((slot.mid, track.id));
+                if let Some((track, expected)) = found {
+                    claimed.push((slot.mid, expected.id));
                     slot.usage = Usage::Up(Uplink {
-                        track: track.id,
+                        track: expected.id,
                         audio: track.audio_wish(),
-                        codec: track.codec(),
+                        codec: expected.codec,
                     });
                 }
             }
@@ -87,51 +92,60 @@ impl Room {
         claimed
     }
 
-    /// A track has its media section: the agent may expect it and everybody may have it.
-    pub(super) fn arrive(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mid: Mid, track: TrackId) {
+    /// A track has its media section, in one of its codecs: the agent may expect it and everybody may have it.
+    pub(super) fn arrive(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mid: Mid, name: TrackId) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
         let Some(peer) = participant.publisher.as_ref() else {
             return;
         };
-        let (Some(slot), Some(track)) = (peer.slot(mid), participant.tracks.get_mut(&track)) else {
+        let mut tracks = participant.tracks.values_mut();
+        let track = tracks.find_map(|track| track.version(name).map(|version| (track, version)));
+        let (Some(slot), Some((track, version))) = (peer.slot(mid), track) else {
             return;
         };
         if slot.is_refused() {
             return;
         }
-        let before = track.arrival.take();
-        track.arrive(peer.transport, slot);
-        let Some(arrival) = &track.arrival else { return };
-        let (id, is_new) = (track.id, before.is_none());
-        if before.is_some_and(|before| before.publication == arrival.publication && before.formats == arrival.formats) {
+        let (id, is_new) = (track.id, track.arrival_as(version).is_none());
+        if !track.arrive(version, peer.transport, slot) {
             return;
         }
+        let Some(arrival) = track.arrival_as(version) else {
+            return;
+        };
         ctx.command(Command::Publish(arrival.publication.clone()));
         self.demanded.insert(id);
         if is_new {
             participant.published = true;
             self.choose_voices(ctx);
             self.announce(ctx, key);
+        }
+        if is_new && version == Version::Primary {
             self.offer_to_everybody(ctx, key, id);
         } else {
-            self.refresh_subscriptions_to(ctx, key, id);
+            self.refresh_subscriptions_to(ctx, key, id, version);
         }
     }
 
-    /// A track is over.
+    /// A track is over, or only its second codec.
     pub(super) fn unpublish(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, track: TrackId) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
         let Some(removed) = participant.tracks.remove(&track) else {
-            return;
+            return self.lose_backup(ctx, key, track);
         };
-        ctx.core.index.tracks.remove(&track);
+        for id in removed.ids() {
+            ctx.core.index.tracks.remove(&id);
+        }
         self.track_sids.remove(removed.sid());
-        if removed.arrival.is_some() {
+        for arrival in removed.arrivals() {
+            let track = arrival.publication.track;
             ctx.command(Command::Unpublish { track });
+        }
+        if removed.arrival.is_some() {
             self.end_subscriptions_to(ctx, track);
             self.choose_voices(ctx);
             self.announce(ctx, key);
@@ -150,10 +164,11 @@ impl Room {
         if track.info.muted == request.muted {
             return;
         }
-        track.info.muted = request.muted;
-        if let Some(arrival) = &mut track.arrival {
-            arrival.publication.muted = request.muted;
+        track.mute(request.muted);
+        for arrival in track.arrivals() {
             ctx.command(Command::Publish(arrival.publication.clone()));
+        }
+        if track.arrival.is_some() {
             self.announce(ctx, key);
         }
     }
@@ -239,13 +254,6 @@ impl Room {
 }
 
 fn check(participant: &Participant, request: &AddTrackRequest) -> Result<(), (Reason, &'static str)> {
-    if !request.sid.is_empty() {
-        // A backup codec is only asked for by us, and we do not.
-        return Err(match participant.track_by_sid(&request.sid) {
-            Some(_) => (Reason::UnsupportedType, "backup codecs are not taken"),
-            None => (Reason::NotFound, "no track with this id"),
-        });
-    }
     if !participant.permission.may_publish(request.source()) {
         return Err((Reason::NotAllowed, "the token does not allow publishing this source"));
     }
@@ -261,6 +269,9 @@ fn check(participant: &Participant, request: &AddTrackRequest) -> Result<(), (Re
     }
     if participant.announced() >= PENDING_TRACKS_MAX || participant.tracks.len() >= TRACKS_MAX {
         return Err((Reason::LimitExceeded, "too many tracks"));
+    }
+    if !request.sid.is_empty() {
+        check_backup(participant, request)?;
     }
     Ok(())
 }

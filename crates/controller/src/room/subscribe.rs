@@ -107,7 +107,7 @@ impl Room {
         };
         ctx.core.index.subscriptions.remove(&id);
         self.demanded.insert(subscription.track);
-        if let SubscriptionState::Active(_) = subscription.state {
+        if let SubscriptionState::Active(..) = subscription.state {
             ctx.command(Command::Unsubscribe { subscription: id });
         }
         release(participant, id);

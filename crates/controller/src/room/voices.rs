@@ -45,7 +45,8 @@ impl Room {
                 .get(key)
                 .into_iter()
                 .flat_map(|participant| participant.tracks.values());
-            places.extend(tracks.filter(|track| is_face(track)).map(|track| (track.id, place)));
+            let pictures = tracks.filter(|track| is_face(track)).flat_map(|track| track.arrivals());
+            places.extend(pictures.map(|arrival| (arrival.publication.track, place)));
         }
         let before = std::mem::replace(&mut self.attended, places);
         for (track, place) in &self.attended {

@@ -62,6 +62,19 @@ impl Browser {
         mid
     }
 
+    /// Takes a codec, with its retransmissions, out of all there is to receive on.
+    pub fn forget(&mut self, name: &str) {
+        let listening = |section: &&mut MediaSection| section.direction == Direction::RecvOnly;
+        for section in self.description.sections.iter_mut().filter(listening) {
+            let named = section.formats.iter().filter(|format| format.name == name);
+            let gone: Vec<_> = named.map(|format| format.payload_type).collect();
+            let is_gone = |number| gone.contains(&number);
+            section
+                .formats
+                .retain(|format| !is_gone(format.payload_type) && !format.retransmits().is_some_and(is_gone));
+        }
+    }
+
     /// Changes what is said of a section.
     pub fn change(&mut self, mid: Mid, change: impl Fn(&mut MediaSection)) {
         let mut sections = self.description.sections.iter_mut();

@@ -8,6 +8,7 @@
 mod browser;
 mod world;
 
+mod backup;
 mod crowd;
 mod data;
 mod demand;

@@ -1,0 +1,52 @@
+//! How much of a video is wanted.
+
+use std::time::Instant;
+
+use livekit_protocol::VideoQuality;
+
+use crate::track::Version;
+
+/// The best quality anybody wants of a video, in each of its codecs; `None` for nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Demand {
+    pub(crate) primary: Option<VideoQuality>,
+    pub(crate) backup: Option<VideoQuality>,
+}
+
+/// What a publisher was told of the demand for its video.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) demand: Demand,
+    /// When less may be asked for.
+    pub(crate) falls_at: Option<Instant>,
+}
+
+impl Default for Told {
+    /// Publishers begin with everything of their first codec, unasked.
+    fn default() -> Self {
+        let demand = Demand {
+            primary: Some(VideoQuality::High),
+            backup: None,
+        };
+        Self { demand, falls_at: None }
+    }
+}
+
+impl Demand {
+    /// Somebody wants this much, too.
+    pub(crate) fn add(&mut self, version: Version, quality: VideoQuality) {
+        let best = match version {
+            Version::Primary => &mut self.primary,
+            Version::Backup => &mut self.backup,
+        };
+        *best = (*best).max(Some(quality));
+    }
+
+    /// The more of each.
+    pub(crate) fn or_more(self, other: Self) -> Self {
+        Self {
+            primary: self.primary.max(other.primary),
+            backup: self.backup.max(other.backup),
+        }
+    }
+}
