@@ -74,6 +74,15 @@ counting::counters! {
         /// Requests for key frames that were answered by an earlier one.
         KeyFrameThrottled = "key_frame_throttled",
 
+        /// Subscriptions that were granted another encoding or layer than before.
+        TargetChanged = "target_changed",
+        /// Subscriptions that stopped for want of room.
+        VideoPaused = "video_paused",
+        /// Subscriptions that went on again.
+        VideoResumed = "video_resumed",
+        /// Bursts of padding asked for, to find out whether a downlink carries more.
+        ProbeSent = "probe_sent",
+
         /// Streams that no publication explains (yet).
         StreamUnexplained = "stream_unexplained",
         /// Publications and subscriptions refused because there are too many.

@@ -10,6 +10,7 @@ use wire::codec::Layer;
 use super::Media;
 use super::downlink::{Choice, Downlink};
 use super::uplink::Track;
+use crate::Counter;
 use crate::context::Context;
 use crate::timers::Timer;
 
@@ -94,6 +95,7 @@ impl Media {
             return;
         };
         let track = self.tracks.get(&downlink.subscription.track);
+        let before = (downlink.source, downlink.choice);
         match grant {
             None => downlink.choice = Choice::Free,
             Some(Grant::Send(target)) => {
@@ -103,6 +105,11 @@ impl Media {
             }
             Some(Grant::Paused) => downlink.choice = Choice::NoRoom,
             Some(Grant::Idle) => downlink.choice = Choice::Expecting,
+        }
+        if let (Choice::Granted(_), Choice::Granted(_)) = (before.1, downlink.choice)
+            && before != (downlink.source, downlink.choice)
+        {
+            cx.count(Counter::TargetChanged);
         }
         if matches!(downlink.choice, Choice::Free | Choice::Expecting) {
             self.choose_source(id);
@@ -124,6 +131,10 @@ impl Media {
             Choice::Undecided | Choice::Expecting => return,
         };
         if std::mem::replace(&mut downlink.told_paused, paused) != paused {
+            cx.count(match paused {
+                true => Counter::VideoPaused,
+                false => Counter::VideoResumed,
+            });
             cx.notice(Notice::Paused {
                 subscription: id,
                 paused,

@@ -113,6 +113,7 @@ impl Media {
                 packets: probe.packets,
             };
             cx.plane.inject(cx.now, what);
+            cx.count(Counter::ProbeSent);
         }
         if let Some(pace) = budget.new_pace(cx.now) {
             cx.write(Update::SetPace(leg, pace));
