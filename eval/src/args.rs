@@ -143,6 +143,9 @@ pub struct Load {
     /// Media packets lost on the way to the clients, in percent.
     #[arg(long, default_value_t = 0.0, value_parser = percent)]
     pub loss_down: f64,
+    /// Bits a second that each client can take: more waits, up to 300 ms, or is lost. Shows adaptation at work.
+    #[arg(long, value_parser = bits)]
+    pub downlink: Option<u64>,
     /// The part in the DTLS handshake of clients that may choose.
     #[arg(long, value_enum, default_value_t = DtlsArgument::Client)]
     pub dtls: DtlsArgument,
@@ -217,6 +220,7 @@ impl Load {
             impairment: Impairment {
                 up: self.loss_up / 100.0,
                 down: self.loss_down / 100.0,
+                downlink: self.downlink,
             },
         }
     }

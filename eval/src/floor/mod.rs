@@ -110,6 +110,8 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration) -> R
             0..account.packets.get(source as usize).copied().unwrap_or(0),
         );
     }
+    // Nothing of the floor is held back.
+    report.given_up = report.lost;
     let ports = sinks.ports();
     let at_sinks = |drops: &SocketDrops| drops.at(|port| ports.contains(&port));
     report.dropped_at_clients = at_sinks(&SocketDrops::sample()).saturating_sub(at_sinks(&drops));

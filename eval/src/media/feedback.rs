@@ -12,8 +12,11 @@ use crate::peer::Transport;
 
 /// Between two receiver or sender reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-/// Between two transport-wide reports: libwebrtc sends one every 50 to 250 ms.
-const ARRIVALS_INTERVAL: Duration = Duration::from_millis(100);
+/// Between two transport-wide reports, at least and at most.
+const ARRIVALS_INTERVAL: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
+/// Bits of a transport-wide report as libwebrtc reckons them; they may take a twentieth of what comes in.
+const ARRIVALS_BITS: f64 = 68.0 * 8.0;
+const ARRIVALS_SHARE: f64 = 0.05;
 /// What a client on a fast network estimates. The bench measures forwarding; it must not be throttled.
 const ESTIMATE: u64 = 200_000_000;
 /// What fits a datagram beside the report in front.
@@ -27,6 +30,8 @@ pub struct Reporter {
     cname: String,
     report_at: Instant,
     arrivals_at: Instant,
+    /// When the last transport-wide report was due, and the bytes received by then.
+    reported: (Instant, u64),
     arrivals: Vec<(u16, u64)>,
     next_arrival: Option<u16>,
     epoch_ns: Option<u64>,
@@ -57,6 +62,7 @@ impl Reporter {
             // Spread over the interval, so that not all report at once.
             report_at: now + REPORT_INTERVAL * (participant % 16) / 16,
             arrivals_at: now,
+            reported: (now, 0),
             arrivals: Vec::new(),
             next_arrival: None,
             epoch_ns: None,
@@ -83,7 +89,9 @@ impl Reporter {
             }
         }
         if now >= self.arrivals_at {
-            self.arrivals_at = now + ARRIVALS_INTERVAL;
+            self.arrivals_at =
+                now + arrivals_interval(now.duration_since(self.reported.0), inbound.octets() - self.reported.1);
+            self.reported = (now, inbound.octets());
             inbound.take_arrivals(&mut self.arrivals);
             let numbers = in_a_row(&mut self.arrivals, &mut self.next_arrival, &mut self.epoch_ns);
             writer.transport_feedback(&mut self.arrivals_writer, &numbers, ARRIVALS_LEN_MAX);
@@ -96,7 +104,10 @@ impl Reporter {
             let blocks: Vec<ReportBlock> = inbound.receptions(now).map(block).collect();
             let streams: Vec<Ssrc> = blocks.iter().map(|block| block.ssrc).collect();
             out.clear();
-            RtcpWriter::receiver_report(&mut out, self.ssrc, &self.cname, &blocks).remb(ESTIMATE, &streams);
+            let mut writer = RtcpWriter::receiver_report(&mut out, self.ssrc, &self.cname, &blocks);
+            if inbound.reports_estimates() {
+                writer.remb(ESTIMATE, &streams);
+            }
             transport.send_rtcp(&mut out);
         }
     }
@@ -154,6 +165,13 @@ impl Reporter {
     }
 }
 
+/// How long until the next transport-wide report of a client that received so many bytes in this time.
+fn arrivals_interval(time: Duration, octets: u64) -> Duration {
+    let [least, most] = ARRIVALS_INTERVAL;
+    let share = octets as f64 * 8.0 / time.as_secs_f64().max(1e-3) * ARRIVALS_SHARE;
+    Duration::from_secs_f64((ARRIVALS_BITS / share.max(1.0)).min(1.0)).clamp(least, most)
+}
+
 fn block(reception: Reception) -> ReportBlock {
     let (last, delay) = reception
         .last_report
@@ -201,6 +219,12 @@ fn in_a_row(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_receives_more_reports_arrivals_more_often() {
+        let milliseconds = |bits: u64| arrivals_interval(Duration::from_secs(1), bits / 8).as_millis();
+        assert_eq!([0, 10_000, 108_800, 5_000_000].map(milliseconds), [250, 250, 100, 50]);
+    }
 
     #[test]
     fn arrivals_are_ordered_and_gaps_are_named() {

@@ -28,6 +28,8 @@ pub struct Inbound {
     repeats: [bool; 128],
     repairs: Vec<(u32, u32)>,
     transport_sequence_id: Option<u8>,
+    estimates: bool,
+    octets: u64,
     streams: Vec<InStream>,
     arrivals: Vec<(u16, u64)>,
 }
@@ -40,6 +42,8 @@ impl Default for Inbound {
             repeats: [false; 128],
             repairs,
             transport_sequence_id: None,
+            estimates: false,
+            octets: 0,
             streams,
             arrivals,
         }
@@ -61,8 +65,24 @@ impl Inbound {
     }
 
     /// Notes the id of the transport-wide sequence number, whose arrivals are then reported.
-    pub fn agree_transport_sequence(&mut self, id: Option<u8>) {
-        self.transport_sequence_id = id;
+    pub fn agree_transport_sequence(&mut self, id: u8) {
+        self.transport_sequence_id = Some(id);
+    }
+
+    /// Notes that the server wants to hear an estimate of the bandwidth.
+    pub fn agree_estimates(&mut self) {
+        self.estimates = true;
+    }
+
+    /// Whether to report an estimate of the bandwidth. As in libwebrtc not where arrivals are reported: from those the
+    /// server makes its own.
+    pub fn reports_estimates(&self) -> bool {
+        self.estimates && self.transport_sequence_id.is_none()
+    }
+
+    /// Bytes of RTP received.
+    pub fn octets(&self) -> u64 {
+        self.octets
     }
 
     /// The streams seen so far.
@@ -87,6 +107,7 @@ impl Inbound {
             totals.damaged += 1;
             return;
         };
+        self.octets += bytes.len() as u64;
         (totals.packets, totals.bytes) = (totals.packets + 1, totals.bytes + bytes.len() as u64);
         if let Some(number) = self.transport_sequence_id.and_then(|id| packet.extension(id))
             && let Some(&number) = number.first_chunk()
@@ -180,6 +201,16 @@ impl Inbound {
                 self.streams.len() - 1
             });
         &mut self.streams[index]
+    }
+
+    /// Packets that the streams' numbers said there were, and that never came.
+    pub fn given_up(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.given_up).sum()
+    }
+
+    /// Forgets what was given up, at the beginning of the measured window.
+    pub fn begin_window(&mut self) {
+        self.streams.iter_mut().for_each(|stream| stream.given_up = 0);
     }
 
     /// What is to be asked of the server now, by stream.

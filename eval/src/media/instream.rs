@@ -36,6 +36,8 @@ pub struct InStream {
     first: u64,
     received: u64,
     missing: Vec<Missing>,
+    /// Packets that the numbers said there were, and that never came.
+    pub given_up: u64,
     /// Whether a decoder could not go on.
     pub needs_key_frame: bool,
     key_frame_asked: Option<Instant>,
@@ -90,6 +92,7 @@ impl InStream {
             first: 0,
             received: 0,
             missing: Vec::new(),
+            given_up: 0,
             needs_key_frame: video,
             key_frame_asked: None,
             jitter: Jitter::default(),
@@ -116,7 +119,7 @@ impl InStream {
             return place.is_some_and(|place| self.missing.remove(place).asked.is_some());
         }
         if number - highest > GAP_MAX {
-            self.missing.clear();
+            self.given_up += self.missing.drain(..).count() as u64;
             self.needs_key_frame = self.video;
         } else {
             let missing = |number| Missing {
@@ -136,6 +139,7 @@ impl InStream {
             let before = self.missing.len();
             self.missing
                 .retain(|missing| now.duration_since(missing.since) < GIVE_UP);
+            self.given_up += (before - self.missing.len()) as u64;
             self.needs_key_frame |= self.video && self.missing.len() < before;
             let asking = self.missing.iter_mut().filter(|_| self.repeats);
             for missing in asking {
@@ -224,6 +228,7 @@ mod tests {
         assert_eq!(stream.wanted(now + 120 * MS).missing, [1]);
         let last = stream.wanted(now + 1000 * MS);
         assert!(last.missing.is_empty() && stream.needs_key_frame);
+        assert_eq!(stream.given_up, 1);
     }
 
     #[test]

@@ -1,10 +1,14 @@
-/// What a client's own network loses, to see repair at work: real networks do, loopback does not.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+use serde::Serialize;
+
+/// What a client's own network loses and holds up, to see repair and adaptation at work: real networks do, loopback does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Impairment {
     /// The share of media packets lost on the way to the server, 0 to 1.
     pub up: f64,
     /// The share lost on the way from it.
     pub down: f64,
+    /// Bits a second that fit its last mile; none: all.
+    pub downlink: Option<u64>,
 }
 
 /// Decides which packets are lost: the same ones in every run, for a given seed.

@@ -1,5 +1,6 @@
 //! One client of the LiveKit protocol: its signalling, its descriptions, its transports.
 
+mod downlink;
 mod error;
 mod identity;
 mod impairment;

@@ -113,9 +113,12 @@ pub fn agree(inbound: &mut Inbound, agreed: &Description, ssrcs_of: &Description
                 inbound.agree(repair.payload_type, Carries::Repair, false);
             }
         }
-        if let Some(id) = media.extension(TRANSPORT_SEQUENCE) {
-            let wanted = media.formats.iter().any(|format| format.has_feedback("transport-cc"));
-            inbound.agree_transport_sequence(wanted.then_some(id));
+        let wants = |feedback| media.formats.iter().any(|format| format.has_feedback(feedback));
+        if let Some(id) = media.extension(TRANSPORT_SEQUENCE).filter(|_| wants("transport-cc")) {
+            inbound.agree_transport_sequence(id);
+        }
+        if wants("goog-remb") {
+            inbound.agree_estimates();
         }
     }
     for (primary, repair) in ssrcs_of.media.iter().flat_map(|media| &media.repair_ssrcs) {

@@ -10,6 +10,8 @@ pub struct Joining {
     /// From the first connection until everybody heard everybody, in seconds.
     pub seconds: f64,
     /// Connections begun per second, from the first to the last.
+    pub begun_per_second: f64,
+    /// Participants let in per second, from the first to the last.
     pub per_second: f64,
     /// From beginning to connect to being let in.
     pub joined: Spread,
@@ -107,7 +109,10 @@ impl Joining {
     pub(super) fn rows(&self, row: &mut impl FnMut(&str, String)) {
         row(
             "joined",
-            format!("{:.1}/s, all complete after {:.2} s", self.per_second, self.seconds),
+            format!(
+                "{:.1}/s of {:.1}/s who asked, all complete after {:.2} s",
+                self.per_second, self.begun_per_second, self.seconds
+            ),
         );
         row("  let in", self.joined.text());
         row("  media connected", self.connected.text());
@@ -167,7 +172,10 @@ mod tests {
         let times = (1..=200).map(|ms| (ms > 100).then_some(Duration::from_millis(ms)));
         let spread = Spread::of(times);
         assert_eq!(spread.count, 100);
-        assert_eq!([spread.p50, spread.p99, spread.max].map(|s| (s * 1e3).round()), [150.0, 199.0, 200.0]);
+        assert_eq!(
+            [spread.p50, spread.p99, spread.max].map(|s| (s * 1e3).round()),
+            [150.0, 199.0, 200.0]
+        );
         assert_eq!(Spread::of([None].into_iter()).max, 0.0);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::measure::{Histogram, Tally};
-use crate::peer::Plan;
+use crate::peer::{Impairment, Plan};
 
 pub use joining::{Changes, Joining, Signalling, Spread};
 pub use table::{crowds, table};
@@ -44,10 +44,14 @@ pub struct Report {
     pub replicas_received: u64,
     /// Of these, how many never arrived.
     pub lost: u64,
+    /// Packets of which receivers saw by the numbers that they were missing, and that never came.
+    pub given_up: u64,
     /// Of these, how many were audio, which most servers do not repeat.
     pub lost_audio: u64,
-    /// The share of media that the clients' own networks lost on purpose, up and down.
-    pub impairment: [f64; 2],
+    /// What the clients' own networks lost and held up on purpose.
+    pub impairment: Impairment,
+    /// Bits a second of RTP that each receiver got, on average.
+    pub received_bits_per_second: f64,
     /// Datagrams that overflowed the clients' own buffers: the generator's fault.
     pub dropped_at_clients: u64,
     /// Datagrams that overflowed the server's socket: the server was too slow to read.
@@ -150,10 +154,16 @@ impl Report {
     /// Packets lost between the server's socket and its last send: those that no full buffer explains. With losses on
     /// purpose it cannot be told.
     pub fn lost_inside(&self) -> u64 {
-        if self.impairment != [0.0; 2] {
+        if self.impairment != Impairment::default() {
             return 0;
         }
-        self.lost.saturating_sub(self.dropped_at_clients)
+        (self.lost - self.withheld()).saturating_sub(self.dropped_at_clients)
+    }
+
+    /// Packets that never arrived and left no gap in the numbers: the server held them back on purpose, for a receiver
+    /// whose network it found too slow. On a machine that is short of processor time it may well be.
+    pub fn withheld(&self) -> u64 {
+        self.lost.saturating_sub(self.given_up)
     }
 
     /// Whether the server forwarded everything it should, and nothing else.
@@ -189,22 +199,38 @@ mod tests {
     fn losses_at_full_client_buffers_are_not_the_servers() {
         let report = Report {
             lost: 5,
+            given_up: 5,
             dropped_at_clients: 5,
             ..Report::default()
         };
         assert!(report.is_clean());
         let report = Report {
             lost: 6,
+            given_up: 6,
             dropped_at_clients: 5,
             ..Report::default()
         };
         assert_eq!((report.lost_inside(), report.is_clean()), (1, false));
         let report = Report {
             lost: 6,
-            impairment: [0.0, 0.02],
+            given_up: 6,
+            impairment: Impairment {
+                down: 0.02,
+                ..Impairment::default()
+            },
             ..Report::default()
         };
         assert!(report.is_clean());
+    }
+
+    #[test]
+    fn what_left_no_gap_was_withheld() {
+        let report = Report {
+            lost: 6,
+            given_up: 2,
+            ..Report::default()
+        };
+        assert_eq!((report.withheld(), report.lost_inside()), (4, 2));
     }
 
     #[test]

@@ -59,7 +59,6 @@ fn ratios(report: &Report, floor: &Report) -> String {
     )
 }
 
-
 /// What crowds cost whom, a line for each size; nothing when there is none. What a join costs should grow with those whom
 /// the newcomer sees, and no faster.
 pub fn crowds(reports: &[&Report]) -> String {
@@ -67,7 +66,9 @@ pub fn crowds(reports: &[&Report]) -> String {
     if lines.is_empty() {
         return lines;
     }
-    format!("crowd      joins/s  media p50  p99 ms  lost  signalled B/join: reply  others  negotiation | B/change: mute    leave | kB/part  kB/sub  server ms/join  cores\n{lines}")
+    format!(
+        "crowd      joins/s  media p50  p99 ms  lost  signalled B/join: reply  others  negotiation | B/change: mute    leave | kB/part  kB/sub  server ms/join  cores\n{lines}"
+    )
 }
 
 fn crowd(report: &Report) -> Option<String> {

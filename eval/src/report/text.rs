@@ -41,12 +41,18 @@ impl Report {
                 self.replicas_expected, self.replicas_received
             ),
         );
+        row(
+            "received",
+            format!("{:.3} Mbit/s by each receiver", self.received_bits_per_second / 1e6),
+        );
         let (client, server) = (self.dropped_at_clients, self.dropped_at_server);
         row(
             "lost",
             format!(
-                "{}, of audio {} (full buffers: clients' {client}, server's {server})",
-                self.lost, self.lost_audio
+                "{}, of audio {}, withheld {} (full buffers: clients' {client}, server's {server})",
+                self.lost,
+                self.lost_audio,
+                self.withheld()
             ),
         );
         row(
@@ -106,4 +112,3 @@ fn memory(cost: &Cost) -> String {
         cost.resident_per_subscription / 1e3
     )
 }
-

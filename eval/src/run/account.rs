@@ -71,7 +71,8 @@ impl World {
             latency: Latency::of(&self.totals.latency),
             foreign: self.totals.foreign,
             damaged: self.totals.damaged,
-            impairment: [settings.behaviour.impairment.up, settings.behaviour.impairment.down],
+            impairment: settings.behaviour.impairment,
+            received_bits_per_second: self.totals.bytes as f64 * 8.0 / seconds / self.receivers() as f64,
             idle_share: end.machine.idle_share_since(&start.machine),
             ..Report::default()
         };
@@ -88,14 +89,21 @@ impl World {
         report
     }
 
+    fn receivers(&self) -> usize {
+        let receiving = |it: &&Participant| !it.plan().hears.is_empty();
+        self.participants.iter().filter(receiving).count().max(1)
+    }
+
     fn joining(&self, joined: &Joined) -> Joining {
         let milestones = || self.participants.iter().map(Participant::milestones);
         let [before, after] = &joined.samples;
         let (server, generator) = (after.server_cpu_since(before), after.generator_cpu_since(before));
         let (joins, seconds) = (self.participants.len() as f64, joined.all.as_secs_f64());
+        let per_second = |time: Duration| (joins - 1.0) / time.as_secs_f64().max(1e-3);
         Joining {
             seconds,
-            per_second: (joins - 1.0) / joined.beginning.as_secs_f64().max(1e-3),
+            begun_per_second: per_second(joined.beginning),
+            per_second: per_second(self.letting_in()),
             joined: Spread::of(milestones().map(|it| it.joined)),
             connected: Spread::of(milestones().map(|it| it.connected)),
             first_media: Spread::of(milestones().map(|it| it.first_media)),
@@ -104,6 +112,15 @@ impl World {
             server_cpu_ms: server.as_secs_f64() * 1e3 / joins,
             cores: [server, generator].map(|cpu| cpu.as_secs_f64() / seconds),
         }
+    }
+
+    /// From the first participant whom the server let in to the last.
+    fn letting_in(&self) -> Duration {
+        let first = self.participants.iter().filter_map(Participant::joined_at).min();
+        let last = self.participants.iter().filter_map(Participant::joined_at).max();
+        first
+            .zip(last)
+            .map_or(Duration::ZERO, |(first, last)| last.duration_since(first))
     }
 
     /// What was signalled until the window counts as joining's: servers may gather news for a moment.
@@ -139,6 +156,7 @@ impl World {
             .map(|source| sent(source).count() as u64)
             .sum();
         for participant in &self.participants {
+            report.given_up += participant.given_up();
             for (source, tally) in participant.meter().sources() {
                 report.count(source, tally, sent(source as usize));
             }

@@ -13,7 +13,7 @@ const CONNECTING_MAX: usize = 8;
 /// The next one joins after this, even if so many still connect.
 const JOIN_PATIENCE: Duration = Duration::from_millis(250);
 /// When joining counts as failed, from the last that began to join.
-const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(40);
 /// How long to serve those who are there before looking again.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -36,7 +36,12 @@ impl World {
         let run = format!("{:x}", clock::wall_ns() & 0xffff_ffff_ffff);
         let before = Sample::take(settings);
         let began = clock::now();
-        for (place, plan) in settings.scenario.plans(&run, &settings.behaviour).into_iter().enumerate() {
+        for (place, plan) in settings
+            .scenario
+            .plans(&run, &settings.behaviour)
+            .into_iter()
+            .enumerate()
+        {
             match settings.join_rate {
                 Some(rate) => self.turn_until(began + Duration::from_secs_f64(place as f64 / rate))?,
                 None => self.wait_for_a_place()?,
@@ -85,7 +90,10 @@ impl World {
             incomplete.len(),
             self.participants.len(),
             incomplete.iter().filter(|it| it.milestones().joined.is_none()).count(),
-            incomplete.iter().filter(|it| it.milestones().connected.is_none()).count(),
+            incomplete
+                .iter()
+                .filter(|it| it.milestones().connected.is_none())
+                .count(),
             incomplete.iter().filter(|it| !it.is_publishing()).count(),
         )
     }

@@ -142,7 +142,8 @@ impl World {
         for participant in &mut self.participants {
             let number = participant.plan().number;
             participant
-                .handle_timeout(now)
+                .drain_downlink(now, &mut self.totals)
+                .and_then(|()| participant.handle_timeout(now))
                 .and_then(|()| participant.calm(&self.epoll, &self.pool))
                 .map_err(|error| RunError::Participant(number, error))?;
         }
@@ -187,9 +188,7 @@ impl World {
         self.window.starts = self.numbers();
         (self.window.octets[0], self.window.late[0]) = self.octets_and_late();
         self.totals.begin_window(self.window.starts.clone());
-        self.participants
-            .iter_mut()
-            .for_each(|participant| participant.meter_mut().begin_window());
+        self.participants.iter_mut().for_each(Participant::begin_window);
     }
 
     /// Up to here.
@@ -202,13 +201,18 @@ impl World {
     /// What the server has signalled to everybody.
     pub(super) fn traffic(&self) -> Traffic {
         let mut total = Traffic::default();
-        self.participants.iter().for_each(|participant| total += *participant.traffic());
+        self.participants
+            .iter()
+            .for_each(|participant| total += *participant.traffic());
         total
     }
 
     /// Sends everybody home.
     pub fn leave(&mut self) {
-        let staying = self.participants.iter_mut().filter(|participant| !participant.has_left());
+        let staying = self
+            .participants
+            .iter_mut()
+            .filter(|participant| !participant.has_left());
         staying.for_each(Participant::leave);
     }
 }

@@ -155,7 +155,18 @@ mod tests {
         for text in ["1x50", "10x10", "4*5x5", "10of1000"] {
             assert_eq!(text.parse::<Scenario>().map(|it| it.to_string()), Ok(text.into()));
         }
-        for text in ["", "x", "0x5", "5", "1x9999", "100*100x100", "ax1", "11of10", "of", "10of9999"] {
+        for text in [
+            "",
+            "x",
+            "0x5",
+            "5",
+            "1x9999",
+            "100*100x100",
+            "ax1",
+            "11of10",
+            "of",
+            "10of9999",
+        ] {
             assert!(text.parse::<Scenario>().is_err(), "{text}");
         }
     }
@@ -164,7 +175,10 @@ mod tests {
     fn participants_are_counted_once() {
         for (text, participants, publishers) in [("1x50", 51, 1), ("4*5x5", 20, 20), ("10of1000", 1000, 10)] {
             let scenario: Scenario = text.parse().expect("a scenario");
-            assert_eq!((scenario.participants(), scenario.publishers()), (participants, publishers));
+            assert_eq!(
+                (scenario.participants(), scenario.publishers()),
+                (participants, publishers)
+            );
         }
     }
 }

@@ -111,7 +111,11 @@ mod tests {
         },
         mode: Mode::V0,
         dtls_client: true,
-        impairment: Impairment { up: 0.0, down: 0.0 },
+        impairment: Impairment {
+            up: 0.0,
+            down: 0.0,
+            downlink: None,
+        },
         watched: 1,
         speaking: 1,
     };
@@ -157,8 +161,14 @@ mod tests {
             ..BEHAVIOUR
         };
         let plans = plans("3of7", &behaviour);
-        assert_eq!((plans[0].hears.as_slice(), plans[0].disables.as_slice()), (&[2, 3, 5][..], &[4][..]));
-        assert_eq!((plans[4].hears.as_slice(), plans[4].disables.as_slice()), (&[2, 3, 5, 1][..], &[4, 0][..]));
+        assert_eq!(
+            (plans[0].hears.as_slice(), plans[0].disables.as_slice()),
+            (&[2, 3, 5][..], &[4][..])
+        );
+        assert_eq!(
+            (plans[4].hears.as_slice(), plans[4].disables.as_slice()),
+            (&[2, 3, 5, 1][..], &[4, 0][..])
+        );
         assert!(plans.iter().all(|plan| plan.light == plan.publish.is_none()));
         assert_eq!(plans.iter().filter(|plan| plan.light).count(), 4);
     }

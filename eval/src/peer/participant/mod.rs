@@ -1,5 +1,6 @@
 //! A light client: joins a room, publishes and subscribes as told, and counts what it receives.
 
+mod media;
 mod milestones;
 mod negotiation;
 mod showing;
@@ -9,21 +10,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use livekit_protocol::{LeaveRequest, MuteTrackRequest, Ping, SignalTarget, signal_request};
-use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
-use wire::PacketKind;
+use nix::sys::epoll::Epoll;
 
+use super::downlink::Downlink;
 use super::error::ParticipantError;
 use super::identity::Identity;
 use super::impairment::Dice;
-use super::offer;
 use super::plan::{Mode, Plan, signalling_path};
-use super::sdp::{Description, Kind, Media};
+use super::sdp::{Description, Media};
 use super::signal::{Admission, Server, Signal, Traffic};
-use super::transport::{Incoming, Transport, TransportError};
+use super::transport::Transport;
 use crate::clock;
-use crate::media::{FeedbackCounts, Inbound, Meter, Publisher, Reporter, Totals};
-use crate::net::Inbox;
-use negotiation::track_id;
+use crate::media::{FeedbackCounts, Inbound, Meter, Publisher, Reporter};
 
 pub use milestones::Milestones;
 
@@ -63,6 +61,7 @@ pub struct Participant {
     inbound: Inbound,
     meter: Meter,
     dice: Dice,
+    downlink: Option<Downlink>,
     /// The cameras of which the server knows whether they are shown.
     settled: Vec<u32>,
     /// The server's name for its microphone.
@@ -109,6 +108,7 @@ impl Participant {
             inbound: Inbound::default(),
             meter,
             dice: Dice::new(plan.impairment.down, u64::from(plan.number)),
+            downlink: plan.impairment.downlink.map(Downlink::new),
             settled: Vec::new(),
             microphone: None,
             // Spread over the interval: a crowd must not ping all at once.
@@ -136,9 +136,15 @@ impl Participant {
         &self.meter
     }
 
-    /// What it has received, for beginning a window.
-    pub fn meter_mut(&mut self) -> &mut Meter {
-        &mut self.meter
+    /// Packets that the numbers of what it receives said there were, and that never came, since the window began.
+    pub fn given_up(&self) -> u64 {
+        self.inbound.given_up()
+    }
+
+    /// Begins the measured window.
+    pub fn begin_window(&mut self) {
+        self.meter.begin_window();
+        self.inbound.begin_window();
     }
 
     /// Its transports.
@@ -149,6 +155,11 @@ impl Participant {
     /// What it and the server asked of one another.
     pub fn feedback(&self) -> [FeedbackCounts; 2] {
         [self.sending.counts(), self.receiving.counts()]
+    }
+
+    /// When the server let it in.
+    pub fn joined_at(&self) -> Option<Instant> {
+        Some(self.began_at + self.milestones.joined?)
     }
 
     /// How far it has come.
@@ -182,40 +193,6 @@ impl Participant {
         Ok(())
     }
 
-    /// Reads what has arrived on one of its transports.
-    pub fn handle_media(
-        &mut self,
-        now: Instant,
-        which: usize,
-        inbox: &mut Inbox,
-        totals: &mut Totals,
-    ) -> Result<(), ParticipantError> {
-        let Some(transport) = self.transports[which].as_mut().filter(|_| !self.left) else {
-            return Ok(());
-        };
-        let socket = transport.socket().clone();
-        let mut outcome = Ok(());
-        let read = inbox.read(&socket, |datagram| {
-            if wire::classify(datagram.bytes) == PacketKind::Rtp && self.dice.lose() {
-                return;
-            }
-            let arrived_ns = datagram.arrived_ns;
-            match transport.handle(now, datagram) {
-                Ok(Incoming::Rtp(packet)) => {
-                    self.inbound.handle(now, arrived_ns, packet, &mut self.meter, totals);
-                }
-                Ok(Incoming::Rtcp(packet)) => {
-                    self.sending
-                        .handle(now, packet, &mut self.inbound, &mut self.publisher, transport);
-                }
-                Ok(Incoming::Nothing) => {}
-                Err(error) => outcome = Err(error.into()),
-            }
-        });
-        read.map_err(TransportError::Socket)?;
-        outcome
-    }
-
     /// Lets timers act: transports, feedback, pings.
     pub fn handle_timeout(&mut self, now: Instant) -> Result<(), ParticipantError> {
         if self.left {
@@ -241,7 +218,7 @@ impl Participant {
             self.ping_at = now + PING_INTERVAL;
             let timestamp = (clock::wall_ns() / 1_000_000) as i64;
             self.signal
-                .send(signal_request::Message::PingReq(Ping { timestamp, rtt: 0 }))?;
+                .send(signal_request::Message::PingReq(Ping { timestamp, rtt: 0 }));
         }
         Ok(())
     }
@@ -262,34 +239,12 @@ impl Participant {
         Milestones::note(&mut milestones.decodable, after, decodable);
     }
 
-    /// Lets a light client's media wait in `pool`, once it flows, instead of waking the thread from `epoll`.
-    pub fn calm(&mut self, epoll: &Epoll, pool: &Epoll) -> Result<(), ParticipantError> {
-        if self.in_the_pool || !self.plan.light || self.milestones.first_media.is_none() {
-            return Ok(());
-        }
-        self.in_the_pool = true;
-        for (which, transport) in self.transports.iter().enumerate() {
-            if let Some(transport) = transport {
-                let event = EpollEvent::new(EpollFlags::EPOLLIN, media_token(&self.plan, which));
-                epoll.delete(transport.socket()).map_err(ParticipantError::Wait)?;
-                pool.add(transport.socket(), event).map_err(ParticipantError::Wait)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// When its next media packet is due.
-    pub fn media_due(&self) -> Option<Instant> {
-        self.publisher.due().filter(|_| !self.left)
-    }
-
     /// Tells the room that its microphone is muted, or is not; media goes on, for nobody has to hear the difference.
-    pub fn mute(&mut self, muted: bool) -> Result<(), ParticipantError> {
-        let Some(sid) = self.microphone.clone() else {
-            return Ok(());
-        };
-        let request = MuteTrackRequest { sid, muted };
-        Ok(self.signal.send(signal_request::Message::Mute(request))?)
+    pub fn mute(&mut self, muted: bool) {
+        if let Some(sid) = self.microphone.clone() {
+            let request = MuteTrackRequest { sid, muted };
+            self.signal.send(signal_request::Message::Mute(request));
+        }
     }
 
     /// Whether it has left the room.
@@ -297,51 +252,12 @@ impl Participant {
         self.left
     }
 
-    /// Sends the media that is due.
-    pub fn send_media(&mut self, now: Instant) {
-        if let Some(transport) = &mut self.transports[PUBLISHER] {
-            self.publisher.send_due(now, transport);
-        }
-    }
-
     /// Leaves the room.
     pub fn leave(&mut self) {
-        let _ = self
-            .signal
+        self.signal
             .send(signal_request::Message::Leave(LeaveRequest::default()));
         self.signal.close();
         self.left = true;
-    }
-
-    /// Starts the sources once the server has agreed and the transport has keys.
-    fn start_publishing(&mut self, now: Instant) {
-        let has_keys = self.transports[PUBLISHER]
-            .as_ref()
-            .is_some_and(|transport| transport.profile().is_some());
-        let (Some(publish), Some(answer)) = (self.plan.publish, &self.answer) else {
-            return;
-        };
-        if !has_keys || self.publisher.due().is_some() {
-            return;
-        }
-        for (kind, source) in self.tracks() {
-            let sends = |media: &&Media| media.extra.iter().any(|line| line.ends_with(&track_id(source)));
-            let Some(section) = self.sections.iter().find(sends) else {
-                continue;
-            };
-            let Some(negotiated) = offer::negotiated(answer, &section.mid) else {
-                continue;
-            };
-            let start = now + self.plan.phase;
-            match (kind, publish.video) {
-                (Kind::Video, Some(plan)) => self
-                    .publisher
-                    .start_video(source, plan, &section.mid, negotiated, start),
-                _ => self
-                    .publisher
-                    .start_audio(source, self.plan.speech, &section.mid, negotiated, start),
-            }
-        }
     }
 }
 

@@ -30,10 +30,13 @@ impl Participant {
         match message {
             Message::Join(join) => {
                 self.milestones.joined = Some(now.duration_since(self.began_at));
-                self.settle_tracks(&join.other_participants)?;
+                self.settle_tracks(&join.other_participants);
                 self.begin(now, epoll)
             }
-            Message::Update(update) => self.settle_tracks(&update.participants),
+            Message::Update(update) => {
+                self.settle_tracks(&update.participants);
+                Ok(())
+            }
             Message::TrackPublished(published) => {
                 if published.cid == track_id(self.plan.audio_source()) {
                     self.microphone = published.track.map(|track| track.sid);
@@ -73,7 +76,7 @@ impl Participant {
         self.unconfirmed_tracks = tracks.len();
         for (kind, source) in tracks {
             let request = self.add_track(kind, source);
-            self.signal.send(signal_request::Message::AddTrack(request))?;
+            self.signal.send(signal_request::Message::AddTrack(request));
         }
         if self.unconfirmed_tracks == 0 {
             self.offer(now, epoll)
@@ -163,7 +166,8 @@ impl Participant {
             id: self.offer_id,
             ..Default::default()
         };
-        Ok(self.signal.send(signal_request::Message::Offer(offer))?)
+        self.signal.send(signal_request::Message::Offer(offer));
+        Ok(())
     }
 
     /// Takes the server's answer to this client's offer.
@@ -206,7 +210,8 @@ impl Participant {
             id: offered.id,
             ..Default::default()
         };
-        Ok(self.signal.send(signal_request::Message::Answer(answer))?)
+        self.signal.send(signal_request::Message::Answer(answer));
+        Ok(())
     }
 
     fn add_candidate(&mut self, trickle: &TrickleRequest) {

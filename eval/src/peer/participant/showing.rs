@@ -3,7 +3,6 @@
 use livekit_protocol::{ParticipantInfo, TrackInfo, UpdateTrackSettings, signal_request};
 
 use super::Participant;
-use crate::peer::error::ParticipantError;
 use crate::peer::plan::Plan;
 
 /// The size at which a light client shows a camera: one of a row of small pictures.
@@ -11,9 +10,9 @@ const SHOWN: (u32, u32) = (320, 180);
 
 impl Participant {
     /// Says of each camera that is news whether it is shown, and how large.
-    pub(super) fn settle_tracks(&mut self, participants: &[ParticipantInfo]) -> Result<(), ParticipantError> {
+    pub(super) fn settle_tracks(&mut self, participants: &[ParticipantInfo]) {
         if self.plan.disables.is_empty() {
-            return Ok(());
+            return;
         }
         for track in participants.iter().flat_map(|participant| &participant.tracks) {
             let Some(source) = source_of(track).filter(|&source| !Plan::is_audio(source)) else {
@@ -32,20 +31,14 @@ impl Participant {
                 height,
                 ..Default::default()
             };
-            self.signal.send(signal_request::Message::TrackSetting(settings))?;
+            self.signal.send(signal_request::Message::TrackSetting(settings));
         }
-        Ok(())
     }
 }
 
 /// The source behind a track of this run.
 fn source_of(track: &TrackInfo) -> Option<u32> {
-    track
-        .name
-        .strip_prefix("bench-track-")?
-        .strip_suffix('-')?
-        .parse()
-        .ok()
+    track.name.strip_prefix("bench-track-")?.strip_suffix('-')?.parse().ok()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use prost::Message as _;
 use tungstenite::handshake::HandshakeError;
 use tungstenite::handshake::MidHandshake;
 use tungstenite::handshake::client::ClientHandshake;
+use tungstenite::protocol::CloseFrame;
 use tungstenite::{Message, WebSocket};
 
 pub use server::{Admission, Server};
@@ -27,6 +28,8 @@ pub enum SignalError {
     Address(String),
     /// The server could not be reached, or went away.
     Network(std::io::Error),
+    /// The server closed the connection, and said why.
+    Closed(String),
     /// The server refused, or broke the WebSocket protocol.
     Refused(String),
     /// The server sent what is no message of the LiveKit protocol.
@@ -78,12 +81,14 @@ impl Signal {
     }
 
     /// Sends a request; there is none to send before the server has accepted the connection.
-    pub fn send(&mut self, message: signal_request::Message) -> Result<(), SignalError> {
-        let State::Open(socket) = &mut self.state else {
-            return Ok(());
-        };
-        let bytes = SignalRequest { message: Some(message) }.encode_to_vec();
-        would_block_is_fine(socket.send(Message::Binary(bytes.into())))
+    ///
+    /// Errors: none here. A connection that the server closed is found by [`poll`](Self::poll), behind what the server said
+    /// last.
+    pub fn send(&mut self, message: signal_request::Message) {
+        if let State::Open(socket) = &mut self.state {
+            let bytes = SignalRequest { message: Some(message) }.encode_to_vec();
+            let _ = socket.send(Message::Binary(bytes.into()));
+        }
     }
 
     /// The next response that has arrived, or `None`.
@@ -92,8 +97,6 @@ impl Signal {
         let State::Open(socket) = &mut self.state else {
             return Ok(None);
         };
-        // What did not fit the kernel's buffer waits here.
-        would_block_is_fine(socket.flush())?;
         loop {
             match socket.read() {
                 Ok(Message::Binary(bytes)) => {
@@ -103,8 +106,13 @@ impl Signal {
                         return Ok(Some(message));
                     }
                 }
+                Ok(Message::Close(frame)) => return Err(SignalError::Closed(frame.map_or_else(String::new, closing))),
                 Ok(_) => {}
-                Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                // What did not fit the kernel's buffer before may do so now.
+                Err(error) if would_block(&error) => match socket.flush() {
+                    Err(error) if !would_block(&error) => return Err(broken(error)),
+                    _ => return Ok(None),
+                },
                 Err(error) => return Err(broken(error)),
             }
         }
@@ -162,11 +170,12 @@ fn begin_connecting(server: &Server) -> io::Result<TcpStream> {
     }
 }
 
-fn would_block_is_fine(outcome: Result<(), tungstenite::Error>) -> Result<(), SignalError> {
-    match outcome {
-        Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-        outcome => outcome.map_err(broken),
-    }
+fn closing(frame: CloseFrame) -> String {
+    format!("{} {}", u16::from(frame.code), frame.reason)
+}
+
+fn would_block(error: &tungstenite::Error) -> bool {
+    matches!(error, tungstenite::Error::Io(error) if error.kind() == ErrorKind::WouldBlock)
 }
 
 fn broken(error: tungstenite::Error) -> SignalError {
@@ -181,6 +190,7 @@ impl std::fmt::Display for SignalError {
         match self {
             Self::Address(text) => write!(f, "unusable server address {text}"),
             Self::Network(error) => write!(f, "the server cannot be reached: {error}"),
+            Self::Closed(reason) => write!(f, "the server closed the connection: {reason}"),
             Self::Refused(text) => write!(f, "the server refused: {text}"),
             Self::Malformed(error) => write!(f, "the server's message cannot be read: {error}"),
         }

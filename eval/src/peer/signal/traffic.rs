@@ -94,7 +94,10 @@ impl AddAssign for Count {
 
 impl AddAssign for Traffic {
     fn add_assign(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(ours, theirs)| *ours += theirs);
+        self.0
+            .iter_mut()
+            .zip(other.0)
+            .for_each(|(ours, theirs)| *ours += theirs);
     }
 }
 

@@ -1,35 +1,27 @@
 //! One peer connection's path to the server: socket, ICE, DTLS, SRTP and, inside DTLS, SCTP.
 
-use std::io;
+mod error;
+mod handshake;
+mod media;
+
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_udp::srtp::rtcp_overhead;
 use dataplane::SrtpProfile;
-use dimpl::{Dtls, Output};
+use dimpl::Dtls;
 use is::stun::{StunMessage, StunPacket};
 use is::{Candidate, IceAgent, IceAgentEvent, IceCreds, Protocol};
 use wire::PacketKind;
 
-use super::identity::{Identity, fingerprint};
+use super::identity::Identity;
 use super::sctp::Sctp;
 use super::sdp::{Description, Media, Setup};
-use super::srtp::{Srtp, header_len};
+use super::srtp::Srtp;
 use crate::net::Datagram;
+use handshake::Handshake;
 
-/// Why a transport failed. All are final for it.
-#[derive(Debug)]
-pub enum TransportError {
-    /// The machine refused a socket operation.
-    Socket(io::Error),
-    /// The server's DTLS failed or timed out.
-    Dtls(dimpl::Error),
-    /// The server's certificate is not the one its description announced.
-    Fingerprint,
-    /// The server chose an SRTP profile that this client does not have.
-    Profile(dimpl::SrtpProfile),
-}
+pub use error::TransportError;
 
 /// What a datagram held, decrypted.
 pub enum Incoming<'a> {
@@ -53,13 +45,6 @@ pub struct Transport {
     sctp: Option<Sctp>,
     wake_at: Instant,
     refused: u64,
-}
-
-struct Handshake {
-    dtls: Dtls,
-    client: bool,
-    expected_fingerprint: String,
-    wake_at: Instant,
 }
 
 /// How often timers that have no deadline of their own are looked at.
@@ -185,30 +170,6 @@ impl Transport {
         Ok(Incoming::Nothing)
     }
 
-    fn open_rtp<'a>(&mut self, bytes: &'a mut [u8]) -> Incoming<'a> {
-        let header_len = header_len(bytes);
-        let opened = match (&mut self.srtp, header_len) {
-            (Some(srtp), Some(header_len)) => srtp.opener.open_rtp(bytes, header_len).ok(),
-            _ => None,
-        };
-        match opened {
-            Some(opened) => Incoming::Rtp(&bytes[..opened.len]),
-            None => self.refuse(),
-        }
-    }
-
-    fn open_rtcp<'a>(&mut self, bytes: &'a mut [u8]) -> Incoming<'a> {
-        match self.srtp.as_mut().and_then(|srtp| srtp.opener.open_rtcp(bytes).ok()) {
-            Some(len) => Incoming::Rtcp(&bytes[..len]),
-            None => self.refuse(),
-        }
-    }
-
-    fn refuse(&mut self) -> Incoming<'static> {
-        self.refused += 1;
-        Incoming::Nothing
-    }
-
     fn handle_stun(&mut self, now: Instant, datagram: Datagram<'_>) {
         match StunMessage::parse(datagram.bytes) {
             Ok(message) => {
@@ -223,15 +184,6 @@ impl Transport {
             Err(_) => self.refused += 1,
         }
         self.run_ice(now);
-    }
-
-    fn handle_dtls(&mut self, now: Instant, bytes: &[u8]) -> Result<(), TransportError> {
-        let Some(handshake) = &mut self.handshake else {
-            return Ok(());
-        };
-        handshake.dtls.handle_timeout(now).map_err(TransportError::Dtls)?;
-        handshake.dtls.handle_packet(bytes).map_err(TransportError::Dtls)?;
-        self.run_dtls(now)
     }
 
     /// Lets timers act, if one is due.
@@ -277,160 +229,7 @@ impl Transport {
             let _ = self.socket.send_to(&transmit.contents, transmit.destination);
         }
     }
-
-    fn run_dtls(&mut self, now: Instant) -> Result<(), TransportError> {
-        if self.remote.is_none() {
-            return Ok(());
-        }
-        let Some(handshake) = &mut self.handshake else {
-            return Ok(());
-        };
-        let mut buffer = [0u8; 4096];
-        loop {
-            if self.srtp.is_some()
-                && let Some(sctp) = &mut self.sctp
-            {
-                while let Some(message) = sctp.poll() {
-                    let _ = handshake.dtls.send_application_data(&message);
-                }
-            }
-            match handshake.dtls.poll_output(&mut buffer) {
-                Output::Packet(bytes) => {
-                    // DTLS repeats what is lost.
-                    let _ = self.socket.send(bytes);
-                }
-                Output::PeerCert(certificate)
-                    if !fingerprint(certificate).eq_ignore_ascii_case(&handshake.expected_fingerprint) =>
-                {
-                    return Err(TransportError::Fingerprint);
-                }
-                Output::KeyingMaterial(material, profile) => {
-                    self.srtp = Some(Srtp::new(&material, profile, handshake.client)?);
-                    if let Some(sctp) = &mut self.sctp {
-                        sctp.handle_timeout(now);
-                    }
-                }
-                Output::ApplicationData(data) => {
-                    if let Some(sctp) = &mut self.sctp {
-                        sctp.handle(now, data);
-                    }
-                }
-                Output::Timeout(at) => {
-                    handshake.wake_at = at;
-                    self.wake_at = self.wake_at.min(at);
-                    break;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Protects an RTP packet in `packet[..len]`; returns its length on the wire, or `None` before there are keys.
-    pub fn seal_rtp(&mut self, packet: &mut [u8], len: usize, header_len: usize, index: u64) -> Option<usize> {
-        self.srtp
-            .as_mut()
-            .map(|srtp| srtp.sealer.seal_rtp(packet, len, header_len, index))
-    }
-
-    /// Sends a compound RTCP packet, protected; it is dropped before there are keys.
-    pub fn send_rtcp(&mut self, packet: &mut Vec<u8>) {
-        let Some(srtp) = &mut self.srtp else { return };
-        let len = packet.len();
-        packet.resize(len + rtcp_overhead(srtp.profile), 0);
-        if let Ok(sealed) = srtp.sealer.seal_rtcp(packet, len) {
-            // Lost feedback is repeated by the next.
-            let _ = self.socket.send(&packet[..sealed]);
-        }
-    }
 }
-
-impl std::fmt::Display for TransportError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Socket(error) => write!(f, "socket: {error}"),
-            Self::Dtls(error) => write!(f, "DTLS: {error}"),
-            Self::Fingerprint => write!(f, "the server's certificate is not the announced one"),
-            Self::Profile(profile) => write!(f, "SRTP profile {profile} is not supported"),
-        }
-    }
-}
-
-impl std::error::Error for TransportError {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock;
-    use crate::net::Inbox;
-
-    fn pump(now: Instant, transport: &mut Transport, inbox: &mut Inbox, rtp: &mut Vec<Vec<u8>>) {
-        transport.handle_timeout(now).expect("no failure");
-        let socket = transport.socket().clone();
-        let read = |datagram: Datagram<'_>| {
-            if let Incoming::Rtp(packet) = transport.handle(now, datagram).expect("no failure") {
-                rtp.push(packet.to_vec());
-            }
-        };
-        inbox.read(&socket, read).expect("readable");
-    }
-
-    #[test]
-    fn two_ends_connect_and_carry_media() {
-        let identity = Arc::new(Identity::new().expect("a certificate"));
-        let local = IpAddr::from([127, 0, 0, 1]);
-        let now = clock::now();
-        let mut offerer = Transport::new(identity.clone(), local, true, now).expect("a socket");
-        let mut answerer = Transport::new(identity, local, false, now).expect("a socket");
-        let offer = offerer.describe(Setup::ActPass, Vec::new());
-        let answer = answerer.describe(Setup::Active, Vec::new());
-        offerer.start(now, &answer, false, &[]);
-        answerer.start(now, &offer, true, &[]);
-
-        let (mut inbox, mut received, mut unexpected) = (Inbox::default(), Vec::new(), Vec::new());
-        let mut packet = [0u8; 60];
-        packet[..12].copy_from_slice(&[0x80, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9]);
-        let plain = packet[..40].to_vec();
-        let mut sent = false;
-        while received.is_empty() {
-            assert!(now.elapsed() < Duration::from_secs(10), "no media within ten seconds");
-            pump(clock::now(), &mut offerer, &mut inbox, &mut unexpected);
-            pump(clock::now(), &mut answerer, &mut inbox, &mut received);
-            if !sent && offerer.profile().is_some() && answerer.profile().is_some() {
-                let len = offerer.seal_rtp(&mut packet, 40, 12, 1).expect("keys");
-                offerer.socket().send(&packet[..len]).expect("sent");
-                sent = true;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert_eq!((received, unexpected), (vec![plain], vec![]));
-        assert_eq!(offerer.profile(), Some(SrtpProfile::AeadAes256Gcm));
-    }
-
-    #[test]
-    fn another_certificate_than_the_announced_is_refused() {
-        let local = IpAddr::from([127, 0, 0, 1]);
-        let now = clock::now();
-        let [one, other] = [(); 2].map(|()| Arc::new(Identity::new().expect("a certificate")));
-        let mut client = Transport::new(one, local, true, now).expect("a socket");
-        let mut server = Transport::new(other, local, false, now).expect("a socket");
-        let mut announced = server.describe(Setup::Passive, Vec::new());
-        announced.fingerprint = client.identity.fingerprint.clone();
-        client.start(now, &announced, true, &[]);
-        server.start(now, &client.describe(Setup::Active, Vec::new()), false, &[]);
-        let (mut inbox, mut rtp) = (Inbox::default(), Vec::new());
-        let mut failed = false;
-        while !failed {
-            assert!(now.elapsed() < Duration::from_secs(10), "no refusal within ten seconds");
-            pump(clock::now(), &mut server, &mut inbox, &mut rtp);
-            let at = clock::now();
-            let socket = client.socket().clone();
-            failed = client.handle_timeout(at).is_err();
-            inbox
-                .read(&socket, |datagram| failed |= client.handle(at, datagram).is_err())
-                .expect("readable");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert_eq!(client.profile(), None);
-    }
-}
+mod tests;
