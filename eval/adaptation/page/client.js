@@ -2,7 +2,7 @@
 
 import { ExternalE2EEKeyProvider, Room, RoomEvent, Track } from "livekit-client";
 import encryptionWorker from "livekit-client/e2ee-worker?raw";
-import { connections, Recorder } from "./recorder.js";
+import { Recorder } from "./recorder.js";
 
 const participant = {
   room: undefined,
@@ -46,11 +46,11 @@ const participant = {
   },
 
   /** Everything recorded since this was last asked. */
-  take: () => ({
-    ...participant.recorder.take(),
-    events: participant.events.splice(0),
-    connections: connections.length,
-  }),
+  take() {
+    const others = [...participant.room.remoteParticipants.values()];
+    const encrypted = participant.room.isE2EEEnabled && others.every((other) => other.isEncrypted);
+    return { ...participant.recorder.take(), events: participant.events.splice(0), encrypted };
+  },
 };
 
 /** The library's own encryption of frames, in its own worker. */

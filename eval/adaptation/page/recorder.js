@@ -1,9 +1,11 @@
 // What is received, five times a second from getStats(), and every decoded picture with its time.
 
 const EVERY_MS = 200;
+/** Pictures that wait to be noted, when several leave the decoder at once. */
+const PICTURES_MAX = 60;
 
 /** Every peer connection there is, in order of creation: one or two, as the library chooses. */
-export const connections = [];
+const connections = [];
 
 const Native = window.RTCPeerConnection;
 window.RTCPeerConnection = class extends Native {
@@ -30,6 +32,9 @@ const RECEIVED = [
   "nackCount",
   "pliCount",
   "jitter",
+  "jitterBufferDelay",
+  "jitterBufferTargetDelay",
+  "jitterBufferEmittedCount",
 ];
 const HEARD = ["bytesReceived", "packetsReceived", "packetsLost", "concealedSamples", "totalSamplesReceived"];
 const SENT = [
@@ -64,7 +69,7 @@ export class Recorder {
   async follow(track, identity) {
     const pictures = this.pictures;
     pictures[identity] ??= [];
-    const reader = new MediaStreamTrackProcessor({ track }).readable.getReader();
+    const reader = new MediaStreamTrackProcessor({ track, maxBufferSize: PICTURES_MAX }).readable.getReader();
     for (;;) {
       const { value: picture, done } = await reader.read();
       if (done) return;
@@ -128,6 +133,8 @@ export class Recorder {
     } else if (row.type === "outbound-rtp" && row.kind === "video") {
       const { qualityLimitationReason: limit = "", scalabilityMode: mode = "", active = true } = row;
       sample.sent[row.rid ?? "only"] = { ...pick(row, SENT), limit, mode, active };
+    } else if (row.type === "remote-inbound-rtp") {
+      sample.reported = row.roundTripTime ?? sample.reported;
     } else if (row.type === "candidate-pair" && row.nominated && row.state === "succeeded") {
       sample.roundTrip = row.currentRoundTripTime;
       sample.available = row.availableOutgoingBitrate ?? sample.available;

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { hasTokenBucket } from "./network.mjs";
-import { shell } from "./shell.mjs";
+import { shell, succeeds } from "./shell.mjs";
 
 const RELAY = new URL("../../../target/release/weir-relay", import.meta.url).pathname;
 const END_MS = 3000;
@@ -56,7 +56,8 @@ function limit(space, direction, rate, queueMs) {
   for (const side of sides) {
     const qdisc = `ip netns exec ${space} tc qdisc`;
     if (rate === null) {
-      shell(`${qdisc} delete dev ${side} root`);
+      // There may be none.
+      succeeds(`${qdisc} delete dev ${side} root`);
     } else {
       const queue = Math.max(QUEUE_MIN, Math.round((rate / 8) * (queueMs / 1000)));
       shell(`${qdisc} replace dev ${side} root handle 1: tbf rate ${rate}bit burst ${BUCKET} limit ${queue + BUCKET}`);

@@ -38,7 +38,7 @@ export function judge(record) {
       from: view.from,
       limited: view.limited,
       codec: view.samples.at(-1)?.codec ?? "",
-      steps: steps.map((step) => figures(view, step, reference(view), experiment.video.height)),
+      steps: steps.map((step) => figures(view, step, record.people[view.from].samples, start, experiment.video.height)),
       recovery: recovery(view, steps.at(-1), experiment.video.height, reference(view)),
       distribution: distribution(view, steps),
     })),
@@ -46,12 +46,12 @@ export function judge(record) {
 }
 
 /** What one receiver had of one camera during one step. */
-function figures(view, { from, to }, reference, height) {
+function figures(view, { from, to }, sender, start, height) {
   const [first, last] = [at(view.samples, from), at(view.samples, to)];
   const tail = from + (1 - SETTLED) * (to - from);
   const settled = between(view.pictures, tail, to);
   const span = (name) => (first && last ? last[name] - first[name] : 0);
-  const pictures = between(view.pictures, from, to).length;
+  const sent = sentBy(sender, start + to * 1000) - sentBy(sender, start + from * 1000);
   return {
     kbit: Math.round(
       ((at(view.samples, to).bytesReceived - at(view.samples, tail).bytesReceived) * 8e-3) / (to - tail),
@@ -61,8 +61,9 @@ function figures(view, { from, to }, reference, height) {
     freezes: span("freezeCount"),
     frozen: round(span("totalFreezesDuration"), 2),
     gap: round(longestGap(view.pictures, from, to), 2),
-    pictures,
-    share: round(pictures / Math.max(1, between(reference.pictures, from, to).length), 4),
+    sent,
+    decoded: span("framesDecoded"),
+    share: round(span("framesDecoded") / Math.max(1, sent), 4),
     lost: span("packetsLost"),
     received: span("packetsReceived"),
     nacks: span("nackCount"),
@@ -74,6 +75,14 @@ function figures(view, { from, to }, reference, height) {
     full: round(shareOf(between(view.pictures, from, to), height), 3),
     slowest: round(slowest(view.pictures, from, to), 1),
   };
+}
+
+/** Pictures a sender had sent by then: of several encodings those of the largest; of layers that count as frames each, once. */
+function sentBy(samples, time) {
+  const { sent } = samples.findLast((sample) => sample.time <= time) ?? samples[0];
+  const largest = Object.values(sent).sort((a, b) => b.frameHeight - a.frameHeight)[0];
+  const spatial = Number(/^L(\d)/.exec(largest?.mode)?.[1] ?? 1);
+  return Math.round((largest?.framesSent ?? 0) / spatial);
 }
 
 /** Which part of the pictures has all its lines. */

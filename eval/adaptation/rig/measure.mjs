@@ -72,6 +72,7 @@ async function conduct(experiment, options, parts) {
   const frames = await cable.remove();
   for (const { name, errors } of people)
     if (errors.length > 0) console.error(`${name}'s page: ${[...new Set(errors)].slice(0, 5).join("; ")}`);
+  if (options.e2ee && !taken.every(({ encrypted }) => encrypted)) throw new Error("not everybody was encrypted");
   return {
     experiment,
     server: server.name,

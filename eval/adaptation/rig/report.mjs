@@ -31,7 +31,7 @@ function sentence(it) {
     `${it.kbit} kbit/s`,
     `frozen ${it.frozen} s in ${it.freezes}`,
     `longest gap ${it.gap} s`,
-    `decoded ${it.pictures} (${(100 * it.share).toFixed(1)} %)`,
+    `decoded ${it.decoded} of ${it.sent} (${(100 * it.share).toFixed(1)} %)`,
     `lost ${it.lost}/${it.received}`,
     `nack ${it.nacks} pli ${it.plis} key ${it.keyFrames}`,
     `rtt ${it.roundTripMs} ms`,
