@@ -78,7 +78,7 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 120
     const track = await ada.tile("Bob").getAttribute("data-track");
     await ada.page.route(OWN_VIEW, (route) => route.fulfill({ json: narrowDownlink(track) }));
     await ada.page.getByRole("button", { name: "Quality of Bob" }).click();
-    await panel(ada, "Bob").getByText("Reduced to what your connection carries").waitFor();
+    await panel(ada, "Bob").getByText("Reduced to fit your connection").waitFor();
     await panel(ada, "Bob").getByText("480 kbit/s", { exact: true }).waitFor();
     await panel(ada, "Bob").getByRole("listitem").filter({ hasText: "granted" }).getByText("320×180").waitFor();
   });
@@ -110,7 +110,7 @@ describe("a picture the server holds back", { skip: await pageIsMissing(), timeo
     await words.waitFor();
     assert.ok(await ada.tile("Bob").locator("video").isVisible(), "the video stays, or it would not be sent again");
     await ada.page.keyboard.press("q");
-    await panel(ada, "Bob").getByText("Paused: your connection is too slow for it now").waitFor();
+    await panel(ada, "Bob").getByText("Paused: your connection is too slow").waitFor();
     await ada.page.keyboard.press("q");
     wire.say(track, StreamState.ACTIVE);
     await words.waitFor({ state: "detached" });

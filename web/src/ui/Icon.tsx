@@ -56,7 +56,7 @@ const shapes = {
   sound: <path d="M4 9.5v5h3.5L12 18.5v-13L7.5 9.5H4ZM15.5 9a4.2 4.2 0 0 1 0 6M18 6.5a7.8 7.8 0 0 1 0 11" />,
   weak: <path d="M5 19v-3M10 19v-6M15 19v-9" />,
   quality: <path d="M3 12.5h3.6L9.8 5l4.6 14 2.9-6.5H21" />,
-  pause: <path d="M9 6v12M15 6v12" />,
+  pause: <path strokeWidth="3" d="M8.5 6v12M15.5 6v12" />,
   left: <path d="m14.5 5-7 7 7 7" />,
   right: <path d="m9.5 5 7 7-7 7" />,
 } satisfies Record<string, ReactNode>;

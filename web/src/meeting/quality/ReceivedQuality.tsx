@@ -21,8 +21,10 @@ export function ReceivedQuality({ received, rates, trackSid, paused }: ReceivedQ
   const belief = view && subscription && { view, subscription };
   return (
     <>
-      <VerdictLine {...verdictOnReceived(received, belief, paused || subscription?.state === "no_room")} />
-      <PictureLine width={received.width} height={received.height} fps={received.fps} codec={received.codec} />
+      <VerdictLine {...verdictOnReceived(received, belief, paused)} />
+      {!paused && (
+        <PictureLine width={received.width} height={received.height} fps={received.fps} codec={received.codec} />
+      )}
       <div className="quality-rate">
         <Sparkline values={rates} />
         <strong>{rateWords(received.rate)}</strong>

@@ -49,18 +49,24 @@ function Step({ name, words, layer = "" }: { name: string; words: string; layer?
 }
 
 function DownlinkBar({ downlink }: { downlink: Downlink }) {
-  const { target_bps, allocated_bps } = downlink;
+  const { target_bps, allocated_bps, wanted_bps } = downlink;
+  const enough = allocated_bps >= wanted_bps;
   const used = Math.min(1, allocated_bps / Math.max(1, target_bps));
   return (
     <div className="downlink">
       <p className="downlink-words">
-        <span>Your downlink</span> <strong>{rateWords(target_bps)}</strong>
+        <span>Your downlink</span>{" "}
+        <strong>
+          {rateWords(target_bps)}
+          {enough && " or more"}
+        </strong>
       </p>
       <div className="downlink-bar" aria-hidden="true">
         <span style={{ width: `${(100 * used).toFixed(1)}%` }} />
       </div>
       <p className="downlink-words downlink-fine">
-        <span>{rateWords(allocated_bps)} granted</span> <span>{limitWords(downlink)}</span>
+        <span>{rateWords(allocated_bps)} granted</span>{" "}
+        <span>{enough ? "all you watch" : limitWords(downlink.limit)}</span>
       </p>
     </div>
   );

@@ -43,6 +43,8 @@ export interface Layer extends Target {
 }
 
 const ASK_EVERY_MS = 1500;
+/** A connection that media fills up may hold an answer back for long; one that is late is about something else. */
+const LATE_MS = 4000;
 
 /**
  * Asks the server for its view, while anybody looks.
@@ -79,7 +81,7 @@ export class ServerPoll {
     const url = `${this.server.replace(/^ws/, "http").replace(/\/$/, "")}/api/receivers/me`;
     const headers = { Authorization: `Bearer ${this.token()}` };
     // A server that does not answer now may do so later: the meeting says by itself when it is gone.
-    const response = await fetch(url, { headers }).catch(() => undefined);
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(LATE_MS) }).catch(() => undefined);
     if (response && !response.ok && response.status < 500) this.#given = false;
     const view = response?.ok ? ((await response.json().catch(() => undefined)) as ServerView | undefined) : undefined;
     this.#view = view && Array.isArray(view.subscriptions) ? view : undefined;

@@ -15,6 +15,13 @@ export function isReduced({ downlink }: ServerView, { granted, arrives, wanted }
   return area(sent) < area(best) || (sent.temporal ?? 0) < fastest;
 }
 
+/** Whether a larger picture is granted than is sent: it waits for a key frame of that one. */
+export function awaitsBetter({ granted, current, arrives }: Subscription): boolean {
+  const next = granted && layerOf(granted, arrives);
+  const now = current && layerOf(current, arrives);
+  return Boolean(next && now && area(now) < area(next));
+}
+
 /** The smallest picture that covers the size it is shown at, or the largest there is. */
 function bestWanted(arrives: Layer[], wanted: Subscription["wanted"]): Layer | undefined {
   const allowed = arrives.filter(

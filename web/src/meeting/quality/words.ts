@@ -1,6 +1,6 @@
 import type { Received, Sent } from "./readings";
-import type { Downlink, ServerView, Subscription } from "./server";
-import { isReduced } from "./targets";
+import type { ServerView, Subscription } from "./server";
+import { awaitsBetter, isReduced } from "./targets";
 
 /** How something does, in a sentence and a colour. */
 export interface Verdict {
@@ -19,12 +19,13 @@ export const LOSS_SEEN = 0.03;
 
 /** What a watcher wants to know first: is this as good as it gets, and if not, why. */
 export function verdictOnReceived(received: Received, server: Belief | undefined, paused: boolean): Verdict {
-  if (paused) return { mood: "bad", words: "Paused: your connection is too slow for it now" };
+  if (paused) return { mood: "bad", words: "Paused: your connection is too slow" };
   if (received.frozeLately) return { mood: "bad", words: "The picture froze a moment ago" };
   if (received.width === 0) return { mood: "quiet", words: "The picture is on its way" };
   if ((received.loss ?? 0) >= LOSS_SEEN) return { mood: "warn", words: "Packets are lost on the way to you" };
   if (server && isReduced(server.view, server.subscription))
-    return { mood: "warn", words: "Reduced to what your connection carries" };
+    return { mood: "warn", words: "Reduced to fit your connection" };
+  if (server && awaitsBetter(server.subscription)) return { mood: "quiet", words: "A better picture is on its way" };
   return { mood: "good", words: "As good as this tile needs" };
 }
 
@@ -60,9 +61,8 @@ export function sizeWords({ width, height }: { width: number; height: number }):
   return width > 0 ? `${width}×${height}` : "–";
 }
 
-/** Whether a downlink carries what is wanted, and if not, what the estimate is held by. */
-export function limitWords({ limit, allocated_bps, wanted_bps }: Downlink): string {
-  if (allocated_bps >= wanted_bps) return "all you watch";
+/** What holds an estimate where it is. */
+export function limitWords(limit: string): string {
   switch (limit) {
     case "delay":
       return "held by delay";
