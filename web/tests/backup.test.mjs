@@ -30,7 +30,7 @@ function forgetVp9() {
   };
 }
 
-/** The codec in which somebody watches another, and how large. */
+/** The codec in which somebody watches another. */
 async function watched(person, from) {
   const { received } = await person.stats();
   const row = received.find((row) => row.kind === "video" && row.from === from.identity);
@@ -74,7 +74,7 @@ describe("a second codec", () => {
     assert.deepEqual([await watched(bob, ada), await watched(cat, ada)], ["VP8", "VP9"]);
     assert.deepEqual(await sending(ada), ["video/VP8", "video/VP9"]);
     await cat.watches(ada);
-    await bob.close();
+    await bob.run((client) => client.room.disconnect());
     await sleep(FALLS_AFTER_MS);
     assert.deepEqual(await sending(ada), ["video/VP9"]);
   });
