@@ -6,6 +6,7 @@ mod data;
 mod downlink;
 mod histories;
 mod hostile;
+mod lying;
 mod packets;
 mod peer;
 mod plane;

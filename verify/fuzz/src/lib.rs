@@ -22,6 +22,7 @@ pub mod seeds_signalling;
 mod datagram;
 mod descriptor;
 mod mutator;
+mod receiver;
 mod red;
 mod rtcp;
 mod rtp;
@@ -31,6 +32,7 @@ mod srtp;
 
 pub use datagram::{classify, stun_username};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
+pub use receiver::receiver_reports;
 pub use red::red;
 pub use rtcp::{rtcp, transport_feedback};
 pub use rtp::rtp;

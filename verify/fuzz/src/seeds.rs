@@ -93,6 +93,31 @@ pub fn transport_feedback() -> Vec<Vec<u8>> {
         .collect()
 }
 
+/// What a receiver says of stream 500 and the first packets it got: honest, and not.
+pub fn receiver_reports() -> Vec<Vec<u8>> {
+    let parts: [fn(&mut RtcpWriter<'_>); 5] = [
+        |writer| _ = writer.nack(Ssrc(500), (0..200).map(SequenceNumber)),
+        |writer| _ = writer.pli(Ssrc(500)),
+        |writer| _ = writer.remb(0, &[Ssrc(500)]),
+        |writer| _ = writer.remb(1 << 60, &[Ssrc(500)]),
+        |writer| {
+            let arrivals: Vec<_> = (0..8)
+                .map(|n| (n, Some(ArrivalTicks(1000 + 400 * u32::from(n)))))
+                .collect();
+            writer.transport_feedback(&mut TransportFeedbackWriter::new(Ssrc(1), Ssrc(2)), &arrivals, 1200);
+        },
+    ];
+    let alone = parts.iter().map(|part| {
+        let mut packet = Vec::new();
+        part(&mut RtcpWriter::reduced_size(&mut packet, Ssrc(1)));
+        packet
+    });
+    let mut seeds: Vec<_> = alone.collect();
+    seeds.push(seeds.concat());
+    seeds.extend(rtcp());
+    seeds
+}
+
 /// A run, a mix of small and large steps, and losses between small ones.
 fn some_arrivals() -> Vec<(u16, Option<ArrivalTicks>)> {
     let run = (0..40).map(|n| Some(1000 + 4 * n));

@@ -90,3 +90,8 @@ fn token_forged() {
 fn signal() {
     brief::run("signal", fuzz::signal, &seeds_signalling::signal());
 }
+
+#[test]
+fn receiver_reports() {
+    brief::run("receiver_reports", fuzz::receiver_reports, &seeds::receiver_reports());
+}

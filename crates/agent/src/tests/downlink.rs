@@ -180,6 +180,12 @@ impl Downlink {
 
 /// Lets time pass with everybody sending and reporting.
 pub(super) fn play(world: &mut World, cameras: &mut [Camera], downlinks: &mut [Downlink], millis: u64) {
+    let mut downlinks: Vec<&mut Downlink> = downlinks.iter_mut().collect();
+    play_each(world, cameras, &mut downlinks, millis);
+}
+
+/// The same.
+pub(super) fn play_each(world: &mut World, cameras: &mut [Camera], downlinks: &mut [&mut Downlink], millis: u64) {
     let end = world.now + Duration::from_millis(millis);
     while world.now < end {
         for camera in cameras.iter_mut() {

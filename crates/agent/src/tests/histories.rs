@@ -20,7 +20,10 @@ struct Call {
 
 impl Call {
     fn new(seed: u64) -> Self {
-        let world = World::with(|config| config.clear_rtp = true);
+        let world = World::with(|config| {
+            config.clear_rtp = true;
+            config.last_n = seed as usize % 3;
+        });
         Call {
             world,
             rng: StdRng::seed_from_u64(seed),
@@ -37,6 +40,9 @@ impl Call {
 
     fn join(&mut self) {
         let peer = self.world.add_peer(DtlsRole::Server, Vec::new());
+        if self.rng.random() {
+            self.world.peers[peer].extensions_out = extensions();
+        }
         let mut remote = self.world.peers[peer].description(DtlsRole::Server);
         remote.fingerprints.clear();
         let transport = self.world.peers[peer].transport;
@@ -58,6 +64,10 @@ impl Call {
         let wanted = Wanted {
             enabled: self.rng.random(),
             encoding_max: self.rng.random_range(0..4),
+            spatial_max: self.rng.random_range(0..3),
+            size: [(0, 0), (320, 180), (u16::MAX, u16::MAX)][self.rng.random_range(0..3)],
+            fps: self.rng.random_range(0..40),
+            priority: self.rng.random(),
             ..Wanted::BEST
         };
         let subscription = self.world.subscribe(peer, track, self.next_ssrc, wanted);
@@ -83,21 +93,32 @@ impl Call {
 
     fn step(&mut self) {
         let Some(peer) = self.peer() else { return self.join() };
-        match self.rng.random_range(0..12) {
+        let track = TrackId(100 + peer as u64);
+        match self.rng.random_range(0..15) {
             0 => self.join(),
             1 => {
                 let transport = self.world.peers[peer].transport;
                 self.world.command(Command::Close { transport });
             }
             2 => self.publish(peer),
-            3 => self.world.command(Command::Unpublish {
-                track: TrackId(100 + peer as u64),
-            }),
+            3 => self.world.command(Command::Unpublish { track }),
             4 | 5 => self.subscribe(peer),
             6 => {
                 if let Some(subscription) = self.subscriptions.pop() {
                     self.world.command(Command::Unsubscribe { subscription });
                 }
+            }
+            8 => {
+                let held = self.rng.random();
+                self.world.command(Command::Hold { track, held });
+            }
+            9 => {
+                let place = self.rng.random::<bool>().then_some(self.rng.random_range(0..4));
+                self.world.command(Command::Attention { track, place });
+            }
+            10 => {
+                let estimate = 1 << self.rng.random_range(0..62);
+                self.world.send_rtcp(peer, |writer| _ = writer.remb(estimate, &[]));
             }
             7 => self.world.live(self.rng.random_range(0..1_500)),
             _ => self.send(peer),

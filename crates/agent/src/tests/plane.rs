@@ -17,8 +17,6 @@ pub(super) struct Plane {
     streams: BTreeMap<StreamKey, Stream>,
     paces: BTreeMap<LegId, Option<u64>>,
     replicas: BTreeMap<ReplicaId, Replica>,
-    /// Entries written so far.
-    writes: u64,
     probes: VecDeque<Probing>,
 }
 
@@ -42,7 +40,6 @@ impl Plane {
             streams: BTreeMap::new(),
             paces: BTreeMap::new(),
             replicas: BTreeMap::new(),
-            writes: 0,
             probes: VecDeque::new(),
         }
     }
@@ -90,11 +87,6 @@ impl Plane {
         }
     }
 
-    /// Entries written so far.
-    pub(super) fn writes(&self) -> u64 {
-        self.writes
-    }
-
     pub(super) fn stream(&self, key: StreamKey) -> Option<&Stream> {
         self.streams.get(&key)
     }
@@ -120,7 +112,6 @@ impl DataPlane for Plane {
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
         self.model.write(now, update.clone())?;
-        self.writes += 1;
         match update {
             Update::SetPace(id, pace) => drop(self.paces.insert(id, pace)),
             Update::SetLeg(id, leg) => drop(self.legs.insert(id, leg)),
