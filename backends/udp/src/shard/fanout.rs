@@ -194,7 +194,7 @@ impl Shard {
             index: number - (1 << 16),
             original: None,
         };
-        let rewrite = Rewrite::new(replica, packet, payload, name, &decision);
-        self.send(place, packet, rewrite, moment)
+        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision);
+        self.send(place, packet, &mut rewrite, moment)
     }
 }

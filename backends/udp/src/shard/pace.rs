@@ -75,35 +75,48 @@ impl Shard {
         &mut self,
         replica: usize,
         packet: &Arc<Packet>,
-        rewrite: Rewrite,
+        rewrite: &mut Rewrite,
         moment: &Moment,
     ) -> Result<(), Counter> {
-        let leg = self.replicas[replica].leg;
+        match &self.legs[self.replicas[replica].leg].pace {
+            None => self.send_now(replica, packet, rewrite, moment),
+            Some(_) => self.send_in_turn(replica, packet, rewrite, moment),
+        }
+    }
+
+    fn send_in_turn(
+        &mut self,
+        replica: usize,
+        packet: &Arc<Packet>,
+        rewrite: &mut Rewrite,
+        moment: &Moment,
+    ) -> Result<(), Counter> {
         let class = match (rewrite.is_retransmission(), packet.facts().kind) {
             (true, _) => Class::Resend,
             (false, MediaKind::Audio) => Class::Audio,
             (false, MediaKind::Video) => Class::Video,
         };
-        if let Some(pace) = &mut self.legs[leg].pace
-            && !pace.pacer.may_leave(moment.at, class)
-        {
-            let waiting = Waiting {
-                packet: packet.clone(),
-                replica,
-                rewrite,
-            };
-            let pushed = pace.pacer.push(moment.at, class, rewrite.size(packet), waiting);
-            self.list(leg, moment.at);
-            return pushed.map_err(|_| Counter::PaceQueueFull);
+        let leg = self.replicas[replica].leg;
+        let pace = self.legs[leg].pace.as_mut().expect("the caller saw that it has one");
+        if pace.pacer.may_leave(moment.at, class) {
+            return self.send_now(replica, packet, rewrite, moment);
         }
-        self.send_now(replica, packet, rewrite, moment)
+        let waiting = Waiting {
+            packet: packet.clone(),
+            replica,
+            rewrite: *rewrite,
+        };
+        let size = rewrite.size(packet);
+        let pushed = pace.pacer.push(moment.at, class, size, waiting);
+        self.list(leg, moment.at);
+        pushed.map_err(|_| Counter::PaceQueueFull)
     }
 
     fn send_now(
         &mut self,
         replica: usize,
         packet: &Packet,
-        mut rewrite: Rewrite,
+        rewrite: &mut Rewrite,
         moment: &Moment,
     ) -> Result<(), Counter> {
         let replica = &mut self.replicas[replica];
@@ -111,12 +124,12 @@ impl Shard {
         let path = leg.ready().ok_or(Counter::NotReady)?;
         if rewrite.is_retransmission() {
             rewrite.number(replica.rtx_next);
-            header::append(&mut self.egress, leg, path, packet, &rewrite, moment)?;
+            header::append(&mut self.egress, leg, path, packet, rewrite, moment)?;
             replica.rtx_next += 1;
             replica.statistics.resent += 1;
             self.counters.count(Counter::Resent);
         } else {
-            header::append(&mut self.egress, leg, path, packet, &rewrite, moment)?;
+            header::append(&mut self.egress, leg, path, packet, rewrite, moment)?;
             replica.statistics.packets += 1;
             replica.statistics.octets += rewrite.payload(packet).len() as u64;
             self.counters.count(Counter::Forwarded);
@@ -155,8 +168,8 @@ impl Shard {
         self.list(leg, moment.at);
     }
 
-    fn leave_one(&mut self, waiting: Waiting, moment: &Moment) {
-        if let Err(reason) = self.send_now(waiting.replica, &waiting.packet, waiting.rewrite, moment) {
+    fn leave_one(&mut self, mut waiting: Waiting, moment: &Moment) {
+        if let Err(reason) = self.send_now(waiting.replica, &waiting.packet, &mut waiting.rewrite, moment) {
             self.counters.count(reason);
         }
         self.pool.give(waiting.packet);

@@ -87,8 +87,8 @@ impl Shard {
             original: Some(SequenceNumber(ticket.number as u16)),
         };
         let payload = replica.payload(&format, facts).ok_or(Counter::Malformed)?;
-        let rewrite = Rewrite::new(replica, &packet, payload, name, &decision);
-        self.send(place, &packet, rewrite, moment)
+        let mut rewrite = Rewrite::new(replica, &packet, payload, name, &decision);
+        self.send(place, &packet, &mut rewrite, moment)
     }
 
     /// Acts on a message of another shard.
