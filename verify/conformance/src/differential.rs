@@ -46,12 +46,27 @@ pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Res
     Ok(())
 }
 
+/// As [`check`], for a history of a clean network: what receivers get must be decodable, too.
+///
+/// Errors: the first promise that was broken.
+pub fn check_clean(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
+    check_with(Invariants::of_clean_network(), steps, new_device, start)
+}
+
 /// As [`compare`], against the invariants alone: for the model itself.
 ///
 /// Errors: the first promise that was broken.
 pub fn check(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
+    check_with(Invariants::default(), steps, new_device, start)
+}
+
+fn check_with(
+    mut invariants: Invariants,
+    steps: &[Step],
+    new_device: NewDevice<'_>,
+    start: Instant,
+) -> Result<(), Difference> {
     let mut device = Subject::new(new_device(start), start);
-    let mut invariants = Invariants::default();
     let mut keystream = KeystreamCheck::default();
     for (at, step) in steps.iter().enumerate() {
         let got = device.step(step);

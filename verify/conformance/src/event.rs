@@ -42,23 +42,27 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
             kind == k && path == p && leg == l && is(bytes, b)
         }
         (
-            EventPattern::Switched { replica, source },
+            EventPattern::Selected { replica, source, layer },
             Event::Selected {
-                replica: r, source: s, ..
+                replica: r,
+                source: s,
+                layer: l,
+                awaits_key_frame,
             },
-        ) => replica == r && source == s,
+        ) => replica == r && source == s && is(layer, &(*l, *awaits_key_frame)),
         (
             EventPattern::Departure {
                 leg,
                 transport_sequence,
                 size,
+                probe,
             },
             Event::Departures { leg: l, departures },
         ) => {
             leg == l
                 && departures
                     .iter()
-                    .any(|d| d.transport_sequence == *transport_sequence && is(size, &d.size))
+                    .any(|d| d.transport_sequence == *transport_sequence && is(size, &d.size) && d.probe == *probe)
         }
         (EventPattern::Unknown { .. }, _) => matches_unknown(pattern, event),
         (EventPattern::Arrival { .. }, _) => matches_arrival(pattern, event),
@@ -107,6 +111,8 @@ fn matches_arrival(pattern: &EventPattern, event: &Event) -> bool {
         transport_sequence,
         size,
         audio_level,
+        layer,
+        ends_frame,
     } = pattern
     else {
         return false;
@@ -122,6 +128,8 @@ fn matches_arrival(pattern: &EventPattern, event: &Event) -> bool {
                 && *transport_sequence == arrival.transport_sequence
                 && is(size, &arrival.size)
                 && *audio_level == arrival.audio_level
+                && is(layer, &arrival.layer)
+                && is(ends_frame, &arrival.ends_frame)
         })
 }
 

@@ -8,8 +8,10 @@
 //!
 //! Packets are told apart by the tag at the end of their payload, which no device may touch.
 
+mod decoder;
 mod replica;
 pub mod sources;
+pub mod truth;
 
 use std::collections::BTreeMap;
 
@@ -25,12 +27,22 @@ use sources::Sources;
 /// Watches one device through a history.
 #[derive(Default)]
 pub struct Invariants {
+    /// Whether the network loses nothing, so that everything must be decodable.
+    is_clean: bool,
     legs: LegTable,
     sources: Sources,
     replicas: BTreeMap<ReplicaId, ReplicaWatch>,
 }
 
 impl Invariants {
+    /// For a history in which nothing is lost or late and receivers are always ready: what they get must be decodable.
+    pub fn of_clean_network() -> Self {
+        Invariants {
+            is_clean: true,
+            ..Self::default()
+        }
+    }
+
     /// Follows a step and judges what it made the device do.
     ///
     /// Errors: what was broken.
@@ -131,7 +143,7 @@ impl Invariants {
         };
         let replica = found.ok_or_else(|| format!("sent SSRC {:#x} to a leg that has no such replica", ssrc.0))?;
         match as_media {
-            true => replica.sent(&packet, &self.sources),
+            true => replica.sent(&packet, &self.sources, self.is_clean),
             false => replica.resent(&packet, &self.sources),
         }
     }

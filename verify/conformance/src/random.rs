@@ -3,6 +3,7 @@
 //! A history is a pure function of its seed and its [`Options`], so a seed is a test.
 
 mod entries;
+mod layers;
 mod noise;
 mod sender;
 mod tables;
@@ -20,6 +21,17 @@ pub struct Options {
     pub steps: usize,
     /// Whether legs have keys, and how many of them.
     pub srtp: Srtp,
+    /// What the network does.
+    pub network: Network,
+}
+
+/// What the network does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Loses, repeats, delays, damages; legs come and go.
+    Rough,
+    /// Delivers everything in order to legs that stay, from streams in layers: what is held back is the device's choice alone.
+    Clean,
 }
 
 /// Which legs have keys.
@@ -35,7 +47,7 @@ pub enum Srtp {
 pub fn history(seed: u64, options: Options) -> Vec<Step> {
     let mut make = Generator {
         rng: StdRng::seed_from_u64(seed),
-        tables: Tables::new(options.srtp),
+        tables: Tables::new(options),
         steps: Vec::with_capacity(options.steps + 8),
     };
     make.opening();
@@ -68,6 +80,14 @@ impl Generator {
     fn next(&mut self) {
         let (rng, tables) = (&mut self.rng, &mut self.tables);
         let steps = &mut self.steps;
+        if tables.network == Network::Clean {
+            match rng.random_range(0..100) {
+                0..92 => tables.media(rng, steps),
+                92..94 => steps.push(Step::Wait(std::time::Duration::from_millis(20))),
+                _ => steps.extend(tables.change_selection(rng)),
+            }
+            return;
+        }
         match rng.random_range(0..1000) {
             0..780 => tables.media(rng, steps),
             780..830 => steps.push(Step::Wait(std::time::Duration::from_micros(
@@ -93,6 +113,7 @@ mod tests {
         let options = Options {
             steps: 200,
             srtp: Srtp::Mixed,
+            network: Network::Rough,
         };
         assert_eq!(history(7, options), history(7, options));
         assert_ne!(history(7, options), history(8, options));
@@ -102,7 +123,12 @@ mod tests {
     fn a_history_printed_and_read_again_is_the_same() {
         for seed in 0..30 {
             let srtp = if seed % 2 == 0 { Srtp::Never } else { Srtp::Mixed };
-            let steps = history(seed, Options { steps: 300, srtp });
+            let options = Options {
+                steps: 300,
+                srtp,
+                network: Network::Rough,
+            };
+            let steps = history(seed, options);
             let text = print_history("A random history.", &steps);
             let (vector, _) = parse("printed", &text).unwrap_or_else(|problem| panic!("{problem}"));
             let read: Vec<Step> = vector

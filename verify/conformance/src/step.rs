@@ -38,6 +38,19 @@ pub enum Injection {
     Rtcp(LegId, Vec<u8>),
     /// Retransmissions.
     Resend(ReplicaId, Vec<u16>),
+    /// A burst of padding.
+    Probe {
+        /// To whom.
+        leg: LegId,
+        /// Its name.
+        probe: u32,
+        /// How fast, in bits per second.
+        rate: u64,
+        /// At least so many bytes of UDP payload,
+        bytes: u32,
+        /// and so many packets.
+        packets: u32,
+    },
     /// Statistics.
     Report(LegId),
 }
@@ -51,6 +64,19 @@ impl Injection {
             Injection::Resend(replica, sequences) => Inject::Resend {
                 replica: *replica,
                 sequences,
+            },
+            Injection::Probe {
+                leg,
+                probe,
+                rate,
+                bytes,
+                packets,
+            } => Inject::Probe {
+                leg: *leg,
+                probe: *probe,
+                rate: *rate,
+                bytes: *bytes,
+                packets: *packets,
             },
             Injection::Report(leg) => Inject::Report { leg: *leg },
         }

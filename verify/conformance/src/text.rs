@@ -3,19 +3,23 @@
 //! The grammar is in the README. A line is words; an attribute is a name and a value, or a name alone; lists are joined by
 //! commas. Names of legs, replicas and peers are the writer's; `l7`, `r7` and `p7` mean the entries with exactly that number.
 
+mod descriptor;
 mod entry;
 mod names;
 mod packet;
 mod parser;
 mod print;
+mod structures;
 mod words;
 
 pub use names::Names;
 pub use parser::parse;
 pub use print::{print_datagram, print_history};
+pub use structures::{moved, structure};
 pub use words::Problem;
 
 use dataplane::{Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
+use wire::codec::Layer;
 use wire::{Mid, Rid};
 
 use crate::Step;
@@ -58,6 +62,8 @@ pub enum Statement {
     ExpectNothing,
     /// This was told to the agent.
     Event(EventPattern),
+    /// Of what replicas get, nothing was told that was not expected already.
+    NoneSelected,
     /// What was counted since the last such line: these and nothing else.
     Count(Vec<(Counter, u64)>),
 }
@@ -91,8 +97,12 @@ pub enum EventPattern {
         rid: Option<Rid>,
         repaired_rid: Option<Rid>,
     },
-    /// A replica follows another stream.
-    Switched { replica: ReplicaId, source: StreamKey },
+    /// A replica follows another stream, or gets other layers of it. `None`: whatever the layer, and whether or not it waits.
+    Selected {
+        replica: ReplicaId,
+        source: StreamKey,
+        layer: Option<(Layer, bool)>,
+    },
     /// The next RTP packet that arrived on a leg.
     Arrival {
         leg: LegId,
@@ -102,12 +112,15 @@ pub enum EventPattern {
         transport_sequence: Option<u16>,
         size: Option<u16>,
         audio_level: Option<(u8, bool)>,
+        layer: Option<Option<Layer>>,
+        ends_frame: Option<bool>,
     },
     /// The next packet that left a leg with a transport-wide number.
     Departure {
         leg: LegId,
         transport_sequence: u16,
         size: Option<u16>,
+        probe: Option<u32>,
     },
     /// Statistics of a stream.
     Stream {

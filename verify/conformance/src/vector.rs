@@ -112,6 +112,7 @@ impl Run<'_> {
             }
             Statement::ExpectNothing => self.nothing_sent(),
             Statement::Event(pattern) => self.eventually(|run| run.event(pattern)),
+            Statement::NoneSelected => self.none_selected(),
             Statement::Count(expected) => self.eventually(|run| run.count(expected)),
         }
     }
@@ -244,6 +245,14 @@ impl Run<'_> {
             );
         }
         if text.is_empty() { Ok(()) } else { Err(text) }
+    }
+
+    fn none_selected(&self) -> Result<(), String> {
+        let selected = |event: &&Event| matches!(event, Event::Selected { .. });
+        match self.events.iter().find(selected) {
+            None => Ok(()),
+            Some(event) => Err(format!("said, unexpected: {event:?}")),
+        }
     }
 
     fn nothing_left(&self) -> Result<(), String> {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use conformance::device::ModelDevice;
 use conformance::differential::{Difference, check, compare};
-use conformance::random::{Options, Srtp, history};
+use conformance::random::{Network, Options, Srtp, history};
 use conformance::rtp::RtpFields;
 use conformance::shrink::shrink;
 use conformance::{Datagram, Device, Step};
@@ -137,7 +137,14 @@ fn steps_to_find(mutation: Mutation, judge: Judge) -> Option<usize> {
     let judge = |steps: &[Step]| judge(steps, &new_device, start).err();
     (0..20).find_map(|seed| {
         let srtp = Srtp::Never;
-        let steps = history(seed, Options { steps: 300, srtp });
+        let steps = history(
+            seed,
+            Options {
+                steps: 300,
+                srtp,
+                network: Network::Rough,
+            },
+        );
         let difference = judge(&steps)?;
         let (left, difference) = shrink(steps, difference, judge);
         let again = judge(&left).expect("what is left still fails");

@@ -80,10 +80,11 @@ fn sockets_keep_every_vector_over_both() {
 }
 
 /// Counters that no vector can reach: queues, sockets and two to the forty-eighth packets.
-const OUT_OF_REACH: [Counter; 5] = [
+const OUT_OF_REACH: [Counter; 6] = [
     Counter::ReceiveOverflow,
     Counter::PuntQueueFull,
     Counter::WorkerQueueFull,
+    Counter::PaceQueueFull,
     Counter::SendFailed,
     Counter::KeysExhausted,
 ];

@@ -23,6 +23,8 @@ pub(crate) struct Frame {
     /// The packet is the frame's last.
     pub(crate) ends: bool,
     pub(crate) layer: Layer,
+    /// The frames of one picture have the same.
+    pub(crate) timestamp: RtpTimestamp,
     pub(crate) rules: Rules,
 }
 
@@ -146,14 +148,14 @@ impl FrameReader {
         }
         let mandatory = descriptor.and_then(|value| Some((MandatoryFields::parse(value).ok()?, value)));
         match (mandatory, codec) {
-            (Some((mandatory, value)), _) => Some(self.by_dependency(mandatory, value)),
+            (Some((mandatory, value)), _) => Some(self.by_dependency(mandatory, timestamp, value)),
             (None, Codec::Vp8) => self.by_vp8(timestamp, payload),
             (None, Codec::Vp9) => self.by_vp9(timestamp, payload),
             (None, _) => None,
         }
     }
 
-    fn by_dependency(&mut self, mandatory: MandatoryFields, value: &[u8]) -> Frame {
+    fn by_dependency(&mut self, mandatory: MandatoryFields, timestamp: RtpTimestamp, value: &[u8]) -> Frame {
         let number = self.numbers.extend(mandatory.frame_number);
         let rules = self.dependencies(number, value);
         Frame {
@@ -163,6 +165,7 @@ impl FrameReader {
             },
             starts: mandatory.start_of_frame,
             ends: mandatory.end_of_frame,
+            timestamp,
             layer: rules.as_ref().map_or(Layer::default(), |rules| rules.resolve().layer()),
             rules: rules.map_or(Rules::Unreadable, Rules::Dependency),
         }
@@ -198,6 +201,7 @@ impl FrameReader {
             id: picture_id(self.timestamps.extend(timestamp.0), 0),
             starts: descriptor.is_frame_start(),
             ends: false,
+            timestamp,
             layer: Layer {
                 spatial: 0,
                 temporal: temporal.layer,
@@ -223,6 +227,7 @@ impl FrameReader {
             id: picture_id(picture, layer.spatial),
             starts: descriptor.start_of_frame,
             ends: descriptor.end_of_frame,
+            timestamp,
             layer: Layer {
                 spatial: layer.spatial,
                 temporal: layer.temporal,

@@ -6,9 +6,9 @@
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
 use dataplane::Counter;
-use wire::Codec;
 use wire::codec::Layer;
 use wire::codec::dependency::{DecodeTargets, Indication};
+use wire::{Codec, RtpTimestamp};
 
 use super::decisions::{Decisions, Found};
 use super::frame::{Dependencies, Frame, FrameId, Rules, Vp8Rules, Vp9Rules};
@@ -21,6 +21,10 @@ pub(crate) struct Selection {
     awaits_key_frame: bool,
     /// The active decode targets the receiver was last told, where they are not what the sender said.
     told: Option<DecodeTargets>,
+    /// The newest picture that ended, for the receiver: nothing higher can follow in it.
+    ended: Option<RtpTimestamp>,
+    /// The picture of the newest frame.
+    picture: Option<RtpTimestamp>,
     /// The newest frames. Costs nothing until the stream turns out to have layers.
     past: Decisions,
 }
@@ -75,6 +79,8 @@ impl Selection {
             now: Selected::from_key_frame(Layer::default()),
             awaits_key_frame: false,
             told: None,
+            ended: None,
+            picture: None,
             past: Decisions::default(),
         }
     }
@@ -84,6 +90,8 @@ impl Selection {
         self.now = Selected::from_key_frame(wanted);
         self.awaits_key_frame = false;
         self.told = None;
+        self.ended = None;
+        self.picture = None;
         self.past.clear();
     }
 
@@ -149,9 +157,13 @@ impl Selection {
 
     fn decide_newest(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
         self.switch(wanted, frame);
+        self.picture = Some(frame.timestamp);
         let mut decision = self.judged(self.now, frame, self.judge(&self.now, frame), wanted);
         if decision.send.is_ok() {
             decision.active.new = self.tell(&decision.active, frame);
+            if decision.is_top {
+                self.ended = Some(frame.timestamp);
+            }
         }
         self.now.remember(codec, frame, decision.send);
         self.past.push(frame.id, decision, self.now);
@@ -181,7 +193,7 @@ impl Selection {
         match &frame.rules {
             Rules::Vp8(rules) => self.now.switch_vp8(wanted, frame.layer.temporal, *rules),
             Rules::Vp9(rules) => self.switch_vp9(wanted, frame, *rules),
-            Rules::Dependency(rules) => self.switch_target(wanted, rules),
+            Rules::Dependency(rules) => self.switch_target(wanted, frame.timestamp, rules),
             Rules::Unreadable => {}
         }
     }
@@ -210,13 +222,14 @@ impl Selection {
         if rules.switching_up && temporal <= now.layer.temporal {
             now.layer.temporal = wanted.temporal.max(now.layer.temporal);
         }
-        let next_up = spatial > 0 && spatial - 1 == now.layer.spatial && spatial <= wanted.spatial;
+        let may_rise = self.ended != Some(frame.timestamp);
+        let next_up = may_rise && spatial > 0 && spatial - 1 == now.layer.spatial && spatial <= wanted.spatial;
         if next_up && !rules.inter_picture && (!rules.inter_layer || self.was_sent(frame.id.below())) {
             self.now.layer.spatial = spatial;
         }
     }
 
-    fn switch_target(&mut self, wanted: Layer, rules: &Dependencies) {
+    fn switch_target(&mut self, wanted: Layer, picture: RtpTimestamp, rules: &Dependencies) {
         let frame = rules.resolve();
         let goal = goal(wanted, rules);
         let layer_of = |target| layer_of(rules, target);
@@ -228,10 +241,15 @@ impl Selection {
         let chosen = match current {
             None => Some(goal).filter(|goal| self.is_intact(&self.now, rules, *goal)),
             Some(Target { index, .. }) => {
-                let fewer_pictures =
-                    |target| layer_of(target).spatial == has.spatial && layer_of(target).temporal < has.temporal;
+                let begins_picture = self.picture != Some(picture);
+                let fewer_pictures = |target| {
+                    let layer = layer_of(target);
+                    begins_picture && layer.spatial == has.spatial && layer.temporal < has.temporal
+                };
+                let may_rise = self.ended != Some(picture);
                 let switches = |target| {
-                    frame.indication(target) == Indication::Switch
+                    (may_rise || layer_of(target).spatial <= has.spatial)
+                        && frame.indication(target) == Indication::Switch
                         && self.is_intact(&self.now, rules, target)
                         && self.is_decodable(rules)
                 };

@@ -22,6 +22,8 @@ pub(super) struct Frame {
     /// The packet is the frame's last.
     pub ends: bool,
     pub layer: Layer,
+    /// The frames of one picture have the same timestamp.
+    pub timestamp: RtpTimestamp,
     pub rules: Rules,
 }
 
@@ -138,7 +140,7 @@ impl FrameReader {
         if let Some(value) = descriptor
             && let Ok(mandatory) = MandatoryFields::parse(value)
         {
-            return Some(self.read_dependency(mandatory, value));
+            return Some(self.read_dependency(mandatory, timestamp, value));
         }
         match codec {
             Codec::Vp8 => self.read_vp8(timestamp, payload),
@@ -147,13 +149,14 @@ impl FrameReader {
         }
     }
 
-    fn read_dependency(&mut self, mandatory: MandatoryFields, value: &[u8]) -> Frame {
+    fn read_dependency(&mut self, mandatory: MandatoryFields, timestamp: RtpTimestamp, value: &[u8]) -> Frame {
         let number = self.numbers.extend(mandatory.frame_number);
         let rules = self.dependencies(number, value);
         Frame {
             id: FrameId::Number(number),
             starts: mandatory.start_of_frame,
             ends: mandatory.end_of_frame,
+            timestamp,
             layer: rules.as_ref().map_or(Layer::default(), |(layer, _)| *layer),
             rules: rules.map_or(Rules::Unreadable, |(_, rules)| Rules::Dependency(Box::new(rules))),
         }
@@ -209,6 +212,7 @@ impl FrameReader {
             id: FrameId::Picture(self.timestamps.extend(timestamp.0), 0),
             starts: descriptor.is_frame_start(),
             ends: false,
+            timestamp,
             layer: Layer {
                 spatial: 0,
                 temporal: temporal.layer,
@@ -234,6 +238,7 @@ impl FrameReader {
             id: FrameId::Picture(picture, layer.spatial),
             starts: descriptor.start_of_frame,
             ends: descriptor.end_of_frame,
+            timestamp,
             layer: Layer {
                 spatial: layer.spatial,
                 temporal: layer.temporal,

@@ -6,12 +6,14 @@
 //!
 //! *Dependency descriptor.* The replica gets one decode target: of those within its target layer that the sender produces, the one with the
 //! highest layer. It changes to another at a frame whose indication for that one is "switch", if the chain that protects it and
-//! everything the frame refers to was sent; to fewer pictures of the same size at once. A frame is sent if it is part of the decode target, its chain is intact, and
+//! everything the frame refers to was sent; to fewer pictures of the same size with the next picture. A frame is sent if it is part of the decode target, its chain is intact, and
 //! nothing it refers to was held back. A chain of which a frame was held back is broken until it starts again. What was lost before us is not held back: it may still come.
 //!
 //! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the replica gets, and at a key picture. Sizes: down at the next picture if the lower layer was
 //! sent so far or the picture is a key picture, up by one layer at a layer frame that is not predicted from other pictures. Lower layers that none above refers to
 //! are held back.
+//!
+//! In either, nothing rises in size within a picture whose marker was already sent.
 //!
 //! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and as far as wanted at a key frame.
 //!
@@ -19,9 +21,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wire::Codec;
 use wire::codec::Layer;
 use wire::codec::dependency::{DecodeTargets, Indication};
+use wire::{Codec, RtpTimestamp};
 
 use super::frame::{Dependencies, Frame, FrameId, Rules};
 use super::stream::MediaPacket;
@@ -36,6 +38,10 @@ pub(super) struct Selection {
     pub awaits_key_frame: bool,
     /// The active decode targets the receiver was last told, where they are not what the sender said.
     told: Option<DecodeTargets>,
+    /// The newest picture that ended, for the receiver: nothing higher can follow in it.
+    ended: Option<RtpTimestamp>,
+    /// The picture of the newest frame.
+    picture: Option<RtpTimestamp>,
     /// The newest frames, each with what was decided, and what is selected behind it.
     decisions: BTreeMap<FrameId, (Decision, State)>,
 }
@@ -94,6 +100,8 @@ impl Selection {
             },
             awaits_key_frame: false,
             told: None,
+            ended: None,
+            picture: None,
             decisions: BTreeMap::new(),
         }
     }
@@ -177,11 +185,15 @@ impl Selection {
 
     fn decide_newest(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
         self.switch(wanted, frame);
+        self.picture = Some(frame.timestamp);
         let mut decision = self.judged(&self.state, wanted, frame);
         if matches!(frame.rules, Rules::Dependency(_)) && decision.send.is_ok() {
             let tells = decision.active.fewer.then_some(decision.active.targets);
             decision.active.new = tells != self.told;
             self.told = tells;
+        }
+        if decision.send.is_ok() && decision.is_top {
+            self.ended = Some(frame.timestamp);
         }
         self.state.remember(codec, frame, decision.send);
         self.record(frame.id, decision, self.state.clone());
@@ -210,7 +222,7 @@ impl Selection {
         match &frame.rules {
             Rules::Vp8 { sync, key } => self.switch_vp8(wanted, frame.layer.temporal, *sync, *key),
             Rules::Vp9 { .. } => self.switch_vp9(wanted, frame),
-            Rules::Dependency(rules) => self.switch_target(wanted, rules),
+            Rules::Dependency(rules) => self.switch_target(wanted, frame.timestamp, rules),
             Rules::Unreadable => {}
         }
     }
@@ -260,12 +272,13 @@ impl Selection {
         let below = FrameId::Picture(picture, spatial.saturating_sub(1));
         let below = self.decisions.get(&below).map(|(below, _)| below.send);
         let has_below = !inter_layer || below == Some(Ok(()));
-        if spatial == current.spatial + 1 && spatial <= wanted.spatial && !inter_picture && has_below {
+        let may_rise = self.ended != Some(frame.timestamp);
+        if spatial == current.spatial + 1 && spatial <= wanted.spatial && !inter_picture && has_below && may_rise {
             current.spatial = spatial;
         }
     }
 
-    fn switch_target(&mut self, wanted: Layer, rules: &Dependencies) {
+    fn switch_target(&mut self, wanted: Layer, picture: RtpTimestamp, rules: &Dependencies) {
         let layer_of = |target| rules.structure.target_layer(target).unwrap_or_default();
         let goal = goal(wanted, rules);
         let has = self.state.current;
@@ -285,10 +298,15 @@ impl Selection {
                     spatial: has.spatial,
                     temporal: layer_of(goal).temporal,
                 };
-                let fewer_pictures =
-                    |target| layer_of(target).spatial == has.spatial && layer_of(target).temporal < has.temporal;
+                let begins_picture = self.picture != Some(picture);
+                let fewer_pictures = |target| {
+                    let layer = layer_of(target);
+                    begins_picture && layer.spatial == has.spatial && layer.temporal < has.temporal
+                };
+                let may_rise = self.ended != Some(picture);
                 let switches = |target| {
-                    rules.indications.get(target) == Indication::Switch
+                    (may_rise || layer_of(target).spatial <= has.spatial)
+                        && rules.indications.get(target) == Indication::Switch
                         && self.is_intact(&self.state, rules, target)
                         && self.is_decodable(rules)
                 };

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use dataplane::{Replica, StreamKey};
 use wire::{RtpPacket, Unwrapper};
 
+use super::decoder::Decoder;
 use super::sources::{Sources, TAG_LEN, tag_of};
+use super::truth::Truth;
 
 pub(super) struct ReplicaWatch {
     pub entry: Replica,
@@ -18,6 +20,7 @@ pub(super) struct ReplicaWatch {
     /// What was sent under each own number, ever.
     sent: BTreeMap<u64, [u8; TAG_LEN]>,
     unwrapper: Unwrapper,
+    decoder: Decoder,
 }
 
 impl ReplicaWatch {
@@ -29,6 +32,7 @@ impl ReplicaWatch {
             placed: BTreeMap::new(),
             sent: BTreeMap::new(),
             unwrapper: Unwrapper::default(),
+            decoder: Decoder::default(),
         }
     }
 
@@ -52,7 +56,7 @@ impl ReplicaWatch {
     }
 
     /// Judges a packet that was sent under the replica's own SSRC.
-    pub fn sent(&mut self, packet: &RtpPacket<'_>, sources: &Sources) -> Result<(), String> {
+    pub fn sent(&mut self, packet: &RtpPacket<'_>, sources: &Sources, is_clean: bool) -> Result<(), String> {
         let Some(tag) = tag_of(packet.payload()) else {
             return Ok(());
         };
@@ -70,6 +74,9 @@ impl ReplicaWatch {
             self.follow(key, own)?;
         }
         self.place(key, source, own, sources)?;
+        if let Some(truth) = Truth::of(packet.payload()).filter(|_| is_clean) {
+            self.decoder.receive(packet, &truth)?;
+        }
         match self.sent.insert(own, tag) {
             Some(_) => Err(format!("sent two packets under {}", own as u16)),
             None => Ok(()),
@@ -80,6 +87,7 @@ impl ReplicaWatch {
         self.followed = Some(key);
         self.allowed = BTreeSet::from([key]);
         self.placed.clear();
+        self.decoder = Decoder::default();
         match self.sent.last_key_value() {
             Some((last, _)) if *last >= own => {
                 Err(format!("began to follow under {}, behind {}", own as u16, *last as u16))
@@ -112,6 +120,9 @@ impl ReplicaWatch {
 
     /// Judges a packet that was sent under the replica's retransmission SSRC.
     pub fn resent(&self, packet: &RtpPacket<'_>, sources: &Sources) -> Result<(), String> {
+        if packet.is_padding_only() {
+            return Ok(());
+        }
         let (original, payload) = wire::rtx::split(packet.payload()).ok_or("resent without an original number")?;
         let own = self.unwrapper.peek(original.0);
         match (self.sent.get(&own), tag_of(payload)) {

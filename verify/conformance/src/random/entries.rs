@@ -5,13 +5,13 @@ use dataplane::{
 };
 use rand::Rng;
 use rand::rngs::StdRng;
-use rand::seq::{IteratorRandom, SliceRandom};
+use rand::seq::{IndexedRandom, IteratorRandom, SliceRandom};
 use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
-use super::Srtp;
 use super::sender::Sender;
 use super::tables::{Progress, Tables};
+use super::{Network, Srtp};
 use crate::Step;
 use crate::device::STARTED_AT;
 use crate::step::{path_of, protection};
@@ -22,12 +22,18 @@ const REPLICAS_MAX: usize = 16;
 
 /// A list of codecs a browser might offer, by payload type: source's type, codec, type of its retransmissions.
 fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
-    let video = [(96, Codec::Vp8), (98, Codec::H264), (100, Codec::Av1)];
+    let video = [
+        (96, Codec::Vp8),
+        (98, Codec::H264),
+        (100, Codec::Av1),
+        (102, Codec::Vp9),
+    ];
     let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
     if rng.random_bool(0.3) {
         let formats = vec![
             (payload_type(111), Codec::Opus, None),
             (payload_type(0), Codec::Pcmu, None),
+            (payload_type(114), Codec::Red, None),
         ];
         return (MediaKind::Audio, formats);
     }
@@ -38,12 +44,31 @@ fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<Paylo
     (MediaKind::Video, chosen.into_iter().map(format).collect())
 }
 
-fn extension_map(rng: &mut StdRng) -> ExtensionMap {
+/// A codec with layers.
+fn layered_offer(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
+    let all = [
+        (96, Codec::Vp8),
+        (98, Codec::H264),
+        (100, Codec::Av1),
+        (102, Codec::Vp9),
+    ];
+    let (number, codec) = *all.choose(rng).expect("four");
+    let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
+    let formats = vec![(payload_type(number), codec, Some(payload_type(number + 1)))];
+    (MediaKind::Video, formats)
+}
+
+fn extension_map(rng: &mut StdRng, network: Network) -> ExtensionMap {
     let mut ids: Vec<u8> = (1..=16).collect();
     ids.shuffle(rng);
     let mut map = ExtensionMap::default();
     for kind in ExtensionKind::ALL {
-        if rng.random_bool(0.4) {
+        let chance = match kind {
+            ExtensionKind::DependencyDescriptor if network == Network::Clean => 1.0,
+            ExtensionKind::DependencyDescriptor => 0.7,
+            _ => 0.4,
+        };
+        if rng.random_bool(chance) {
             // Fourteen and less mostly: the usual form is the one-byte form.
             let small = ids.iter().position(|id| *id <= 14 || rng.random_bool(0.1));
             if let Some(id) = small.map(|at| ids.swap_remove(at)) {
@@ -77,13 +102,13 @@ impl Tables {
         let keys = self.new_keys(rng);
         let leg = Leg {
             paths,
-            protection: if rng.random_bool(0.1) {
+            protection: if self.network == Network::Rough && rng.random_bool(0.1) {
                 Protection::Pending
             } else {
                 keys.clone()
             },
-            extensions_in: extension_map(rng),
-            extensions_out: extension_map(rng),
+            extensions_in: extension_map(rng, self.network),
+            extensions_out: extension_map(rng, self.network),
         };
         self.legs.insert(id, leg.clone());
         self.keys.insert(id, keys);
@@ -108,7 +133,10 @@ impl Tables {
             return None;
         }
         let ssrc = 0x1000_0000 + self.fresh();
-        let (kind, formats) = offers(rng);
+        let (kind, formats) = match self.network {
+            Network::Rough => offers(rng),
+            Network::Clean => layered_offer(rng),
+        };
         let rtx = (kind == MediaKind::Video && rng.random_bool(0.8)).then_some(ssrc ^ 0x7000_0000);
         let stream = Stream {
             kind,
@@ -124,7 +152,7 @@ impl Tables {
             reference: self.reference(rng),
         };
         let key = StreamKey { leg, ssrc: Ssrc(ssrc) };
-        let sender = Sender::new(rng, ssrc, rtx, formats);
+        let sender = Sender::new(rng, ssrc, rtx, formats, self.network == Network::Clean);
         self.streams.insert(key, (stream.clone(), sender));
         Some(Step::Write(Update::SetStream(key, stream)))
     }
@@ -158,10 +186,10 @@ impl Tables {
             rtx: rng
                 .random_bool(0.8)
                 .then(|| (Ssrc(0x1000_0000 + ssrc), rng.random_range(32_600..1 << 15))),
-            formats: replica_formats(rng),
+            formats: replica_formats(rng, self.network),
             mid: rng.random_bool(0.5).then(|| Mid::new("m7").expect("a token")),
             source: self.random_stream(rng).filter(|_| rng.random_bool(0.9)),
-            target: Layer::HIGHEST,
+            target: target(rng),
             paused: rng.random_bool(0.05),
         };
         self.replicas.insert(id, (replica.clone(), Progress(first)));
@@ -187,13 +215,27 @@ impl Tables {
         let id = self.random_replica(rng)?;
         let source = self.random_stream(rng);
         let (replica, _) = self.replicas.get_mut(&id).expect("chosen from them");
-        match rng.random_range(0..20) {
+        match rng.random_range(0..34) {
+            20..34 => replica.target = target(rng),
             0..11 => replica.source = source,
             11 => replica.source = None,
             12..16 => replica.paused = !replica.paused,
-            16 => replica.formats = replica_formats(rng),
+            16 => replica.formats = replica_formats(rng, Network::Rough),
             17 => replica.mid = replica.mid.xor(Mid::new("n")),
             _ => {}
+        }
+        Some(Step::Write(Update::SetReplica(id, replica.clone())))
+    }
+
+    /// A change of what a replica gets, and nothing else.
+    pub fn change_selection(&mut self, rng: &mut StdRng) -> Option<Step> {
+        let id = self.random_replica(rng)?;
+        let source = self.random_stream(rng);
+        let (replica, _) = self.replicas.get_mut(&id).expect("chosen from them");
+        match rng.random_range(0..10) {
+            0 => replica.source = source,
+            1 => replica.paused = !replica.paused,
+            _ => replica.target = target(rng),
         }
         Some(Step::Write(Update::SetReplica(id, replica.clone())))
     }
@@ -202,13 +244,14 @@ impl Tables {
         let id = self.random_leg(rng)?;
         let new_path = path_of(self.fresh() % 800 + 1);
         let taken = self.legs.values().any(|leg| leg.paths.contains(&new_path));
+        let network = self.network;
         let leg = self.legs.get_mut(&id).expect("chosen from them");
         match rng.random_range(0..10) {
             0..3 => leg.paths.shuffle(rng),
             3 if !taken => leg.paths.insert(0, new_path),
             4 => drop(leg.paths.pop()),
-            5 => leg.extensions_out = extension_map(rng),
-            6 => leg.extensions_in = extension_map(rng),
+            5 => leg.extensions_out = extension_map(rng, network),
+            6 => leg.extensions_in = extension_map(rng, network),
             // Keys stay once they are there: another handshake is a vector.
             _ => match leg.protection {
                 Protection::Pending => leg.protection = self.keys[&id].clone(),
@@ -306,12 +349,25 @@ impl Tables {
     }
 }
 
+/// Which layers a receiver wants: often all.
+fn target(rng: &mut StdRng) -> Layer {
+    match rng.random_bool(0.35) {
+        true => Layer::HIGHEST,
+        false => Layer {
+            spatial: rng.random_range(0..4),
+            temporal: rng.random_range(0..4),
+        },
+    }
+}
+
 /// What a receiver negotiated: nearly everything, under its own numbers, mostly with retransmission.
-fn replica_formats(rng: &mut StdRng) -> Vec<ReplicaFormat> {
+fn replica_formats(rng: &mut StdRng, network: Network) -> Vec<ReplicaFormat> {
     let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
-    let all = [96_u8, 98, 100, 111, 0];
+    let all = [96_u8, 98, 100, 102, 111, 0, 114];
     let offset = rng.random_range(0..10);
-    let negotiated = all.into_iter().filter(|_| rng.random_bool(0.93));
+    let negotiated = all
+        .into_iter()
+        .filter(|_| network == Network::Clean || rng.random_bool(0.93));
     let numbered: Vec<u8> = negotiated.collect();
     numbered
         .into_iter()
@@ -321,7 +377,7 @@ fn replica_formats(rng: &mut StdRng) -> Vec<ReplicaFormat> {
                 source: payload_type(source),
                 payload_type: payload_type(source + offset),
                 rtx,
-                primary_only: false,
+                primary_only: source == 114 && rng.random_bool(0.7),
             }
         })
         .collect()

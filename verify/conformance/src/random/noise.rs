@@ -4,6 +4,7 @@ use dataplane::Path;
 use rand::Rng;
 use rand::rngs::StdRng;
 
+use super::Srtp;
 use super::tables::Tables;
 use crate::step::path_of;
 use crate::{Injection, Send, Step};
@@ -31,8 +32,19 @@ impl Tables {
     /// Something the agent made.
     pub fn inject(&mut self, rng: &mut StdRng) -> Option<Step> {
         let bytes = vec![0x80, 0xc9, 0, 1, 0, 0, 0, rng.random()];
-        Some(Step::Inject(match rng.random_range(0..3) {
+        Some(Step::Inject(match rng.random_range(0..4) {
             0 => Injection::Datagram(self.somewhere(rng)?, vec![1, 1, 0, 0, rng.random()]),
+            1 => Injection::Probe {
+                leg: self.random_leg(rng)?,
+                probe: rng.random(),
+                rate: 1_000_000,
+                // Sealed packets are larger, so fewer of them may do.
+                bytes: match self.srtp {
+                    Srtp::Never => rng.random_range(0..2_000),
+                    Srtp::Mixed => 0,
+                },
+                packets: rng.random_range(0..5),
+            },
             _ => Injection::Rtcp(self.random_leg(rng)?, bytes),
         }))
     }

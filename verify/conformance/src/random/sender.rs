@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use rand::Rng;
 use rand::rngs::StdRng;
-use wire::{Codec, ExtensionMap, MediaKind, PayloadType};
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, PayloadType};
 
+use super::layers::{LayerPacket, Scalable};
+use crate::invariants::truth::LAYERED;
 use crate::rtp::{Element, RtpFields};
 
 /// How many packets a sender can send again.
@@ -25,6 +27,10 @@ pub(super) struct Sender {
     picture: u16,
     tl0: u8,
     ids: Ids,
+    /// Makes its frames, if they have layers.
+    layers: Option<Scalable>,
+    /// Whether it makes no mistakes.
+    is_clean: bool,
     sent: VecDeque<RtpFields>,
     /// Whether nothing from before its last jump is still on its way.
     pub may_jump: bool,
@@ -44,11 +50,11 @@ impl Sender {
         ssrc: u32,
         rtx: Option<u32>,
         formats: Vec<(PayloadType, Codec, Option<PayloadType>)>,
+        is_clean: bool,
     ) -> Self {
         Sender {
             ssrc,
             rtx,
-            formats,
             format: 0,
             // Half of all start close to a wrap.
             sequence: if rng.random() {
@@ -66,6 +72,9 @@ impl Sender {
             picture: rng.random(),
             tl0: rng.random(),
             ids: [Ids::None, Ids::Seven, Ids::Fifteen, Ids::Fifteen][rng.random_range(0..4)],
+            layers: Scalable::new(rng, formats[0].1).filter(|_| is_clean || rng.random_bool(0.7)),
+            is_clean,
+            formats,
             sent: VecDeque::new(),
             may_jump: true,
         }
@@ -73,6 +82,9 @@ impl Sender {
 
     /// The next packet of the stream, with a payload that ends in `tag`.
     pub fn next(&mut self, rng: &mut StdRng, map: &ExtensionMap, tag: u64, size_max: usize) -> RtpFields {
+        if self.layers.is_some() {
+            return self.next_of_layers(rng, map, tag);
+        }
         let starts_frame = self.left_in_frame == 0;
         if starts_frame {
             self.begin_frame(rng);
@@ -108,6 +120,44 @@ impl Sender {
         fields
     }
 
+    /// The next packet of a stream in layers.
+    fn next_of_layers(&mut self, rng: &mut StdRng, map: &ExtensionMap, tag: u64) -> RtpFields {
+        let (payload_type, codec, _) = self.formats[0];
+        let layers = self.layers.as_mut().expect("the caller looked");
+        let is_padding = self.left_in_frame > 0 && !self.is_clean && rng.random_bool(0.03);
+        let packet = (!is_padding).then(|| layers.next(rng, codec));
+        if packet.as_ref().is_some_and(|packet| packet.starts_picture) {
+            self.timestamp = self.timestamp.wrapping_add(3_000);
+        }
+        let mut fields = RtpFields {
+            ssrc: Some(self.ssrc),
+            payload_type: Some(payload_type.get()),
+            sequence: Some(self.sequence),
+            timestamp: Some(self.timestamp),
+            ..RtpFields::default()
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut list = extensions(rng, map);
+        match packet {
+            None => fields.padding = Some(rng.random_range(1..=255)),
+            Some(packet) => {
+                self.left_in_frame = u32::from(!packet.ends_picture);
+                fields.marker = Some(packet.ends_picture).filter(|ends| *ends);
+                put_descriptor(rng, map, &packet, &mut list, self.is_clean);
+                let tag = tag & 0xffff_ffff | LAYERED;
+                let body = (0..rng.random_range(0..20)).map(|_| rng.random::<u8>());
+                let payload = packet.head.into_iter().chain(body).chain(packet.truth.encode());
+                fields.payload = Some(payload.chain(tag.to_be_bytes()).collect());
+            }
+        }
+        fields.extensions = Some(list).filter(|list| !list.is_empty());
+        self.sent.push_back(fields.clone());
+        if self.sent.len() > HISTORY {
+            self.sent.pop_front();
+        }
+        fields
+    }
+
     fn begin_frame(&mut self, rng: &mut StdRng) {
         if rng.random_bool(0.02) {
             self.format = rng.random_range(0..self.formats.len());
@@ -127,6 +177,9 @@ impl Sender {
             Codec::H264 => vec![0x41, 0x9a],
             Codec::Av1 if key => vec![0x18, 0x0a],
             Codec::Av1 => vec![0x10, 0x32],
+            Codec::Vp9 if key => vec![0x0c, 0x82],
+            Codec::Vp9 => vec![0x4c, 0x86],
+            Codec::Red => red(rng),
             _ => vec![0x78],
         };
         let body = match rng.random_range(0..10) {
@@ -158,6 +211,9 @@ impl Sender {
         self.sequence = self
             .sequence
             .wrapping_add(rng.random_range(1..1_200) * rng.random_range(1..8));
+        if let Some(layers) = &mut self.layers {
+            layers.jump(rng.random_range(0..3_000));
+        }
         self.sent.clear();
         self.may_jump = false;
     }
@@ -187,17 +243,58 @@ impl Sender {
         if !rng.random_bool(0.03) {
             self.rtx_sequence = sequence.wrapping_add(if rng.random_bool(0.05) { 3 } else { 1 });
         }
+        // Mostly what the packet had at first, as a sender does it.
+        let extensions = match rng.random_bool(0.7) {
+            true => original.extensions.clone(),
+            false => Some(extensions(rng, map)).filter(|list| !list.is_empty()),
+        };
         Some(RtpFields {
             ssrc: Some(rtx),
             payload_type: Some(rtx_type.get()),
             sequence: Some(sequence),
-            extensions: Some(extensions(rng, map)).filter(|list| !list.is_empty()),
+            extensions,
             osn: original.sequence.filter(|_| !probe),
             payload: original.payload.filter(|_| !probe),
             padding: probe.then(|| rng.random_range(1..=255)),
             ..original
         })
     }
+}
+
+/// What stands in front of the primary frame of redundant audio; now and then more is announced than there is.
+fn red(rng: &mut StdRng) -> Vec<u8> {
+    let blocks = rng.random_range(0..3_u32);
+    let sizes: Vec<u32> = (0..blocks).map(|_| rng.random_range(0..12)).collect();
+    let mut bytes = Vec::new();
+    for (at, size) in sizes.iter().enumerate() {
+        let announced = if rng.random_bool(0.02) { 900 } else { *size };
+        bytes.push(0x80 | 111);
+        bytes.extend(&((960 * (blocks - at as u32)) << 10 | announced).to_be_bytes()[1..]);
+    }
+    bytes.push(111);
+    bytes.resize(bytes.len() + sizes.iter().sum::<u32>() as usize, 0x0d);
+    bytes
+}
+
+/// Puts a packet's descriptor among its extensions, if the leg carries it; now and then a damaged one.
+fn put_descriptor(rng: &mut StdRng, map: &ExtensionMap, packet: &LayerPacket, list: &mut Vec<Element>, is_clean: bool) {
+    let Some(id) = map.id(ExtensionKind::DependencyDescriptor) else {
+        return;
+    };
+    list.retain(|(other, _)| *other != id);
+    let Some(mut value) = packet.descriptor.clone() else {
+        return;
+    };
+    match rng.random_range(0..300) {
+        _ if is_clean => {}
+        0 => value.truncate(rng.random_range(0..=value.len())),
+        1 | 2 => {
+            let at = rng.random_range(0..value.len());
+            value[at] ^= 1 << rng.random_range(0..8);
+        }
+        _ => {}
+    }
+    list.push((id, Some(value)));
 }
 
 /// Makes a packet `size` bytes long.

@@ -8,8 +8,8 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, IteratorRandom};
 
-use super::Srtp;
 use super::sender::Sender;
+use super::{Network, Options, Srtp};
 use crate::rtp::RtpFields;
 use crate::{Injection, Send, Step};
 
@@ -20,6 +20,7 @@ const SIZE_MAX_CLEAR: usize = DATAGRAM_MAX + 3;
 
 pub(super) struct Tables {
     pub srtp: Srtp,
+    pub network: Network,
     pub legs: BTreeMap<LegId, Leg>,
     /// What each leg has for keys, or will have.
     pub keys: BTreeMap<LegId, Protection>,
@@ -36,9 +37,10 @@ pub(super) struct Tables {
 pub(super) struct Progress(pub u16);
 
 impl Tables {
-    pub fn new(srtp: Srtp) -> Self {
+    pub fn new(options: Options) -> Self {
         Tables {
-            srtp,
+            srtp: options.srtp,
+            network: options.network,
             legs: BTreeMap::new(),
             keys: BTreeMap::new(),
             streams: BTreeMap::new(),
@@ -82,7 +84,13 @@ impl Tables {
             Srtp::Never => SIZE_MAX_CLEAR,
             Srtp::Mixed => SIZE_MAX_SEALED,
         };
+        let is_clean = self.network == Network::Clean;
         let (_, sender) = self.streams.get_mut(&key).expect("chosen from them");
+        if is_clean {
+            let bytes = sender.next(rng, &map, tag, size_max).encode();
+            let tampered = false;
+            return steps.push(Step::Send(Send { path, bytes, tampered }));
+        }
         let before = sender.position();
         sender.may_jump |= self.held.is_empty();
         if sender.may_jump && rng.random_bool(0.01) {

@@ -1,6 +1,7 @@
 //! The words that describe a table entry.
 
 use dataplane::{Leg, Protection, Replica, ReplicaFormat, SrtpProfile, Stream, StreamFormat};
+use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use super::names::Names;
@@ -77,6 +78,7 @@ pub(super) fn replica(mut replica: Replica, words: &mut Words<'_>, names: &mut N
                 let mid = |text: &str| Mid::new(text).ok_or_else(|| Problem(format!("`{text}` is not a mid")));
                 replica.mid = optional(words.word("a mid")?, mid)?;
             }
+            "target" => replica.target = target(words.word("a layer")?)?,
             "paused" => replica.paused = true,
             "running" => replica.paused = false,
             _ => return problem(format!("`{word}` is not an attribute of a replica")),
@@ -139,15 +141,34 @@ fn format(text: &str) -> Result<StreamFormat, Problem> {
     })
 }
 
-/// `96>102` or `96>102/103`
+/// `S1T2`, or `all`
+pub(super) fn target(text: &str) -> Result<Layer, Problem> {
+    match text {
+        "all" => Ok(Layer::HIGHEST),
+        text => layer(text),
+    }
+}
+
+/// `S1T2`
+pub(super) fn layer(text: &str) -> Result<Layer, Problem> {
+    let parts = text.strip_prefix('S').and_then(|text| text.split_once('T'));
+    let (spatial, temporal) = parts.ok_or_else(|| Problem(format!("`{text}` is not a layer: S1T2")))?;
+    Ok(Layer {
+        spatial: number(spatial, "a spatial layer")?,
+        temporal: number(temporal, "a temporal layer")?,
+    })
+}
+
+/// `96>102`, `96>102/103`, or `63>111:primary`
 fn mapping(text: &str) -> Result<ReplicaFormat, Problem> {
+    let (text, primary_only) = text.strip_suffix(":primary").map_or((text, false), |text| (text, true));
     let (source, own) = split(text, '>', "a payload type with the replica's")?;
     let (own, rtx) = own.split_once('/').map_or((own, None), |(own, rtx)| (own, Some(rtx)));
     Ok(ReplicaFormat {
         source: payload_type(source)?,
         payload_type: payload_type(own)?,
         rtx: rtx.map(payload_type).transpose()?,
-        primary_only: false,
+        primary_only,
     })
 }
 

@@ -2,6 +2,8 @@
 
 use wire::ExtensionForm;
 
+use super::descriptor;
+use super::entry::layer;
 use super::words::{Problem, Words, bytes, number, problem, split};
 use crate::rtp::{Element, RtpFields};
 
@@ -43,8 +45,13 @@ pub(super) fn rtp_fields(words: &mut Words<'_>) -> Result<RtpFields, Problem> {
             "opus" => payload = Some(Payload::new(&[0x78])),
             "vp8" => payload = Some(Payload::vp8(words.word("key, delta or rest")?)?),
             "h264" => payload = Some(Payload::h264(words.word("key or delta")?)?),
+            "dd" => fields
+                .extensions
+                .get_or_insert_default()
+                .push(descriptor::element(words)?),
             "av1" => payload = Some(Payload::av1(words.word("key or delta")?)?),
-            "vp9" => payload = Some(Payload::vp9(words.word("key or delta")?)?),
+            "vp9" => payload = Some(Payload::vp9(words)?),
+            "red" => payload = Some(Payload::red(words)?),
             _ => describe_payload(word, words, payload.as_mut())?,
         }
     }
@@ -88,6 +95,8 @@ fn describe_payload(word: &str, words: &mut Words<'_>, payload: Option<&mut Payl
             payload.picture_id = Some((id | 0x8000).to_be_bytes().to_vec());
         }
         "tl0" => payload.tl0 = Some(words.number("a TL0PICIDX")?),
+        "tid" => payload.tid = Some(words.number::<u8>("a temporal layer")? << 6),
+        "sync" => payload.tid = payload.tid.map(|tid| tid | 0x20),
         "keyidx" => payload.key_idx = Some(words.number("a KEYIDX")?),
         "tag" => payload.tag = words.number::<u32>("a number")?.to_be_bytes().to_vec(),
         _ => {
@@ -106,6 +115,10 @@ struct Payload {
     picture_id: Option<Vec<u8>>,
     tl0: Option<u8>,
     key_idx: Option<u8>,
+    /// VP8's temporal layer and Y, in place.
+    tid: Option<u8>,
+    /// A VP9 descriptor with layers: first byte, and the byte of the layers.
+    vp9: Option<(u8, u8)>,
     head: Vec<u8>,
     tag: Vec<u8>,
 }
@@ -117,6 +130,8 @@ impl Payload {
             picture_id: None,
             tl0: None,
             key_idx: None,
+            tid: None,
+            vp9: None,
             head: head.to_vec(),
             tag: Vec::new(),
         }
@@ -146,22 +161,79 @@ impl Payload {
         Ok(Self::new(key_or_delta(what, &[0x18, 0x0a], &[0x10, 0x32])?))
     }
 
-    /// RFC 9628 section 4.2: B, and P clear in a key frame.
-    fn vp9(what: &str) -> Result<Self, Problem> {
-        Ok(Self::new(key_or_delta(what, &[0x0c, 0x82], &[0x4c, 0x86])?))
+    /// RFC 9628 section 4.2: B, and P clear in a key frame; or a layer and the letters of the bits that are set.
+    fn vp9(words: &mut Words<'_>) -> Result<Self, Problem> {
+        let what = words.word("key, delta or a layer")?;
+        if !what.starts_with('S') {
+            return Ok(Self::new(key_or_delta(what, &[0x0c, 0x82], &[0x4c, 0x86])?));
+        }
+        let layer = layer(what)?;
+        let (mut first, mut layers) = (0x20, layer.temporal << 5 | layer.spatial << 1);
+        for letter in words.word("letters: PFBEZ and UD")?.chars() {
+            match letter {
+                'P' => first |= 0x40,
+                'F' => first |= 0x10,
+                'B' => first |= 0x08,
+                'E' => first |= 0x04,
+                'Z' => first |= 0x01,
+                'U' => layers |= 0x10,
+                'D' => layers |= 0x01,
+                '-' => {}
+                other => return problem(format!("`{other}` is not a bit of a VP9 descriptor")),
+            }
+        }
+        Ok(Payload {
+            vp9: Some((first, layers)),
+            ..Self::new(&[0x82])
+        })
+    }
+
+    /// RFC 2198: the sizes of the redundant frames, then the primary one's; all of payload type 111.
+    fn red(words: &mut Words<'_>) -> Result<Self, Problem> {
+        let mut sizes: Vec<u16> = Vec::new();
+        for size in words
+            .word("sizes of redundant frames")?
+            .split(',')
+            .filter(|size| *size != "none")
+        {
+            sizes.push(number(size, "a size")?);
+        }
+        let headers = sizes.iter().enumerate().flat_map(|(at, size)| {
+            let offset = (960 * (sizes.len() - at)) as u32;
+            let [_, rest @ ..] = (offset << 10 | u32::from(*size)).to_be_bytes();
+            [&[0x80 | 111], &rest[..]].concat()
+        });
+        let mut head: Vec<u8> = headers.collect();
+        head.push(111);
+        head.resize(head.len() + sizes.iter().sum::<u16>() as usize, 0x0d);
+        Ok(Self::new(&head))
     }
 
     fn encode(self) -> Vec<u8> {
+        let layers = match (self.tid, self.key_idx) {
+            (None, None) => None,
+            (tid, key_idx) => Some(tid.unwrap_or(0) | key_idx.unwrap_or(0)),
+        };
         let extended = u8::from(self.picture_id.is_some()) << 7
             | u8::from(self.tl0.is_some()) << 6
+            | u8::from(self.tid.is_some()) << 5
             | u8::from(self.key_idx.is_some()) << 4;
         let mut bytes = Vec::new();
+        if let Some((first, layers)) = self.vp9 {
+            let flexible = first & 0x10 != 0;
+            bytes.push(first | u8::from(self.picture_id.is_some()) << 7);
+            bytes.extend(self.picture_id.clone().unwrap_or_default());
+            bytes.push(layers);
+            bytes.extend((!flexible).then_some(self.tl0.unwrap_or(0)));
+            // Its references are not looked at: one, to the picture before.
+            bytes.extend((flexible && first & 0x40 != 0).then_some(1 << 1));
+        }
         if let Some(first) = self.vp8 {
             bytes.push(first | u8::from(extended != 0) << 7);
             bytes.extend((extended != 0).then_some(extended));
             bytes.extend(self.picture_id.unwrap_or_default());
             bytes.extend(self.tl0);
-            bytes.extend(self.key_idx);
+            bytes.extend(layers);
         }
         bytes.extend(self.head);
         bytes.extend(BODY);

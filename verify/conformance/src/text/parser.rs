@@ -77,6 +77,7 @@ impl Parser {
                 let path = self.names.path(words.word("a peer")?);
                 Statement::Expect(path, expected(&mut words)?)
             }
+            "event" if words.eat("none-selected") => Statement::NoneSelected,
             "event" => Statement::Event(self.event(&mut words)?),
             "count" => Statement::Count(counts(&mut words)?),
             verb => Statement::Do(Step::Inject(self.injection(verb, &mut words)?)),
@@ -185,6 +186,26 @@ impl Parser {
                 )),
                 other => problem(format!("`{other}` is not rtcp or datagram")),
             },
+            "probe" => {
+                let leg = self.names.leg(words.word("a leg")?);
+                let probe = words.number("the probe's name")?;
+                let (mut rate, mut bytes, mut packets) = (1_000_000, 0, 0);
+                while let Some(word) = words.next() {
+                    match word {
+                        "rate" => rate = words.number("bits per second")?,
+                        "bytes" => bytes = words.number("a count of bytes")?,
+                        "packets" => packets = words.number("a count of packets")?,
+                        other => return problem(format!("`{other}` is not an attribute of a probe")),
+                    }
+                }
+                Ok(Injection::Probe {
+                    leg,
+                    probe,
+                    rate,
+                    bytes,
+                    packets,
+                })
+            }
             "report" => Ok(Injection::Report(self.names.leg(words.word("a leg")?))),
             other => problem(format!("`{other}` is not a verb")),
         }
@@ -200,7 +221,21 @@ impl Parser {
                     return problem("a replica is switched `to` a stream");
                 }
                 let source = self.names.stream(words.word("a stream")?)?;
-                Ok(EventPattern::Switched { replica, source })
+                Ok(EventPattern::Selected {
+                    replica,
+                    source,
+                    layer: None,
+                })
+            }
+            "selected" => {
+                let replica = self.names.replica(words.word("a replica")?);
+                let source = self.names.stream(words.word("a stream")?)?;
+                let layer = entry::target(words.word("a layer")?)?;
+                Ok(EventPattern::Selected {
+                    replica,
+                    source,
+                    layer: Some((layer, words.eat("awaits"))),
+                })
             }
             "arrival" => self.arrival(words),
             "departure" => {
@@ -210,10 +245,12 @@ impl Parser {
                 }
                 let transport_sequence = words.number("a transport-wide number")?;
                 let size = words.eat("size").then(|| words.number("a size")).transpose()?;
+                let probe = words.eat("probe").then(|| words.number("a probe")).transpose()?;
                 Ok(EventPattern::Departure {
                     leg,
                     transport_sequence,
                     size,
+                    probe,
                 })
             }
             "stream" => self.stream_statistics(words),
@@ -270,6 +307,7 @@ impl Parser {
         let leg = self.names.leg(words.word("a leg")?);
         let (mut ssrc, mut sequence, mut recovered) = (None, None, false);
         let (mut transport_sequence, mut size, mut audio_level) = (None, None, None);
+        let (mut layer, mut ends_frame) = (None, None);
         while let Some(word) = words.next() {
             match word {
                 "ssrc" => ssrc = Some(words.number("an SSRC")?),
@@ -278,6 +316,10 @@ impl Parser {
                 "twcc" => transport_sequence = Some(words.number("a transport-wide number")?),
                 "size" => size = Some(words.number("a size")?),
                 "level" => audio_level = Some((words.number("a level")?, words.eat("voice"))),
+                "layer" if words.eat("none") => layer = Some(None),
+                "layer" => layer = Some(Some(entry::layer(words.word("a layer")?)?)),
+                "ends" => ends_frame = Some(true),
+                "goes-on" => ends_frame = Some(false),
                 _ => return problem(format!("`{word}` is not an attribute of an arrival")),
             }
         }
@@ -289,6 +331,8 @@ impl Parser {
             transport_sequence,
             size,
             audio_level,
+            layer,
+            ends_frame,
         })
     }
 

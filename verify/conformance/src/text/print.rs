@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use dataplane::{Leg, Protection, Replica, Stream, Update};
 use wire::ExtensionMap;
+use wire::codec::Layer;
 
 use super::entry::{EXTENSIONS, PROFILES};
 use super::names::Names;
@@ -37,6 +38,16 @@ fn print_step(step: &Step, names: &Names) -> String {
             format!("inject datagram {} {}", names.of_path(*path), hex(bytes))
         }
         Step::Inject(Injection::Rtcp(leg, bytes)) => format!("inject rtcp {} {}", names.of_leg(*leg), hex(bytes)),
+        Step::Inject(Injection::Probe {
+            leg,
+            probe,
+            rate,
+            bytes,
+            packets,
+        }) => format!(
+            "probe {} {probe} rate {rate} bytes {bytes} packets {packets}",
+            names.of_leg(*leg)
+        ),
         Step::Inject(Injection::Report(leg)) => format!("report {}", names.of_leg(*leg)),
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
@@ -114,10 +125,11 @@ fn print_stream(stream: &Stream) -> String {
 fn print_replica(replica: &Replica, names: &Names) -> String {
     let types = replica.formats.iter().map(|format| {
         let rtx = format.rtx.map_or(String::new(), |rtx| format!("/{rtx}"));
-        format!("{}>{}{rtx}", format.source, format.payload_type)
+        let primary = if format.primary_only { ":primary" } else { "" };
+        format!("{}>{}{rtx}{primary}", format.source, format.payload_type)
     });
     format!(
-        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} {}",
+        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} target {} {}",
         names.of_leg(replica.leg),
         replica.ssrc.0,
         replica.first_sequence,
@@ -127,8 +139,16 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
             .rtx
             .map_or("none".into(), |(ssrc, first)| format!("{:#x}/{first}", ssrc.0)),
         replica.mid.map_or("none".into(), |mid| mid.to_string()),
+        print_target(replica.target),
         if replica.paused { "paused" } else { "running" },
     )
+}
+
+fn print_target(target: Layer) -> String {
+    match target {
+        Layer::HIGHEST => "all".into(),
+        Layer { spatial, temporal } => format!("S{spatial}T{temporal}"),
+    }
 }
 
 fn join(items: impl Iterator<Item = String>) -> String {

@@ -1,0 +1,409 @@
+//! A stream in layers, as encoders make them: pictures in a fixed rhythm, each in one frame a spatial layer, each frame saying what it refers to.
+//!
+//! Every payload ends in the truth: which frame it belongs to, which frames that one refers to, and whether the picture ends here. The invariants judge by
+//! it, so they need to understand no descriptor.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use wire::Codec;
+use wire::codec::dependency::{
+    ChainDiffs, DESCRIPTOR_LEN_MAX, DecodeTargets, DependencyDescriptor, DependencyStructure, FrameDiffs,
+    MandatoryFields,
+};
+
+use crate::invariants::truth::Truth;
+use crate::text::{moved, structure};
+
+/// What kind of layers an encoder makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// One size, two rates, as VP8 does it: without chains.
+    L1T2Vp8,
+    L1T2,
+    L1T3,
+    /// Three sizes, each predicted from the one below.
+    L3T3,
+    /// Three sizes, predicted from the one below in key pictures only.
+    L3T3Key,
+}
+
+/// One packet of such a stream.
+pub(super) struct LayerPacket {
+    /// A picture begins with it.
+    pub starts_picture: bool,
+    pub ends_picture: bool,
+    /// What the payload begins with.
+    pub head: Vec<u8>,
+    /// The dependency descriptor, for a leg that carries it.
+    pub descriptor: Option<Vec<u8>>,
+    pub truth: Truth,
+}
+
+/// An encoder of one stream.
+pub(super) struct Scalable {
+    kind: Kind,
+    with_descriptor: bool,
+    structure: Arc<DependencyStructure>,
+    /// Numbers between frames that belong to other encodings.
+    step: u16,
+    /// Pictures refer to those of their own rate, and only now and then not: VP8 and VP9 without descriptor.
+    is_tangled: bool,
+    flexible: bool,
+    number: u16,
+    picture_id: u16,
+    tl0: u8,
+    next_uid: u32,
+    /// Pictures since the last key picture.
+    since_key: usize,
+    /// How many spatial layers are made.
+    active: u8,
+    told_active: u8,
+    /// By spatial layer: the newest frame of each rate, as number and uid.
+    newest: [[Option<(u16, u32)>; 3]; 3],
+    /// By chain: its newest frame's number.
+    chains: [Option<u16>; 3],
+    left: VecDeque<Plan>,
+}
+
+/// A packet that is still to be made.
+struct Plan {
+    frame: FramePlan,
+    starts: bool,
+    ends: bool,
+    starts_picture: bool,
+    ends_picture: bool,
+}
+
+#[derive(Clone)]
+struct FramePlan {
+    spatial: u8,
+    temporal: u8,
+    key: bool,
+    number: u16,
+    uid: u32,
+    referred: Vec<(u16, u32)>,
+    /// Refers to a picture before it.
+    inter_picture: bool,
+    inter_layer: bool,
+    refers_above: bool,
+    /// Refers to pictures of the base layer only.
+    sync: bool,
+    /// Nothing behind it refers to what is before it, above its own rate.
+    up: bool,
+    template: u8,
+    chain_diffs: Vec<u8>,
+    tells_active: bool,
+}
+
+impl Scalable {
+    /// An encoder that suits a codec; half of all have no layers.
+    pub fn new(rng: &mut StdRng, codec: Codec) -> Option<Self> {
+        let all = [Kind::L1T2, Kind::L1T3, Kind::L3T3, Kind::L3T3Key];
+        let (kinds, with_descriptor) = match codec {
+            Codec::Vp8 => (&[Kind::L1T2Vp8, Kind::L1T2, Kind::L1T3][..], rng.random()),
+            Codec::H264 => (&all[..2], true),
+            Codec::Vp9 => (&all[..], rng.random()),
+            Codec::Av1 => (&all[..], true),
+            _ => return None,
+        };
+        let kind = *kinds.choose(rng).expect("there are some");
+        let structure = structure(kind.structure()).expect("it is listed");
+        let active = if kind.sizes() == 1 { 1 } else { rng.random_range(2..=3) };
+        Some(Scalable {
+            kind,
+            with_descriptor,
+            structure,
+            step: if rng.random_bool(0.7) {
+                1
+            } else {
+                rng.random_range(2..4)
+            },
+            is_tangled: !with_descriptor && rng.random(),
+            flexible: rng.random(),
+            number: if rng.random() { rng.random() } else { 65_500 },
+            picture_id: rng.random(),
+            tl0: rng.random(),
+            next_uid: 1,
+            since_key: 0,
+            active,
+            told_active: active,
+            newest: Default::default(),
+            chains: Default::default(),
+            left: VecDeque::new(),
+        })
+    }
+
+    /// The next packet.
+    pub fn next(&mut self, rng: &mut StdRng, codec: Codec) -> LayerPacket {
+        if self.left.is_empty() {
+            self.plan_picture(rng);
+        }
+        let plan = self.left.pop_front().expect("a picture has packets");
+        let frame = &plan.frame;
+        LayerPacket {
+            starts_picture: plan.starts_picture,
+            ends_picture: plan.ends_picture,
+            head: self.head(codec, &plan),
+            descriptor: self.with_descriptor.then(|| self.descriptor(&plan)),
+            truth: Truth {
+                frame: frame.uid,
+                referred: frame.referred.iter().map(|(_, uid)| *uid).collect(),
+                ends_picture: plan.ends_picture,
+            },
+        }
+    }
+
+    /// Leaves out numbers, as a sender does that numbers the frames it dropped.
+    pub fn jump(&mut self, by: u16) {
+        self.number = self.number.wrapping_add(by);
+    }
+
+    fn plan_picture(&mut self, rng: &mut StdRng) {
+        let first = self.next_uid == 1;
+        let key = first || rng.random_bool(0.06);
+        if key {
+            self.since_key = 0;
+            self.active = if self.kind.sizes() == 1 {
+                1
+            } else {
+                rng.random_range(1..=3)
+            };
+            if rng.random_bool(0.5) && !first {
+                let offset = rng.random_range(0..64);
+                self.structure = Arc::new(moved(&self.structure, offset));
+            }
+            self.newest = Default::default();
+            self.told_active = self.kind.sizes();
+        } else {
+            self.since_key += 1;
+            if rng.random_bool(0.05) {
+                self.active = rng.random_range(1..=self.active);
+            }
+        }
+        self.picture_id = self.picture_id.wrapping_add(1) & 0x7fff;
+        let frames: Vec<FramePlan> = (0..self.active)
+            .map(|spatial| self.plan_frame(rng, spatial, key))
+            .collect();
+        for (at, frame) in frames.iter().enumerate() {
+            let packets = rng.random_range(1..4);
+            for packet in 0..packets {
+                let (starts, ends) = (packet == 0, packet + 1 == packets);
+                self.left.push_back(Plan {
+                    starts,
+                    ends,
+                    starts_picture: starts && at == 0,
+                    ends_picture: ends && at + 1 == frames.len(),
+                    frame: frame.clone(),
+                });
+            }
+        }
+    }
+
+    fn plan_frame(&mut self, rng: &mut StdRng, spatial: u8, key: bool) -> FramePlan {
+        self.number = self.number.wrapping_add(self.step);
+        let (temporal, template) = self.kind.place(self.since_key, spatial, key);
+        if temporal == 0 && spatial == 0 {
+            self.tl0 = self.tl0.wrapping_add(1);
+        }
+        let of = usize::from(spatial);
+        let mut referred: Vec<(u16, u32)> = Vec::new();
+        // A sender that tangles its rates lets go of what is behind once in three times.
+        let lets_go = !self.is_tangled || (self.since_key / 4).is_multiple_of(3);
+        if !key {
+            referred.extend(self.references(temporal, of, lets_go));
+        }
+        let sync = referred.iter().all(|referred| self.newest[of][0] == Some(*referred));
+        let inter_layer = spatial > 0 && (key || self.kind == Kind::L3T3);
+        let inter_picture = !referred.is_empty();
+        if inter_layer {
+            let below = self.newest[of - 1].iter().flatten().max_by_key(|(_, uid)| *uid);
+            referred.extend(below);
+        }
+        let uid = self.next_uid;
+        self.next_uid += 1;
+        let own = (self.number, uid);
+        self.newest[of][usize::from(temporal)] = Some(own);
+        let chain_diffs = self.chain_diffs(spatial, temporal, key);
+        let tells_active = spatial == 0 && self.active != self.told_active;
+        if tells_active && (key || rng.random_bool(0.9)) {
+            self.told_active = self.active;
+        }
+        FramePlan {
+            spatial,
+            temporal,
+            key,
+            number: self.number,
+            uid,
+            referred,
+            inter_picture,
+            inter_layer,
+            refers_above: spatial + 1 < self.kind.sizes() && (key || self.kind == Kind::L3T3),
+            sync,
+            up: lets_go || temporal == 2,
+            template: self.structure.template_id_offset().wrapping_add(template) % 64,
+            chain_diffs,
+            tells_active: tells_active && self.told_active == self.active,
+        }
+    }
+
+    /// The frames of the same size that a frame refers to.
+    fn references(&self, temporal: u8, of: usize, lets_go: bool) -> Vec<(u16, u32)> {
+        let [base, middle, high] = self.newest[of];
+        let second = self.since_key % 4 == 3;
+        let wanted = match (self.kind, temporal) {
+            (Kind::L1T2Vp8, 1) if second => vec![middle, base],
+            (Kind::L1T2Vp8, 1) => vec![base],
+            (_, 0) => vec![base],
+            (_, 1) if lets_go => vec![base],
+            (_, 1) => vec![base, middle],
+            (_, _) if second => vec![middle],
+            (_, _) if lets_go => vec![base],
+            (_, _) => vec![base, high],
+        };
+        wanted.into_iter().flatten().collect()
+    }
+
+    /// Where the chains' frames before this one are; notes this one where it is part of them.
+    fn chain_diffs(&mut self, spatial: u8, temporal: u8, key: bool) -> Vec<u8> {
+        let chains = self.structure.chains();
+        let number = self.number;
+        let starts = key && spatial == 0;
+        let diff = |previous: &Option<u16>| match previous {
+            Some(previous) if !starts => u8::try_from(number.wrapping_sub(*previous)).unwrap_or(0),
+            _ => 0,
+        };
+        let diffs = self.chains[..chains].iter().map(diff).collect();
+        for (chain, newest) in self.chains[..chains].iter_mut().enumerate() {
+            let shares = usize::from(spatial) <= chain && (key || self.kind != Kind::L3T3Key);
+            if temporal == 0 && (shares || usize::from(spatial) == chain) {
+                *newest = Some(number);
+            }
+        }
+        diffs
+    }
+
+    fn head(&self, codec: Codec, plan: &Plan) -> Vec<u8> {
+        let frame = &plan.frame;
+        let starts_key = frame.key && frame.spatial == 0 && plan.starts;
+        match codec {
+            Codec::Vp8 => self.vp8(plan),
+            Codec::Vp9 => self.vp9(plan),
+            Codec::H264 if starts_key => vec![0x65, 0x88],
+            Codec::H264 => vec![0x41, 0x9a],
+            Codec::Av1 if starts_key => vec![0x18, 0x0a],
+            _ => vec![0x10, 0x32],
+        }
+    }
+
+    /// RFC 7741 section 4.2: picture id of 15 bits, TL0PICIDX, TID and Y.
+    fn vp8(&self, plan: &Plan) -> Vec<u8> {
+        let frame = &plan.frame;
+        let [high, low] = (self.picture_id | 0x8000).to_be_bytes();
+        vec![
+            0x80 | u8::from(plan.starts) << 4,
+            0xe0,
+            high,
+            low,
+            self.tl0,
+            frame.temporal << 6 | u8::from(frame.sync) << 5,
+            u8::from(!frame.key),
+        ]
+    }
+
+    /// RFC 9628 section 4.2.
+    fn vp9(&self, plan: &Plan) -> Vec<u8> {
+        let frame = &plan.frame;
+        let [high, low] = (self.picture_id | 0x8000).to_be_bytes();
+        let first = 0xa0
+            | u8::from(frame.inter_picture) << 6
+            | u8::from(self.flexible) << 4
+            | u8::from(plan.starts) << 3
+            | u8::from(plan.ends) << 2
+            | u8::from(!frame.refers_above);
+        let layers = frame.temporal << 5 | u8::from(frame.up) << 4 | frame.spatial << 1 | u8::from(frame.inter_layer);
+        let mut head = vec![first, high, low, layers];
+        match (self.flexible, frame.inter_picture) {
+            (false, _) => head.push(self.tl0),
+            (true, true) => head.push(1 << 1),
+            (true, false) => {}
+        }
+        head
+    }
+
+    fn descriptor(&self, plan: &Plan) -> Vec<u8> {
+        let frame = &plan.frame;
+        let template = self.structure.template(frame.template).expect("one of its own");
+        let diffs: Vec<u16> = frame
+            .referred
+            .iter()
+            .map(|(number, _)| frame.number.wrapping_sub(*number))
+            .collect();
+        let mut descriptor = DependencyDescriptor::plain(MandatoryFields {
+            start_of_frame: plan.starts,
+            end_of_frame: plan.ends,
+            template_id: frame.template,
+            frame_number: frame.number,
+        });
+        if diffs != template.fdiffs.as_slice() {
+            descriptor.fdiffs = FrameDiffs::new(&diffs);
+        }
+        if frame.chain_diffs != template.chain_diffs.as_slice() {
+            descriptor.chain_diffs = ChainDiffs::new(&frame.chain_diffs);
+        }
+        if plan.starts_picture && frame.key {
+            descriptor.structure = Some(self.structure.clone());
+        }
+        if plan.starts && frame.tells_active {
+            let made = |target: &usize| {
+                let layer = self.structure.target_layer(*target);
+                layer.is_some_and(|layer| layer.spatial < self.active)
+            };
+            let targets: DecodeTargets = (0..self.structure.decode_targets()).filter(made).collect();
+            descriptor.active_targets = Some(targets);
+        }
+        let mut room = [0; DESCRIPTOR_LEN_MAX];
+        let len = descriptor.write(Some(&self.structure), &mut room).expect("it fits");
+        room[..len].to_vec()
+    }
+}
+
+impl Kind {
+    fn structure(self) -> &'static str {
+        match self {
+            Kind::L1T2Vp8 => "L1T2_VP8",
+            Kind::L1T2 => "L1T2",
+            Kind::L1T3 => "L1T3",
+            Kind::L3T3 => "L3T3",
+            Kind::L3T3Key => "L3T3_KEY",
+        }
+    }
+
+    fn sizes(self) -> u8 {
+        match self {
+            Kind::L3T3 | Kind::L3T3Key => 3,
+            Kind::L1T2Vp8 | Kind::L1T2 | Kind::L1T3 => 1,
+        }
+    }
+
+    /// The rate of a picture, and the template of its frame of a size.
+    fn place(self, since_key: usize, spatial: u8, key: bool) -> (u8, u8) {
+        let in_four = since_key % 4;
+        match self {
+            Kind::L1T2 if in_four % 2 == 1 => (1, 2),
+            Kind::L1T2Vp8 if in_four % 2 == 1 => (1, if in_four == 1 { 3 } else { 4 }),
+            Kind::L1T2Vp8 if in_four == 2 => (0, 2),
+            _ if in_four == 0 => {
+                let key_is_first = self != Kind::L3T3;
+                (0, 5 * spatial + u8::from(key != key_is_first))
+            }
+            Kind::L1T2 | Kind::L1T2Vp8 => (0, 1),
+            _ if in_four == 2 => (1, 5 * spatial + 2),
+            _ if in_four == 1 => (2, 5 * spatial + 3),
+            _ => (2, 5 * spatial + 4),
+        }
+    }
+}
