@@ -155,7 +155,13 @@ function narrowDownlink(track) {
   const small = { encoding: 0, spatial: null, temporal: null };
   const wanted = { width: 640, height: 360, encoding_max: null, spatial_max: null };
   return {
-    downlink: { target_bps: 480_000, allocated_bps: 130_000, wanted_bps: 900_000, limit: "delay" },
+    downlink: {
+      target_bps: 480_000,
+      sendable_bps: 480_000,
+      allocated_bps: 130_000,
+      wanted_bps: 900_000,
+      limit: "delay",
+    },
     subscriptions: [
       { track, state: "sent", wanted, granted: small, current: small, arrives: [layer(0), layer(1), layer(2)] },
     ],

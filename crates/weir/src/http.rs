@@ -173,3 +173,6 @@ fn refuse(http: &Http, refusal: Refusal) -> Response<Body> {
         refusal.text,
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,15 +49,15 @@ function Step({ name, words, layer = "" }: { name: string; words: string; layer?
 }
 
 function DownlinkBar({ downlink }: { downlink: Downlink }) {
-  const { target_bps, allocated_bps, wanted_bps } = downlink;
+  const { sendable_bps, allocated_bps, wanted_bps } = downlink;
   const enough = allocated_bps >= wanted_bps;
-  const used = Math.min(1, allocated_bps / Math.max(1, target_bps));
+  const used = Math.min(1, allocated_bps / Math.max(1, sendable_bps));
   return (
     <div className="downlink">
       <p className="downlink-words">
         <span>Your downlink</span>{" "}
         <strong>
-          {rateWords(target_bps)}
+          {rateWords(sendable_bps)}
           {enough && " or more"}
         </strong>
       </p>
@@ -65,8 +65,8 @@ function DownlinkBar({ downlink }: { downlink: Downlink }) {
         <span style={{ width: `${(100 * used).toFixed(1)}%` }} />
       </div>
       <p className="downlink-words downlink-fine">
-        <span>{rateWords(allocated_bps)} granted</span>{" "}
-        <span>{enough ? "all you watch" : limitWords(downlink.limit)}</span>
+        <span>{rateWords(allocated_bps)} granted</span>
+        <span>{enough ? "all you watch" : limitWords(downlink)}</span>
       </p>
     </div>
   );

@@ -8,6 +8,8 @@ export interface ServerView {
 /** What the downlink is thought to carry. */
 export interface Downlink {
   target_bps: number;
+  /** What may be sent now: less than the target while a queue drains. It is what is divided. */
+  sendable_bps: number;
   /** What is granted. */
   allocated_bps: number;
   /** What it would take if everything were sent as it is wanted. */

@@ -1,5 +1,5 @@
 import type { Received, Sent } from "./readings";
-import type { ServerView, Subscription } from "./server";
+import type { Downlink, ServerView, Subscription } from "./server";
 import { awaitsBetter, isReduced } from "./targets";
 
 /** How something does, in a sentence and a colour. */
@@ -13,6 +13,9 @@ export interface Belief {
   view: ServerView;
   subscription: Subscription;
 }
+
+/** Below this part of what the downlink carries, less is sent for a while. */
+const DRAINING = 0.95;
 
 /** From here on loss is heard and seen. */
 export const LOSS_SEEN = 0.03;
@@ -62,7 +65,8 @@ export function sizeWords({ width, height }: { width: number; height: number }):
 }
 
 /** What holds an estimate where it is. */
-export function limitWords(limit: string): string {
+export function limitWords({ limit, sendable_bps, target_bps }: Downlink): string {
+  if (sendable_bps < DRAINING * target_bps) return "while a queue drains";
   switch (limit) {
     case "delay":
       return "held by delay";
