@@ -13,6 +13,8 @@ use crate::participant::Participant;
 
 /// How long a change of numbers may wait for others.
 const CENSUS_DELAY: Duration = Duration::from_secs(1);
+/// The same in a large room, where they change all the time and matter less.
+const CENSUS_DELAY_LARGE: Duration = Duration::from_secs(5);
 
 impl Room {
     /// Tells everybody else how a participant is now.
@@ -68,7 +70,8 @@ impl Room {
     /// Somebody came or went. Everybody is told how many there are, once for all who come or go about the same time.
     pub(super) fn population_changed(&mut self, ctx: &mut Context<'_>) {
         if self.census.is_none() {
-            self.census = Some(ctx.wake(CENSUS_DELAY, Timer::Room(self.key)));
+            let delay = if self.is_large() { CENSUS_DELAY_LARGE } else { CENSUS_DELAY };
+            self.census = Some(ctx.wake(delay, Timer::Room(self.key)));
         }
     }
 
