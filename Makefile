@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page test bench bench-crowd lint fuzz setup-build setup-test clean
+.PHONY: help run build page test bench adaptation bench-crowd lint fuzz setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -33,6 +33,9 @@ bench: build ## Measure: CPU per replica, latency and memory beside the floor.
 bench-crowd: build ## Measure rooms of 100, 300 and 1,000, ten of whom publish.
 	cargo build --release --locked -p eval
 	BENCH_CONFIG=eval/crowd.yaml eval/run --seconds 20 $(or $(ARGS),10of100 10of300 10of1000)
+
+adaptation: build setup-test ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
+	eval/adaptation/run $(ARGS)
 
 lint: ## What a review would say first: format, clippy, types.
 	cargo fmt --all --check

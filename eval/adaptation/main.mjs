@@ -4,15 +4,16 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { csv } from "./rig/curves.mjs";
+import { writeUp } from "./rig/document.mjs";
 import { names, select } from "./rig/experiments.mjs";
 import { judge } from "./rig/judge.mjs";
 import { draw } from "./rig/plot.mjs";
-import { print, writeUp } from "./rig/report.mjs";
+import { print } from "./rig/report.mjs";
 
 const USAGE = `Measures, in real browsers behind limited links, whether each receiver's video follows its own downlink.
 
   eval/adaptation/run EXPERIMENT... [options]     ${names.join(", ")}
-  eval/adaptation/run report                      writes docs/adaptation.md from the results there are
+  eval/adaptation/run report                      writes the tables and plots of docs/adaptation.md from the records there are
 
   --e2ee              frames are end-to-end encrypted by livekit-client
   --no-adaptation     Weir forwards everything whatever the downlink carries

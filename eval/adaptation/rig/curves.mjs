@@ -25,6 +25,28 @@ export function views(record) {
   );
 }
 
+/** What everybody sent: `{ from, fps }`. */
+export function senders(record) {
+  const start = record.steps[0].from;
+  return Object.entries(record.people).map(([from, { samples }]) => {
+    const total = samples.map((sample) => [(sample.time - start) / 1000, framesSent(sample)]);
+    return { from, fps: total.map(([time, count], index) => [time, perSecond(total, index, count)]) };
+  });
+}
+
+function perSecond(total, index, count) {
+  const before = total[Math.max(0, index - Math.round(WINDOW_S * 5))];
+  const elapsed = total[index][0] - before[0];
+  return elapsed > 0 ? Math.round((count - before[1]) / elapsed) : 0;
+}
+
+/** Pictures sent so far: of several encodings those of the largest; of layers that count as frames each, once. */
+export function framesSent({ sent }) {
+  const largest = Object.values(sent).sort((a, b) => b.frameHeight - a.frameHeight)[0];
+  const spatial = Number(/^L(\d)/.exec(largest?.mode)?.[1] ?? 1);
+  return Math.round((largest?.framesSent ?? 0) / spatial);
+}
+
 /** Bits a second over the window before each sample. */
 function bitrate(samples) {
   let first = 0;

@@ -1,6 +1,6 @@
 // From curves to figures.
 
-import { between, rateAt, views } from "./curves.mjs";
+import { between, framesSent, rateAt, views } from "./curves.mjs";
 
 /** The part of a step that counts as settled. */
 const SETTLED = 0.4;
@@ -40,7 +40,7 @@ export function judge(record) {
       codec: view.samples.at(-1)?.codec ?? "",
       steps: steps.map((step) => figures(view, step, record.people[view.from].samples, start, experiment.video.height)),
       recovery: recovery(view, steps.at(-1), experiment.video.height, reference(view)),
-      distribution: distribution(view, steps),
+      ...(experiment.kind === "distribution" && { distribution: distribution(view, steps) }),
     })),
   };
 }
@@ -51,7 +51,8 @@ function figures(view, { from, to }, sender, start, height) {
   const tail = from + (1 - SETTLED) * (to - from);
   const settled = between(view.pictures, tail, to);
   const span = (name) => (first && last ? last[name] - first[name] : 0);
-  const sent = sentBy(sender, start + to * 1000) - sentBy(sender, start + from * 1000);
+  const sentBy = (time) => framesSent(sender.findLast((sample) => sample.time <= start + time * 1000) ?? sender[0]);
+  const sent = sentBy(to) - sentBy(from);
   return {
     kbit: Math.round(
       ((at(view.samples, to).bytesReceived - at(view.samples, tail).bytesReceived) * 8e-3) / (to - tail),
@@ -75,14 +76,6 @@ function figures(view, { from, to }, sender, start, height) {
     full: round(shareOf(between(view.pictures, from, to), height), 3),
     slowest: round(slowest(view.pictures, from, to), 1),
   };
-}
-
-/** Pictures a sender had sent by then: of several encodings those of the largest; of layers that count as frames each, once. */
-function sentBy(samples, time) {
-  const { sent } = samples.findLast((sample) => sample.time <= time) ?? samples[0];
-  const largest = Object.values(sent).sort((a, b) => b.frameHeight - a.frameHeight)[0];
-  const spatial = Number(/^L(\d)/.exec(largest?.mode)?.[1] ?? 1);
-  return Math.round((largest?.framesSent ?? 0) / spatial);
 }
 
 /** Which part of the pictures has all its lines. */

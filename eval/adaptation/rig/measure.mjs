@@ -67,6 +67,8 @@ async function conduct(experiment, options, parts) {
   }
   goFirst(network.namespaces);
   await meet(people, server, experiment, options);
+  // Browsers start some of their processes with the first picture.
+  goFirst(network.namespaces);
   const steps = await follow(experiment.steps, cable, network);
   const taken = await Promise.all(people.map((person) => person.take()));
   const frames = await cable.remove();

@@ -1,6 +1,6 @@
 // Curves of one run as SVG that a browser and a repository page can show.
 
-import { between, rateAt, views } from "./curves.mjs";
+import { between, rateAt, senders, views } from "./curves.mjs";
 
 const WIDTH = 860;
 const LEFT = 62;
@@ -20,42 +20,40 @@ export function draw(record) {
   const end = (record.steps.at(-1).to - record.steps[0].from) / 1000;
   const { height, fps } = record.experiment.video;
   const link = linkRate(record, end);
-  const rates = [...limited.flatMap((view) => view.bitrate.map(([, rate]) => rate)), ...link.map(([, rate]) => rate)];
-  const most = niceTop(Math.max(...rates) / 1e6);
-  const panels = [
-    {
-      title: "Mbit/s of video at cyd, and what the downlink carries",
-      top: most,
-      lines: [
-        { name: "downlink", colour: GREY, points: scaled(link, 1e6) },
-        ...limited.map((view, index) => named(view, index, scaled(view.bitrate, 1e6))),
-      ],
-    },
-    {
-      title: "lines of picture at cyd",
-      top: height * 1.1,
-      marks: marks(height),
-      lines: limited.map((view, index) => named(view, index, stepped(view.height, end))),
-    },
-    {
-      title: "frames a second at cyd",
-      top: fps * 1.3,
-      marks: [0, fps / 2, fps],
-      lines: limited.map((view, index) => named(view, index, view.fps)),
-    },
-    {
-      title: "frames a second at ada and bob",
-      top: fps * 1.3,
-      marks: [0, fps / 2, fps],
-      lines: others.map((view, index) => named(view, index, view.fps, `${view.to} sees ${view.from}`)),
-    },
-    {
-      title: "lines of picture at ada and bob",
-      top: height * 1.1,
-      marks: marks(height),
-      lines: others.map((view, index) => named(view, index, stepped(view.height, end), `${view.to} sees ${view.from}`)),
-    },
-  ];
+  const most = niceTop(
+    Math.max(...[...limited.flatMap(({ bitrate }) => bitrate), ...link].map(([, rate]) => rate)) / 1e6,
+  );
+  const bits = {
+    title: "Mbit/s of video at cyd, and what the downlink carries",
+    top: most,
+    lines: [
+      { name: "downlink", colour: GREY, points: scaled(link, 1e6) },
+      ...limited.map((view, index) => named(view, index, scaled(view.bitrate, 1e6))),
+    ],
+  };
+  const sizes = (views, where) => ({
+    title: `lines of picture at ${where}`,
+    top: height * 1.1,
+    marks: [height / 4, height / 2, height],
+    lines: views.map((view, index) => named(view, index, changes(view.height, end))),
+  });
+  const rates = (views, where) => ({
+    title: `frames a second ${where}`,
+    top: fps * 1.3,
+    marks: [0, fps / 4, fps / 2, fps],
+    lines: views.map((view, index) => named(view, index, changes(view.fps, end))),
+  });
+  // With one size there is nothing to see of it, and what was sent to see instead.
+  const layered = record.experiment.video.layers || !/^L1/.test(record.experiment.video.mode);
+  const panels = layered
+    ? [
+        bits,
+        sizes(limited, "cyd"),
+        rates(limited, "at cyd"),
+        rates(others, "at ada and bob"),
+        sizes(others, "ada and bob"),
+      ]
+    : [rates(senders(record), "sent"), rates(limited, "at cyd"), bits, rates(others, "at ada and bob")];
   return figure(title(record), panels, end, record);
 }
 
@@ -63,23 +61,16 @@ function title({ experiment, server, encrypted, adaptation }) {
   return `${experiment.title}: ${server}${adaptation ? "" : ", adaptation off"}${encrypted ? ", end-to-end encrypted" : ""}`;
 }
 
-function named(view, index, points, name = `${view.from}'s`) {
+function named({ to, from, limited }, index, points) {
+  const name = limited || to === undefined ? from : `${to} sees ${from}`;
   return { name, colour: COLOURS[index % COLOURS.length], points };
 }
 
 const scaled = (points, by) => points.map(([time, value]) => [time, value / by]);
-const marks = (height) => [height / 4, height / 2, height];
-
-/** A size holds until the next picture; of equal ones only the ends are drawn. */
-function stepped(all, end) {
+/** A value holds until the next one; of equal ones only the ends are drawn. */
+function changes(all, end) {
   const points = between(all, 0, end);
-  const kept = [];
-  for (const [index, [time, value]] of points.entries()) {
-    const [before, after] = [points[index - 1]?.[1], points[index + 1]?.[1]];
-    if (before !== undefined && before !== value) kept.push([time, before]);
-    if (before !== value || after !== value) kept.push([time, value]);
-  }
-  return kept;
+  return points.filter(([, value], index) => points[index - 1]?.[1] !== value || points[index + 1]?.[1] !== value);
 }
 
 function linkRate(record, end) {
@@ -100,26 +91,59 @@ function niceTop(value) {
   return steps.find((step) => step >= value * 1.05) ?? Math.ceil(value * 1.1);
 }
 
+/** Four distributions as curves: which part of the readings is at most so many frames a second. */
+export function drawDistributions(results) {
+  const most = Math.max(...results.map(({ video }) => video.fps)) * 1.15;
+  const lines = results.map((result, index) => {
+    const rates = result.views
+      .filter((view) => view.limited)
+      .flatMap((view) => view.distribution)
+      .sort((a, b) => a - b);
+    const points = rates.map((rate, place) => [rate, (100 * (place + 1)) / rates.length]);
+    const name = `adaptation ${result.adaptation ? "on" : "off"}, ${result.steps[0].loss} loss`;
+    return { name, colour: COLOURS[index % COLOURS.length], points: [[0, 0], ...points, [most, 100]] };
+  });
+  const panel = { title: "% of readings at or below", top: 100, marks: [0, 25, 50, 75, 100], lines };
+  return frame("AV1 L1T3: frames a second at cyd, with and without loss and adaptation", [panel], {
+    end: most,
+    every: 5,
+    unit: "frames a second",
+    notes: [],
+    panelHeight: 2 * PANEL,
+  });
+}
+
 function figure(title, panels, end, record) {
-  const height = TOP + panels.length * (PANEL + GAP) + 14;
+  return frame(title, panels, {
+    end,
+    every: end > 60 ? 10 : 5,
+    unit: "seconds",
+    notes: stepLabels(record),
+    panelHeight: PANEL,
+  });
+}
+
+function frame(title, panels, { end, every, unit, notes, panelHeight }) {
+  const height = TOP + panels.length * (panelHeight + GAP) + 14;
   const out = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
     `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
     `<text x="${LEFT}" y="24" font-size="16" fill="#222">${inText(title)}</text>`,
   ];
   const x = (time) => LEFT + (Math.max(0, Math.min(end, time)) / end) * (WIDTH - LEFT - RIGHT);
-  const bottom = TOP + panels.length * (PANEL + GAP) - GAP;
-  for (const [step, label] of stepLabels(record)) {
+  const bottom = TOP + panels.length * (panelHeight + GAP) - GAP;
+  for (const [step, label] of notes) {
     out.push(`<path d="M${x(step).toFixed(1)} ${TOP - 12}V${bottom}" stroke="#ccc" stroke-dasharray="3 3"/>`);
     out.push(
       `<text x="${(x(step) + 4).toFixed(1)}" y="${TOP - 18}" fill="#555" font-size="11">${inText(label)}</text>`,
     );
   }
-  for (const [index, panel] of panels.entries()) out.push(...drawPanel(panel, TOP + index * (PANEL + GAP), x, end));
-  for (let time = 0; time <= end; time += end > 60 ? 10 : 5) {
+  for (const [index, panel] of panels.entries())
+    out.push(...drawPanel(panel, TOP + index * (panelHeight + GAP), panelHeight, x, end));
+  for (let time = 0; time <= end; time += every) {
     out.push(`<text x="${x(time).toFixed(1)}" y="${bottom + 16}" text-anchor="middle" fill="#555">${time}</text>`);
   }
-  out.push(`<text x="${WIDTH - RIGHT}" y="${bottom + 32}" text-anchor="end" fill="#555">seconds</text>`, "</svg>");
+  out.push(`<text x="${WIDTH - RIGHT}" y="${bottom + 32}" text-anchor="end" fill="#555">${unit}</text>`, "</svg>");
   return `${out.join("\n")}\n`;
 }
 
@@ -133,8 +157,8 @@ function stepLabels(record) {
   });
 }
 
-function drawPanel({ title, top, marks, lines }, at, x, end) {
-  const y = (value) => at + PANEL - (Math.max(0, Math.min(top, value)) / top) * PANEL;
+function drawPanel({ title, top, marks, lines }, at, tall, x, end) {
+  const y = (value) => at + tall - (Math.max(0, Math.min(top, value)) / top) * tall;
   const out = [`<text x="${LEFT}" y="${at - 3}" fill="#222" font-size="11">${inText(title)}</text>`];
   for (const value of marks ?? [0, 1, 2, 3, 4].filter((it) => it <= top)) {
     out.push(`<path d="M${LEFT} ${y(value).toFixed(1)}H${WIDTH - RIGHT}" stroke="#eee"/>`);

@@ -1,4 +1,4 @@
-// Figures as text: on the terminal, and as the tables of the document.
+// The figures of one run on the terminal.
 
 /** Prints what one run showed. */
 export function print(result) {
@@ -38,8 +38,4 @@ function sentence(it) {
     `full size ${(100 * it.full).toFixed(1)} %`,
     `least ${it.slowest} fps`,
   ].join(", ");
-}
-
-export function writeUp() {
-  throw new Error("nothing is written up yet");
 }

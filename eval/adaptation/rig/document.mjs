@@ -1,0 +1,179 @@
+// Writes what the records show into docs/adaptation.md: tables between its markers, plots beside it, figures as JSON.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { judge, median } from "./judge.mjs";
+import { draw, drawDistributions } from "./plot.mjs";
+import { stepName } from "./report.mjs";
+
+const DOCUMENT = new URL("../../../docs/adaptation.md", import.meta.url).pathname;
+const PLOTS = new URL("../../../docs/adaptation/", import.meta.url).pathname;
+const RESULTS = new URL("../results/", import.meta.url).pathname;
+
+/** What is asked for, apart from the freezes that each experiment bounds itself. */
+const RECOVERY_MAX = 12;
+const DECODED_MIN = 0.995;
+
+/** Judges every record under `folder` and writes everything down. */
+export function writeUp(folder) {
+  mkdirSync(PLOTS, { recursive: true });
+  mkdirSync(RESULTS, { recursive: true });
+  const results = [];
+  for (const label of readdirSync(folder).sort()) {
+    const path = join(folder, label, "record.json");
+    if (!existsSync(path)) continue;
+    const record = JSON.parse(readFileSync(path, "utf8"));
+    const result = { label, ...judge(record) };
+    results.push(result);
+    writeFileSync(`${RESULTS}${label}.json`, `${JSON.stringify(result)}\n`);
+    writeFileSync(`${PLOTS}${label}.svg`, draw(record));
+  }
+  const distributions = results.filter(({ kind }) => kind === "distribution");
+  if (distributions.length > 0) writeFileSync(`${PLOTS}scallop17.svg`, drawDistributions(distributions));
+  let text = readFileSync(DOCUMENT, "utf8");
+  for (const [name, write] of Object.entries(TABLES)) text = fill(text, name, write(results));
+  writeFileSync(DOCUMENT, text);
+  console.log(`${results.length} runs written to ${DOCUMENT}`);
+}
+
+function fill(text, name, table) {
+  const [from, to] = [`<!-- ${name} begins -->`, `<!-- ${name} ends -->`];
+  const [before, after] = [text.indexOf(from), text.indexOf(to)];
+  if (before < 0 || after < 0) throw new Error(`the document has no place for the table ${name}`);
+  return `${text.slice(0, before + from.length)}\n${table}\n${text.slice(after)}`;
+}
+
+const TABLES = {
+  steps: (results) => stepsTable(results.filter(({ kind }) => kind === "steps")),
+  shown: (results) => shownTable(results.filter(({ kind }) => kind === "steps" || kind === "reduced")),
+  loss: (results) => lossTable(results.filter(({ kind }) => kind === "loss")),
+  distribution: (results) => distributionTable(results.filter(({ kind }) => kind === "distribution")),
+  machine: machineTable,
+};
+
+const bold = (text, failed) => (failed ? `**${text}**` : text);
+const limited = ({ views }) => views.filter((view) => view.limited);
+const others = ({ views }) => views.filter((view) => !view.limited);
+const worst = (views, index, name) => Math.max(...views.map(({ steps }) => steps[index][name]));
+const least = (views, index, name) => Math.min(...views.map(({ steps }) => steps[index][name]));
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const called = ({ title, server, encrypted, label }) =>
+  `[${title}](adaptation/${label}.svg)${encrypted ? ", encrypted" : ""} | ${server}`;
+
+function table(head, rows) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.join("|").split("|").length)}`, ...rows.map(line)].join("\n");
+}
+
+function stepsTable(results) {
+  const head = [
+    "video | server",
+    "4 to 1 Mbit/s",
+    "1 to 0.5",
+    "0.5 to 4",
+    "full size",
+    "and rate",
+    "others' frames",
+    "others' size",
+  ];
+  return table(
+    head,
+    results.map((result) => [
+      called(result),
+      ...[1, 2, 3].map((index) => frozen(result, index)),
+      ...["size", "rate"].map((what) => recovery(result, what)),
+      ...["share", "full"].map((what) => unmoved(result, what)),
+    ]),
+  );
+}
+
+/** The worse of both pictures: seconds frozen by the browser's account, and the longest wait for a picture. */
+function frozen(result, index) {
+  const views = limited(result);
+  const seconds = worst(views, index, "frozen");
+  return `${bold(seconds.toFixed(2), seconds > result.freezeMax)} / ${worst(views, index, "gap").toFixed(2)} s`;
+}
+
+function recovery(result, what) {
+  const all = limited(result).map((view) => view.recovery[what]);
+  if (all.includes(null)) return "**not**";
+  const last = Math.max(...all);
+  return bold(`${last.toFixed(1)} s`, last > RECOVERY_MAX);
+}
+
+/** What the others had while one downlink was narrow, beside what they had before. */
+function unmoved(result, what) {
+  const views = others(result);
+  const after = Math.min(...result.steps.slice(1).map((_, index) => least(views, index + 1, what)));
+  return `${percent(after)} (${percent(least(views, 0, what))})`;
+}
+
+function shownTable(results) {
+  const rows = results.flatMap((result) =>
+    limited(result).map((view) => [
+      called(result),
+      view.from,
+      view.steps
+        .map((it, index) => `${stepName(result.steps[index])}: ${it.height} lines, ${it.fps} fps, ${it.kbit} kbit/s`)
+        .join("<br>"),
+    ]),
+  );
+  return table(["video | server", "from", "at the end of each step"], rows);
+}
+
+function lossTable(results) {
+  const rows = results.map((result) => {
+    const views = limited(result);
+    const share = least(views, 1, "share");
+    return [
+      called(result),
+      bold(percent(share), share < DECODED_MIN),
+      `${least(views, 1, "fps")} (${least(views, 0, "fps")})`,
+      `${worst(views, 1, "frozen").toFixed(2)} s in ${worst(views, 1, "freezes")}`,
+      `${worst(views, 1, "gap").toFixed(2)} s`,
+      `${views.reduce((sum, { steps }) => sum + steps[1].nacks, 0)}`,
+    ];
+  });
+  return table(["loss | server", "decoded", "frames a second (before)", "frozen", "longest gap", "asked again"], rows);
+}
+
+function distributionTable(results) {
+  const rows = results.map((result) => {
+    const rates = limited(result).flatMap((view) => view.distribution);
+    const middle = median(rates);
+    // The frame rates there are: all layers, or without the last one or two.
+    const target = [1, 0.5, 0.25]
+      .map((part) => part * result.video.fps)
+      .sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))[0];
+    const outside = rates.filter((rate) => Math.abs(rate - target) > 0.1 * target).length / rates.length;
+    return [
+      result.server,
+      result.adaptation ? "on" : "off",
+      result.steps[0].loss,
+      stepName({ rate: result.steps[0].rate }),
+      middle,
+      target,
+      percent(outside),
+      `${worst(limited(result), 0, "frozen").toFixed(2)} s`,
+    ];
+  });
+  return table(
+    ["server", "adaptation", "loss", "downlink", "median fps", "aim", "readings off by more than 10 %", "frozen"],
+    rows,
+  );
+}
+
+function machineTable(results) {
+  const rows = results.map((result) => [
+    called(result),
+    result.version,
+    result.steps.map(({ processors }) => processors).join(", "),
+    result.steps.map(({ others }) => others).join(", "),
+    `${Math.max(...Object.values(result.late))} ms`,
+    result.shaper,
+  ]);
+  return table(
+    ["run | server", "revision", "processors used", "by other programs", "pages late by at most", "rate by"],
+    rows,
+  );
+}
