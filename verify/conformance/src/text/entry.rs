@@ -101,7 +101,7 @@ fn list<T>(text: &str, mut item: impl FnMut(&str) -> Result<T, Problem>) -> Resu
     }
 }
 
-fn optional<T>(text: &str, item: impl FnOnce(&str) -> Result<T, Problem>) -> Result<Option<T>, Problem> {
+pub(super) fn optional<T>(text: &str, item: impl FnOnce(&str) -> Result<T, Problem>) -> Result<Option<T>, Problem> {
     match text {
         "none" => Ok(None),
         text => item(text).map(Some),

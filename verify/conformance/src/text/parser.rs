@@ -60,7 +60,7 @@ impl Parser {
     fn line(&mut self, line: &str) -> Result<Statement, Problem> {
         let mut words = Words::new(line);
         let statement = match words.word("a verb")? {
-            verb @ ("leg" | "stream" | "replica" | "change" | "remove") => {
+            verb @ ("leg" | "stream" | "replica" | "pace" | "change" | "remove") => {
                 let update = self.update(verb, &mut words)?;
                 self.remember(&update);
                 Statement::Do(Step::Write(update))
@@ -94,13 +94,17 @@ impl Parser {
         };
         let name = words.word("a name")?;
         match (table, remove) {
+            ("pace", false) => {
+                let pace = entry::optional(words.word("bits per second")?, |text| number(text, "bits per second"))?;
+                Ok(Update::SetPace(self.names.leg(name), pace))
+            }
             ("leg", true) => Ok(Update::RemoveLeg(self.names.leg(name))),
             ("stream", true) => Ok(Update::RemoveStream(self.names.stream(name)?)),
             ("replica", true) => Ok(Update::RemoveReplica(self.names.replica(name))),
             ("leg", false) => self.leg(name, change, words),
             ("stream", false) => self.stream(name, change, words),
             ("replica", false) => self.replica(name, change, words),
-            (other, _) => problem(format!("`{other}` is not leg, stream or replica")),
+            (other, _) => problem(format!("`{other}` is not leg, stream, replica or pace")),
         }
     }
 
