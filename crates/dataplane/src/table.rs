@@ -117,7 +117,8 @@ pub enum Update {
     SetLeg(LegId, Leg),
     /// Removes a leg with its streams and the replicas sent to it.
     RemoveLeg(LegId),
-    /// How fast packets leave on a leg, in bits per second of UDP payload: what is more waits, audio never does. `None`, as at first: as they come.
+    /// How fast packets leave on a leg, in bits per second of UDP payload: what is more waits, audio never does, and nothing
+    /// longer than half a second. What waits still leaves when its replica is paused or switched meanwhile. `None`, as at first: as they come.
     /// Apart from the leg's other values because it changes ten times a second.
     SetPace(LegId, Option<u64>),
     /// Adds a stream or replaces its value; its leg must be there.

@@ -10,6 +10,9 @@ use crate::probe::{Probe, Probing};
 /// oversleeps by a millisecond or two loses nothing.
 const BURST: Duration = Duration::from_millis(5);
 
+/// Packets for which room is kept when nothing waits. A queue that grew beyond this is given back to the allocator.
+const PACKETS_KEPT: usize = 256;
+
 /// What a packet is, in the order in which they leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -208,6 +211,8 @@ impl<T> Pacer<T> {
     fn lower(&mut self) {
         if self.resends.is_empty() && self.videos.is_empty() {
             self.raised = 0.0;
+            self.resends.shrink_to(PACKETS_KEPT);
+            self.videos.shrink_to(PACKETS_KEPT);
         }
     }
 

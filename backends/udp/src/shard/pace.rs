@@ -1,7 +1,8 @@
 //! What waits for the pace of its leg, and probes.
 //!
 //! A packet that waits is decided, numbered and to be rewritten in a known way, but neither written nor sealed: its transport-wide number, its stamps and,
-//! if it is a retransmission, its own number are those of the moment it leaves.
+//! if it is a retransmission, its own number are those of the moment it leaves. It leaves even if its replica is paused or follows another stream by then, since
+//! numbers behind it are taken; it goes when its replica is removed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
