@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use controller::livekit::{Admission, ApiKeys, HttpRequest, Refusal, Route, admit};
 use serde::Deserialize;
-use tower_http::cors::{Any, CorsLayer};
+use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 use tracing::debug;
 
 use crate::metrics::Metrics;
@@ -48,7 +48,8 @@ pub struct Http {
 pub fn router(http: Http) -> Router {
     let cors = CorsLayer::new()
         .allow_origin(Any)
-        .allow_headers(Any)
+        // "Any" would not include Authorization.
+        .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(Any)
         .allow_methods([
             Method::OPTIONS,

@@ -45,19 +45,20 @@ export interface Layer extends Target {
 }
 
 const ASK_EVERY_MS = 1500;
+/** One that says no may have been asked in the middle of a reconnection. */
+const REFUSED_MS = 30_000;
 /** A connection that media fills up may hold an answer back for long; one that is late is about something else. */
 const LATE_MS = 4000;
 
 /**
  * Asks the server for its view, while anybody looks.
  *
- * A server that is no Weir, or does not give its view to participants, is asked once.
+ * A server that is no Weir, or does not give its view to participants, is asked seldom.
  */
 export class ServerPoll {
   #view: ServerView | undefined;
   #watchers = new Set<() => void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #given = true;
 
   /** `token` is asked for each time: the server sends new ones before the old ones expire. */
   constructor(
@@ -79,17 +80,15 @@ export class ServerPoll {
 
   async #ask(): Promise<void> {
     clearTimeout(this.#timer);
-    if (!this.#given) return;
     const url = `${this.server.replace(/^ws/, "http").replace(/\/$/, "")}/api/receivers/me`;
     const headers = { Authorization: `Bearer ${this.token()}` };
-    // A server that does not answer now may do so later: the meeting says by itself when it is gone.
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(LATE_MS) }).catch(() => undefined);
-    if (response && !response.ok && response.status < 500) this.#given = false;
     const view = response?.ok ? ((await response.json().catch(() => undefined)) as ServerView | undefined) : undefined;
     this.#view = view && Array.isArray(view.subscriptions) ? view : undefined;
     for (const tell of this.#watchers) tell();
     if (this.#watchers.size === 0) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#ask(), ASK_EVERY_MS);
+    const refused = response && !response.ok && response.status < 500;
+    this.#timer = setTimeout(() => void this.#ask(), refused ? REFUSED_MS : ASK_EVERY_MS);
   }
 }
