@@ -42,11 +42,11 @@ const client = {
   },
 
   /** Hums into the microphone, loudly and without a pause. The browser's own fake microphone only beeps now and then. */
-  async hum() {
+  async hum(loudness = 0.5) {
     const audio = new AudioContext();
     const tone = new OscillatorNode(audio, { frequency: 220 });
     const mouth = audio.createMediaStreamDestination();
-    tone.connect(new GainNode(audio, { gain: 0.5 })).connect(mouth);
+    tone.connect(new GainNode(audio, { gain: loudness })).connect(mouth);
     tone.start();
     const { track } = client.room.localParticipant.getTrackPublication(Track.Source.Microphone);
     await track.replaceTrack(mouth.stream.getAudioTracks()[0]);

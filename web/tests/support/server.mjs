@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,10 +16,11 @@ const notStarted = (binary) => `${binary} did not start. Build it first, or name
 /**
  * The server under test: the one `WEIR_URL` names, or a Weir of our own on free ports.
  *
- * `own` says that it is a Weir started for the tests, which then must serve everything they look for.
+ * `own` says that it is a Weir started for the tests, which then must serve everything they look for. A test that needs other settings
+ * than the defaults gives the text of a configuration, and gets a Weir of its own.
  */
-export async function startServer() {
-  if (process.env.WEIR_URL) {
+export async function startServer({ configuration } = {}) {
+  if (process.env.WEIR_URL && configuration === undefined) {
     return { url: process.env.WEIR_URL.replace(/\/$/, ""), own: process.env.WEIR_OWN === "1", stop: async () => {} };
   }
   const folder = mkdtempSync(join(tmpdir(), "weir-server-"));
@@ -27,7 +28,10 @@ export async function startServer() {
   const log = openSync(logPath, "w");
   const [port, rtcPort] = [await freeTcpPort(), await freeUdpPort()];
   const binary = process.env.WEIR_BINARY ?? BINARY;
-  const child = spawn(binary, serveArguments(port, rtcPort), { stdio: ["ignore", log, log] });
+  const settings = join(folder, "weir.yaml");
+  if (configuration !== undefined) writeFileSync(settings, configuration);
+  const given = configuration === undefined ? [] : ["--config", settings];
+  const child = spawn(binary, [...serveArguments(port, rtcPort), ...given], { stdio: ["ignore", log, log] });
   closeSync(log);
   const ended = new Promise((resolve) => {
     child.once("exit", resolve);

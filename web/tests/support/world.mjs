@@ -3,15 +3,15 @@ import { Participant } from "./participant.mjs";
 import { startServer } from "./server.mjs";
 import { startSite } from "./site.mjs";
 
-/** What a test file needs: a server, the bare page's site and a browser, all ended by `end()`. */
-export async function createWorld() {
+/** What a test file needs: a server, the bare page's site and a browser, all ended by `end()`. `settings` are for the server. */
+export async function createWorld(settings) {
   const parts = [];
   const end = async () => {
     // The browser first: it holds connections to the other two.
     for (const stop of parts.reverse().splice(0)) await stop();
   };
   try {
-    const server = await startServer();
+    const server = await startServer(settings);
     parts.push(() => server.stop());
     const site = await startSite();
     parts.push(() => site.stop());
