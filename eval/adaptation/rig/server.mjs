@@ -51,7 +51,7 @@ function weirCommand(folder, adaptation) {
 
 function weirVersion() {
   try {
-    return shell("git rev-parse --short HEAD").trim();
+    return shell("git describe --always --dirty=+").trim();
   } catch {
     return "";
   }

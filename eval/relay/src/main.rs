@@ -1,12 +1,15 @@
 //! `weir-relay`: the cable as a program.
 
+mod input;
+
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use input::Input;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -57,7 +60,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 const BATCH: usize = 64;
 /// Longer than any frame, so that nothing is cut off unseen.
 const FRAME_MAX: usize = 65_600;
-const LINE_MAX: usize = 4096;
 
 struct Relay {
     near: Port,
@@ -190,7 +192,7 @@ impl Relay {
     }
 
     /// Does what the input says; false at its end.
-    fn obey(&mut self, input: &mut Input) -> Result<bool, Box<dyn Error>> {
+    fn obey(&mut self, input: &mut Input) -> std::io::Result<bool> {
         let open = input.read()?;
         while let Some(line) = input.line() {
             match line.parse() {
@@ -214,36 +216,6 @@ impl Relay {
         // Nobody may be reading any more; the frames matter more.
         if let Ok(line) = serde_json::to_string(&report) {
             let _ = writeln!(std::io::stdout(), "{line}");
-        }
-    }
-}
-
-/// Standard input, cut into lines.
-#[derive(Default)]
-struct Input {
-    pending: Vec<u8>,
-}
-
-impl Input {
-    /// Reads what is there; false at the end.
-    fn read(&mut self) -> Result<bool, Box<dyn Error>> {
-        let mut buffer = [0; LINE_MAX];
-        let length = std::io::stdin().lock().read(&mut buffer)?;
-        self.pending.extend_from_slice(&buffer[..length]);
-        if self.pending.len() > LINE_MAX && !self.pending.contains(&b'\n') {
-            return Err("a line of input is too long".into());
-        }
-        Ok(length > 0)
-    }
-
-    fn line(&mut self) -> Option<String> {
-        loop {
-            let end = self.pending.iter().position(|byte| *byte == b'\n')?;
-            let line: Vec<u8> = self.pending.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line).trim().to_owned();
-            if !line.is_empty() {
-                return Some(line);
-            }
         }
     }
 }

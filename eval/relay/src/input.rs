@@ -1,0 +1,40 @@
+//! What the relay is told while it runs.
+
+use std::io;
+
+use nix::unistd;
+
+/// No line is longer.
+const LINE_MAX: usize = 4096;
+
+/// Standard input, cut into lines.
+#[derive(Default)]
+pub struct Input {
+    pending: Vec<u8>,
+}
+
+impl Input {
+    /// Reads what is there; false at the end.
+    pub fn read(&mut self) -> io::Result<bool> {
+        let mut buffer = [0; LINE_MAX];
+        // Not through the standard library's buffer: what it holds back, nobody is woken for.
+        let length = unistd::read(io::stdin(), &mut buffer)?;
+        self.pending.extend_from_slice(&buffer[..length]);
+        if self.pending.len() > LINE_MAX && !self.pending.contains(&b'\n') {
+            return Err(io::Error::other("a line of input is too long"));
+        }
+        Ok(length > 0)
+    }
+
+    /// The next whole line that is not empty.
+    pub fn line(&mut self) -> Option<String> {
+        loop {
+            let end = self.pending.iter().position(|byte| *byte == b'\n')?;
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line).trim().to_owned();
+            if !line.is_empty() {
+                return Some(line);
+            }
+        }
+    }
+}
