@@ -23,8 +23,9 @@ pub(crate) struct Selection {
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     ended: Option<RtpTimestamp>,
-    /// The picture of the newest frame.
+    /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
     picture: Option<RtpTimestamp>,
+    wanted: Layer,
     /// The newest frames. Costs nothing until the stream turns out to have layers.
     past: Decisions,
 }
@@ -81,6 +82,7 @@ impl Selection {
             told: None,
             ended: None,
             picture: None,
+            wanted: Layer::default(),
             past: Decisions::default(),
         }
     }
@@ -125,7 +127,7 @@ impl Selection {
                 held_back,
             } => {
                 behind.held_back = held_back;
-                let decision = self.judged(behind, frame, self.judge(&behind, frame), wanted);
+                let decision = self.judged(behind, frame, self.judge(&behind, frame));
                 if decision.send.is_err() && frame.layer.temporal <= self.now.layer.temporal {
                     self.now.set_complete(frame.layer.spatial, false);
                 }
@@ -156,9 +158,11 @@ impl Selection {
     }
 
     fn decide_newest(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
-        self.switch(wanted, frame);
-        self.picture = Some(frame.timestamp);
-        let mut decision = self.judged(self.now, frame, self.judge(&self.now, frame), wanted);
+        if self.picture.replace(frame.timestamp) != Some(frame.timestamp) {
+            self.wanted = wanted;
+        }
+        self.switch(frame);
+        let mut decision = self.judged(self.now, frame, self.judge(&self.now, frame));
         if decision.send.is_ok() {
             decision.active.new = self.tell(&decision.active, frame);
             if decision.is_top {
@@ -170,10 +174,10 @@ impl Selection {
         decision
     }
 
-    fn judged(&self, behind: Selected, frame: &Frame, send: Result<(), Counter>, wanted: Layer) -> Decision {
+    fn judged(&self, behind: Selected, frame: &Frame, send: Result<(), Counter>) -> Decision {
         Decision {
             send,
-            is_top: frame.layer.spatial == behind.layer.spatial && !frame.may_be_followed_by_higher(wanted),
+            is_top: frame.layer.spatial == behind.layer.spatial && !frame.may_be_followed_by_higher(self.wanted),
             held_back: behind.held_back,
             active: behind.active(frame),
         }
@@ -188,8 +192,9 @@ impl Selection {
         std::mem::replace(&mut self.told, tells) != tells
     }
 
-    /// Comes as near to `wanted` as `frame`, the newest so far, allows.
-    fn switch(&mut self, wanted: Layer, frame: &Frame) {
+    /// Comes as near to what is wanted as `frame`, the newest so far, allows.
+    fn switch(&mut self, frame: &Frame) {
+        let wanted = self.wanted;
         match &frame.rules {
             Rules::Vp8(rules) => self.now.switch_vp8(wanted, frame.layer.temporal, *rules),
             Rules::Vp9(rules) => self.switch_vp9(wanted, frame, *rules),
@@ -241,11 +246,8 @@ impl Selection {
         let chosen = match current {
             None => Some(goal).filter(|goal| self.is_intact(&self.now, rules, *goal)),
             Some(Target { index, .. }) => {
-                let begins_picture = self.picture != Some(picture);
-                let fewer_pictures = |target| {
-                    let layer = layer_of(target);
-                    begins_picture && layer.spatial == has.spatial && layer.temporal < has.temporal
-                };
+                let fewer_pictures =
+                    |target| layer_of(target).spatial == has.spatial && layer_of(target).temporal < has.temporal;
                 let may_rise = self.ended != Some(picture);
                 let switches = |target| {
                     (may_rise || layer_of(target).spatial <= has.spatial)

@@ -1,7 +1,7 @@
 //! Which frames of a layered stream a replica gets.
 //!
 //! A frame is decided once, by the first of its packets that arrives; the others follow. Only a frame newer than all before it may change
-//! what is selected, and it changes no sooner than a decoder can follow. A late frame is judged by what was selected behind the frame before it,
+//! what is selected, and it changes no sooner than a decoder can follow. What is wanted counts from the next picture on. A late frame is judged by what was selected behind the frame before it,
 //! and changes nothing.
 //!
 //! *Dependency descriptor.* The replica gets one decode target: of those within its target layer that the sender produces, the one with the
@@ -40,8 +40,9 @@ pub(super) struct Selection {
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     ended: Option<RtpTimestamp>,
-    /// The picture of the newest frame.
+    /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
     picture: Option<RtpTimestamp>,
+    wanted: Layer,
     /// The newest frames, each with what was decided, and what is selected behind it.
     decisions: BTreeMap<FrameId, (Decision, State)>,
 }
@@ -102,6 +103,7 @@ impl Selection {
             told: None,
             ended: None,
             picture: None,
+            wanted,
             decisions: BTreeMap::new(),
         }
     }
@@ -131,7 +133,7 @@ impl Selection {
         if self.decisions.len() >= FRAMES_MAX && is_oldest {
             return self.plain(Err(Counter::TooLate));
         }
-        let decision = self.judged(&behind, wanted, frame);
+        let decision = self.judged(&behind, frame);
         if decision.send.is_err() && frame.layer.temporal <= self.state.current.temporal {
             self.state.complete.remove(&frame.layer.spatial);
         }
@@ -184,9 +186,12 @@ impl Selection {
     }
 
     fn decide_newest(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
-        self.switch(wanted, frame);
-        self.picture = Some(frame.timestamp);
-        let mut decision = self.judged(&self.state, wanted, frame);
+        if self.picture != Some(frame.timestamp) {
+            self.picture = Some(frame.timestamp);
+            self.wanted = wanted;
+        }
+        self.switch(self.wanted, frame);
+        let mut decision = self.judged(&self.state, frame);
         if matches!(frame.rules, Rules::Dependency(_)) && decision.send.is_ok() {
             let tells = decision.active.fewer.then_some(decision.active.targets);
             decision.active.new = tells != self.told;
@@ -200,11 +205,11 @@ impl Selection {
         decision
     }
 
-    fn judged(&self, state: &State, wanted: Layer, frame: &Frame) -> Decision {
+    fn judged(&self, state: &State, frame: &Frame) -> Decision {
         let is_highest = frame.layer.spatial == state.current.spatial;
         Decision {
             send: self.judge(state, frame),
-            is_top: is_highest && !may_go_up_in_this_picture(wanted, frame),
+            is_top: is_highest && !may_go_up_in_this_picture(self.wanted, frame),
             held_back: state.held_back,
             active: state.active(frame),
         }
@@ -298,11 +303,8 @@ impl Selection {
                     spatial: has.spatial,
                     temporal: layer_of(goal).temporal,
                 };
-                let begins_picture = self.picture != Some(picture);
-                let fewer_pictures = |target| {
-                    let layer = layer_of(target);
-                    begins_picture && layer.spatial == has.spatial && layer.temporal < has.temporal
-                };
+                let fewer_pictures =
+                    |target| layer_of(target).spatial == has.spatial && layer_of(target).temporal < has.temporal;
                 let may_rise = self.ended != Some(picture);
                 let switches = |target| {
                     (may_rise || layer_of(target).spatial <= has.spatial)
