@@ -22,7 +22,11 @@ export function ReceivedQuality({ received, rates, trackSid, paused }: ReceivedQ
   return (
     <>
       <VerdictLine {...verdictOnReceived(received, belief, paused)} />
-      {!paused && (
+      {paused ? (
+        <p className="quality-head">
+          <strong>No picture</strong>
+        </p>
+      ) : (
         <PictureLine width={received.width} height={received.height} fps={received.fps} codec={received.codec} />
       )}
       <div className="quality-rate">
