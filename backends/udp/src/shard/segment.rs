@@ -154,6 +154,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
+    use rewriting::{Cadence, Exact, FramePacket, Rewriter};
 
     use super::*;
 
@@ -200,6 +201,39 @@ mod tests {
                     prop_assert_eq!(segment.extend(number(source) as u16), number(source));
                 }
                 prop_assert_eq!(segment.source(number(newest + 1)), None);
+            }
+        }
+
+        /// The rule is `Exact`'s, which has been measured and compared with others.
+        #[test]
+        fn numbers_are_those_of_the_exact_rewriter(
+            egress_first: u16,
+            steps in prop::collection::vec((-1_020i64..40, any::<bool>()), 1..400),
+        ) {
+            let first = 70_000;
+            let packet = |number, forwarded| FramePacket {
+                number,
+                frame: 0,
+                start_of_frame: true,
+                end_of_frame: true,
+                key_frame: false,
+                forwarded,
+            };
+            let mut exact = Exact::start(&packet(first, true), egress_first, Cadence::Every);
+            let mut segment = segment(first, (1 << 16) + u64::from(egress_first));
+            let mut newest = first - 1;
+            for (step, sent) in [(1, true)].into_iter().chain(steps) {
+                let number = newest.wrapping_add_signed(step);
+                let rewritten = exact.rewrite(&packet(number, sent));
+                if segment.starts_behind(number) {
+                    prop_assert_eq!(rewritten, None);
+                    continue;
+                }
+                segment.account(number, sent);
+                newest = newest.max(number);
+                if let Some(rewritten) = rewritten {
+                    prop_assert_eq!(segment.number(number) as u16, rewritten);
+                }
             }
         }
     }
