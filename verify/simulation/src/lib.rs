@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod checks;
+pub mod downlinks;
 mod faults;
 mod history;
 mod node;

@@ -14,13 +14,16 @@ const SPANS: usize = 4;
 /// Less than this long says nothing yet.
 const READY: Duration = Duration::from_secs(1);
 
-/// Counts one stream's packets.
+/// Those, and the one under way.
+const SLOTS: usize = SPANS + 1;
+
+/// Counts one stream's packets. What it says changes when a span ends and never in between, so that it is the same whoever asks when.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     began: Option<Instant>,
     /// The newest span, counted from the beginning.
     span: u64,
-    layers: BTreeMap<(u8, u8), [Tally; SPANS]>,
+    layers: BTreeMap<(u8, u8), [Tally; SLOTS]>,
     /// What was known before the stream paused: the best guess of what comes after.
     before: Vec<Measured>,
 }
@@ -64,7 +67,7 @@ impl Meter {
         if self.layers.len() >= LAYERS_MAX && !self.layers.contains_key(&key) {
             return;
         }
-        let tally = &mut self.layers.entry(key).or_default()[self.span as usize % SPANS];
+        let tally = &mut self.layers.entry(key).or_default()[self.span as usize % SLOTS];
         tally.bytes += u64::from(size);
         tally.frames += u32::from(ends_frame);
     }
@@ -74,7 +77,7 @@ impl Meter {
         let began = self.began?;
         self.advance(span_at(began, now));
         if now.saturating_duration_since(began) >= READY {
-            return Some(self.over(self.window(now, began)));
+            return Some(self.over_whole_spans());
         }
         (!self.before.is_empty()).then(|| self.before.clone())
     }
@@ -84,34 +87,41 @@ impl Meter {
         if self.span == 0 {
             return Vec::new();
         }
-        self.over(SPAN * SPANS.min(self.span as usize + 1) as u32)
+        self.over_whole_spans()
     }
 
-    fn window(&self, now: Instant, began: Instant) -> Duration {
-        let spans = SPAN * (self.span as u32).min(SPANS as u32 - 1);
-        let newest = now.saturating_duration_since(began + SPAN * self.span as u32);
-        spans + newest.min(SPAN)
+    /// When what [`measured`](Self::measured) says may change next.
+    pub(super) fn changes_at(&self, now: Instant) -> Instant {
+        let began = self.began.unwrap_or(now);
+        began + SPAN * (span_at(began, now) as u32 + 1)
     }
 
-    fn over(&self, window: Duration) -> Vec<Measured> {
-        let seconds = window.as_secs_f64();
-        let measured = |((spatial, temporal), spans): (&(u8, u8), &[Tally; SPANS])| Measured {
-            layer: Layer {
-                spatial: *spatial,
-                temporal: *temporal,
-            },
-            rate: (spans.iter().map(|tally| tally.bytes).sum::<u64>() as f64 * 8.0 / seconds) as u64,
-            frames: f64::from(spans.iter().map(|tally| tally.frames).sum::<u32>()) / seconds,
+    fn over_whole_spans(&self) -> Vec<Measured> {
+        let seconds = (SPAN * self.span.min(SPANS as u64) as u32).as_secs_f64();
+        let under_way = self.span as usize % SLOTS;
+        let measured = |((spatial, temporal), spans): (&(u8, u8), &[Tally; SLOTS])| {
+            let whole = || {
+                let others = spans.iter().enumerate().filter(|(slot, _)| *slot != under_way);
+                others.map(|(_, tally)| tally)
+            };
+            Measured {
+                layer: Layer {
+                    spatial: *spatial,
+                    temporal: *temporal,
+                },
+                rate: (whole().map(|tally| tally.bytes).sum::<u64>() as f64 * 8.0 / seconds) as u64,
+                frames: f64::from(whole().map(|tally| tally.frames).sum::<u32>()) / seconds,
+            }
         };
         self.layers.iter().map(measured).collect()
     }
 
     /// Begins the spans up to this one, empty.
     fn advance(&mut self, span: u64) {
-        let new = span.saturating_sub(self.span).min(SPANS as u64);
+        let new = span.saturating_sub(self.span).min(SLOTS as u64);
         for index in 1..=new {
             for spans in self.layers.values_mut() {
-                spans[(span - new + index) as usize % SPANS] = Tally::default();
+                spans[(span - new + index) as usize % SLOTS] = Tally::default();
             }
         }
         self.span = self.span.max(span);

@@ -10,8 +10,8 @@ use wire::codec::Layer;
 use super::Media;
 use super::meter::Measured;
 
-/// Offers are as old as this at most: they are made once for all receivers of a track.
-const AGE_MAX: Duration = Duration::from_millis(200);
+/// How long a track of which nothing arrives is not looked at; it is as soon as anything does.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// What sound takes until it is measured.
 const SOUND: BitRate = BitRate::kilo(40);
@@ -27,27 +27,28 @@ const UNMEASURED: Layer = Layer {
 };
 
 impl Media {
-    /// Brings a track's offers up to date.
+    /// Brings a track's offers up to date. They are made once for all its receivers.
     pub(super) fn refresh_offers(&mut self, now: Instant, id: TrackId) {
         let Some(track) = self.tracks.get_mut(&id) else { return };
-        let fresh = |at: Instant| now.saturating_duration_since(at) < AGE_MAX;
-        if track.offers.1.is_some_and(fresh) {
+        if track.offers.1.is_some_and(|until| now < until) {
             return;
         }
         let (mut offers, kind) = (std::mem::take(&mut track.offers.0), track.publication.kind);
         offers.clear();
+        let mut until = now + IDLE;
         for (index, (encoding, state)) in track.publication.encodings.iter().zip(&track.encodings).enumerate() {
             let stream = state.stream.filter(|_| state.active.is_some());
             let Some(uplink) = stream.and_then(|key| self.uplinks.get_mut(&key)) else {
                 continue;
             };
             let index = index.min(usize::from(u8::MAX)) as u8;
+            until = until.min(uplink.meter.changes_at(now));
             match uplink.meter.measured(now) {
                 Some(measured) => offers.extend(by_measure(index, encoding, &measured)),
                 None => offers.push(by_guess(kind, index, encoding)),
             }
         }
-        track.offers = (offers, Some(now));
+        track.offers = (offers, Some(until));
     }
 }
 

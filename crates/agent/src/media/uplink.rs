@@ -26,7 +26,7 @@ pub(super) struct Track {
     pub(super) attention: Option<u8>,
     /// When it last had one.
     pub(super) spoke: Option<Instant>,
-    /// What arrives of it, as of when.
+    /// What arrives of it, and until when that is so.
     pub(super) offers: (Vec<Offer>, Option<Instant>),
 }
 

@@ -132,7 +132,7 @@ impl Ledger {
             .map_or(0, |newest| newest - last.number - behind().count() as u64)
     }
 
-    /// A retransmission leaves. `None` is one without media, for a gap that was never filled.
+    /// A retransmission leaves. `None` is one without media, for a gap that was never filled or as part of a probe.
     pub(crate) fn repair(&mut self, life: u64, packet: &RtpPacket<'_>, of: Ssrc) -> Result<Option<Stamp>, Violation> {
         let repair = self.repairs.entry((life, packet.ssrc())).or_default();
         let number = repair.numbers.extend(packet.sequence().0);
@@ -147,6 +147,10 @@ impl Ledger {
         };
         if !repair.sent.insert(number) {
             return broken(Invariant::Keystream, "the number was used before".to_owned());
+        }
+        if packet.payload().is_empty() {
+            // Padding of a probe.
+            return Ok(None);
         }
         let Some((original, payload)) = wire::rtx::split(packet.payload()) else {
             return broken(Invariant::Numbers, "it has no original number".to_owned());

@@ -1,0 +1,96 @@
+//! Receivers at the end of thin links: the agent and the model in virtual time, with real reports from the other end.
+//!
+//! A [`Meeting`] is drawn from a number: who sends, how each receiver wants what, and what its downlink carries when. [`play`] plays it and
+//! says what was seen; the last stretch is long enough for everything to have settled. That receivers do not touch each other is seen by
+//! playing a meeting twice, with another downlink for one of them.
+
+mod call;
+mod downlink;
+mod plane;
+mod sender;
+
+use std::time::Duration;
+
+use agent::Receiver;
+use dataplane::{Replica, ReplicaId};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+pub use downlink::Way;
+
+/// How long the last rate of every way lasts.
+pub const LAST: Duration = Duration::from_secs(25);
+/// The part of it in which everything has settled.
+pub const SETTLED: Duration = Duration::from_secs(12);
+
+/// One simulated meeting.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    /// How many send a camera and a microphone.
+    pub senders: usize,
+    /// Everybody gets everything; the size at which each wants each camera, and the way to it.
+    pub receivers: Vec<(Vec<(u16, u16)>, Way)>,
+    /// How much more than another frame a key frame takes. With 1 every frame is one: then receivers do not touch each other through the
+    /// publisher, of whom all get the key frame that one asked for.
+    pub key_factor: usize,
+    /// How long it lasts.
+    pub length: Duration,
+}
+
+/// What was seen of one receiver.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What was sent to it in each second. Shape: bits per second.
+    pub sent: Vec<u64>,
+    /// The longest time in which no sound of somebody was sent to it.
+    pub longest_silence: Duration,
+    /// How it does in the end.
+    pub state: Receiver,
+    /// Every entry that was written for it, and when.
+    pub written: Vec<(Duration, ReplicaId, Replica)>,
+}
+
+impl Meeting {
+    /// The meeting of this number.
+    pub fn new(seed: u64) -> Self {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let senders = rng.random_range(1..=3);
+        let receivers = (0..rng.random_range(1..=3)).map(|_| {
+            let sizes = [(320, 180), (640, 360), (1_280, 720), (0, 0)];
+            let wanted = (0..senders).map(|_| sizes[rng.random_range(0..sizes.len())]);
+            (wanted.collect(), Way::new(rng))
+        });
+        let receivers: Vec<(Vec<(u16, u16)>, Way)> = receivers.collect();
+        let last = receivers.iter().filter_map(|(_, way)| way.rates.last());
+        let length = last.map(|(at, _)| *at).max().unwrap_or_default() + LAST;
+        Meeting {
+            senders,
+            receivers,
+            key_factor: 4,
+            length,
+        }
+    }
+}
+
+impl Way {
+    fn new(rng: &mut StdRng) -> Self {
+        let mut at = Duration::ZERO;
+        let mut rates = Vec::new();
+        for _ in 0..rng.random_range(1..=3) {
+            // From 250 kbit/s to 8 Mbit/s, thin ones as often as wide ones.
+            let rate = 250e3 * 32_f64.powf(rng.random::<f64>());
+            rates.push((at, rate as u64));
+            at += Duration::from_secs(rng.random_range(5..15));
+        }
+        Way {
+            rates,
+            delay: Duration::from_millis(rng.random_range(5..80)),
+            queue: Duration::from_millis(rng.random_range(100..500)),
+        }
+    }
+}
+
+/// Plays a meeting.
+pub fn play(meeting: &Meeting) -> Vec<Outcome> {
+    call::Call::new(meeting).play()
+}

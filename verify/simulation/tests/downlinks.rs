@@ -1,0 +1,71 @@
+//! Whatever downlinks carry, everybody gets what theirs carries, and nobody is touched by another's.
+
+use std::time::Duration;
+
+use simulation::downlinks::{Meeting, Outcome, SETTLED, Way, play};
+
+/// How many meetings, unless `WEIR_MEETINGS` says otherwise.
+const MEETINGS: u64 = 8;
+
+fn meetings() -> impl Iterator<Item = (u64, Meeting)> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let first = number("WEIR_FIRST_SEED").unwrap_or(0);
+    let count = number("WEIR_MEETINGS").unwrap_or(MEETINGS);
+    (first..first + count).map(|seed| (seed, Meeting::new(seed)))
+}
+
+/// What was sent in the settled part. Shape: bits per second.
+fn settled(outcome: &Outcome) -> f64 {
+    let seconds = &outcome.sent[outcome.sent.len() - SETTLED.as_secs() as usize..];
+    seconds.iter().sum::<u64>() as f64 / seconds.len() as f64
+}
+
+#[test]
+fn what_is_sent_settles_below_what_is_carried_and_sound_never_stops() {
+    for (seed, meeting) in meetings() {
+        for (index, (outcome, (_, way))) in play(&meeting).iter().zip(&meeting.receivers).enumerate() {
+            let (sent, carried) = (settled(outcome), way.rate(meeting.length) as f64);
+            let downlink = outcome.state.downlink.as_ref().expect("it is estimated");
+            let why = format!(
+                "seed {seed}, receiver {index}: {:.0} of {:.0} kbit/s, {downlink:?}, {way:?}",
+                sent / 1e3,
+                carried / 1e3
+            );
+            assert!(sent <= carried, "too much is sent: {why}");
+            assert!(
+                outcome.longest_silence < Duration::from_millis(100),
+                "sound stopped: {why}"
+            );
+            assert!(
+                downlink.target as f64 <= 1.25 * carried || downlink.application_limited,
+                "{why}"
+            );
+            let enough = 1.6 * downlink.wanted as f64;
+            assert!(
+                carried < enough || downlink.allocated * 10 >= downlink.wanted * 9,
+                "too little is sent: {why}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_one_downlink_carries_changes_nothing_for_the_others() {
+    let with_others = meetings().filter(|(_, meeting)| meeting.receivers.len() > 1);
+    for (seed, mut meeting) in with_others.take(3) {
+        meeting.key_factor = 1;
+        let mut other = meeting.clone();
+        other.receivers[0].1 = Way {
+            rates: vec![(Duration::ZERO, 150_000)],
+            delay: Duration::from_millis(150),
+            queue: Duration::from_millis(50),
+        };
+        let (one, two) = (play(&meeting), play(&other));
+        for (index, (one, two)) in one.iter().zip(&two).enumerate().skip(1) {
+            for (one, two) in one.written.iter().zip(&two.written) {
+                assert_eq!(one, two, "seed {seed}, receiver {index}");
+            }
+            assert_eq!(one.written.len(), two.written.len(), "seed {seed}, receiver {index}");
+        }
+    }
+}
