@@ -87,8 +87,9 @@ impl Prober {
 
     /// A probe found this rate. Call after the situation took notice.
     pub(crate) fn found(&mut self, now: Instant, rate: f64, situation: Situation) {
-        if let State::Asked { carried, .. } = self.state
-            && rate > carried
+        // One that found hardly more than was known leads nowhere: the next would find the same, and so on for ever.
+        if let State::Asked { carried, from, .. } = self.state
+            && rate > carried.max(WORTH * from)
         {
             self.ask(now, FURTHER * rate, situation);
         }
