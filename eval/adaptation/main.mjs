@@ -58,15 +58,16 @@ if (values.help || positionals.length === 0) {
 } else if (positionals[0] === "report") {
   writeUp(values.out);
 } else {
-  process.exitCode = await runAll(positionals);
+  const unknown = positionals.filter((name) => select(name).length === 0);
+  if (unknown.length > 0) {
+    console.error(`no experiment is called ${unknown.join(" or ")}: there are ${names.join(", ")}`);
+    process.exitCode = 2;
+  } else {
+    process.exitCode = await runAll(positionals.flatMap(select));
+  }
 }
 
-async function runAll(wanted) {
-  const chosen = wanted.flatMap((name) => {
-    const found = select(name);
-    if (found.length === 0) throw new Error(`no experiment is called ${name}: ${names.join(", ")}`);
-    return found;
-  });
+async function runAll(chosen) {
   const { measure } = await import("./rig/measure.mjs");
   const stopped = new Promise((_, reject) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));

@@ -37,16 +37,23 @@ function ticks(pid) {
   return (Number(fields[11]) || 0) + (Number(fields[12]) || 0);
 }
 
-/** Lets what runs in the namespaces go before the rest of the machine, whose load would otherwise be measured. */
+/** Lets the driver and what runs in the namespaces go before the rest of the machine, whose load would otherwise be measured. */
 export function goFirst(namespaces) {
-  for (const pid of pids(namespaces)) {
-    try {
-      setPriority(Number(pid), constants.priority.PRIORITY_HIGH);
-      // Where the kernel groups processes by session, priority counts between groups.
-      writeFileSync(`/proc/${pid}/autogroup`, `${constants.priority.PRIORITY_HIGH}\n`);
-    } catch {
-      // It ended meanwhile, or the kernel has no such groups.
-    }
+  for (const pid of [process.pid, ...pids(namespaces)]) prioritise(Number(pid), constants.priority.PRIORITY_HIGH);
+}
+
+/** Gives back the driver's precedence, which it shares with the terminal it was started from. */
+export function stepBack() {
+  prioritise(process.pid, constants.priority.PRIORITY_NORMAL);
+}
+
+function prioritise(pid, priority) {
+  try {
+    setPriority(pid, priority);
+    // Where the kernel groups processes by session, priority counts between groups.
+    writeFileSync(`/proc/${pid}/autogroup`, `${priority}\n`);
+  } catch {
+    // It ended meanwhile, or the kernel has no such groups.
   }
 }
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { layCable } from "./cable.mjs";
 import { film } from "./camera.mjs";
-import { goFirst, load, processorTime } from "./machine.mjs";
+import { goFirst, load, processorTime, stepBack } from "./machine.mjs";
 import { createNetwork } from "./network.mjs";
 import { Person } from "./person.mjs";
 import { startServer } from "./server.mjs";
@@ -39,6 +39,7 @@ export async function measure(experiment, options) {
 
 async function conduct(experiment, options, parts) {
   const { video } = experiment;
+  parts.push(() => stepBack());
   const network = createNetwork(options.rig, PEOPLE);
   parts.push(() => network.remove());
   const cable = await layCable(network, options);
@@ -143,19 +144,28 @@ async function everybodySeesEverybody(people, height) {
   }
 }
 
-/** Makes the steps in their time, and returns when they were. */
+/** Makes the steps in their time, and returns when they were. A step begins when its rate is set, and ends with the next. */
 async function follow(steps, cable, network) {
   const made = [];
-  for (const { seconds, down } of steps) {
-    const before = processorTime(network.namespaces);
-    const from = now();
-    cable.set("down", down);
-    await sleep(seconds * 1000);
-    const to = now();
+  let before;
+  const finish = (to) => {
     const after = processorTime(network.namespaces);
-    const own = after.own - before.own;
-    const others = after.all - before.all - own;
-    made.push({ from, to, ...down, load: load(), processors: own / seconds, others: others / seconds });
+    const step = made.at(-1);
+    if (step) {
+      const seconds = (to - step.from) / 1000;
+      const own = after.own - before.own;
+      const others = after.all - before.all - own;
+      Object.assign(step, { to, load: load(), processors: own / seconds, others: others / seconds });
+    }
+    before = after;
+  };
+  for (const { seconds, down } of steps) {
+    cable.set("down", down);
+    const from = now();
+    finish(from);
+    made.push({ from, ...down });
+    await sleep(from + seconds * 1000 - now());
   }
+  finish(now());
   return made;
 }
