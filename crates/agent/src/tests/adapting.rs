@@ -234,3 +234,24 @@ fn one_key_frame_serves_many_who_join() {
         .sum();
     assert_eq!(asked, 1);
 }
+
+#[test]
+fn a_frame_rate_that_does_not_fit_is_left_out_without_a_key_frame() {
+    let (mut world, mut camera, mut downlink) = call(4_000_000);
+    (camera.layered, camera.sends) = (true, [false, false, true]);
+    seconds(&mut world, &mut camera, &mut downlink, 4);
+    downlink.rate = 1_200_000;
+    let start = world.now;
+    seconds(&mut world, &mut camera, &mut downlink, 3);
+    let subscription = &state(&world, &downlink).subscriptions[0];
+    let measured: Vec<_> = subscription
+        .arrives
+        .iter()
+        .map(|it| (it.target.layer.temporal, it.fps))
+        .collect();
+    assert_eq!(measured, [(0, 15), (1, 30)]);
+    assert_eq!(subscription.current.map(|current| current.layer.temporal), Some(0));
+    let rates = seconds(&mut world, &mut camera, &mut downlink, 4);
+    assert!(rates.iter().all(|rate| (600..1_200).contains(rate)), "{rates:?}");
+    assert!(world.peers[camera.peer].plis(13, start).is_empty());
+}

@@ -19,6 +19,8 @@ pub(super) struct Camera {
     frames: u64,
     sequences: [u16; 3],
     asked: usize,
+    /// Every second frame is in a layer that can be left out.
+    pub(super) layered: bool,
     /// Which encodings it sends.
     pub(super) sends: [bool; 3],
 }
@@ -35,6 +37,7 @@ impl Camera {
             frames: 0,
             sequences: [0; 3],
             asked: 0,
+            layered: false,
             sends: [true; 3],
         }
     }
@@ -59,13 +62,29 @@ impl Camera {
         }
     }
 
+    /// How a packet's VP8 payload begins.
+    fn descriptor(&self, key: bool, starts: bool) -> Vec<u8> {
+        if !self.layered {
+            let mut payload = if key { KEY.to_vec() } else { DELTA.to_vec() };
+            payload[0] = if starts { payload[0] } else { 0 };
+            return payload;
+        }
+        let layer = if self.frames % 2 == 1 || key { 0 } else { 1 };
+        // Extended, with a layer of which every frame may be the first.
+        vec![
+            0x80 | u8::from(starts) << 4,
+            0x20,
+            layer << 6 | 0x20,
+            u8::from(!key),
+            0,
+            0,
+        ]
+    }
+
     fn packets(&mut self, world: &mut World, encoding: usize, size: usize, key: bool) {
         let packets = size.div_ceil(PACKET_MAX);
         for packet in 0..packets {
-            let mut payload = if key { KEY.to_vec() } else { DELTA.to_vec() };
-            if packet > 0 {
-                payload[0] = 0;
-            }
+            let mut payload = self.descriptor(key, packet == 0);
             payload.resize(size / packets, 0);
             self.sequences[encoding] += 1;
             let template = video(self.ssrc + encoding as u32, self.sequences[encoding], &payload);

@@ -68,7 +68,6 @@ impl Call {
             size: [(0, 0), (320, 180), (u16::MAX, u16::MAX)][self.rng.random_range(0..3)],
             fps: self.rng.random_range(0..40),
             priority: self.rng.random(),
-            ..Wanted::BEST
         };
         let subscription = self.world.subscribe(peer, track, self.next_ssrc, wanted);
         self.subscriptions.push(subscription);
