@@ -116,6 +116,9 @@ pub struct Load {
     /// Video frames a second; by default 30, in a crowd 15.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=240))]
     pub fps: Option<u32>,
+    /// Video of three temporal layers, with VP8's layer numbers and dependency descriptors.
+    #[arg(long)]
+    pub layered: bool,
     /// Seconds between key frames that nobody asked for.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub key_interval: u64,
@@ -208,6 +211,7 @@ impl Load {
         Behaviour {
             publish: PublishPlan {
                 video: (bitrate > 0).then_some(video),
+                layered: self.layered,
                 audio: self.audio || bitrate == 0 || crowd,
             },
             watched: self.watched,

@@ -187,6 +187,7 @@ impl Source {
                     marker: false,
                     payload_len: AUDIO_PAYLOAD_LEN,
                     audio_level: Place::SPEECH,
+                    ..Place::default()
                 };
                 template.write(&mut self.stream, place, write_audio);
             }
@@ -202,12 +203,13 @@ impl Source {
                         timestamp,
                         marker: index == last,
                         payload_len: DESCRIPTOR_LEN + size,
-                        audio_level: 0,
+                        ..Place::default()
                     };
                     let fragment = Fragment {
                         key_frame: frame.key,
                         first: index == 0,
                         picture_id: frame.number as u16 & 0x7fff,
+                        layered: None,
                     };
                     template.write(&mut self.stream, place, |payload, stamp| {
                         write_video(payload, fragment, stamp)

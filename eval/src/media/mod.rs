@@ -3,6 +3,7 @@
 mod feedback;
 mod inbound;
 mod instream;
+mod layers;
 mod outbound;
 mod payload;
 mod publisher;
@@ -13,6 +14,7 @@ mod totals;
 
 pub use feedback::{FeedbackCounts, Reporter};
 pub use inbound::{Carries, Inbound};
+pub use layers::Dependency;
 pub use outbound::{Negotiated, Outbound, Place};
 pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
 pub use publisher::{AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};

@@ -3,6 +3,7 @@
 use wire::{Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc};
 
 use super::Stamp;
+use super::layers::Dependency;
 use crate::clock;
 
 /// The numbers that publisher and server agreed on.
@@ -18,6 +19,8 @@ pub struct Negotiated {
     pub transport_sequence: Option<u8>,
     /// Id of the audio level.
     pub audio_level: Option<u8>,
+    /// Id of the dependency descriptor.
+    pub dependency: Option<u8>,
 }
 
 /// Packets kept for retransmission: two seconds of a 2 Mbit/s stream.
@@ -35,7 +38,7 @@ pub struct Written {
 }
 
 /// Where a packet stands in its stream's media.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The RTP timestamp.
     pub timestamp: u32,
@@ -45,6 +48,8 @@ pub struct Place {
     pub payload_len: usize,
     /// For audio, how loud it is: RFC 6464's V bit and level.
     pub audio_level: u8,
+    /// For layered video, the packet's dependency descriptor.
+    pub dependency: Dependency,
 }
 
 impl Place {
@@ -143,7 +148,7 @@ impl Outbound {
             sent_ns: clock::wall_ns(),
         };
         let header = self.header(self.ssrc, self.negotiated.payload_type, self.sequence, place);
-        let header_len = self.write_header(&header, place.audio_level, out, transport_sequence);
+        let header_len = self.write_header(&header, &place, out, transport_sequence);
         let len = header_len + place.payload_len;
         fill(&mut out[header_len..len], &stamp);
         let written = Written {
@@ -168,7 +173,7 @@ impl Outbound {
             .place
             .filter(|_| self.history[slot].sequence == wanted)?;
         let header = self.header(self.ssrc + 1, repair, self.repair_sequence, place);
-        let header_len = self.write_header(&header, place.audio_level, out, transport_sequence);
+        let header_len = self.write_header(&header, &place, out, transport_sequence);
         let len = header_len + 2 + place.payload_len;
         out[header_len..header_len + 2].copy_from_slice(&sequence.to_be_bytes());
         out[header_len + 2..len].copy_from_slice(&self.history[slot].payload);
@@ -198,23 +203,26 @@ impl Outbound {
     fn write_header(
         &self,
         header: &RtpHeader<'_>,
-        audio_level: u8,
+        place: &Place,
         out: &mut [u8],
         transport_sequence: &mut u16,
     ) -> usize {
         let number = transport_sequence.to_be_bytes();
-        let level = [audio_level];
-        let mut elements: [(u8, &[u8]); 3] = [(0, &[]); 3];
+        let level = [place.audio_level];
+        let mut elements: [(u8, &[u8]); 4] = [(0, &[]); 4];
         let mut count = 0;
+        let agreed = |id: Option<u8>, value| id.zip(Some(value));
         for (id, value) in [
-            (self.negotiated.mid, self.mid.as_bytes()),
-            (self.negotiated.transport_sequence, number.as_slice()),
-            (self.negotiated.audio_level, level.as_slice()),
-        ] {
-            if let Some(id) = id {
-                elements[count] = (id, value);
-                count += 1;
-            }
+            agreed(self.negotiated.mid, self.mid.as_bytes()),
+            agreed(self.negotiated.transport_sequence, number.as_slice()),
+            agreed(self.negotiated.audio_level, level.as_slice()),
+            self.negotiated.dependency.zip(place.dependency.bytes()),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            elements[count] = (id, value);
+            count += 1;
         }
         *transport_sequence = transport_sequence.wrapping_add(1);
         let extensions = ExtensionWriter::new(&elements[..count]).expect("negotiated ids are valid");
@@ -243,12 +251,14 @@ mod tests {
         mid: Some(4),
         transport_sequence: Some(3),
         audio_level: None,
+        dependency: None,
     };
     const PLACE: Place = Place {
         timestamp: 3000,
         marker: true,
         payload_len: 100,
-        audio_level: Place::SPEECH,
+        audio_level: 0,
+        dependency: Dependency::NONE,
     };
 
     fn fill(payload: &mut [u8], stamp: &Stamp) {

@@ -1,12 +1,16 @@
 //! Synthetic payloads: VP8 frames cut as libwebrtc cuts them, and Opus-sized packets.
 
 use super::Stamp;
+use super::layers::LayeredFrame;
 
 /// The largest payload of one packet, VP8 descriptor included: what libwebrtc leaves of 1,200 bytes.
 pub const PAYLOAD_MAX: usize = 1180;
 
 /// X bit, then I bit with a 15-bit picture id: what libwebrtc writes for one temporal layer.
 pub const DESCRIPTOR_LEN: usize = 4;
+
+/// The same for three temporal layers: the base layer's number and this frame's layer behind it.
+const LAYERED_DESCRIPTOR_LEN: usize = DESCRIPTOR_LEN + 2;
 
 /// A VP8 key frame begins with ten bytes of header. Delta frames have three; ours pad theirs to ten, so that the stamp
 /// has one place.
@@ -34,6 +38,19 @@ pub struct Fragment {
     pub first: bool,
     /// The frame's 15-bit picture id.
     pub picture_id: u16,
+    /// Where the frame stands among temporal layers, if there are any.
+    pub layered: Option<LayeredFrame>,
+}
+
+impl Fragment {
+    /// Bytes of the VP8 descriptor in front of the frame's.
+    pub fn descriptor_len(&self) -> usize {
+        if self.layered.is_some() {
+            LAYERED_DESCRIPTOR_LEN
+        } else {
+            DESCRIPTOR_LEN
+        }
+    }
 }
 
 /// Writes one VP8 payload: descriptor, frame header when it is the first, stamp, filler to the end of `payload`.
@@ -41,7 +58,14 @@ pub fn write_video(payload: &mut [u8], fragment: Fragment, stamp: &Stamp) {
     payload[0] = 0x80 | u8::from(fragment.first) << 4;
     payload[1] = 0x80;
     payload[2..4].copy_from_slice(&(0x8000 | fragment.picture_id).to_be_bytes());
-    let mut rest = &mut payload[DESCRIPTOR_LEN..];
+    if let Some(frame) = fragment.layered {
+        // L and T: TL0PICIDX, then TID and Y; N says that nothing refers to the frame.
+        payload[0] |= u8::from(frame.temporal == 2) << 5;
+        payload[1] |= 0x60;
+        payload[4] = frame.base_picture;
+        payload[5] = frame.temporal << 6 | u8::from(frame.sync) << 5;
+    }
+    let mut rest = &mut payload[fragment.descriptor_len()..];
     if fragment.first {
         let (header, after) = rest.split_at_mut(FRAME_HEADER_LEN);
         // Frame tag (P bit clear in a key frame, shown), start code, 1280 x 720.
@@ -117,6 +141,7 @@ fn read_stamped(bytes: &[u8]) -> Option<Stamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::layers::TemporalLayers;
 
     const STAMP: Stamp = Stamp {
         source: 3,
@@ -145,6 +170,7 @@ mod tests {
                     key_frame,
                     first,
                     picture_id: 0x1234,
+                    layered: None,
                 },
                 &STAMP,
             );
@@ -160,6 +186,21 @@ mod tests {
     }
 
     #[test]
+    fn layered_payloads_round_trip() {
+        let layered = Some(TemporalLayers::default().next(true));
+        let fragment = Fragment {
+            key_frame: true,
+            first: true,
+            picture_id: 7,
+            layered,
+        };
+        let mut payload = [0u8; 200];
+        write_video(&mut payload, fragment, &STAMP);
+        let received = read_video(&payload).expect("our own payload");
+        assert_eq!((received.stamp, received.key_frame_start), (STAMP, true));
+    }
+
+    #[test]
     fn a_rewritten_descriptor_is_read() {
         let mut payload = [0u8; 100];
         write_video(
@@ -168,6 +209,7 @@ mod tests {
                 key_frame: true,
                 first: true,
                 picture_id: 9,
+                layered: None,
             },
             &STAMP,
         );

@@ -3,8 +3,9 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
+use super::layers::{Dependency, TemporalLayers};
 use super::outbound::{Negotiated, Outbound, Place};
-use super::payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
+use super::payload::{Fragment, fragment_sizes, write_audio, write_video};
 use super::schedule::{Frame, VideoPlan, VideoSchedule};
 use super::speech::{Speech, SpeechSchedule, Utterance};
 use super::stamp::Stamp;
@@ -16,6 +17,8 @@ use crate::peer::{Dice, Transport};
 pub struct PublishPlan {
     /// The camera, if it has one.
     pub video: Option<VideoPlan>,
+    /// Whether the camera's video has three temporal layers.
+    pub layered: bool,
     /// Whether it has a microphone.
     pub audio: bool,
 }
@@ -44,6 +47,7 @@ pub struct Publisher {
 
 struct Video {
     schedule: VideoSchedule,
+    layers: Option<TemporalLayers>,
     frame_rate: u32,
     stream: Outbound,
     last: LastSent,
@@ -79,10 +83,18 @@ impl Publisher {
         }
     }
 
-    /// Begins sending video at `start`.
-    pub fn start_video(&mut self, source: u32, plan: VideoPlan, mid: &str, negotiated: Negotiated, start: Instant) {
+    /// Begins sending video at `start`, with three temporal layers if `layered`.
+    pub fn start_video(
+        &mut self,
+        source: u32,
+        (plan, layered): (VideoPlan, bool),
+        mid: &str,
+        negotiated: Negotiated,
+        start: Instant,
+    ) {
         self.video = Some(Video {
             schedule: VideoSchedule::new(plan, start),
+            layers: layered.then(TemporalLayers::default),
             frame_rate: plan.frame_rate,
             stream: Outbound::new(source, mid, negotiated),
             last: LastSent::default(),
@@ -150,6 +162,7 @@ impl Publisher {
             marker: utterance.begins,
             payload_len,
             audio_level,
+            dependency: Dependency::NONE,
         };
         let written = audio
             .stream
@@ -165,20 +178,26 @@ impl Publisher {
     fn prepare_frame(&mut self, frame: Frame, transport: &mut Transport) {
         let Some(video) = &mut self.video else { return };
         let timestamp = (frame.number * VIDEO_CLOCK / u64::from(video.frame_rate)) as u32;
+        let layered = video.layers.as_mut().map(|layers| layers.next(frame.key));
         let sizes = fragment_sizes(frame.len);
         let last = sizes.len() - 1;
         for (index, size) in sizes.enumerate() {
             let slot = next_slot(&mut self.arena, self.sealed.len());
-            let place = Place {
-                timestamp,
-                marker: index == last,
-                payload_len: DESCRIPTOR_LEN + size,
-                audio_level: 0,
-            };
             let fragment = Fragment {
                 key_frame: frame.key,
                 first: index == 0,
                 picture_id: (frame.number & 0x7fff) as u16,
+                layered,
+            };
+            let described = video.layers.as_ref().zip(layered);
+            let place = Place {
+                timestamp,
+                marker: index == last,
+                payload_len: fragment.descriptor_len() + size,
+                audio_level: 0,
+                dependency: described.map_or(Dependency::NONE, |(layers, frame)| {
+                    layers.describe(&frame, index == 0, index == last)
+                }),
             };
             let written = video
                 .stream

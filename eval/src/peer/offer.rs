@@ -8,12 +8,15 @@ const MID: &str = "urn:ietf:params:rtp-hdrext:sdes:mid";
 const TRANSPORT_SEQUENCE: &str = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01";
 const ABS_SEND_TIME: &str = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time";
 const AUDIO_LEVEL: &str = "urn:ietf:params:rtp-hdrext:ssrc-audio-level";
-const KNOWN_EXTENSIONS: [&str; 4] = [MID, TRANSPORT_SEQUENCE, ABS_SEND_TIME, AUDIO_LEVEL];
+const DEPENDENCY: &str = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension";
+const KNOWN_EXTENSIONS: [&str; 5] = [MID, TRANSPORT_SEQUENCE, ABS_SEND_TIME, AUDIO_LEVEL, DEPENDENCY];
 const KNOWN_FEEDBACK: [&str; 5] = ["nack", "nack pli", "ccm fir", "goog-remb", "transport-cc"];
 
-/// A section that sends one source's media, announced under the track id `track`.
-pub fn sending(kind: Kind, mid: &str, track: &str, source: u32) -> Media {
+/// A section that sends one source's media, announced under the track id `track`; packets describe their place among the
+/// layers only if it is `layered`.
+pub fn sending(kind: Kind, mid: &str, track: &str, source: u32, layered: bool) -> Media {
     let mut media = section(kind, mid, Direction::SendOnly);
+    media.extensions.retain(|(_, uri)| layered || uri != DEPENDENCY);
     let (ssrc, repair) = (Outbound::ssrc_of(source), Outbound::repair_ssrc_of(source));
     media.extra.push(format!("msid:bench {track}"));
     if kind == Kind::Video {
@@ -54,6 +57,7 @@ fn section(kind: Kind, mid: &str, direction: Direction) -> Media {
             format(96, "VP8/90000", "", &KNOWN_FEEDBACK),
             format(97, "rtx/90000", "apt=96", &[]),
         ];
+        media.extensions.push((5, DEPENDENCY.into()));
     } else {
         media.formats = vec![format(
             111,
@@ -137,6 +141,7 @@ pub fn negotiated(answer: &Description, mid: &str) -> Option<Negotiated> {
             .map(|repair| repair.payload_type),
         mid: media.extension(MID),
         transport_sequence: media.extension(TRANSPORT_SEQUENCE),
+        dependency: media.extension(DEPENDENCY),
         audio_level: (media.kind == Kind::Audio)
             .then(|| media.extension(AUDIO_LEVEL))
             .flatten(),

@@ -107,6 +107,7 @@ mod tests {
     const BEHAVIOUR: Behaviour = Behaviour {
         publish: PublishPlan {
             video: None,
+            layered: false,
             audio: true,
         },
         mode: Mode::V0,
@@ -156,6 +157,7 @@ mod tests {
         let behaviour = Behaviour {
             publish: PublishPlan {
                 video: Some(video),
+                layered: false,
                 audio: true,
             },
             ..BEHAVIOUR

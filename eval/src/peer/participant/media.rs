@@ -131,9 +131,10 @@ impl Participant {
             };
             let start = now + self.plan.phase;
             match (kind, publish.video) {
-                (Kind::Video, Some(plan)) => self
-                    .publisher
-                    .start_video(source, plan, &section.mid, negotiated, start),
+                (Kind::Video, Some(plan)) => {
+                    self.publisher
+                        .start_video(source, (plan, publish.layered), &section.mid, negotiated, start)
+                }
                 _ => self
                     .publisher
                     .start_audio(source, self.plan.speech, &section.mid, negotiated, start),

@@ -68,10 +68,11 @@ impl Participant {
             self.sections.push(offer::channels("0"));
             self.push_receiving_sections(FIRST_SECTIONS, FIRST_SECTIONS);
         }
+        let layered = self.plan.publish.is_some_and(|publish| publish.layered);
         for (kind, source) in &tracks {
             let mid = self.sections.len().to_string();
             self.sections
-                .push(offer::sending(*kind, &mid, &track_id(*source), *source));
+                .push(offer::sending(*kind, &mid, &track_id(*source), *source, layered));
         }
         self.unconfirmed_tracks = tracks.len();
         for (kind, source) in tracks {
