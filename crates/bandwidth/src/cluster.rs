@@ -1,7 +1,7 @@
 //! What a probe found: the packets of one burst, how fast they were sent and how fast they arrived.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::limits::CLUSTERS_MAX;
 use crate::{Fate, Probe, ProbeId};
@@ -20,8 +20,13 @@ const SPAN_MAX: f64 = 1.0;
 /// What came of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Found {
-    /// The path carries this, or at least this. Shape: bits per second.
-    Rate(f64),
+    /// The path carries this, or at least this.
+    Rate {
+        /// Shape: bits per second.
+        rate: f64,
+        /// How much longer the probe took to arrive than to send.
+        stretched: Duration,
+    },
     /// It arrived faster than it can have.
     Impossible,
 }
@@ -65,11 +70,11 @@ impl Clusters {
     }
 
     /// A packet arrived. Each packet after the needed ones makes the measurement better, so it may be told again.
-    pub(crate) fn arrived(&mut self, fate: &Fate) -> Option<Found> {
+    pub(crate) fn arrived(&mut self, fate: &Fate) -> Option<(ProbeId, Found)> {
         let (id, arrival) = (fate.probe?, fate.arrival?);
         let cluster = self.watched.iter_mut().find(|cluster| cluster.id == id)?;
         cluster.add(fate.sent, fate.size, arrival);
-        cluster.measure()
+        Some((id, cluster.measure()?))
     }
 }
 
@@ -105,14 +110,15 @@ impl Cluster {
             return Some(Found::Impossible);
         }
         let busy = arrived < BUSY * sent;
-        Some(Found::Rate(if busy { TAKEN * arrived } else { arrived.min(sent) }))
+        Some(Found::Rate {
+            rate: if busy { TAKEN * arrived } else { arrived.min(sent) },
+            stretched: Duration::from_secs_f64((arriving - sending).max(0.0)),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::Known;
 
@@ -138,16 +144,22 @@ mod tests {
                 })
             })
             .last()
+            .map(|(_, found)| found)
+    }
+
+    fn rate(rate: f64, stretched: u64) -> Option<Found> {
+        let stretched = Duration::from_millis(stretched);
+        Some(Found::Rate { rate, stretched })
     }
 
     #[test]
     fn a_free_link_carries_what_was_sent() {
-        assert_eq!(measured(4000), Some(Found::Rate(2e6)));
+        assert_eq!(measured(4000), rate(2e6, 0));
     }
 
     #[test]
     fn a_busy_link_carries_a_little_less_than_what_arrived() {
-        assert_eq!(measured(8000), Some(Found::Rate(0.92e6)));
+        assert_eq!(measured(8000), rate(0.92e6, 16));
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(crate) struct DelayBased {
     over: Option<Instant>,
     /// Smoothed difference between how far apart groups left and arrived. Shape: milliseconds.
     jitter: f64,
+    deltas: u32,
 }
 
 /// What else is known when a report comes.
@@ -52,6 +53,7 @@ impl DelayBased {
             jumps: 0,
             over: None,
             jitter: 0.0,
+            deltas: 0,
         }
     }
 
@@ -97,7 +99,9 @@ impl DelayBased {
         match self.groups.packet(sent, arrival) {
             Grouped::Open => None,
             Grouped::Compared(delta) => {
-                self.jitter += JITTER_WEIGHT * ((delta.arrived - delta.sent).abs() - self.jitter);
+                self.deltas = self.deltas.saturating_add(1);
+                self.jitter += JITTER_WEIGHT.max(1.0 / f64::from(self.deltas))
+                    * ((delta.arrived - delta.sent).abs() - self.jitter);
                 let (slope, trend) = self.trendline.update(delta);
                 Some(self.detector.update(slope, trend, delta.sent, delta.arrived))
             }

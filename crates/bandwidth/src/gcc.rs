@@ -15,7 +15,7 @@ use crate::loss::LossBased;
 use crate::probe::{Prober, Situation};
 use crate::queue::Queue;
 use crate::remb::Remb;
-use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe, Sent, Usage};
+use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe, ProbeId, Sent, Usage};
 
 /// A rate that falls below this share of itself in one report may come back as suddenly.
 const FALL: f64 = 0.66;
@@ -106,7 +106,8 @@ impl Gcc {
             return;
         }
         self.measure(now, arrived);
-        let probed = self.probed(arrived);
+        let measured = self.measured(arrived);
+        let probed = measured.and_then(|(_, found)| self.probed(found));
         let evidence = Evidence {
             throughput: self.throughput,
             burst_throughput: self.acknowledged.burst_rate(),
@@ -119,8 +120,8 @@ impl Gcc {
             self.loss.probed(rate);
         }
         self.combine(now);
-        if let Some(rate) = probed {
-            self.prober.found(now, rate, self.situation());
+        if let Some((probe, found)) = measured {
+            self.prober.answered(now, probe, found, self.situation());
         }
     }
 
@@ -151,18 +152,20 @@ impl Gcc {
         }
     }
 
-    /// What probes found. Less than is believed already counts only when too little is sent to notice otherwise.
-    fn probed(&mut self, arrived: &[Fate]) -> Option<f64> {
-        let mut probed = None;
-        for fate in arrived {
-            match self.clusters.arrived(fate) {
-                Some(Found::Rate(rate)) => probed = Some(rate),
-                Some(Found::Impossible) => self.impossible_probes += 1,
-                None => {}
-            }
-        }
+    /// What probes measured.
+    fn measured(&mut self, arrived: &[Fate]) -> Option<(ProbeId, Found)> {
+        let measured = arrived.iter().filter_map(|fate| self.clusters.arrived(fate)).last()?;
+        self.impossible_probes += u64::from(measured.1 == Found::Impossible);
+        Some(measured)
+    }
+
+    /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise.
+    fn probed(&self, found: Found) -> Option<f64> {
+        let Found::Rate { rate, .. } = found else {
+            return None;
+        };
         let lower_counts = self.application.limited();
-        probed.filter(|rate| *rate > PROBE_WORTH * self.target || lower_counts)
+        (rate > PROBE_WORTH * self.target || lower_counts).then_some(rate)
     }
 
     /// The least of what all allow.

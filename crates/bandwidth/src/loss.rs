@@ -24,6 +24,8 @@ const INHERENT_START: f64 = 0.01;
 const INHERENT_OFFSET: f64 = 0.07;
 /// plus this over the rate: at a low rate a path may be bad, at a high one it is full.
 const INHERENT_BALANCE: f64 = 150_000.0;
+/// By how many standard deviations loss is discounted before it alone brings the rate down.
+const CERTAIN: f64 = 1.0;
 const NEWTON_STEP: f64 = 0.75;
 /// How much more likely a higher rate is held to be, per kbit/s and per its logarithm, while less is lost than this.
 const BIAS: f64 = 0.0002;
@@ -69,6 +71,16 @@ struct Partial {
 struct Candidate {
     rate: f64,
     inherent: f64,
+}
+
+/// How much the observations differ from each other.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    /// Their variance over that of packets lost one by one: about how many packets are lost together. As many times fewer losses
+    /// are evidence of their own.
+    clumping: f64,
+    /// Standard deviation of the mean loss.
+    of_mean: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -125,8 +137,9 @@ impl LossBased {
             inherent: INHERENT_START,
         });
         let loss = self.loss();
+        let spread = self.spread(loss);
         let limited = before.rate < delay_based;
-        let mut best = self.likeliest(before, delay_based, throughput.filter(|_| limited), loss);
+        let mut best = self.likeliest(before, delay_based, throughput.filter(|_| limited), loss, spread);
         // More is lost than is normal here: no time to grow.
         if best.rate > before.rate && loss > best.inherent {
             best.rate = before.rate;
@@ -136,11 +149,19 @@ impl LossBased {
         } else {
             self.regrowth = None;
         }
-        best.rate = best.rate.min(self.tolerable(loss)).clamp(self.min, self.max);
+        let certain = loss - CERTAIN * spread.of_mean;
+        best.rate = best.rate.min(tolerable(certain)).clamp(self.min, self.max);
         self.best = Some(best);
     }
 
-    fn likeliest(&self, before: Candidate, delay_based: f64, throughput: Option<f64>, loss: f64) -> Candidate {
+    fn likeliest(
+        &self,
+        before: Candidate,
+        delay_based: f64,
+        throughput: Option<f64>,
+        loss: f64,
+        spread: Spread,
+    ) -> Candidate {
         FACTORS
             .iter()
             .map(|factor| factor * before.rate)
@@ -152,7 +173,7 @@ impl LossBased {
                     ..before
                 };
                 let candidate = self.suit(candidate);
-                (candidate, self.likelihood(candidate, loss))
+                (candidate, self.likelihood(candidate, loss, spread))
             })
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(before, |(candidate, _)| candidate)
@@ -195,23 +216,33 @@ impl LossBased {
         }
     }
 
-    fn likelihood(&self, candidate: Candidate, loss: f64) -> f64 {
-        let bias = bias(candidate.rate, loss);
+    fn likelihood(&self, candidate: Candidate, loss: f64, spread: Spread) -> f64 {
+        let bias = bias(candidate.rate, loss - CERTAIN * spread.of_mean);
         self.weighted()
             .map(|(observation, weight)| {
                 let p = loss_probability(candidate, observation.rate);
                 let received = observation.packets - observation.lost;
-                weight * (observation.lost * p.ln() + received * (1.0 - p).ln() + bias * observation.packets)
+                let likelihood = observation.lost * p.ln() + received * (1.0 - p).ln();
+                weight * (likelihood / spread.clumping + bias * observation.packets)
             })
             .sum()
     }
 
-    /// What is at most sent on a path that loses so much, whatever the fit says.
-    fn tolerable(&self, loss: f64) -> f64 {
-        if loss > INHERENT_OFFSET {
-            INHERENT_BALANCE / (loss - INHERENT_OFFSET)
-        } else {
-            f64::INFINITY
+    /// How unevenly losses come, compared with packets lost one by one.
+    fn spread(&self, loss: f64) -> Spread {
+        let loss = loss.clamp(INHERENT_MIN, 1.0 - INHERENT_MIN);
+        let (mut excess, mut weights, mut squares, mut packets) = (0.0, 0.0, 0.0, 0.0);
+        for (observation, weight) in self.weighted() {
+            let expected = loss * observation.packets;
+            let squared = (observation.lost - expected).powi(2);
+            excess += weight * squared / (expected * (1.0 - loss)).max(f64::MIN_POSITIVE);
+            squares += weight * weight * squared;
+            weights += weight;
+            packets += weight * observation.packets;
+        }
+        Spread {
+            clumping: (excess / weights).max(1.0),
+            of_mean: squares.sqrt() / packets.max(1.0),
         }
     }
 
@@ -256,6 +287,15 @@ impl Partial {
     }
 }
 
+/// What is at most sent on a path that loses so much, whatever the fit says.
+fn tolerable(loss: f64) -> f64 {
+    if loss > INHERENT_OFFSET {
+        INHERENT_BALANCE / (loss - INHERENT_OFFSET)
+    } else {
+        f64::INFINITY
+    }
+}
+
 /// What share a link of the candidate's rate and inherent loss loses of what is sent.
 fn loss_probability(candidate: Candidate, sent: f64) -> f64 {
     let overflow = if sent > candidate.rate {
@@ -278,16 +318,16 @@ mod tests {
     use super::*;
     use crate::Known;
 
-    /// Ten seconds at `rate`, of which every `one_in`-th packet is lost and everything beyond `capacity`.
+    /// Ten seconds at `rate`, of which some packets are lost, and everything beyond `capacity`.
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
-    fn after(rate: f64, capacity: f64, one_in: u64) -> f64 {
+    fn after(rate: f64, capacity: f64, lost: impl Fn(u64) -> bool) -> f64 {
         let (mut loss, start) = (LossBased::new(5e4, 3e7), Instant::now());
         let mut now = start;
         let mut carried = 0.0;
         for number in 0..(rate / 8000.0) as u64 * 10 {
             now += Duration::from_secs_f64(8000.0 / rate);
             carried = f64::min(carried + capacity / rate, 2.0);
-            let arrives = carried >= 1.0 && !number.is_multiple_of(one_in);
+            let arrives = carried >= 1.0 && !lost(number);
             carried -= if arrives { 1.0 } else { 0.0 };
             let fate = Fate {
                 number,
@@ -305,12 +345,29 @@ mod tests {
 
     #[test]
     fn two_percent_of_inherent_loss_cost_nothing() {
-        assert!(after(2e6, 1e9, 50) >= 1.98e6);
+        assert!(after(2e6, 1e9, |number| number.is_multiple_of(50)) >= 1.98e6);
+    }
+
+    #[test]
+    fn losses_that_come_together_are_less_certain() {
+        let spread = |lost: [f64; 4]| {
+            let mut loss = LossBased::new(5e4, 3e7);
+            loss.observations.extend(lost.map(|lost| Observation {
+                packets: 100.0,
+                lost,
+                rate: 1e6,
+            }));
+            loss.spread(loss.loss())
+        };
+        let (alone, together) = (spread([9.0, 11.0, 10.0, 10.0]), spread([0.0, 24.0, 0.0, 16.0]));
+        assert_eq!(alone.clumping, 1.0);
+        assert!(together.clumping > 5.0, "{together:?}");
+        assert!(together.of_mean > 5.0 * alone.of_mean, "{together:?}");
     }
 
     #[test]
     fn what_is_lost_to_a_full_link_is_given_back() {
-        let rate = after(2e6, 1e6, u64::MAX);
+        let rate = after(2e6, 1e6, |_| false);
         assert!(rate < 1.2e6, "{rate}");
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::cluster::Found;
 use crate::limits::PROBES_MAX;
 use crate::{Probe, ProbeId};
 
@@ -32,6 +33,8 @@ const WANTED: f64 = 1.05;
 /// How long a probe lasts: longer where packets arrive unevenly,
 const SECONDS: std::ops::RangeInclusive<f64> = 0.015..=0.12;
 const JITTERS: f64 = 6.0;
+/// but not so long that the queue becomes longer than this if nothing more is carried than is known;
+const QUEUED_MAX: Duration = Duration::from_millis(80);
 /// and the packets and bytes it has at least.
 const PACKETS: u32 = 5;
 const BYTES_MIN: u32 = 1_000;
@@ -47,12 +50,27 @@ pub(crate) struct Situation {
     pub(crate) last_over: Option<Instant>,
 }
 
+/// A probe stretched by less than so many times the jitter may have been stretched by nothing else.
+const STRETCHED_MIN: u32 = 3;
+
+impl Situation {
+    /// Whether what was found says nothing of what the path carries.
+    pub(crate) fn is_jitter(&self, found: Found) -> bool {
+        match found {
+            Found::Rate { stretched, .. } => stretched < STRETCHED_MIN * self.jitter,
+            Found::Impossible => true,
+        }
+    }
+}
+
 /// Decides on probes.
 #[derive(Debug)]
 pub(crate) struct Prober {
     state: State,
     waiting: VecDeque<Probe>,
     period: Duration,
+    /// Whether nothing was measured for certain yet.
+    starting: bool,
     ids: u32,
 }
 
@@ -60,8 +78,13 @@ pub(crate) struct Prober {
 enum State {
     /// Nothing was sent yet.
     Start,
-    /// A probe was sent, from this rate. Finding `carried` leads to another.
-    Asked { at: Instant, from: f64, carried: f64 },
+    /// A probe was sent, from this rate, so fast and for so long.
+    Asked {
+        at: Instant,
+        from: f64,
+        rate: f64,
+        seconds: f64,
+    },
     /// Until the next periodic one.
     Rest { until: Instant },
 }
@@ -72,6 +95,7 @@ impl Prober {
             state: State::Start,
             waiting: VecDeque::new(),
             period: PERIOD_MIN,
+            starting: true,
             ids: 0,
         }
     }
@@ -85,13 +109,27 @@ impl Prober {
         }
     }
 
-    /// A probe found this rate. Call after the situation took notice.
-    pub(crate) fn found(&mut self, now: Instant, rate: f64, situation: Situation) {
+    /// A probe was measured. Call after the situation took notice.
+    pub(crate) fn answered(&mut self, now: Instant, probe: ProbeId, found: Found, situation: Situation) {
+        let State::Asked {
+            rate, seconds, from, ..
+        } = self.state
+        else {
+            return;
+        };
         // One that found hardly more than was known leads nowhere: the next would find the same, and so on for ever.
-        if let State::Asked { carried, from, .. } = self.state
-            && rate > carried.max(WORTH * from)
-        {
-            self.ask(now, FURTHER * rate, situation);
+        let worth = |found: f64| found > CARRIED * rate && found > WORTH * from;
+        match found {
+            Found::Rate { rate: found, .. } if worth(found) => self.ask(now, FURTHER * found, situation),
+            _ if !self.starting || probe.0 != self.ids => {}
+            found if situation.is_jitter(found) && seconds < *SECONDS.end() => {
+                // A slower one may last longer without doing harm.
+                let slower = (rate / 2.0).max(FURTHER * situation.rate);
+                self.ask_for(now, slower, 2.0 * seconds, situation);
+                self.starting = matches!(self.state, State::Asked { seconds: longer, .. } if longer > seconds);
+            }
+            // Later on a path that is full looks alike.
+            _ => self.starting = false,
         }
     }
 
@@ -109,7 +147,8 @@ impl Prober {
             State::Start => {}
             State::Asked { at, from, .. } if now >= at + ANSWER => {
                 let worth = situation.rate > WORTH * from;
-                self.period = if worth {
+                let full = situation.last_over.is_some_and(|over| over + PERIOD_MAX > at);
+                self.period = if worth || !full {
                     PERIOD_MIN
                 } else {
                     (self.period * 3 / 2).min(PERIOD_MAX)
@@ -139,6 +178,10 @@ impl Prober {
     }
 
     fn ask(&mut self, now: Instant, rate: f64, situation: Situation) {
+        self.ask_for(now, rate, JITTERS * situation.jitter.as_secs_f64(), situation);
+    }
+
+    fn ask_for(&mut self, now: Instant, rate: f64, seconds: f64, situation: Situation) {
         let rate = rate.min(situation.ceiling);
         if rate <= situation.rate || self.waiting.len() >= PROBES_MAX {
             self.state = State::Rest {
@@ -146,7 +189,8 @@ impl Prober {
             };
             return;
         }
-        let seconds = (JITTERS * situation.jitter.as_secs_f64()).clamp(*SECONDS.start(), *SECONDS.end());
+        let harmless = QUEUED_MAX.saturating_sub(situation.queue).as_secs_f64() / (rate / situation.rate - 1.0);
+        let seconds = seconds.min(harmless).clamp(*SECONDS.start(), *SECONDS.end());
         self.ids += 1;
         self.waiting.push_back(Probe {
             id: ProbeId(self.ids),
@@ -157,7 +201,8 @@ impl Prober {
         self.state = State::Asked {
             at: now,
             from: situation.rate,
-            carried: CARRIED * rate,
+            rate,
+            seconds,
         };
     }
 
@@ -193,6 +238,13 @@ mod tests {
         (prober, now)
     }
 
+    fn found(rate: f64) -> Found {
+        Found::Rate {
+            rate,
+            stretched: Duration::ZERO,
+        }
+    }
+
     fn rates(prober: &mut Prober) -> Vec<u64> {
         std::iter::from_fn(|| prober.poll()).map(|probe| probe.rate).collect()
     }
@@ -201,17 +253,38 @@ mod tests {
     fn the_start_is_probed_at_three_and_six_times_and_then_by_doubling() {
         let (mut prober, now) = started();
         assert_eq!(rates(&mut prober), [900_000, 1_800_000]);
-        prober.found(
+        prober.answered(
             now,
-            1.7e6,
+            ProbeId(2),
+            found(1.7e6),
             Situation {
                 rate: 1.7e6,
                 ..SITUATION
             },
         );
         assert_eq!(rates(&mut prober), [3_400_000]);
-        prober.found(now, 2e6, Situation { rate: 2e6, ..SITUATION });
+        prober.answered(now, ProbeId(2), found(2e6), Situation { rate: 2e6, ..SITUATION });
         assert!(rates(&mut prober).is_empty());
+    }
+
+    #[test]
+    fn a_first_probe_lost_in_jitter_is_made_longer_until_it_says_something() {
+        let (mut prober, now) = started();
+        let restless = Situation {
+            jitter: Duration::from_millis(5),
+            ..SITUATION
+        };
+        let mut bytes = Vec::new();
+        for id in 2..8 {
+            bytes.extend(std::iter::from_fn(|| prober.poll()).map(|probe| probe.bytes));
+            let unclear = Found::Rate {
+                rate: 3e5,
+                stretched: Duration::from_millis(10),
+            };
+            prober.answered(now, ProbeId(id), unclear, restless);
+        }
+        assert!(bytes.is_sorted(), "{bytes:?}");
+        assert_eq!(bytes, [1687, 3375, 3375, 4500, 6000, 6000]);
     }
 
     #[test]
