@@ -114,8 +114,15 @@ impl Media {
         if matches!(downlink.choice, Choice::Free | Choice::Expecting) {
             self.choose_source(id);
         }
-        self.tell_paused(cx, id);
-        self.write_replica(cx, id);
+        // Four times a second and for everything a receiver watches: mostly nothing changed.
+        let after = self
+            .downlinks
+            .get(&id)
+            .map(|downlink| (downlink.choice, downlink.source));
+        if after != Some(before) {
+            self.tell_paused(cx, id);
+            self.write_replica(cx, id);
+        }
     }
 
     /// Says when a subscription is not sent for want of room, and when it is again.

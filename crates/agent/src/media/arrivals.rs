@@ -45,9 +45,12 @@ impl Media {
             return;
         };
         uplink.history.arrived(arrival.sequence, arrival.recovered);
-        uplink
-            .meter
-            .arrived(arrival.at, arrival.layer, arrival.size, arrival.ends_frame);
+        // Retransmissions are no part of the stream's rate: senders pad and probe with old packets that nobody missed.
+        if !arrival.recovered {
+            uplink
+                .meter
+                .arrived(arrival.at, arrival.layer, arrival.size, arrival.ends_frame);
+        }
         if let Some((level, _)) = arrival.audio_level {
             let track = uplink.track;
             self.heard_level(cx, track, level);

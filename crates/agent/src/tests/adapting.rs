@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use dataplane::LegId;
-use southbound::{Command, Notice, SubscriptionId, TrackId, Wanted};
-use wire::Ssrc;
+use southbound::{Command, Notice, PayloadFormat, Subscription, SubscriptionId, TrackId, Wanted};
+use wire::{Codec, Ssrc};
 
 use super::downlink::*;
 use super::world::*;
@@ -254,4 +254,65 @@ fn a_frame_rate_that_does_not_fit_is_left_out_without_a_key_frame() {
     let rates = seconds(&mut world, &mut camera, &mut downlink, 4);
     assert!(rates.iter().all(|rate| (600..1_200).contains(rate)), "{rates:?}");
     assert!(world.peers[camera.peer].plis(13, start).is_empty());
+}
+
+#[test]
+fn two_pictures_follow_a_downlink_down_and_up() {
+    let (mut world, camera, mut downlink) = call(4_000_000);
+    let other = world.connected_peer();
+    let track = world.publish_video(other, &RIDS);
+    world.subscribe(downlink.peer, track, 600, BEST);
+    let mut cameras = [camera, Camera::new(other, 21)];
+    for (rate, seconds, expected) in [
+        (4_000_000, 5, [2, 2]),
+        (1_000_000, 15, [1, 0]),
+        (500_000, 15, [0, 0]),
+        (4_000_000, 10, [2, 2]),
+    ] {
+        downlink.rate = rate;
+        play(
+            &mut world,
+            &mut cameras,
+            std::slice::from_mut(&mut downlink),
+            seconds * 1_000,
+        );
+        let subscriptions = state(&world, &downlink).subscriptions;
+        let encodings: Vec<_> = subscriptions
+            .iter()
+            .filter_map(|it| Some(it.current?.encoding))
+            .collect();
+        assert_eq!(encodings, expected, "{rate}");
+    }
+}
+
+#[test]
+fn who_does_not_know_redundant_audio_gets_what_is_in_it() {
+    let mut world = World::new();
+    let (publisher, receiver) = (world.connected_peer(), world.connected_peer());
+    let format = |value, codec| PayloadFormat {
+        payload_type: payload_type(value),
+        codec,
+        rtx: None,
+        nack: false,
+    };
+    let track = world.publish_audio_as(publisher, vec![format(63, Codec::Red), format(OPUS, Codec::Opus)]);
+    world.command(Command::Subscribe(Subscription {
+        subscription: SubscriptionId(500),
+        transport: world.peers[receiver].transport,
+        track,
+        ssrc: Ssrc(500),
+        rtx: None,
+        mid: None,
+        formats: [63, OPUS]
+            .map(|value| (payload_type(value), format(OPUS, Codec::Opus)))
+            .into(),
+        wanted: BEST,
+    }));
+    let replica = world.model.replica_with(500).expect("it is written");
+    let primary_only: Vec<_> = replica
+        .formats
+        .iter()
+        .map(|it| (it.source.get(), it.primary_only))
+        .collect();
+    assert_eq!(primary_only, [(63, true), (OPUS, false)]);
 }

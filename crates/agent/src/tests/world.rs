@@ -244,6 +244,17 @@ impl World {
     }
 
     pub(super) fn publish_audio(&mut self, peer: usize) -> TrackId {
+        let format = PayloadFormat {
+            payload_type: payload_type(OPUS),
+            codec: Codec::Opus,
+            rtx: None,
+            nack: false,
+        };
+        self.publish_audio_as(peer, vec![format])
+    }
+
+    /// The peer publishes sound in these formats as mid 1.
+    pub(super) fn publish_audio_as(&mut self, peer: usize, formats: Vec<PayloadFormat>) -> TrackId {
         let track = TrackId(200 + peer as u64);
         let encoding = Encoding {
             rid: None,
@@ -253,18 +264,12 @@ impl World {
             height: 0,
             layers: Vec::new(),
         };
-        let format = PayloadFormat {
-            payload_type: payload_type(OPUS),
-            codec: Codec::Opus,
-            rtx: None,
-            nack: false,
-        };
         self.command(Command::Publish(Publication {
             track,
             transport: self.peers[peer].transport,
             kind: MediaKind::Audio,
             mid: Mid::new("1"),
-            formats: vec![format],
+            formats,
             encodings: vec![encoding],
             muted: false,
             source: Default::default(),
