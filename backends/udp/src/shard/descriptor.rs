@@ -16,14 +16,18 @@ pub(crate) struct DescriptorChange {
     pub(crate) active: Option<DecodeTargets>,
 }
 
+/// Room for any descriptor.
+pub(crate) type Room = [u8; DESCRIPTOR_LEN_MAX];
+
 impl DescriptorChange {
     /// The descriptor as the receiver gets it, in `room`; `None` when the packet's own is right.
-    pub(crate) fn apply<'a>(&self, packet: &Packet, room: &'a mut [u8; DESCRIPTOR_LEN_MAX]) -> Option<&'a [u8]> {
+    pub(crate) fn apply<'a>(&self, packet: &Packet, room: &'a mut Option<Room>) -> Option<&'a [u8]> {
         if self.frame_offset == 0 && self.active.is_none() {
             return None;
         }
         let elements = &packet.facts().elements;
         let value = elements.value(packet.bytes(), ExtensionKind::DependencyDescriptor)?;
+        let room = room.insert([0; DESCRIPTOR_LEN_MAX]);
         let len = self.write_active(packet, room).unwrap_or_else(|| {
             room[..value.len()].copy_from_slice(value);
             value.len()
@@ -37,7 +41,7 @@ impl DescriptorChange {
     }
 
     /// Writes the whole descriptor anew; `None` when it need not be, or has no room for what is to be told.
-    fn write_active(&self, packet: &Packet, room: &mut [u8; DESCRIPTOR_LEN_MAX]) -> Option<usize> {
+    fn write_active(&self, packet: &Packet, room: &mut Room) -> Option<usize> {
         let active = self.active?;
         let Rules::Dependency(rules) = &packet.facts().frame.as_ref()?.rules else {
             return None;

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{Clock, Counter, Path};
-use wire::codec::dependency::DESCRIPTOR_LEN_MAX;
 use wire::extension::AbsSendTime;
 use wire::{ExtensionKind, ExtensionWriter, Mid, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc};
 
@@ -129,7 +128,8 @@ pub(crate) fn append(
 ) -> Result<(), Counter> {
     let (header, name) = (rewrite.header(), rewrite.name);
     let number = leg.transport_sequence.to_be_bytes();
-    let mut descriptor = [0; DESCRIPTOR_LEN_MAX];
+    // Rarely needed, so that it is not even cleared.
+    let mut descriptor = None;
     let own = Own {
         mid: rewrite.mid.as_ref(),
         send_time: &moment.send_time,

@@ -148,13 +148,13 @@ impl ReplicaState {
         if segment.starts_behind(facts.number) {
             return Err(Counter::BeforeSwitch);
         }
-        let decided = sendable.and_then(|()| {
-            let frame = facts.frame.as_ref();
-            let decision = self.selection.decide(self.entry.target, facts.codec, frame);
-            decision.send.map(|()| decision)
-        });
-        segment.account(facts.number, decided.is_ok());
-        let decision = decided?;
+        let decision = match (sendable, &facts.frame) {
+            (Ok(()), Some(frame)) => self.selection.decide(self.entry.target, facts.codec, frame),
+            (Ok(()), None) => self.selection.without_layers(Ok(())),
+            (Err(reason), _) => self.selection.without_layers(Err(reason)),
+        };
+        segment.account(facts.number, decision.send.is_ok());
+        decision.send?;
         if facts.number > segment.last.number {
             let frame = facts.frame.as_ref().and_then(Frame::number);
             let offsets = &segment.offsets;

@@ -108,18 +108,15 @@ impl Selection {
     }
 
     /// What becomes of a packet, for a replica that is to get `wanted`.
-    pub(crate) fn decide(&mut self, wanted: Layer, codec: Codec, frame: Option<&Frame>) -> Decision {
-        let Some(frame) = frame else {
-            return self.plain(Ok(()));
-        };
+    pub(crate) fn decide(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
         if !frame.is_unreadable() {
             // Frames that cannot be compared with those before: it begins anew with what it has.
             self.past.renumber(frame.id.numbering);
         }
         match self.past.find(frame.id) {
             Found::Known(decision) => decision,
-            _ if frame.is_unreadable() => self.plain(Ok(())),
-            Found::TooOld => self.plain(Err(Counter::TooLate)),
+            _ if frame.is_unreadable() => self.without_layers(Ok(())),
+            Found::TooOld => self.without_layers(Err(Counter::TooLate)),
             Found::Newer => self.decide_newest(wanted, codec, frame),
             Found::Late {
                 at,
@@ -140,15 +137,16 @@ impl Selection {
     /// What was decided about a packet's frame. A packet without layers, or whose descriptor cannot be read, is sent.
     pub(crate) fn decided(&self, frame: Option<&Frame>) -> Option<Decision> {
         let Some(frame) = frame else {
-            return Some(self.plain(Ok(())));
+            return Some(self.without_layers(Ok(())));
         };
         match self.past.find(frame.id) {
             Found::Known(decision) => Some(decision),
-            _ => frame.is_unreadable().then(|| self.plain(Ok(()))),
+            _ => frame.is_unreadable().then(|| self.without_layers(Ok(()))),
         }
     }
 
-    fn plain(&self, send: Result<(), Counter>) -> Decision {
+    /// What becomes of a packet that no layer decides about.
+    pub(crate) fn without_layers(&self, send: Result<(), Counter>) -> Decision {
         Decision {
             send,
             is_top: false,
