@@ -118,7 +118,7 @@ impl Media {
         let after = self
             .downlinks
             .get(&id)
-            .map(|downlink| (downlink.choice, downlink.source));
+            .map(|downlink| (downlink.source, downlink.choice));
         if after != Some(before) {
             self.tell_paused(cx, id);
             self.write_replica(cx, id);
