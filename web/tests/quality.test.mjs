@@ -10,7 +10,7 @@ import { freshRoom } from "./support/world.mjs";
 
 const OWN_VIEW = "**/api/receivers/me";
 
-const world = { people: [] };
+const world = {};
 before(async () => {
   world.server = await startServer();
   world.browser = await launchBrowser();
@@ -19,28 +19,32 @@ after(async () => {
   await world.browser?.close();
   await world.server?.stop();
 });
-afterEach(async () => {
-  await Promise.all(world.people.splice(0).map((visitor) => visitor.close()));
-});
 
-async function meeting(names, options = {}) {
+/** Ada and Bob in a room of their own; Ada's page is opened with `options`. */
+async function meeting(options) {
   const room = freshRoom("quality");
-  const people = [];
-  for (const name of names) {
-    const visitor = await Visitor.open(world, room, people.length === 0 ? options : {});
-    world.people.push(visitor);
-    await visitor.enter(name);
-    people.push(visitor);
-  }
-  await people[0].sees(names[1]);
-  return people;
+  const [ada, bob] = [await Visitor.open(world, room, options), await Visitor.open(world, room)];
+  await ada.enter("Ada");
+  await bob.enter("Bob");
+  await ada.sees("Bob");
+  return { ada, leave: () => Promise.all([ada.close(), bob.close()]) };
 }
 
 const panel = (visitor, name) => visitor.page.getByRole("region", { name: `Quality: ${name}` });
 
-describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 120_000 }, () => {
+describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 180_000 }, () => {
+  let ada;
+  let leave;
+  before(async () => {
+    ({ ada, leave } = await meeting());
+  });
+  after(() => leave?.());
+  afterEach(async () => {
+    await ada.page.keyboard.press("Escape");
+    await ada.page.unroute(OWN_VIEW);
+  });
+
   it("is shown by key for all, with what arrives, what leaves and what the server believes", async () => {
-    const [ada] = await meeting(["Ada", "Bob"]);
     await ada.page.keyboard.press("q");
     await panel(ada, "Bob")
       .getByText(/^\d+×\d+$/)
@@ -62,7 +66,6 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 120
   });
 
   it("is reached by the keyboard alone", async () => {
-    const [ada] = await meeting(["Ada", "Bob"]);
     const button = ada.page.getByRole("button", { name: "Quality of Bob" });
     await button.focus();
     await ada.page.keyboard.press("Enter");
@@ -74,7 +77,6 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 120
   });
 
   it("says that the connection carries less than is wanted", async () => {
-    const [ada] = await meeting(["Ada", "Bob"]);
     const track = await ada.tile("Bob").getAttribute("data-track");
     await ada.page.route(OWN_VIEW, (route) => route.fulfill({ json: narrowDownlink(track) }));
     await ada.page.getByRole("button", { name: "Quality of Bob" }).click();
@@ -84,7 +86,6 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 120
   });
 
   it("does without a server that tells nothing, and does not ask on and on", async () => {
-    const [ada] = await meeting(["Ada", "Bob"]);
     let asked = 0;
     await ada.page.route(OWN_VIEW, (route) => {
       asked += 1;
@@ -103,7 +104,7 @@ describe("the quality of a picture", { skip: await pageIsMissing(), timeout: 120
 describe("a picture the server holds back", { skip: await pageIsMissing(), timeout: 120_000 }, () => {
   it("is covered, not frozen, until there is a new one", async () => {
     const wire = new Wire();
-    const [ada] = await meeting(["Ada", "Bob"], { prepare: (page) => wire.tap(page) });
+    const { ada, leave } = await meeting({ prepare: (page) => wire.tap(page) });
     const track = await ada.tile("Bob").getAttribute("data-track");
     const words = ada.tile("Bob").getByText("Picture paused");
     wire.say(track, StreamState.PAUSED);
@@ -115,6 +116,7 @@ describe("a picture the server holds back", { skip: await pageIsMissing(), timeo
     wire.say(track, StreamState.ACTIVE);
     await words.waitFor({ state: "detached" });
     await ada.sees("Bob");
+    await leave();
   });
 });
 

@@ -72,7 +72,10 @@ export class ServerPoll {
     if (this.#watchers.size === 1) void this.#ask();
     return () => {
       this.#watchers.delete(onChange);
-      if (this.#watchers.size === 0) clearTimeout(this.#timer);
+      if (this.#watchers.size > 0) return;
+      clearTimeout(this.#timer);
+      // Whoever looks again wants to know what is then.
+      this.#view = undefined;
     };
   };
 
