@@ -100,7 +100,7 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
     let (mut good, mut settled) = (0, None);
     let short = samples.iter().rev().take_while(|sample| sample.queue <= QUEUE_MAX);
     for (seen, sample) in short.enumerate() {
-        if within(sample.flows[0].target) {
+        if within(sample.flows[0].target()) {
             good += 1;
             if f64::from(good) >= SETTLED * (seen + 1) as f64 {
                 settled = Some(sample.at - from);
@@ -117,8 +117,8 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
         settled,
         allowed,
         queue: tail.clone().map(|sample| sample.queue).max().unwrap_or_default(),
-        level: mean(tail.map(|sample| sample.flows[0].target / capacity)),
-        within: mean(due.map(|sample| f64::from(u8::from(within(sample.flows[0].target))))),
+        level: mean(tail.map(|sample| sample.flows[0].target() / capacity)),
+        within: mean(due.map(|sample| f64::from(u8::from(within(sample.flows[0].target()))))),
     }
 }
 
@@ -146,7 +146,7 @@ pub fn share(trace: &Trace) -> Option<f64> {
 pub fn following(scenario: &Scenario, trace: &Trace) -> f64 {
     let judged = trace.samples.iter().filter(|sample| sample.at > Duration::from_secs(2));
     mean(judged.map(|sample| {
-        let distance = (sample.flows[0].target - sample.available).abs();
+        let distance = (sample.flows[0].target() - sample.available).abs();
         f64::from(u8::from(distance <= scenario.claim.band * sample.available))
     }))
 }

@@ -72,7 +72,7 @@ pub fn draw(title: &str, traces: &[(&str, &Trace)]) -> String {
         let flows = trace.samples.first().map_or(0, |sample| sample.flows.len());
         for flow in 0..flows {
             let colour = colours.next().copied().unwrap_or(CAPACITY);
-            let points = over_time(trace, |sample| sample.flows[flow].target / 1e6);
+            let points = over_time(trace, |sample| sample.flows[flow].target() / 1e6);
             line(&mut svg, RATES, seconds, rate_top, &Line { colour, points });
             names.push((
                 if flows > 1 {

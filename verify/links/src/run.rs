@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
-use bandwidth::{Config, Estimator, Gcc};
+use bandwidth::{Config, Estimate, Estimator, Gcc};
 
 use crate::Scenario;
 use crate::flow::Flow;
@@ -64,16 +64,21 @@ pub struct Sample {
 /// One flow at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSample {
-    /// Its estimate.
-    pub target: f64,
-    /// What its estimator lets it send now.
-    pub sendable: f64,
+    /// What its estimator believes.
+    pub estimate: Estimate,
     /// What was sent so far. Shape: bytes.
     pub sent: u64,
     /// What arrived so far.
     pub received: u64,
     /// What was padding.
     pub padding: u64,
+}
+
+impl FlowSample {
+    /// Its estimate. Shape: bits per second.
+    pub fn target(&self) -> f64 {
+        self.estimate.target as f64
+    }
 }
 
 /// Plays `scenario` with an estimator of the candidate's for each flow.
@@ -171,15 +176,11 @@ impl<'a> World<'a> {
     }
 
     fn sample(&mut self, at: Duration) {
-        let flows = self.flows.iter().map(|flow| {
-            let estimate = flow.estimator.estimate();
-            FlowSample {
-                target: estimate.target as f64,
-                sendable: estimate.sendable as f64,
-                sent: flow.sent_bytes,
-                received: flow.receiver.bytes,
-                padding: flow.padding_bytes,
-            }
+        let flows = self.flows.iter().map(|flow| FlowSample {
+            estimate: flow.estimator.estimate(),
+            sent: flow.sent_bytes,
+            received: flow.receiver.bytes,
+            padding: flow.padding_bytes,
         });
         self.trace.samples.push(Sample {
             at,

@@ -179,6 +179,7 @@ fn restless() -> Vec<Scenario> {
         Scenario::new("3, 1, 3 Mbit/s, jitter 5 ms", steps(), 75).jitter(5),
         Scenario::new("3, 1, 3 Mbit/s, jitter 15 ms", steps(), 75).jitter(15),
         Scenario::new("3, 1, 3 Mbit/s, 1 % reordered", steps(), 75).reordering(0.01),
+        Scenario::new("3, 1, 3 Mbit/s, queue 50 ms", steps(), 75).queue(50),
         Scenario::new("3, 1, 3 Mbit/s, feedback 100 ms, 10 % lost", steps(), 75).feedback(100, 0.1),
     ]
 }
@@ -221,9 +222,12 @@ fn shared() -> Vec<Scenario> {
 
 fn limited() -> Vec<Scenario> {
     let steps = || Capacity::constant(3000).then(25, 1000).then(50, 3000);
+    let fall = || Capacity::constant(4000).then(25, 500).then(50, 4000);
     vec![
         Scenario::new("3, 1, 3 Mbit/s, layers of 0.15, 0.5, 1.7 Mbit/s", steps(), 75)
             .media(Media::Layers(vec![150, 500, 1700])),
+        Scenario::new("4, 0.5, 4 Mbit/s, layers of 0.15, 0.4, 1.7 Mbit/s", fall(), 75)
+            .media(Media::Layers(vec![150, 400, 1700])),
         Scenario::new("2 Mbit/s, 0.5 Mbit/s sent", Capacity::constant(2000), 40).media(Media::AtMost(500)),
     ]
 }

@@ -17,7 +17,7 @@ const KEY_FACTOR: f64 = 6.0;
 /// How much of a frame's size is chance.
 const UNEVEN: f64 = 0.25;
 /// A layer is taken when it fits so well, and kept while it fits.
-const LAYER_MARGIN: f64 = 1.1;
+const LAYER_MARGIN: f64 = 1.15;
 
 /// How the pictures' rate follows what may be sent.
 #[derive(Clone, Debug, PartialEq)]
