@@ -25,10 +25,21 @@ export function judge(record) {
   }));
   const all = views(record);
   const reference = (view) => all.find((other) => other.from === view.from && !other.limited && other !== view) ?? view;
-  const { experiment, server, version, encrypted, adaptation, shaper, seed, roundTripMs, frames } = record;
+  const { experiment, server, version, encrypted, adaptation, shaper, seed, roundTripMs, readyAfter, frames } = record;
   return {
     ...{ name: experiment.name, title: experiment.title, kind: experiment.kind ?? "steps", video: experiment.video },
-    ...{ freezeMax: experiment.freezeMax, server, version, encrypted, adaptation, shaper, seed, roundTripMs, frames },
+    ...{
+      freezeMax: experiment.freezeMax,
+      server,
+      version,
+      encrypted,
+      adaptation,
+      shaper,
+      seed,
+      roundTripMs,
+      readyAfter,
+      frames,
+    },
     late: Object.fromEntries(Object.entries(record.people).map(([name, { late }]) => [name, late])),
     events: Object.fromEntries(Object.entries(record.people).map(([name, { events }]) => [name, events])),
     limits: Object.fromEntries(Object.entries(record.people).map(([name, person]) => [name, limitations(person)])),

@@ -30,9 +30,15 @@ export async function measure(experiment, options) {
   const expired = new Promise((_, reject) => {
     limit.addEventListener("abort", () => reject(new Error(`${experiment.name} took too long`)));
   });
+  const over = new AbortController();
+  const conducted = conduct(experiment, { ...options, signal: over.signal }, parts);
   try {
-    return await Promise.race([conduct(experiment, options, parts), expired, options.stopped]);
+    return await Promise.race([conducted, expired, options.stopped]);
   } finally {
+    over.abort();
+    await end();
+    // Given up in the middle, it may just have been starting something.
+    await conducted.catch(() => {});
     await end();
   }
 }
@@ -67,10 +73,10 @@ async function conduct(experiment, options, parts) {
     people.push(person);
   }
   goFirst(network.namespaces);
-  await meet(people, server, experiment, options);
+  const readyAfter = await meet(people, server, experiment, options);
   // Browsers start some of their processes with the first picture.
   goFirst(network.namespaces);
-  const steps = await follow(experiment.steps, cable, network);
+  const steps = await follow(experiment.steps, cable, network, options.signal);
   const taken = await Promise.all(people.map((person) => person.take()));
   const frames = await cable.remove();
   for (const { name, errors } of people)
@@ -85,6 +91,7 @@ async function conduct(experiment, options, parts) {
     shaper: cable.shaper,
     seed: options.seed,
     roundTripMs,
+    readyAfter,
     steps,
     frames,
     people: Object.fromEntries(
@@ -94,7 +101,7 @@ async function conduct(experiment, options, parts) {
 }
 
 /** Everybody joins, and sees everybody else as large as they are. */
-async function meet(people, server, experiment, { e2ee, dynacast }) {
+async function meet(people, server, experiment, { e2ee, dynacast, signal }) {
   const { codec, mode, width, height, fps, maxBitrate, layers } = experiment.video;
   const room = `${experiment.name}-${process.pid}`;
   const passphrase = e2ee ? "a secret of the rig" : undefined;
@@ -114,15 +121,16 @@ async function meet(people, server, experiment, { e2ee, dynacast }) {
   for (const person of people)
     await person.join(server, room, { options: { dynacast, adaptiveStream: false }, passphrase });
   for (const person of people) await person.publish(publish);
-  await everybodySeesEverybody(people, height);
-  await sleep(SETTLE_MS);
+  const readyAfter = await everybodySeesEverybody(people, height, signal);
+  await sleep(SETTLE_MS, undefined, { signal });
+  return readyAfter;
 }
 
 const preset = ({ width, height, maxBitrate, fps }) => ({ width, height, encoding: { maxBitrate, maxFramerate: fps } });
 
-/** Waits for it, and goes on without it: a server may be unable to show everything to the limited one. */
-async function everybodySeesEverybody(people, height) {
-  const deadline = Date.now() + READY_MS;
+/** Waits for it, and returns how many seconds it took; null, and an explanation, when it did not happen: the figures will tell. */
+async function everybodySeesEverybody(people, height, signal) {
+  const began = Date.now();
   let missing;
   do {
     const views = await Promise.all(
@@ -134,9 +142,9 @@ async function everybodySeesEverybody(people, height) {
       ),
     );
     missing = views.map((view, index) => ({ ...view, name: people[index].name })).filter(({ ready }) => !ready);
-    if (missing.length === 0) return;
-    await sleep(500);
-  } while (Date.now() < deadline);
+    if (missing.length === 0) return (Date.now() - began) / 1000;
+    await sleep(500, undefined, { signal });
+  } while (Date.now() < began + READY_MS);
   for (const { name, heights, sent } of missing) {
     console.error(
       `${name} does not see everybody at ${height} lines: ${JSON.stringify(heights)}; sends ${JSON.stringify(sent)}`,
@@ -145,7 +153,7 @@ async function everybodySeesEverybody(people, height) {
 }
 
 /** Makes the steps in their time, and returns when they were. A step begins when its rate is set, and ends with the next. */
-async function follow(steps, cable, network) {
+async function follow(steps, cable, network, signal) {
   const made = [];
   let before;
   const finish = (to) => {
@@ -164,7 +172,7 @@ async function follow(steps, cable, network) {
     const from = now();
     finish(from);
     made.push({ from, ...down });
-    await sleep(from + seconds * 1000 - now());
+    await sleep(from + seconds * 1000 - now(), undefined, { signal });
   }
   finish(now());
   return made;

@@ -2,7 +2,7 @@
 
 /** Prints what one run showed. */
 export function print(result) {
-  const { steps, views, late, limits, frames } = result;
+  const { steps, views, late, limits, frames, readyAfter } = result;
   for (const view of views) {
     console.log(`${view.to} sees ${view.from}${view.limited ? " (limited)" : ""}, ${view.codec}`);
     for (const [index, it] of view.steps.entries()) console.log(`  ${stepName(steps[index])}: ${sentence(it)}`);
@@ -11,6 +11,7 @@ export function print(result) {
         `  full size ${view.recovery.size ?? "never"} s, full rate ${view.recovery.rate ?? "never"} s after the last step began`,
       );
   }
+  console.log(`everybody saw everybody in full size ${readyAfter ?? "never"} s after joining`);
   const busy = steps.map(({ processors, others }) => `${processors}+${others}`).join(" ");
   console.log(
     `processors used by the rig + by others ${busy}, pages late by at most ${JSON.stringify(late)} ms, senders held back by ${JSON.stringify(limits)}`,
