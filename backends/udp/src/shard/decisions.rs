@@ -6,7 +6,8 @@ use dataplane::Counter;
 use dataplane::limits::FRAMES_MAX;
 
 use super::frame::{FrameId, Numbering};
-use super::select::{Decision, Selected};
+use super::select::Decision;
+use super::selected::Selected;
 
 /// The decisions about the newest [`FRAMES_MAX`] frames, in the order of the frames.
 ///
@@ -85,7 +86,7 @@ impl Decisions {
                 Found::Late {
                     at,
                     behind: before.behind,
-                    held_back: before.behind.held_back(),
+                    held_back: before.behind.held_back,
                 }
             }
         }

@@ -6,7 +6,7 @@
 //! packets to send again.
 //!
 //! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds its number in its `stream`; `fanout` offers the packet to
-//! its replicas, audio first, in quanta; `replica` decides and numbers; `header` writes it into the receiver's `egress` run.
+//! its replicas, audio first, in quanta; `replica` decides and numbers, `select` says which layers; `header` writes it into the receiver's `egress` run.
 //! `pace` keeps what may not leave yet. `tables` applies orders, `resend` does what the agent asks for.
 //!
 //! Driving one: [`take_orders`](Shard::take_orders), [`take_relays`](Shard::take_relays), [`receive`](Shard::receive) for
@@ -31,6 +31,7 @@ mod replica;
 mod resend;
 mod segment;
 mod select;
+mod selected;
 mod slab;
 mod stream;
 mod tables;

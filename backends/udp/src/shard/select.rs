@@ -11,7 +11,8 @@ use wire::codec::dependency::{DecodeTargets, Indication};
 use wire::{Codec, RtpTimestamp};
 
 use super::decisions::{Decisions, Found};
-use super::frame::{Dependencies, Frame, FrameId, Rules, Vp8Rules, Vp9Rules};
+use super::frame::{Dependencies, Frame, FrameId, Rules, Vp9Rules};
+use super::selected::{Selected, Target, bit};
 
 /// What a replica gets of the stream it follows.
 #[derive(Debug)]
@@ -28,28 +29,6 @@ pub(crate) struct Selection {
     wanted: Layer,
     /// The newest frames. Costs nothing until the stream turns out to have layers.
     past: Decisions,
-}
-
-/// What is selected behind some frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Selected {
-    /// The highest layer.
-    layer: Layer,
-    /// The decode target.
-    target: Option<Target>,
-    /// By chain, one bit each: a frame of it was held back, and it did not start again.
-    broken: u32,
-    /// VP9: by spatial layer, one bit each: everything of it since a frame that needs no other picture was sent.
-    complete: u8,
-    /// Pictures that were held back: by so much VP8's picture ids close up.
-    held_back: u16,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Target {
-    /// The frame that brought the structure it is one of.
-    since: u64,
-    index: usize,
 }
 
 /// What was decided about a frame.
@@ -331,92 +310,6 @@ impl Selection {
     }
 }
 
-impl Selected {
-    fn from_key_frame(wanted: Layer) -> Self {
-        Selected {
-            layer: Layer {
-                spatial: 0,
-                temporal: wanted.temporal,
-            },
-            target: None,
-            broken: 0,
-            complete: 0,
-            held_back: 0,
-        }
-    }
-
-    pub(crate) fn held_back(&self) -> u16 {
-        self.held_back
-    }
-
-    fn is_complete(&self, spatial: u8) -> bool {
-        spatial < 8 && self.complete & (1 << spatial) != 0
-    }
-
-    fn set_complete(&mut self, spatial: u8, complete: bool) {
-        let bit = 1_u8.checked_shl(u32::from(spatial)).unwrap_or(0);
-        self.complete = if complete {
-            self.complete | bit
-        } else {
-            self.complete & !bit
-        };
-    }
-
-    fn switch_vp8(&mut self, wanted: Layer, temporal: u8, rules: Vp8Rules) {
-        let now = &mut self.layer.temporal;
-        *now = if rules.key {
-            wanted.temporal
-        } else {
-            wanted.temporal.min(*now)
-        };
-        if rules.sync && temporal == now.saturating_add(1) && temporal <= wanted.temporal {
-            *now = temporal;
-        }
-    }
-
-    /// The decode targets the receiver can have from a frame on.
-    fn active(&self, frame: &Frame) -> Active {
-        let Rules::Dependency(rules) = &frame.rules else {
-            return Active::default();
-        };
-        let targets = rules.structure.targets_within(self.layer).intersection(rules.active);
-        Active {
-            targets,
-            fewer: targets != rules.active,
-            new: false,
-        }
-    }
-
-    /// What the decision about the newest frame means for those behind it.
-    fn remember(&mut self, codec: Codec, frame: &Frame, send: Result<(), Counter>) {
-        if codec == Codec::Vp8 && send.is_err() {
-            self.held_back = self.held_back.wrapping_add(1);
-        }
-        match &frame.rules {
-            Rules::Vp9(rules) => match send {
-                Ok(()) if !rules.inter_picture => self.set_complete(frame.layer.spatial, true),
-                Err(_) if frame.layer.temporal <= self.layer.temporal => {
-                    self.set_complete(frame.layer.spatial, false);
-                }
-                Ok(()) | Err(_) => {}
-            },
-            Rules::Dependency(rules) => self.remember_chains(rules, send),
-            Rules::Vp8(_) | Rules::Unreadable => {}
-        }
-    }
-
-    fn remember_chains(&mut self, rules: &Dependencies, send: Result<(), Counter>) {
-        let frame = rules.resolve();
-        for chain in (0..rules.structure.chains()).filter(|chain| frame.is_in_chain(*chain)) {
-            match send {
-                Err(_) => self.broken |= bit(chain),
-                Ok(()) if frame.previous_in_chain(chain).is_none() => self.broken &= !bit(chain),
-                Ok(()) => {}
-            }
-        }
-    }
-}
-
 impl Frame {
     /// Whether the replica may go up to a higher layer still in this picture: then the picture does not end here.
     fn may_be_followed_by_higher(&self, wanted: Layer) -> bool {
@@ -457,8 +350,4 @@ fn goal(wanted: Layer, rules: &Dependencies) -> usize {
 
 fn layer_of(rules: &Dependencies, target: usize) -> Layer {
     rules.structure.target_layer(target).unwrap_or_default()
-}
-
-fn bit(chain: usize) -> u32 {
-    1 << chain
 }
