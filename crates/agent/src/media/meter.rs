@@ -24,6 +24,8 @@ pub(super) struct Meter {
     /// The newest span, counted from the beginning.
     span: u64,
     layers: BTreeMap<(u8, u8), [Tally; SLOTS]>,
+    /// Its packets say which layer they are of.
+    layered: bool,
     /// What was known before the stream paused: the best guess of what comes after.
     before: Vec<Measured>,
 }
@@ -60,6 +62,11 @@ impl Meter {
 
     /// A packet came.
     pub(super) fn arrived(&mut self, at: Instant, layer: Option<Layer>, size: u16, ends_frame: bool) {
+        self.layered |= layer.is_some();
+        if self.layered && layer.is_none() {
+            // Who says so does with every packet of a picture: this one is padding, and goes to nobody.
+            return;
+        }
         let began = *self.began.get_or_insert(at);
         self.advance(span_at(began, at));
         let layer = layer.unwrap_or_default();
@@ -144,8 +151,8 @@ mod tests {
     /// 1,000 bytes every 20 ms, every second one of them in layer T1.
     fn feed(meter: &mut Meter, start: Instant, millis: std::ops::Range<u64>) {
         for at in millis.step_by(20) {
-            let layer = (at % 40 != 0).then_some(LAYER);
-            meter.arrived(start + Duration::from_millis(at), layer, 1_000, true);
+            let layer = if at % 40 == 0 { Layer::default() } else { LAYER };
+            meter.arrived(start + Duration::from_millis(at), Some(layer), 1_000, true);
         }
     }
 
@@ -181,5 +188,18 @@ mod tests {
             meter.arrived(now, Some(Layer { spatial, temporal: 0 }), 1, true);
         }
         assert_eq!(meter.layers.len(), LAYERS_MAX);
+    }
+
+    #[test]
+    fn padding_is_no_part_of_a_stream_in_layers() {
+        let (mut meter, start) = (Meter::default(), Instant::now());
+        for step in 0..300 {
+            let at = start + Duration::from_millis(step * 10);
+            meter.arrived(at, None, 1_200, false);
+            meter.arrived(at, Some(Layer::default()), 100, true);
+            meter.arrived(at, None, 1_200, false);
+        }
+        let measured = meter.measured(start + Duration::from_secs(3)).expect("enough has come");
+        assert!(measured[0].rate < 100_000, "{measured:?}");
     }
 }
