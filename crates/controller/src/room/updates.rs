@@ -70,7 +70,11 @@ impl Room {
     /// Somebody came or went. Everybody is told how many there are, once for all who come or go about the same time.
     pub(super) fn population_changed(&mut self, ctx: &mut Context<'_>) {
         if self.census.is_none() {
-            let delay = if self.is_large() { CENSUS_DELAY_LARGE } else { CENSUS_DELAY };
+            let delay = if self.is_large() {
+                CENSUS_DELAY_LARGE
+            } else {
+                CENSUS_DELAY
+            };
             self.census = Some(ctx.wake(delay, Timer::Room(self.key)));
         }
     }
