@@ -25,6 +25,8 @@ const RECEIVED = [
   "keyFramesDecoded",
   "freezeCount",
   "totalFreezesDuration",
+  "pauseCount",
+  "totalPausesDuration",
   "bytesReceived",
   "packetsReceived",
   "packetsLost",

@@ -104,6 +104,8 @@ const COLUMNS = [
   "framesPerSecond",
   "freezeCount",
   "totalFreezesDuration",
+  "pauseCount",
+  "totalPausesDuration",
   "bytesReceived",
   "packetsLost",
   "nackCount",

@@ -68,13 +68,14 @@ function table(head, rows) {
 function stepsTable(results) {
   const head = [
     "video | server",
-    "4 to 1 Mbit/s",
-    "1 to 0.5",
-    "0.5 to 4",
+    "first fall",
+    "second fall",
+    "rise",
     "full size",
     "and rate",
-    "others' frames",
-    "others' size",
+    "others: decoded",
+    "full size",
+    "least fps",
   ];
   return table(
     head,
@@ -82,7 +83,7 @@ function stepsTable(results) {
       called(result),
       ...[1, 2, 3].map((index) => frozen(result, index)),
       ...["size", "rate"].map((what) => recovery(result, what)),
-      ...["share", "full"].map((what) => unmoved(result, what)),
+      ...["share", "full", "slowest"].map((what) => unmoved(result, what)),
     ]),
   );
 }
@@ -90,8 +91,8 @@ function stepsTable(results) {
 /** The worse of both pictures: seconds frozen by the browser's account, and the longest wait for a picture. */
 function frozen(result, index) {
   const views = limited(result);
-  const seconds = worst(views, index, "frozen");
-  return `${bold(seconds.toFixed(2), seconds > result.freezeMax)} / ${worst(views, index, "gap").toFixed(2)} s`;
+  const said = (value) => bold(value.toFixed(2), value > result.freezeMax);
+  return `${said(worst(views, index, "frozen"))} / ${said(worst(views, index, "gap"))} s`;
 }
 
 function recovery(result, what) {
@@ -105,7 +106,8 @@ function recovery(result, what) {
 function unmoved(result, what) {
   const views = others(result);
   const after = Math.min(...result.steps.slice(1).map((_, index) => least(views, index + 1, what)));
-  return `${percent(after)} (${percent(least(views, 0, what))})`;
+  const said = what === "slowest" ? String : percent;
+  return `${said(after)} (${said(least(views, 0, what))})`;
 }
 
 function shownTable(results) {

@@ -71,7 +71,8 @@ function figures(view, { from, to }, sender, start, height) {
     height: commonest(settled.map(([, height]) => height)),
     fps: round(settled.length / (to - tail), 1),
     freezes: span("freezeCount"),
-    frozen: round(span("totalFreezesDuration"), 2),
+    // After five seconds the browser speaks of a pause instead; to who watches it is the same.
+    frozen: round(span("totalFreezesDuration") + (span("totalPausesDuration") || 0), 2),
     gap: round(longestGap(view.pictures, from, to), 2),
     sent,
     decoded: span("framesDecoded"),
