@@ -71,7 +71,7 @@ impl Media {
         let Some(budget) = links.get_mut(&transport).and_then(|link| link.budget.as_mut()) else {
             return Vec::new();
         };
-        let may_pause = budget.reports();
+        let may_pause = budget.is_trusted(now);
         let competing = |id: &SubscriptionId| {
             let downlink = downlinks.get(id)?;
             let track = tracks.get(&downlink.subscription.track)?;

@@ -12,6 +12,9 @@ use crate::receivers::DownlinkState;
 /// A receiver that could report and has not after so long never will: it gets all it wants.
 const DEAF: Duration = Duration::from_secs(4);
 
+/// Only what has been reported on for so long is worth refusing a video for: what came first is measured by probes, and sound is counted as guessed.
+const TRUSTED: Duration = Duration::from_secs(2);
+
 /// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough that the path's queue stays short.
 const PACE: f64 = 2.5;
 
@@ -29,6 +32,8 @@ pub(super) struct Budget {
     estimator: Gcc,
     allocator: Allocator,
     evidence: Evidence,
+    /// When it first was an estimate of something.
+    reported: Option<Instant>,
     pace: Option<u64>,
     allocated: u64,
     wanted: u64,
@@ -52,6 +57,7 @@ impl Budget {
             estimator: Gcc::new(bandwidth::Config::default()),
             allocator: Allocator::new(allocation::Config::default()),
             evidence: Evidence::Nothing,
+            reported: None,
             pace: None,
             allocated: 0,
             wanted: 0,
@@ -80,6 +86,7 @@ impl Budget {
         // Reports on packets that were never sent are no evidence.
         if self.estimate().round_trip.is_some() {
             self.evidence = Evidence::Reports;
+            self.reported.get_or_insert(now);
         }
     }
 
@@ -87,6 +94,7 @@ impl Budget {
     pub(super) fn receiver_estimates(&mut self, now: Instant, bits_per_second: u64) {
         self.estimator.remb(now, bits_per_second);
         self.evidence = Evidence::Reports;
+        self.reported.get_or_insert(now);
     }
 
     pub(super) fn estimate(&self) -> Estimate {
@@ -107,6 +115,12 @@ impl Budget {
     /// Whether anything was said of what is sent.
     pub(super) fn reports(&self) -> bool {
         self.evidence == Evidence::Reports
+    }
+
+    /// Whether what is believed is worth refusing a video for.
+    pub(super) fn is_trusted(&self, now: Instant) -> bool {
+        self.reported
+            .is_some_and(|since| now.saturating_duration_since(since) >= TRUSTED)
     }
 
     /// Whether there is nothing to go by, and never will be.

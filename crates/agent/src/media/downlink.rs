@@ -105,6 +105,18 @@ impl Downlink {
         self.is_sent() && self.source == Some(key) && !self.current.is_some_and(has_it)
     }
 
+    /// Whether it waits for a key frame to get less: of another source, or a smaller picture of this one. `is_lower` tells whether its source is of a lower encoding
+    /// than another.
+    fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
+        let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
+            return false;
+        };
+        match self.source == Some(current.source) {
+            true => current.awaits_key_frame && current.layer.spatial > layer.spatial,
+            false => is_lower(current.source),
+        }
+    }
+
     /// The highest layer it should get of its source.
     fn target(&self) -> Layer {
         let wanted = Layer {
@@ -118,8 +130,15 @@ impl Downlink {
         }
     }
 
-    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean.
-    pub(super) fn replica(&self, leg: LegId, entry: Entry, published: &[PayloadFormat]) -> Replica {
+    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean, `is_lower` whether its source is of a lower encoding than
+    /// another.
+    pub(super) fn replica(
+        &self,
+        leg: LegId,
+        entry: Entry,
+        published: &[PayloadFormat],
+        is_lower: impl FnOnce(StreamKey) -> bool,
+    ) -> Replica {
         let subscription = &self.subscription;
         let is_redundant = |source: PayloadType| {
             let found = published.iter().find(|format| format.payload_type == source);
@@ -139,7 +158,14 @@ impl Downlink {
             formats: subscription.formats.iter().map(format).collect(),
             mid: subscription.mid,
             source: self.source,
-            target: self.target(),
+            target: match self.is_lowering(is_lower) {
+                // What there is too much of goes on until the key frame comes; fewer pictures of it take less at once.
+                true => Layer {
+                    temporal: 0,
+                    ..self.target()
+                },
+                false => self.target(),
+            },
             paused: !self.is_sent(),
         }
     }

@@ -147,6 +147,7 @@ impl Media {
             downlink.delivered = true;
             cx.notice(Notice::Delivered { subscription: id });
         }
+        self.write_replica(cx, id);
         self.want_first_key_frame(cx, id);
     }
 
@@ -170,7 +171,10 @@ impl Media {
             first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
         });
-        let replica = downlink.replica(leg, entry, published);
+        let encoding = |key: StreamKey| self.uplinks.get(&key).map(|uplink| uplink.encoding);
+        let source = downlink.source.and_then(encoding);
+        let is_lower = |current| source < encoding(current);
+        let replica = downlink.replica(leg, entry, published, is_lower);
         if downlink.written.as_ref() == Some(&replica) {
             return;
         }
