@@ -100,9 +100,10 @@ impl Prober {
         }
     }
 
-    /// The first packet left.
+    /// A packet left. The first ones that are of use are probed with: while nothing is wanted yet, such as with sound alone, a probe would be wasted, and the
+    /// next would come too late for the first picture.
     pub(crate) fn started(&mut self, now: Instant, situation: Situation) {
-        if matches!(self.state, State::Start) {
+        if matches!(self.state, State::Start) && situation.rate * WANTED < situation.ceiling {
             for factor in FIRST {
                 self.ask(now, factor * situation.rate, situation);
             }
@@ -265,6 +266,20 @@ mod tests {
         assert_eq!(rates(&mut prober), [3_400_000]);
         prober.answered(now, ProbeId(2), found(2e6), Situation { rate: 2e6, ..SITUATION });
         assert!(rates(&mut prober).is_empty());
+    }
+
+    #[test]
+    fn the_start_is_probed_as_soon_as_anything_is_wanted() {
+        let (mut prober, now) = (Prober::new(), started().1);
+        let idle = Situation {
+            ceiling: 0.0,
+            ..SITUATION
+        };
+        prober.started(now, idle);
+        prober.timeout(now + Duration::from_secs(1), idle);
+        assert!(rates(&mut prober).is_empty());
+        prober.started(now + Duration::from_secs(1), SITUATION);
+        assert_eq!(rates(&mut prober), [900_000, 1_800_000]);
     }
 
     #[test]
