@@ -23,6 +23,7 @@ mod link;
 mod meter;
 mod observe;
 mod offers;
+mod opinion;
 mod publish;
 mod quality;
 mod repair;

@@ -16,6 +16,9 @@ const WORTHWHILE: f64 = 1.25;
 /// A plan that only saves must cost no more than this part of what is sent.
 const CHEAPER: f64 = 0.9;
 
+/// What is sent may be so much more than the estimate before it is cut back: rates waver, and a queue that grows lowers the estimate soon enough.
+const TOLERATED: f64 = 1.1;
+
 /// This part of what there is for video is left when it has to be cut back.
 const SPARE: f64 = 0.05;
 
@@ -151,7 +154,7 @@ impl Policy for Allocator {
         let audio = audio(subscriptions);
         let room = estimate.less(audio);
         self.contest.read(subscriptions, &self.standings);
-        let fits = self.contest.used() <= room;
+        let fits = self.contest.used() <= room.scaled(TOLERATED);
         let wanted = self.contest.build(subscriptions, !fits && !self.contest.changed);
         if self.contest.changed {
             self.start_over(now, room, audio, estimate);

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{Allocation, Allocator, BitRate, Policy, Subscription};
+use allocation::{Allocation, Allocator, BitRate, Grant, Policy, Subscription};
 use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
 use dataplane::Departure;
+use southbound::SubscriptionId;
 use wire::rtcp::ArrivalTicks;
 
+use super::opinion::Opinion;
 use crate::receivers::DownlinkState;
 
 /// A receiver that could report and has not after so long never will: it gets all it wants.
@@ -21,6 +23,9 @@ const PACE: f64 = 2.5;
 /// And so fast until the first report: a first key frame does not wait, nor does it come all at once. Shape: bits per second.
 const PACE_START: u64 = 3_000_000;
 
+/// This part of the estimate is divided even while a queue drains.
+const DRAINING: f64 = 0.8;
+
 /// A pace is written anew when it changed by this part.
 const PACE_STEP: f64 = 0.05;
 
@@ -32,6 +37,10 @@ pub(super) struct Budget {
     estimator: Gcc,
     allocator: Allocator,
     evidence: Evidence,
+    /// What the receiver estimates by itself, if it does.
+    opinion: Option<Opinion>,
+    /// What of each subscription was granted last takes so much. Shape: bits per second, in the order of the subscriptions.
+    granted: Vec<(SubscriptionId, u64)>,
     /// When it first was an estimate of something.
     reported: Option<Instant>,
     pace: Option<u64>,
@@ -57,6 +66,8 @@ impl Budget {
             estimator: Gcc::new(bandwidth::Config::default()),
             allocator: Allocator::new(allocation::Config::default()),
             evidence: Evidence::Nothing,
+            opinion: None,
+            granted: Vec::new(),
             reported: None,
             pace: None,
             allocated: 0,
@@ -84,17 +95,36 @@ impl Budget {
     pub(super) fn reported(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
         self.estimator.feedback(now, report);
         // Reports on packets that were never sent are no evidence.
-        if self.estimate().round_trip.is_some() {
+        if self.reports_packets() {
             self.evidence = Evidence::Reports;
             self.reported.get_or_insert(now);
         }
     }
 
-    /// The receiver says what it believes its downlink carries.
-    pub(super) fn receiver_estimates(&mut self, now: Instant, bits_per_second: u64) {
-        self.estimator.remb(now, bits_per_second);
+    /// The receiver says what it believes its downlink carries of these streams.
+    pub(super) fn receiver_estimates(&mut self, now: Instant, streams: Vec<SubscriptionId>, bits_per_second: u64) {
+        let opinion = self.opinion.get_or_insert_with(Opinion::new);
+        opinion.said(now, streams, bits_per_second);
         self.evidence = Evidence::Reports;
         self.reported.get_or_insert(now);
+        match self.reports_packets() {
+            // Beside better evidence it is a bound, as it is.
+            true => self.estimator.remb(now, bits_per_second),
+            false => self.follow_opinion(now),
+        }
+    }
+
+    /// Believes what the receiver does, where nothing else is known. Time alone changes it.
+    fn follow_opinion(&mut self, now: Instant) {
+        let (wanted, reports_packets) = ((self.wanted as f64 * WANTED) as u64, self.reports_packets());
+        if let (Some(opinion), false) = (&mut self.opinion, reports_packets) {
+            let rate = opinion.rate(now, &self.granted, wanted);
+            self.estimator.remb(now, rate);
+        }
+    }
+
+    fn reports_packets(&self) -> bool {
+        self.estimate().round_trip.is_some()
     }
 
     pub(super) fn estimate(&self) -> Estimate {
@@ -130,7 +160,7 @@ impl Budget {
 
     /// Whether what is allocated is more than may be sent.
     pub(super) fn is_exceeded(&self) -> bool {
-        self.allocated > self.estimate().sendable
+        self.allocated > self.divisible()
     }
 
     /// The pace to write, if it is another one than was written.
@@ -150,12 +180,27 @@ impl Budget {
         })
     }
 
+    /// What may be divided: the pace alone drains a queue that is short, since other sizes cost key frames now and again when it is gone.
+    fn divisible(&self) -> u64 {
+        let estimate = self.estimate();
+        let most = (estimate.target as f64 * DRAINING) as u64;
+        estimate.sendable.max(most)
+    }
+
     /// Divides what may be sent now.
     pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
-        let sendable = self.estimator.estimate().sendable;
-        let allocation = self.allocator.allocate(now, BitRate(sendable), subscriptions);
+        self.follow_opinion(now);
+        let divisible = self.divisible();
+        let allocation = self.allocator.allocate(now, BitRate(divisible), subscriptions);
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
         self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
+        if self.opinion.is_some() {
+            let granted = subscriptions.iter().zip(allocation.grants);
+            self.granted.clear();
+            self.granted.extend(
+                granted.map(|(subscription, grant)| (SubscriptionId(subscription.key.0), rate(subscription, grant))),
+            );
+        }
         allocation
     }
 
@@ -179,4 +224,11 @@ impl Budget {
             anomalies: self.estimator.anomalies(),
         }
     }
+}
+
+/// What a grant takes.
+fn rate(subscription: &Subscription<'_>, grant: &Grant) -> u64 {
+    let target = grant.target();
+    let offer = subscription.offers.iter().find(|offer| Some(offer.target) == target);
+    offer.map_or(0, |offer| offer.rate.0)
 }

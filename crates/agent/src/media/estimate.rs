@@ -3,7 +3,7 @@
 use dataplane::{Departure, Inject, LegId, Update};
 use southbound::TransportId;
 use wire::MediaKind;
-use wire::rtcp::TransportFeedback;
+use wire::rtcp::{Remb, TransportFeedback};
 
 use super::Media;
 use super::budget::Budget;
@@ -73,7 +73,7 @@ impl Media {
     }
 
     /// A receiver says what it believes its downlink carries.
-    pub(super) fn receiver_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId, bits_per_second: u64) {
+    pub(super) fn receiver_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId, remb: &Remb<'_>) {
         cx.count(Counter::RtcpEstimate);
         let Some(link) = self.links.get_mut(&transport) else {
             return;
@@ -82,7 +82,15 @@ impl Media {
         self.begin_estimate(cx, transport);
         let link = self.links.get_mut(&transport).expect("found above");
         let Some(budget) = &mut link.budget else { return };
-        budget.receiver_estimates(cx.now, bits_per_second);
+        let mut streams: Vec<_> = remb
+            .sources()
+            .filter_map(|ssrc| link.by_ssrc.get(&ssrc).copied())
+            .collect();
+        if streams.is_empty() {
+            // Who names nothing means everything.
+            streams.extend(&link.subscriptions);
+        }
+        budget.receiver_estimates(cx.now, streams, remb.bitrate);
         self.follow_estimate(cx, transport);
     }
 

@@ -19,6 +19,7 @@ fn cost(packet: &RtcpPacket<'_>) -> u32 {
     let listed = match packet {
         RtcpPacket::TransportFeedback(feedback) => u32::from(feedback.status_count),
         RtcpPacket::Nack(nack) => nack.sequences().count() as u32,
+        RtcpPacket::Remb(remb) => remb.sources().len() as u32,
         _ => 0,
     };
     PACKET_COST + listed
@@ -69,7 +70,7 @@ impl Media {
                     }
                 }
             }
-            RtcpPacket::Remb(remb) => self.receiver_estimate(cx, transport, remb.bitrate),
+            RtcpPacket::Remb(remb) => self.receiver_estimate(cx, transport, &remb),
             RtcpPacket::TransportFeedback(feedback) => self.transport_feedback(cx, transport, &feedback),
             // A name is not needed, and a source that ends is noticed by its silence.
             RtcpPacket::SourceDescription(_) | RtcpPacket::Bye(_) => {}

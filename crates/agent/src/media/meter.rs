@@ -9,8 +9,9 @@ use crate::limits::LAYERS_MAX;
 
 /// Packets are counted together for so long,
 const SPAN: Duration = Duration::from_millis(500);
-/// and so many of those counts make a rate: long enough that one key frame does not look like a faster stream.
-const SPANS: usize = 4;
+/// and so many of those counts make a rate. The one with most bytes is left out once there are all: a key frame that a receiver asks for is no faster stream, and
+/// would make others ask for theirs.
+const SPANS: usize = 5;
 /// Less than this long says nothing yet.
 const READY: Duration = Duration::from_secs(1);
 
@@ -111,12 +112,18 @@ impl Meter {
                 let others = spans.iter().enumerate().filter(|(slot, _)| *slot != under_way);
                 others.map(|(_, tally)| tally)
             };
+            let bytes: u64 = whole().map(|tally| tally.bytes).sum();
+            let most = whole().map(|tally| tally.bytes).max().unwrap_or(0);
+            let (bytes, span) = match self.span >= SPANS as u64 {
+                true => (bytes - most, seconds - SPAN.as_secs_f64()),
+                false => (bytes, seconds),
+            };
             Measured {
                 layer: Layer {
                     spatial: *spatial,
                     temporal: *temporal,
                 },
-                rate: (whole().map(|tally| tally.bytes).sum::<u64>() as f64 * 8.0 / seconds) as u64,
+                rate: (bytes as f64 * 8.0 / span) as u64,
                 frames: f64::from(whole().map(|tally| tally.frames).sum::<u32>()) / seconds,
             }
         };
