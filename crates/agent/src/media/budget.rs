@@ -23,6 +23,9 @@ const PACE: f64 = 2.5;
 /// And so fast until the first report: a first key frame does not wait, nor does it come all at once. Shape: bits per second.
 const PACE_START: u64 = 3_000_000;
 
+/// A queue this long delays a key frame more than it takes to make one.
+const CONGESTED: Duration = Duration::from_millis(100);
+
 /// This part of the estimate is divided even while a queue drains.
 const DRAINING: f64 = 0.8;
 
@@ -178,6 +181,11 @@ impl Budget {
             self.pace = pace;
             pace
         })
+    }
+
+    /// Whether packets wait for long in the path.
+    pub(super) fn is_congested(&self) -> bool {
+        self.estimate().queue >= CONGESTED
     }
 
     /// What may be divided: the pace alone drains a queue that is short, since other sizes cost key frames now and again when it is gone.

@@ -107,7 +107,7 @@ impl Downlink {
 
     /// Whether it waits for a key frame to get less: of another source, or a smaller picture of this one. `is_lower` tells whether its source is of a lower encoding
     /// than another.
-    fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
+    pub(super) fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
         let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
             return false;
         };
@@ -130,15 +130,8 @@ impl Downlink {
         }
     }
 
-    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean, `is_lower` whether its source is of a lower encoding than
-    /// another.
-    pub(super) fn replica(
-        &self,
-        leg: LegId,
-        entry: Entry,
-        published: &[PayloadFormat],
-        is_lower: impl FnOnce(StreamKey) -> bool,
-    ) -> Replica {
+    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean; `is_lowering` asks for fewer pictures for the time being.
+    pub(super) fn replica(&self, leg: LegId, entry: Entry, published: &[PayloadFormat], is_lowering: bool) -> Replica {
         let subscription = &self.subscription;
         let is_redundant = |source: PayloadType| {
             let found = published.iter().find(|format| format.payload_type == source);
@@ -158,7 +151,7 @@ impl Downlink {
             formats: subscription.formats.iter().map(format).collect(),
             mid: subscription.mid,
             source: self.source,
-            target: match self.is_lowering(is_lower) {
+            target: match is_lowering {
                 // What there is too much of goes on until the key frame comes; fewer pictures of it take less at once.
                 true => Layer {
                     temporal: 0,

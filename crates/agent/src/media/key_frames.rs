@@ -34,7 +34,7 @@ pub(super) struct KeyFrames {
 
 impl KeyFrames {
     /// Whether it may be asked at `now`, else when.
-    fn may_ask(&self, now: Instant) -> Result<(), Instant> {
+    pub(super) fn may_ask(&self, now: Instant) -> Result<(), Instant> {
         let earliest = self.asked.map(|asked| asked + INTERVAL);
         earliest.filter(|earliest| *earliest > now).map_or(Ok(()), Err)
     }

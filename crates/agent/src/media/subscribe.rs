@@ -1,12 +1,13 @@
 //! Subscriptions come, change and go; and which stream each gets.
 
-use dataplane::{ReplicaId, StreamKey, Update};
+use dataplane::{Replica, ReplicaId, StreamKey, Update};
 use rand::Rng;
 use southbound::{Notice, Subscription, SubscriptionId, TrackId};
 use wire::rtcp::RtcpWriter;
 
 use super::Media;
 use super::allocate::SETTLE;
+use super::budget::Budget;
 use super::downlink::{Choice, Current, Downlink, Entry};
 use super::select::select;
 use crate::Counter;
@@ -173,8 +174,27 @@ impl Media {
         });
         let encoding = |key: StreamKey| self.uplinks.get(&key).map(|uplink| uplink.encoding);
         let source = downlink.source.and_then(encoding);
-        let is_lower = |current| source < encoding(current);
-        let replica = downlink.replica(leg, entry, published, is_lower);
+        let is_lowering = downlink.is_lowering(|current| source < encoding(current));
+        let congested = self
+            .links
+            .get(&downlink.subscription.transport)
+            .and_then(|link| link.budget.as_ref())
+            .is_some_and(Budget::is_congested);
+        let is_asked_at_once = || {
+            let uplink = downlink.source.and_then(|key| self.uplinks.get(&key));
+            uplink.is_some_and(|uplink| uplink.key_frames.may_ask(cx.now).is_ok())
+        };
+        if is_lowering && congested && is_asked_at_once() {
+            // What goes on meanwhile would only stand in the queue before the key frame.
+            let released = Replica {
+                source: None,
+                ..downlink.replica(leg, entry, published, false)
+            };
+            if cx.try_write(Update::SetReplica(entry.replica, released)).is_ok() {
+                downlink.current = None;
+            }
+        }
+        let replica = downlink.replica(leg, entry, published, is_lowering && downlink.current.is_some());
         if downlink.written.as_ref() == Some(&replica) {
             return;
         }
