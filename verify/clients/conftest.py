@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import sys
 import uuid
 from collections import Counter
 from dataclasses import dataclass
@@ -67,9 +68,18 @@ async def joining(url: str):
     assert not failures, failures
 
 
-def pytest_sessionfinish() -> None:
+def pytest_sessionfinish(session, exitstatus: int) -> None:
     """Keeps pytest's counts the last line: the SDK's native threads would log that the loop is gone."""
     logging.getLogger("livekit").disabled = True
+    session.config.verdict = int(exitstatus)
+
+
+def pytest_unconfigure(config) -> None:
+    """Leaves with the verdict: the SDK's native threads call into an interpreter that is ending, and abort it now and then."""
+    if hasattr(config, "verdict"):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.verdict)
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
