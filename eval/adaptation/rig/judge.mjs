@@ -21,7 +21,8 @@ export function judge(record) {
     loss: step.loss,
     load: step.load,
     processors: round(step.processors, 2),
-    others: round(step.others, 2),
+    // Counted in another place than the rig's own, so it may fall short a little.
+    others: round(Math.max(0, step.others), 2),
   }));
   const all = views(record);
   const reference = (view) => all.find((other) => other.from === view.from && !other.limited && other !== view) ?? view;
