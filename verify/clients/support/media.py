@@ -1,7 +1,7 @@
 """Media that can be recognised at the far end, so that a test can tell whose track it decoded.
 
-A picture is one publisher's colour with a white bar that moves one step a frame: the colour says who, the bar says
-which frame. A sound is one publisher's sine.
+A picture is one publisher's colour with a white bar in its upper half that moves one step a frame, and one in its lower
+half that moves whenever the first begins anew: the colour says who, the bars say which frame. A sound is one publisher's sine.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ import numpy
 FPS = 15
 SAMPLE_RATE = 48_000
 BAR_STEPS = 32
+NUMBERS = BAR_STEPS * BAR_STEPS
 LUMA_BACKGROUND = 90
 LUMA_BAR = 230
 CHROMA_TOLERANCE = 24
@@ -42,8 +43,10 @@ def picture(signature: Signature, number: int, width: int, height: int) -> bytes
     """Frame `number` as I420 (planes Y, U, V, no padding)."""
     luma = numpy.full((height, width), LUMA_BACKGROUND, dtype=numpy.uint8)
     step = width / BAR_STEPS
-    left = int((number % BAR_STEPS) * step)
-    luma[:, left : left + max(int(step), 1)] = LUMA_BAR
+    middle = height // 2
+    for rows, place in ((slice(middle), number), (slice(middle, height), number // BAR_STEPS)):
+        left = int((place % BAR_STEPS) * step)
+        luma[rows, left : left + max(int(step), 1)] = LUMA_BAR
     chroma = (width // 2) * (height // 2)
     return luma.tobytes() + bytes([signature.u]) * chroma + bytes([signature.v]) * chroma
 
@@ -60,16 +63,16 @@ class VideoWitness:
 
     sizes: list[tuple[int, int]] = field(default_factory=list)
     signatures: set[str] = field(default_factory=set)
-    steps: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
     @property
     def frames(self) -> int:
         return len(self.sizes)
 
     def backward(self, since: int = 0) -> int:
-        """How often the bar moved back after frame `since`: a reordered or repeated picture."""
-        deltas = numpy.diff(self.steps[since:]) % BAR_STEPS
-        return int(numpy.count_nonzero((deltas == 0) | (deltas > BAR_STEPS // 2)))
+        """How often an earlier picture, or the same, came after frame `since`."""
+        deltas = numpy.diff(self.numbers[since:]) % NUMBERS
+        return int(numpy.count_nonzero((deltas == 0) | (deltas > NUMBERS // 2)))
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -77,8 +80,8 @@ class VideoWitness:
 
     def advance(self, since: int, count: int) -> int:
         """How many frames the publisher drew while this receiver decoded `count` of them after frame `since`."""
-        steps = self.steps[since - 1 : since + count]
-        return int(numpy.sum(numpy.diff(steps) % BAR_STEPS))
+        numbers = self.numbers[since - 1 : since + count]
+        return int(numpy.sum(numpy.diff(numbers) % NUMBERS))
 
     def see(self, width: int, height: int, y: numpy.ndarray, u: numpy.ndarray, v: numpy.ndarray) -> None:
         """Notes one decoded frame. The planes are arrays of shape (rows, columns), chroma at half size."""
@@ -87,8 +90,8 @@ class VideoWitness:
             return
         self.sizes.append((width, height))
         self.signatures.add(_colour(float(u.mean()), float(v.mean())))
-        stripes = numpy.array_split(y.mean(axis=0), BAR_STEPS)
-        self.steps.append(int(numpy.argmax([stripe.mean() for stripe in stripes])))
+        middle = height // 2
+        self.numbers.append(_bar(y[:middle]) + BAR_STEPS * _bar(y[middle:]))
 
 
 @dataclass
@@ -124,6 +127,11 @@ class AudioWitness:
         """Starts listening afresh, as after an unmute."""
         self.samples = 0
         self._recent = self._recent[:0]
+
+
+def _bar(half: numpy.ndarray) -> int:
+    stripes = numpy.array_split(half.mean(axis=0), BAR_STEPS)
+    return int(numpy.argmax([stripe.mean() for stripe in stripes]))
 
 
 def _colour(u: float, v: float) -> str:
