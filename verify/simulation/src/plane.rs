@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use dataplane::{
-    Capabilities, Clock, Counters, DataPlane, Egress, Event, Ingress, Inject, LegId, Model, Path, ReplicaId, Update,
-    WriteError,
+    Capabilities, Clock, Counters, DataPlane, Egress, Event, Ingress, Inject, LegId, Model, Path, ReplicaId, StreamKey,
+    Update, WriteError,
 };
 use wire::Ssrc;
 
@@ -16,6 +16,8 @@ pub(crate) struct Plane {
     model: Model,
     legs: BTreeMap<LegId, Leg>,
     replicas: BTreeMap<ReplicaId, (LegId, Ssrc)>,
+    /// What each replica follows: another layer of it is no new beginning.
+    followed: BTreeMap<ReplicaId, StreamKey>,
     lives: u64,
     events: VecDeque<Event>,
     /// Replicas that have begun to follow a stream, by leg life and SSRC, since somebody last looked.
@@ -49,6 +51,7 @@ impl Plane {
             model: Model::new(clock),
             legs: BTreeMap::new(),
             replicas: BTreeMap::new(),
+            followed: BTreeMap::new(),
             lives: 0,
             events: VecDeque::new(),
             switched: Vec::new(),
@@ -96,7 +99,8 @@ impl Plane {
 
     fn watch_events(&mut self) {
         while let Some(event) = self.model.poll() {
-            if let Event::Selected { replica, .. } = &event
+            if let Event::Selected { replica, source, .. } = &event
+                && self.followed.insert(*replica, *source) != Some(*source)
                 && let Some((leg, ssrc)) = self.replicas.get(replica)
                 && let Some(leg) = self.legs.get(leg)
             {
@@ -124,8 +128,14 @@ impl Plane {
             Update::RemoveLeg(id) => {
                 self.legs.remove(&id);
                 self.replicas.retain(|_, (leg, _)| *leg != id);
+                let replicas = &self.replicas;
+                self.followed
+                    .retain(|replica, source| source.leg != id && replicas.contains_key(replica));
             }
             Update::SetReplica(id, entry) => {
+                if entry.paused || entry.source.is_none() {
+                    self.followed.remove(&id);
+                }
                 let is_new = self.replicas.insert(id, (entry.leg, entry.ssrc)).is_none();
                 let repair = entry.rtx.map(|(ssrc, _)| (ssrc, Role::Repair(entry.ssrc)));
                 let leg = self.legs.get_mut(&entry.leg).expect("the model took it");
@@ -142,6 +152,7 @@ impl Plane {
                 }
             }
             Update::RemoveReplica(id) => {
+                self.followed.remove(&id);
                 let Some((leg, media)) = self.replicas.remove(&id) else {
                     return;
                 };
@@ -152,7 +163,8 @@ impl Plane {
                     }
                 }
             }
-            Update::SetStream(..) | Update::RemoveStream(_) => {}
+            Update::RemoveStream(key) => self.followed.retain(|_, source| *source != key),
+            Update::SetStream(..) => {}
         }
     }
 }

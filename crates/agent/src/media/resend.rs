@@ -20,6 +20,10 @@ const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 /// How long a packet that was sent again is remembered, at most.
 const MEMORY: Duration = Duration::from_millis(500);
 
+/// Where so many packets are lost a packet is sent again twice: if that one is lost too, all that depends on its picture waits for a second round trip and comes too late.
+/// Shape: a part of the packets.
+const LOSSY: f64 = 0.02;
+
 /// What a packet that is sent again takes, about. Shape: bytes.
 const PACKET: u64 = 1_200;
 
@@ -46,6 +50,8 @@ struct Bounds {
     round_trip: Duration,
     /// No more than so many a second.
     per_second: u32,
+    /// How often each is sent.
+    copies: u32,
 }
 
 impl Bounds {
@@ -55,9 +61,16 @@ impl Bounds {
             let packets = budget.estimate().sendable / (8 * PACKET);
             packets.min(u64::from(RESENDS_PER_SECOND_MAX)) as u32
         });
+        // A receiver asks again after a round trip as it knows it, which may be less than we know.
+        let round_trip = link.round_trip().unwrap_or_default() * 3 / 4;
         Bounds {
-            round_trip: link.round_trip().unwrap_or_default().clamp(ROUND_TRIP_MIN, MEMORY),
+            round_trip: round_trip.clamp(ROUND_TRIP_MIN, MEMORY),
             per_second: per_second.max(RESENDS_PER_SECOND_MIN),
+            copies: if carried.is_some_and(|budget| budget.estimate().loss >= LOSSY) {
+                2
+            } else {
+                1
+            },
         }
     }
 }
@@ -70,7 +83,7 @@ impl Resends {
             self.recent.pop_front();
         }
         let repeated = |(at, recent): &(Instant, u16)| *recent == sequence && within(*at, bounds.round_trip);
-        if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, 1, bounds.per_second) {
+        if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, bounds.copies, bounds.per_second) {
             return false;
         }
         self.recent.push_back((now, sequence));
@@ -101,6 +114,8 @@ impl Media {
         }
         cx.count_many(Counter::NackReceived, refused + sequences.len() as u64);
         cx.count_many(Counter::NackThrottled, refused);
+        // One after the other, so that a short burst of losses does not take both.
+        let sequences = sequences.repeat(bounds.copies as usize);
         if !sequences.is_empty() {
             cx.plane.inject(
                 cx.now,
@@ -120,6 +135,7 @@ mod tests {
     const BOUNDS: Bounds = Bounds {
         round_trip: Duration::from_millis(80),
         per_second: 100,
+        copies: 1,
     };
 
     #[test]
