@@ -191,7 +191,7 @@ impl Media {
                 ..downlink.replica(leg, entry, published, false)
             };
             if cx.try_write(Update::SetReplica(entry.replica, released)).is_ok() {
-                downlink.current = None;
+                (downlink.current, downlink.written) = (None, None);
             }
         }
         let replica = downlink.replica(leg, entry, published, is_lowering && downlink.current.is_some());
