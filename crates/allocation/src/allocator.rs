@@ -19,6 +19,9 @@ const CHEAPER: f64 = 0.9;
 /// What is sent may be so much more than the estimate before it is cut back: rates waver, and a queue that grows lowers the estimate soon enough.
 const TOLERATED: f64 = 1.1;
 
+/// For so long and so many times what is sent then, the estimate must have been high for a part of it to be taken sooner than after the hold.
+const PLENTY: (Duration, f64) = (Duration::from_secs(1), 2.0);
+
 /// This part of what there is for video is left when it has to be cut back.
 const SPARE: f64 = 0.05;
 
@@ -35,7 +38,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             margin: 0.15,
-            hold: Duration::from_secs(1),
+            hold: Duration::from_secs(2),
         }
     }
 }
@@ -115,8 +118,10 @@ impl Allocator {
 
     /// What the estimate has not been below for a while, with the margin taken off; `None` while it is not known for so long.
     fn safe(&mut self, now: Instant) -> Option<BitRate> {
-        let lowest = self.history.lowest_over(self.patience.hold(now))?;
-        Some(self.with_margin(lowest))
+        let (soon, times) = PLENTY;
+        let plenty = self.history.lowest_over(soon).map(|lowest| lowest.scaled(1.0 / times));
+        let steady = self.history.lowest_over(self.patience.hold(now));
+        plenty.max(steady.map(|lowest| self.with_margin(lowest)))
     }
 
     fn with_margin(&self, estimate: BitRate) -> BitRate {

@@ -68,7 +68,7 @@ fn audio_is_sent_whatever_the_estimate() {
         Grant::Paused,
         "audio takes 32 of 100, and the margin 13"
     );
-    receiver.steady(110, 2);
+    receiver.steady(110, 3);
     assert_eq!(receiver.sent(1), Some((0, 0, 0)));
 }
 
@@ -192,7 +192,7 @@ fn an_estimate_within_the_margin_changes_nothing() {
     assert_eq!(receiver.sent(0), Some((1, 0, 2)));
     receiver.steady(1_150, 60);
     assert_eq!((receiver.sent(0), receiver.changes), (Some((1, 0, 2)), 1));
-    receiver.steady(1_180, 2);
+    receiver.steady(1_180, 3);
     assert_eq!(receiver.sent(0), Some((2, 0, 1)));
 }
 
