@@ -22,6 +22,8 @@ const NOTES_MAX: usize = 65_536;
 const STRANGERS_MAX: usize = 1_024;
 /// How many punted datagrams of legs may be on their way.
 const LENT_MAX: usize = 4_096;
+/// Of both, this part is not for reports, nor for RTCP: who cannot prove itself in time for what others report would lose its transport.
+const RESERVED: usize = 4;
 /// How long a note that only fills a report may wait before the agent is woken for it.
 const PATIENCE: Duration = Duration::from_millis(10);
 
@@ -95,10 +97,16 @@ impl Notes {
             Some(_) => (&mut self.notes, &mut self.lent),
             None => (&mut self.strangers, &mut self.lent_to_strangers),
         };
-        let pushed = match ring.is_full() {
+        let is_report = punted.kind == PuntKind::Rtcp;
+        let reserved = if is_report {
+            ring.buffer().capacity() / RESERVED
+        } else {
+            0
+        };
+        let pushed = match ring.slots() <= reserved {
             true => false,
             false => loans
-                .lend(punted)
+                .lend(punted, is_report)
                 .is_some_and(|loan| ring.push(Note::Punt(loan)).is_ok()),
         };
         match pushed {
@@ -117,7 +125,10 @@ impl Notes {
     /// Tells something that can wait until the agent looks, or for a while.
     pub(crate) fn mention(&mut self, counters: &CounterPage, now: Instant, note: Note) {
         self.due.get_or_insert(now + PATIENCE);
-        self.push(counters, note);
+        match self.notes.slots() <= NOTES_MAX / RESERVED {
+            true => counters.count(Counter::PuntQueueFull),
+            false => self.push(counters, note),
+        }
     }
 
     fn push(&mut self, counters: &CounterPage, note: Note) {
@@ -155,13 +166,18 @@ impl Loans {
     }
 
     /// A copy in the oldest buffer, if that came back, else in a new one as long as there may be more.
-    fn lend(&mut self, punted: &PuntedRef<'_>) -> Option<Arc<Punted>> {
+    fn lend(&mut self, punted: &PuntedRef<'_>, is_report: bool) -> Option<Arc<Punted>> {
+        let limit = if is_report {
+            self.limit - self.limit / RESERVED
+        } else {
+            self.limit
+        };
         let loan = match take_back(&mut self.lent) {
             Some(mut loan) => {
                 punted.write(Arc::get_mut(&mut loan).expect("nobody else has it"));
                 loan
             }
-            None if self.lent.len() < self.limit => Arc::new(punted.to_owned()),
+            None if self.lent.len() < limit => Arc::new(punted.to_owned()),
             None => return None,
         };
         self.lent.push_back(loan.clone());
@@ -193,5 +209,31 @@ impl PuntedRef<'_> {
         into.bytes.clear();
         into.bytes.extend_from_slice(self.bytes);
         (into.kind, into.at, into.path, into.leg) = (self.kind, self.at, self.path, self.leg);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test needs some instant")]
+    fn reports_leave_room_for_who_proves_itself() {
+        let now = Instant::now();
+        let (mut notes, _reader) = Notes::new(Arc::new(Alarm::new(|| {})));
+        let counters = CounterPage::new();
+        let punted = |kind| PuntedRef {
+            kind,
+            at: now,
+            path: Path {
+                local: "127.0.0.1:1".parse().unwrap(),
+                remote: "127.0.0.1:2".parse().unwrap(),
+            },
+            leg: Some(LegId(1)),
+            bytes: b"datagram",
+        };
+        let reports = (0..2 * LENT_MAX).filter(|_| notes.punt(&counters, &punted(PuntKind::Rtcp)));
+        assert_eq!(reports.count(), LENT_MAX - LENT_MAX / RESERVED);
+        assert!(notes.punt(&counters, &punted(PuntKind::Dtls)));
     }
 }
