@@ -1,8 +1,10 @@
 //! Subscriptions come, change and go; and which stream each gets.
 
-use dataplane::{Replica, ReplicaId, StreamKey, Update};
+use std::collections::BTreeMap;
+
+use dataplane::{LegId, Replica, ReplicaId, StreamKey, Update};
 use rand::Rng;
-use southbound::{Notice, Subscription, SubscriptionId, TrackId};
+use southbound::{Notice, PayloadFormat, Subscription, SubscriptionId, TrackId};
 use wire::rtcp::RtcpWriter;
 
 use super::Media;
@@ -10,6 +12,7 @@ use super::allocate::SETTLE;
 use super::budget::Budget;
 use super::downlink::{Choice, Current, Downlink, Entry};
 use super::select::select;
+use super::uplink::Track;
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::SUBSCRIPTIONS_PER_TRANSPORT_MAX;
@@ -164,37 +167,18 @@ impl Media {
         else {
             return;
         };
-        let track = self.tracks.get(&downlink.subscription.track);
-        let published = track.map_or(&[][..], |track| &track.publication.formats);
         let is_new = downlink.entry.is_none();
         let entry = *downlink.entry.get_or_insert_with(|| Entry {
             replica: ReplicaId(self.replica_ids.take()),
             first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
         });
-        let encoding = |key: StreamKey| self.uplinks.get(&key).map(|uplink| uplink.encoding);
-        let source = downlink.source.and_then(encoding);
-        let is_lowering = downlink.is_lowering(|current| source < encoding(current));
-        let congested = self
-            .links
-            .get(&downlink.subscription.transport)
-            .and_then(|link| link.budget.as_ref())
-            .is_some_and(Budget::is_congested);
-        let is_asked_at_once = || {
-            let uplink = downlink.source.and_then(|key| self.uplinks.get(&key));
-            uplink.is_some_and(|uplink| uplink.key_frames.may_ask(cx.now).is_ok())
+        let is_lowering = self.make_way(cx, id, leg, entry);
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return;
         };
-        if is_lowering && congested && is_asked_at_once() {
-            // What goes on meanwhile would only stand in the queue before the key frame.
-            let released = Replica {
-                source: None,
-                ..downlink.replica(leg, entry, published, false)
-            };
-            if cx.try_write(Update::SetReplica(entry.replica, released)).is_ok() {
-                (downlink.current, downlink.written) = (None, None);
-            }
-        }
-        let replica = downlink.replica(leg, entry, published, is_lowering && downlink.current.is_some());
+        let published = published(&self.tracks, downlink);
+        let replica = downlink.replica(leg, entry, published, is_lowering);
         if downlink.written.as_ref() == Some(&replica) {
             return;
         }
@@ -211,6 +195,38 @@ impl Media {
             downlink.current = None;
         }
         self.want_first_key_frame(cx, id);
+    }
+
+    /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long in the path already the larger one is stopped at once: what goes on
+    /// meanwhile would only stand in the queue before the key frame.
+    fn make_way(&mut self, cx: &mut Context<'_>, id: SubscriptionId, leg: LegId, entry: Entry) -> bool {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return false;
+        };
+        let encoding = |key: StreamKey| self.uplinks.get(&key).map(|uplink| uplink.encoding);
+        let source = downlink.source.and_then(encoding);
+        if !downlink.is_lowering(|current| source < encoding(current)) {
+            return false;
+        }
+        let link = self.links.get(&downlink.subscription.transport);
+        let is_congested = link
+            .and_then(|link| link.budget.as_ref())
+            .is_some_and(Budget::is_congested);
+        let uplink = downlink.source.and_then(|key| self.uplinks.get(&key));
+        let is_asked_at_once = uplink.is_some_and(|uplink| uplink.key_frames.may_ask(cx.now).is_ok());
+        if !(is_congested && is_asked_at_once) {
+            return true;
+        }
+        let stopped = Replica {
+            source: None,
+            ..downlink.replica(leg, entry, published(&self.tracks, downlink), false)
+        };
+        if cx.try_write(Update::SetReplica(entry.replica, stopped)).is_err() {
+            return true;
+        }
+        // What was written before is to be written again.
+        (downlink.current, downlink.written) = (None, None);
+        false
     }
 
     /// Asks for the key frame a subscription waits for, if it does.
@@ -251,4 +267,10 @@ impl Media {
         let chosen = select(max, &track.encodings, current);
         downlink.source = chosen.and_then(|encoding| track.encodings[encoding].stream);
     }
+}
+
+/// What the publisher's payload types mean.
+fn published<'a>(tracks: &'a BTreeMap<TrackId, Track>, downlink: &Downlink) -> &'a [PayloadFormat] {
+    let track = tracks.get(&downlink.subscription.track);
+    track.map_or(&[], |track| &track.publication.formats)
 }
