@@ -159,12 +159,13 @@ impl Gcc {
         Some(measured)
     }
 
-    /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise.
+    /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise, and never when more than that arrives.
     fn probed(&self, found: Found) -> Option<f64> {
         let Found::Rate { rate, .. } = found else {
             return None;
         };
-        let lower_counts = self.application.limited();
+        let arrives = self.throughput.unwrap_or_default();
+        let lower_counts = self.application.limited() && rate >= arrives;
         (rate > PROBE_WORTH * self.target || lower_counts).then_some(rate)
     }
 

@@ -299,7 +299,7 @@ mod tests {
             prober.answered(now, ProbeId(id), unclear, restless);
         }
         assert!(bytes.is_sorted(), "{bytes:?}");
-        assert_eq!(bytes, [6000; 6]);
+        assert_eq!(bytes, [6_000; 6]);
     }
 
     #[test]
