@@ -63,6 +63,7 @@ impl Ledger {
             .get(&(life, packet.ssrc()))
             .and_then(|media| media.sent.last_key_value());
         let owed = last.map(|(_, last)| self.lost_behind(&last.stamp));
+        let last = last.map(|(_, last)| last.stamp);
         let media = self.media.entry((life, packet.ssrc())).or_default();
         if media.sent.is_empty() && packet.sequence().0 >= 1 << 15 {
             return broken(format!("the first number is {}", packet.sequence()));
@@ -90,7 +91,9 @@ impl Ledger {
             }
             let owed = owed.unwrap_or(0);
             if highest.is_some_and(|highest| !(1..=1 + owed).contains(&(number.wrapping_sub(highest)))) {
-                return broken(format!("it goes on with {number} behind {highest:?}"));
+                return broken(format!(
+                    "it goes on with {number}, {stamp:?}, behind {highest:?}, {last:?}, which leaves {owed}"
+                ));
             }
         }
         let sent = Sent {
@@ -121,15 +124,12 @@ impl Ledger {
         Ok(stamp)
     }
 
-    /// How many packets may have been lost between the last that was sent and probes behind it: their numbers stay theirs.
+    /// How many packets may have been lost between the last that was sent and the newest probe behind it: their numbers stay theirs, as does that of a probe that
+    /// was lost itself.
     fn lost_behind(&self, last: &Stamp) -> u64 {
-        let Some(probes) = self.probes.get(&(last.source, last.encoding)) else {
-            return 0;
-        };
-        let behind = || probes.range(last.number + 1..);
-        behind()
-            .next_back()
-            .map_or(0, |newest| newest - last.number - behind().count() as u64)
+        let probes = self.probes.get(&(last.source, last.encoding));
+        let newest = probes.and_then(|probes| probes.range(last.number + 1..).next_back());
+        newest.map_or(0, |newest| newest - last.number - 1)
     }
 
     /// A retransmission leaves. `None` is one without media, for a gap that was never filled or as part of a probe.
