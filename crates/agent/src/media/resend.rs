@@ -20,10 +20,6 @@ const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 /// How long a packet that was sent again is remembered, at most.
 const MEMORY: Duration = Duration::from_millis(500);
 
-/// Where so many packets are lost a packet is sent again twice: if that one is lost too, all that depends on its picture waits for a second round trip and comes too late.
-/// Shape: a part of the packets.
-const LOSSY: f64 = 0.02;
-
 /// What a packet that is sent again takes, about. Shape: bytes.
 const PACKET: u64 = 1_200;
 
@@ -50,8 +46,6 @@ struct Bounds {
     round_trip: Duration,
     /// No more than so many a second.
     per_second: u32,
-    /// How often each is sent.
-    copies: u32,
 }
 
 impl Bounds {
@@ -66,11 +60,6 @@ impl Bounds {
         Bounds {
             round_trip: round_trip.clamp(ROUND_TRIP_MIN, MEMORY),
             per_second: per_second.max(RESENDS_PER_SECOND_MIN),
-            copies: if carried.is_some_and(|budget| budget.estimate().loss >= LOSSY) {
-                2
-            } else {
-                1
-            },
         }
     }
 }
@@ -83,7 +72,7 @@ impl Resends {
             self.recent.pop_front();
         }
         let repeated = |(at, recent): &(Instant, u16)| *recent == sequence && within(*at, bounds.round_trip);
-        if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, bounds.copies, bounds.per_second) {
+        if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, 1, bounds.per_second) {
             return false;
         }
         self.recent.push_back((now, sequence));
@@ -114,8 +103,6 @@ impl Media {
         }
         cx.count_many(Counter::NackReceived, refused + sequences.len() as u64);
         cx.count_many(Counter::NackThrottled, refused);
-        // One after the other, so that a short burst of losses does not take both.
-        let sequences = sequences.repeat(bounds.copies as usize);
         if !sequences.is_empty() {
             cx.plane.inject(
                 cx.now,
@@ -135,7 +122,6 @@ mod tests {
     const BOUNDS: Bounds = Bounds {
         round_trip: Duration::from_millis(80),
         per_second: 100,
-        copies: 1,
     };
 
     #[test]
