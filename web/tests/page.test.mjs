@@ -124,7 +124,9 @@ describe("the meeting page", { skip: await pageIsMissing(), timeout: 180_000 }, 
 
   it("can be joined and left with the keyboard alone", async () => {
     const ada = await visit(freshRoom("page"));
+    await ada.page.locator("input[name=name]:focus").waitFor();
     await ada.page.keyboard.type("Ada");
+    await ada.page.locator("button[type=submit]:enabled").waitFor();
     await ada.page.keyboard.press("Enter");
     const leave = ada.page.getByRole("button", { name: "Leave" });
     await leave.waitFor();
