@@ -65,6 +65,7 @@ fn offers() -> Vec<Offer> {
     let layer = |encoding: u8, temporal: u8| Offer {
         target: DecodeTarget::new(encoding, 0, temporal),
         rate: rates[usize::from(encoding)].scaled([0.4, 0.2, 0.4][usize::from(temporal)]),
+        needed_above: BitRate(0),
         size: (320 << encoding, 180 << encoding),
         fps: [8, 15, 30][usize::from(temporal)],
     };

@@ -13,7 +13,7 @@ const BETTER: f64 = 1.02;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rung {
     pub(crate) target: DecodeTarget,
-    /// What is sent in all: this layer and those below it.
+    /// What is sent in all: this layer, and what it needs of those below it.
     pub(crate) cost: BitRate,
     /// Weighted quality.
     pub(crate) utility: f64,
@@ -138,10 +138,9 @@ fn arrives(offer: &Offer, offers: &[Offer]) -> bool {
 }
 
 fn rung(scale: &Scale, offers: &[Offer], offer: &Offer) -> Rung {
-    let sent = offers.iter().filter(|other| offer.target.covers(other.target));
     Rung {
         target: offer.target,
-        cost: sent.fold(BitRate(0), |sum, other| sum.plus(other.rate)),
+        cost: offer.target.cost(offers),
         utility: scale.utility(offer),
     }
 }

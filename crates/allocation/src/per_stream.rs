@@ -59,10 +59,10 @@ impl<S: SelectDecodeTarget> Policy for PerStream<S> {
             self.next.push((subscription.key, target));
             let sent = arriving(target, offers(subscription));
             self.grants.push(sent.map_or(Grant::Idle, Grant::Send));
-            used = used.plus(sent.map_or(BitRate(0), |sent| cost(sent, offers(subscription))));
+            used = used.plus(sent.map_or(BitRate(0), |sent| sent.cost(offers(subscription))));
             let costs = offers(subscription)
                 .iter()
-                .map(|offer| cost(offer.target, offers(subscription)));
+                .map(|offer| offer.target.cost(offers(subscription)));
             wanted = wanted.plus(costs.max().unwrap_or_default());
         }
         self.next.sort_unstable_by_key(|(key, _)| *key);
@@ -91,9 +91,4 @@ fn arriving(target: DecodeTarget, offers: &[Offer]) -> Option<DecodeTarget> {
         .filter(below)
         .max_by_key(rank)
         .or_else(|| targets().min_by_key(rank))
-}
-
-fn cost(target: DecodeTarget, offers: &[Offer]) -> BitRate {
-    let sent = offers.iter().filter(|offer| target.covers(offer.target));
-    sent.fold(BitRate(0), |sum, offer| sum.plus(offer.rate))
 }

@@ -85,6 +85,9 @@ pub struct Offer {
     /// What its packets take, measured over a second or more, and a guess until it has been. A picture size of which no frame rate has
     /// any does not arrive.
     pub rate: BitRate,
+    /// The part of `rate` that goes out with larger pictures of the encoding, too: all of it where they are predicted from these, next to nothing where
+    /// they are in key frames only, and nothing where there are none.
+    pub needed_above: BitRate,
     /// Picture size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer counts as twice the one below.
     /// Shape: width and height in pixels.
     pub size: (u16, u16),

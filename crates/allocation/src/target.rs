@@ -2,6 +2,8 @@
 
 use wire::codec::dependency::Layer;
 
+use crate::Offer;
+
 /// Bits per second of UDP payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(pub u64);
@@ -46,8 +48,19 @@ impl DecodeTarget {
         Self { encoding, layer }
     }
 
-    /// Whether packets of a layer are sent to whoever has this target.
+    /// Whether packets of a layer may be sent to whoever has this target.
     pub const fn covers(self, other: Self) -> bool {
         self.encoding == other.encoding && self.layer.covers(other.layer)
+    }
+
+    /// What goes out to whoever has this target, of everything that arrives: its picture size up to its frame rate, and of the smaller sizes what that
+    /// one needs.
+    pub fn cost(self, offers: &[Offer]) -> BitRate {
+        let sent = offers.iter().filter(|offer| self.covers(offer.target));
+        let rates = sent.map(|offer| match offer.target.layer.spatial == self.layer.spatial {
+            true => offer.rate,
+            false => offer.needed_above,
+        });
+        rates.fold(BitRate(0), BitRate::plus)
     }
 }

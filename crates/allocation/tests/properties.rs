@@ -45,15 +45,18 @@ fn any_wish() -> impl Strategy<Value = Wish> {
 }
 
 fn any_offers() -> impl Strategy<Value = Vec<Offer>> {
-    let offer = (0_u8..3, 0_u8..3, 0_u8..3, 0_u64..800).prop_map(|(encoding, spatial, temporal, kilo)| Offer {
+    let offer = (0_u8..3, 0_u8..3, 0_u8..3, 0_u64..800, 0_u64..=4);
+    let offer = offer.prop_map(|(encoding, spatial, temporal, kilo, quarters)| Offer {
         target: DecodeTarget::new(encoding, spatial, temporal),
         rate: BitRate::kilo(kilo),
+        needed_above: BitRate::kilo(kilo * quarters / 4),
         size: (320 << spatial, 180 << spatial),
         fps: [8, 15, 30][usize::from(temporal)],
     });
     prop_oneof![
         4 => Just(simulcast()),
         2 => Just(scalable()),
+        2 => Just(scalable_in_key_frames()),
         1 => Just(Vec::new()),
         2 => prop::collection::vec(offer, 0..12),
     ]
@@ -100,12 +103,7 @@ fn lowest(offers: &[Offer], wish: &Wish) -> BitRate {
     let spatials = allowed.clone().map(|offer| offer.target.layer.spatial);
     let spatial_max = wish.spatial_max.max(spatials.min().unwrap_or(0));
     let usable = allowed.filter(|offer| offer.target.layer.spatial <= spatial_max);
-    usable.map(|offer| cost(offers, offer.target)).min().unwrap_or_default()
-}
-
-fn cost(offers: &[Offer], target: DecodeTarget) -> BitRate {
-    let sent = offers.iter().filter(|offer| target.covers(offer.target));
-    sent.fold(BitRate(0), |sum, offer| sum.plus(offer.rate))
+    usable.map(|offer| offer.target.cost(offers)).min().unwrap_or_default()
 }
 
 /// Takes its turn in a stream of numbers that only look random: xorshift.
@@ -128,7 +126,7 @@ proptest! {
         for estimate in estimates {
             receiver.estimate(estimate);
             let sent = |(grant, (_, _, offers)): (&Grant, &Entry)| {
-                grant.target().map_or(BitRate(0), |target| cost(offers, target))
+                grant.target().map_or(BitRate(0), |target| target.cost(offers))
             };
             let video: BitRate = receiver.grants.iter().zip(&room)
                 .filter(|(_, entry)| entry.1.kind == MediaKind::Video)
@@ -231,7 +229,7 @@ proptest! {
         receiver.estimate(low);
         for ((grant, before), (_, _, offers)) in receiver.grants.iter().zip(&before).zip(&room) {
             if let (Some(before), Some(target)) = (before.target(), grant.target()) {
-                prop_assert!(cost(offers, target) <= cost(offers, before));
+                prop_assert!(target.cost(offers) <= before.cost(offers));
             }
         }
         let cut = receiver.used;
@@ -242,13 +240,14 @@ proptest! {
 
     #[test]
     fn hostile_numbers_do_no_harm(
-        offers in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<u64>(), any::<(u16, u16)>(), any::<u16>()), 0..40),
+        offers in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<(u64, u64)>(), any::<(u16, u16)>(), any::<u16>()), 0..40),
         estimate in any::<u64>(),
         wish in any_wish(),
     ) {
         let offers: Vec<_> = offers.into_iter().map(|(encoding, spatial, temporal, rate, size, fps)| Offer {
             target: DecodeTarget::new(encoding, spatial, temporal),
-            rate: BitRate(rate),
+            rate: BitRate(rate.0),
+            needed_above: BitRate(rate.1),
             size,
             fps,
         }).collect();

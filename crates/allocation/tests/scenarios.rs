@@ -15,6 +15,27 @@ fn a_fast_link_gets_the_best_of_everything() {
 }
 
 #[test]
+fn smaller_sizes_cost_what_the_larger_one_needs_of_them() {
+    let wish = camera(1280, 720);
+    let mut each_alone = Receiver::of([(wish, scalable_in_key_frames())]);
+    let mut built_up = Receiver::of([(wish, scalable())]);
+    for receiver in [&mut each_alone, &mut built_up] {
+        receiver.steady(1_600, 15);
+        assert_eq!(receiver.sent(0), Some((0, 2, 2)));
+        assert_eq!(
+            (receiver.used, receiver.wanted),
+            (BitRate::kilo(1_350), BitRate::kilo(1_350))
+        );
+    }
+    // Key frames now and then: of the smaller pictures the largest one needs an eighth.
+    for offer in &mut each_alone.subscriptions[0].2 {
+        offer.needed_above = offer.rate.scaled(0.125);
+    }
+    each_alone.steady(1_600, 1);
+    assert_eq!(each_alone.used, BitRate::kilo(1_350 + 600 / 8));
+}
+
+#[test]
 fn nobody_is_sent_larger_pictures_than_are_displayed() {
     let mut receiver = Receiver::of([
         (camera(320, 180), simulcast()),

@@ -202,6 +202,9 @@ pub struct Arrival {
     pub layer: Option<Layer>,
     /// Whether a frame ends with it: so that frames of a layer can be counted.
     pub ends_frame: bool,
+    /// Whether who gets larger pictures of the stream gets its frame, too: so that what goes out for a layer can be counted. Where sizes build on one
+    /// another in key frames only, that is false of most frames; of the largest size it means nothing.
+    pub needed_above: bool,
 }
 
 /// One RTP packet that left with a transport-wide number.

@@ -113,6 +113,7 @@ fn matches_arrival(pattern: &EventPattern, event: &Event) -> bool {
         audio_level,
         layer,
         ends_frame,
+        needed_above,
     } = pattern
     else {
         return false;
@@ -130,6 +131,7 @@ fn matches_arrival(pattern: &EventPattern, event: &Event) -> bool {
                 && *audio_level == arrival.audio_level
                 && is(layer, &arrival.layer)
                 && is(ends_frame, &arrival.ends_frame)
+                && is(needed_above, &arrival.needed_above)
         })
 }
 

@@ -114,6 +114,7 @@ pub enum EventPattern {
         audio_level: Option<(u8, bool)>,
         layer: Option<Option<Layer>>,
         ends_frame: Option<bool>,
+        needed_above: Option<bool>,
     },
     /// The next packet that left a leg with a transport-wide number.
     Departure {

@@ -106,6 +106,22 @@ impl Frame {
         matches!(self.rules, Rules::Unreadable)
     }
 
+    /// Whether it is part of anything that larger pictures of the stream are made of.
+    pub(crate) fn is_needed_above(&self) -> bool {
+        let own_size = Layer {
+            temporal: u8::MAX,
+            ..self.layer
+        };
+        match &self.rules {
+            Rules::Vp8(_) | Rules::Unreadable => false,
+            Rules::Vp9(rules) => rules.refers_above,
+            Rules::Dependency(rules) => {
+                let part_of = rules.resolve().indications().targets();
+                !rules.structure.targets_within(own_size).contains_all(part_of)
+            }
+        }
+    }
+
     /// Whether a decoder that has seen nothing can start at this packet; `None` when only the payload can tell.
     pub(crate) fn starts_key_frame(&self) -> Option<bool> {
         let Rules::Dependency(rules) = &self.rules else {

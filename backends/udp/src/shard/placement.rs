@@ -134,7 +134,7 @@ fn admit(
         life: stream.life,
         at,
         number,
-        newest: number > before,
+        newest,
         marker: view.marker(),
         kind: stream.entry.kind,
         payload_type: media.format.payload_type,
@@ -179,5 +179,6 @@ fn arrival(
             .map(|level| (level.level, level.voice)),
         layer: frame.and_then(Frame::known_layer),
         ends_frame: view.marker() || frame.is_some_and(|frame| frame.ends),
+        needed_above: frame.is_some_and(Frame::is_needed_above),
     }
 }

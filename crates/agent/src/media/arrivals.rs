@@ -47,9 +47,7 @@ impl Media {
         uplink.history.arrived(arrival.sequence, arrival.recovered);
         // Retransmissions are no part of the stream's rate: senders pad and probe with old packets that nobody missed.
         if !arrival.recovered {
-            uplink
-                .meter
-                .arrived(arrival.at, arrival.layer, arrival.size, arrival.ends_frame);
+            uplink.meter.arrived(arrival);
         }
         if let Some((level, _)) = arrival.audio_level {
             let track = uplink.track;

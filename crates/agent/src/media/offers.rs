@@ -65,6 +65,7 @@ fn by_guess(kind: MediaKind, index: u8, encoding: &Encoding) -> Offer {
             layer: UNMEASURED,
         },
         rate,
+        needed_above: BitRate(0),
         size,
         fps: 0,
     }
@@ -91,6 +92,7 @@ fn by_measure<'a>(index: u8, encoding: &'a Encoding, measured: &'a [Measured]) -
                 layer: own.layer,
             },
             rate: BitRate(own.rate),
+            needed_above: BitRate(own.needed_above),
             size: size(encoding, own.layer, sizes),
             fps: frames.round() as u16,
         }
@@ -146,6 +148,7 @@ mod tests {
         let measured = |spatial, temporal, frames| Measured {
             layer: Layer { spatial, temporal },
             rate: 1_000,
+            needed_above: 0,
             frames,
         };
         let arrives = [measured(0, 0, 15.0), measured(0, 1, 15.0), measured(1, 0, 15.0)];

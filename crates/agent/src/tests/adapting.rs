@@ -256,6 +256,25 @@ fn a_frame_rate_that_does_not_fit_is_left_out_without_a_key_frame() {
     assert!(world.peers[camera.peer].plis(13, start).is_empty());
 }
 
+/// The three sizes take 2,150 kbit/s together, the largest 1,500.
+#[test]
+fn a_larger_picture_costs_what_goes_out_with_it() {
+    let mut world = World::new();
+    let publisher = world.connected_peer();
+    let track = world.publish_video_as(publisher, &RIDS[..1], vp9());
+    let receiver = world.reporting_peer();
+    world.subscribe_as(receiver, track, 500, vp9(), BEST);
+    let (mut camera, mut downlink) = (Camera::new(publisher, 11), Downlink::new(&world, receiver, 2_000_000));
+    camera.in_one_stream = true;
+    seconds(&mut world, &mut camera, &mut downlink, 15);
+    let subscription = &state(&world, &downlink).subscriptions[0];
+    assert_eq!(subscription.current.map(|current| current.layer.spatial), Some(2));
+    let rates = seconds(&mut world, &mut camera, &mut downlink, 5);
+    assert!(rates.iter().all(|rate| (1_500..1_650).contains(rate)), "{rates:?}");
+    let allocated = state(&world, &downlink).downlink.expect("it is measured").allocated / 1_000;
+    assert!((1_500..1_650).contains(&allocated), "{allocated}");
+}
+
 #[test]
 fn two_pictures_follow_a_downlink_down_and_up() {
     let (mut world, camera, mut downlink) = call(4_000_000);

@@ -21,6 +21,8 @@ pub(super) struct Camera {
     asked: usize,
     /// Every second frame is in a layer that can be left out.
     pub(super) layered: bool,
+    /// Its sizes are layers of one VP9 stream, built on one another in key frames only.
+    pub(super) in_one_stream: bool,
     /// Which encodings it sends.
     pub(super) sends: [bool; 3],
 }
@@ -38,6 +40,7 @@ impl Camera {
             sequences: [0; 3],
             asked: 0,
             layered: false,
+            in_one_stream: false,
             sends: [true; 3],
         }
     }
@@ -54,6 +57,9 @@ impl Camera {
             }
         }
         self.frames += 1;
+        if self.in_one_stream {
+            key = [key[0]; 3];
+        }
         let sends = self.sends;
         for encoding in (0..3).filter(|encoding| sends[*encoding]) {
             let factor = if key[encoding] { 4 } else { 1 };
@@ -62,8 +68,11 @@ impl Camera {
         }
     }
 
-    /// How a packet's VP8 payload begins.
-    fn descriptor(&self, key: bool, starts: bool) -> Vec<u8> {
+    /// How a packet's payload begins.
+    fn descriptor(&self, encoding: usize, key: bool, starts: bool, ends: bool) -> Vec<u8> {
+        if self.in_one_stream {
+            return size_descriptor(encoding as u8, key, starts, ends);
+        }
         if !self.layered {
             let mut payload = if key { KEY.to_vec() } else { DELTA.to_vec() };
             payload[0] = if starts { payload[0] } else { 0 };
@@ -83,21 +92,35 @@ impl Camera {
 
     fn packets(&mut self, world: &mut World, encoding: usize, size: usize, key: bool) {
         let packets = size.div_ceil(PACKET_MAX);
+        let (stream, payload_type) = match self.in_one_stream {
+            true => (0, VP9),
+            false => (encoding, VP8),
+        };
         for packet in 0..packets {
-            let mut payload = self.descriptor(key, packet == 0);
+            let ends = packet + 1 == packets;
+            let mut payload = self.descriptor(encoding, key, packet == 0, ends);
             payload.resize(size / packets, 0);
-            self.sequences[encoding] += 1;
-            let template = video(self.ssrc + encoding as u32, self.sequences[encoding], &payload);
+            self.sequences[stream] += 1;
+            let template = video(self.ssrc + stream as u32, self.sequences[stream], &payload);
             let mut bytes = Packet {
-                rid: RIDS[encoding],
+                payload_type,
+                rid: RIDS[stream],
                 timestamp: self.frames as u32 * 3_000,
                 ..template
             }
             .bytes();
-            bytes[1] |= if packet + 1 == packets { 0x80 } else { 0 };
+            let ends_picture = ends && (encoding == 2 || !self.in_one_stream);
+            bytes[1] |= if ends_picture { 0x80 } else { 0 };
             world.deliver(world.peers[self.peer].path, bytes);
         }
     }
+}
+
+/// How a packet of one of three sizes begins (RFC 9628 section 4.2).
+fn size_descriptor(size: u8, key: bool, starts: bool, ends: bool) -> Vec<u8> {
+    let unneeded_above = !key || size == 2;
+    let first = 0x20 | u8::from(!key) << 6 | u8::from(starts) << 3 | u8::from(ends) << 2 | u8::from(unneeded_above);
+    vec![first, size << 1 | u8::from(key && size > 0), 0]
 }
 
 /// The link to one receiver, with a queue that drops what is too much.

@@ -6,6 +6,8 @@ use wire::{Codec, ExtensionKind, ExtensionMap, NtpTime, PayloadType, RtpTimestam
 
 pub(super) const VP8: u8 = 96;
 pub(super) const VP8_RTX: u8 = 97;
+pub(super) const VP9: u8 = 98;
+pub(super) const VP9_RTX: u8 = 99;
 pub(super) const OPUS: u8 = 111;
 
 pub(super) const BEST: Wanted = Wanted {
@@ -19,6 +21,15 @@ pub(super) fn vp8() -> PayloadFormat {
         payload_type: payload_type(VP8),
         codec: Codec::Vp8,
         rtx: Some(payload_type(VP8_RTX)),
+        nack: true,
+    }
+}
+
+pub(super) fn vp9() -> PayloadFormat {
+    PayloadFormat {
+        payload_type: payload_type(VP9),
+        codec: Codec::Vp9,
+        rtx: Some(payload_type(VP9_RTX)),
         nack: true,
     }
 }

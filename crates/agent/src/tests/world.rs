@@ -217,6 +217,10 @@ impl World {
 
     /// The peer publishes VP8 with these rids (or one encoding without), and audio as mid 1.
     pub(super) fn publish_video(&mut self, peer: usize, rids: &[&str]) -> TrackId {
+        self.publish_video_as(peer, rids, vp8())
+    }
+
+    pub(super) fn publish_video_as(&mut self, peer: usize, rids: &[&str], format: PayloadFormat) -> TrackId {
         let track = TrackId(100 + peer as u64);
         let encoding = |(index, rid): (usize, Option<&str>)| Encoding {
             rid: rid.and_then(Rid::new),
@@ -235,7 +239,7 @@ impl World {
             transport: self.peers[peer].transport,
             kind: MediaKind::Video,
             mid: Mid::new("0"),
-            formats: vec![vp8()],
+            formats: vec![format],
             encodings,
             muted: false,
             source: Default::default(),
@@ -278,7 +282,6 @@ impl World {
     }
 
     pub(super) fn subscribe(&mut self, peer: usize, track: TrackId, ssrc: u32, wanted: Wanted) -> SubscriptionId {
-        let subscription = SubscriptionId(u64::from(ssrc));
         let format = if track.0 < 200 {
             vp8()
         } else {
@@ -289,6 +292,18 @@ impl World {
                 nack: false,
             }
         };
+        self.subscribe_as(peer, track, ssrc, format, wanted)
+    }
+
+    pub(super) fn subscribe_as(
+        &mut self,
+        peer: usize,
+        track: TrackId,
+        ssrc: u32,
+        format: PayloadFormat,
+        wanted: Wanted,
+    ) -> SubscriptionId {
+        let subscription = SubscriptionId(u64::from(ssrc));
         self.command(Command::Subscribe(Subscription {
             subscription,
             transport: self.peers[peer].transport,

@@ -28,6 +28,7 @@ pub fn encodings(rates: &[u64]) -> Vec<Offer> {
         (0..3).map(move |temporal| Offer {
             target: DecodeTarget::new(encoding as u8, 0, temporal as u8),
             rate: rate.scaled(PARTS[temporal]),
+            needed_above: BitRate(0),
             size: (320 << encoding, 180 << encoding),
             fps: FPS[temporal],
         })
@@ -37,11 +38,24 @@ pub fn encodings(rates: &[u64]) -> Vec<Offer> {
 
 /// VP9 or AV1 in three spatial layers, each predicted from the one below, with three frame rates.
 pub fn scalable() -> Vec<Offer> {
-    let layer = |spatial: usize, temporal: usize| Offer {
-        target: DecodeTarget::new(0, spatial as u8, temporal as u8),
-        rate: BitRate::kilo([150, 300, 900][spatial]).scaled(PARTS[temporal]),
-        size: (320 << spatial, 180 << spatial),
-        fps: FPS[temporal],
+    layers([150, 300, 900], |rate| rate)
+}
+
+/// The same, where they are so in key frames only, of which there are none for the moment. Each size has all there is in the picture.
+pub fn scalable_in_key_frames() -> Vec<Offer> {
+    layers([150, 450, 1_350], |_| BitRate(0))
+}
+
+fn layers(rates: [u64; 3], needed_above: fn(BitRate) -> BitRate) -> Vec<Offer> {
+    let layer = |spatial: usize, temporal: usize| {
+        let rate = BitRate::kilo(rates[spatial]).scaled(PARTS[temporal]);
+        Offer {
+            target: DecodeTarget::new(0, spatial as u8, temporal as u8),
+            rate,
+            needed_above: if spatial < 2 { needed_above(rate) } else { BitRate(0) },
+            size: (320 << spatial, 180 << spatial),
+            fps: FPS[temporal],
+        }
     };
     let layers = (0..3).flat_map(|spatial| (0..3).map(move |temporal| (spatial, temporal)));
     layers.map(|(spatial, temporal)| layer(spatial, temporal)).collect()
@@ -52,6 +66,7 @@ pub fn voice() -> Vec<Offer> {
     vec![Offer {
         target: DecodeTarget::default(),
         rate: BitRate::kilo(32),
+        needed_above: BitRate(0),
         size: (0, 0),
         fps: 0,
     }]

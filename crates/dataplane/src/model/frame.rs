@@ -98,6 +98,19 @@ impl Frame {
         matches!(self.rules, Rules::Unreadable)
     }
 
+    /// Whether who gets larger pictures of the stream gets it, too.
+    pub fn is_needed_above(&self) -> bool {
+        match &self.rules {
+            Rules::Vp9 { refers_above, .. } => *refers_above,
+            Rules::Dependency(rules) => {
+                let layer_of = |target| rules.structure.target_layer(target).unwrap_or_default();
+                let mut targets = rules.indications.targets().iter();
+                targets.any(|target| layer_of(target).spatial > self.layer.spatial)
+            }
+            Rules::Vp8 { .. } | Rules::Unreadable => false,
+        }
+    }
+
     /// Whether a decoder that has seen nothing can start at this packet; `None` when only the payload can tell.
     pub fn starts_key_frame(&self) -> Option<bool> {
         match &self.rules {

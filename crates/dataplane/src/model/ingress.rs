@@ -166,7 +166,7 @@ impl Model {
         let kept = MediaPacket {
             at: now,
             number,
-            newest: number > before,
+            newest,
             marker: packet.marker(),
             payload_type: media.payload_type,
             codec: format.codec,
@@ -223,6 +223,7 @@ impl Model {
             recovered,
             layer: frame.and_then(Frame::known_layer),
             ends_frame: packet.marker() || frame.is_some_and(|frame| frame.ends),
+            needed_above: frame.is_some_and(Frame::is_needed_above),
             transport_sequence: extension(packet, map, ExtensionKind::TransportSequence)
                 .and_then(parse_transport_sequence),
             size: packet.as_bytes().len() as u16,

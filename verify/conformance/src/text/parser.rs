@@ -311,7 +311,7 @@ impl Parser {
         let leg = self.names.leg(words.word("a leg")?);
         let (mut ssrc, mut sequence, mut recovered) = (None, None, false);
         let (mut transport_sequence, mut size, mut audio_level) = (None, None, None);
-        let (mut layer, mut ends_frame) = (None, None);
+        let (mut layer, mut ends_frame, mut needed_above) = (None, None, None);
         while let Some(word) = words.next() {
             match word {
                 "ssrc" => ssrc = Some(words.number("an SSRC")?),
@@ -324,6 +324,8 @@ impl Parser {
                 "layer" => layer = Some(Some(entry::layer(words.word("a layer")?)?)),
                 "ends" => ends_frame = Some(true),
                 "goes-on" => ends_frame = Some(false),
+                "needed-above" => needed_above = Some(true),
+                "not-above" => needed_above = Some(false),
                 _ => return problem(format!("`{word}` is not an attribute of an arrival")),
             }
         }
@@ -337,6 +339,7 @@ impl Parser {
             audio_level,
             layer,
             ends_frame,
+            needed_above,
         })
     }
 

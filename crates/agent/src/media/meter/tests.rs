@@ -1,0 +1,123 @@
+use wire::Ssrc;
+
+use super::*;
+
+const LAYER: Layer = Layer {
+    spatial: 0,
+    temporal: 1,
+};
+
+fn packet(at: Instant, layer: Option<Layer>, size: u16, ends_frame: bool) -> Arrival {
+    Arrival {
+        at,
+        ssrc: Ssrc(1),
+        sequence: 0,
+        recovered: false,
+        transport_sequence: None,
+        size,
+        audio_level: None,
+        layer,
+        ends_frame,
+        needed_above: false,
+    }
+}
+
+/// 1,000 bytes every 20 ms, every second one of them in layer T1.
+fn feed(meter: &mut Meter, start: Instant, millis: std::ops::Range<u64>) {
+    for at in millis.step_by(20) {
+        let layer = if at % 40 == 0 { Layer::default() } else { LAYER };
+        meter.arrived(&packet(start + Duration::from_millis(at), Some(layer), 1_000, true));
+    }
+}
+
+/// Two sizes of 1,000 and 3,000 bytes every 20 ms. A key frame has ten times that.
+fn feed_sizes(
+    meter: &mut Meter,
+    start: Instant,
+    millis: std::ops::Range<u64>,
+    is_key: impl Fn(u64) -> bool,
+    needed_above: impl Fn(u64) -> bool,
+) {
+    for at in millis.step_by(20) {
+        for (spatial, size) in [(0, 1_000), (1, 3_000)] {
+            let layer = Layer { spatial, temporal: 0 };
+            let size = if is_key(at) { 10 * size } else { size };
+            meter.arrived(&Arrival {
+                needed_above: spatial == 0 && needed_above(at),
+                ..packet(start + Duration::from_millis(at), Some(layer), size, true)
+            });
+        }
+    }
+}
+
+/// What goes out of the smaller size with the larger one, in kbit/s, ten seconds after the start.
+fn needed_above(is_key: impl Fn(u64) -> bool, needed: impl Fn(u64) -> bool) -> u64 {
+    let (mut meter, start) = (Meter::default(), Instant::now());
+    feed_sizes(&mut meter, start, 0..10_000, is_key, needed);
+    let measured = meter
+        .measured(start + Duration::from_secs(10))
+        .expect("enough has come");
+    assert_eq!(measured[1].needed_above, 0, "{measured:?}");
+    assert!(measured[0].needed_above <= measured[0].rate, "{measured:?}");
+    measured[0].needed_above / 1_000
+}
+
+#[test]
+fn each_layer_has_its_own_rate_after_a_second() {
+    let (mut meter, start) = (Meter::default(), Instant::now());
+    feed(&mut meter, start, 0..1_000);
+    assert_eq!(meter.measured(start + Duration::from_millis(999)), None);
+    feed(&mut meter, start, 1_000..10_000);
+    let measured = meter.measured(start + Duration::from_secs(10)).unwrap();
+    for layer in &measured {
+        assert!((190_000..=210_000).contains(&layer.rate), "{measured:?}");
+        assert!((24.0..=26.0).contains(&layer.frames), "{measured:?}");
+    }
+    assert_eq!(measured.len(), 2);
+}
+
+#[test]
+fn larger_pictures_need_all_of_the_smaller_ones_or_their_key_frames() {
+    let never = |_| false;
+    assert_eq!(needed_above(never, never), 0);
+    assert_eq!(needed_above(never, |_| true), 400);
+    let one = |at| at == 8_000;
+    assert_eq!(needed_above(one, one), 0, "a key frame that somebody asked for");
+    assert_eq!(needed_above(one, |_| true), 400, "nor is that a faster stream");
+    let every_second = |at| at % 1_000 == 0;
+    let kept = 10_000 * 8 / 2_000..=2 * 10_000 * 8 / 2_000;
+    assert!(kept.contains(&needed_above(every_second, every_second)));
+}
+
+#[test]
+fn what_stops_is_nothing_after_two_seconds_and_remembered_when_it_comes_again() {
+    let (mut meter, start) = (Meter::default(), Instant::now());
+    feed(&mut meter, start, 0..5_000);
+    meter.restart(start + Duration::from_secs(60));
+    let again = meter.measured(start + Duration::from_millis(60_100)).unwrap();
+    assert!((190_000..=210_000).contains(&again[0].rate), "{again:?}");
+    let silent = meter.measured(start + Duration::from_secs(70)).unwrap();
+    assert!(silent.iter().all(|layer| layer.rate == 0));
+}
+
+#[test]
+fn layers_are_bounded() {
+    let (mut meter, now) = (Meter::default(), Instant::now());
+    for spatial in 0..=u8::MAX {
+        meter.arrived(&packet(now, Some(Layer { spatial, temporal: 0 }), 1, true));
+    }
+    assert_eq!(meter.layers.len(), LAYERS_MAX);
+}
+
+#[test]
+fn padding_is_no_part_of_a_stream_in_layers() {
+    let (mut meter, start) = (Meter::default(), Instant::now());
+    for step in 0..300 {
+        let at = start + Duration::from_millis(step * 10);
+        meter.arrived(&packet(at, None, 1_200, false));
+        meter.arrived(&packet(at, Some(Layer::default()), 100, true));
+        meter.arrived(&packet(at, None, 1_200, false));
+    }
+    let measured = meter.measured(start + Duration::from_secs(3)).expect("enough has come");
+    assert!(measured[0].rate < 100_000, "{measured:?}");
+}
