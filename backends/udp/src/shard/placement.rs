@@ -125,6 +125,7 @@ fn admit(
 ) -> Result<Facts, Counter> {
     let before = stream.media.highest();
     let number = stream.media.receive(media.sequence)?;
+    let newest = number > before;
     let codec = media.format.codec;
     let start = media.payload.as_ptr().addr() - view.as_bytes().as_ptr().addr();
     let by_descriptor = media.frame.as_ref().and_then(Frame::starts_key_frame);

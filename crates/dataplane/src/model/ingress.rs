@@ -162,6 +162,7 @@ impl Model {
             Ok(number) => number,
             Err(reason) => return Verdict::Drop(reason),
         };
+        let newest = number > before;
         let format = stream.format(media.payload_type).expect("unwrap checked it");
         let kept = MediaPacket {
             at: now,
