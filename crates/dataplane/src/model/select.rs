@@ -1,28 +1,23 @@
 //! Which frames of a layered stream a replica gets.
 //!
 //! A frame is decided once, by the first of its packets that arrives; the others follow. Only a frame newer than all before it may change
-//! what is selected, and it changes no sooner than a decoder can follow. What is wanted counts from the next picture on. A late frame is judged by what was selected behind the frame before it,
-//! and changes nothing.
+//! what is selected: how is said in [`switch`]. A late frame is judged by what was selected behind the frame before it, and changes nothing.
 //!
-//! *Dependency descriptor.* The replica gets one decode target: of those within its target layer that the sender produces, the one with the
-//! highest layer. It changes to another at a frame whose indication for that one is "switch", if the chain that protects it and
-//! everything the frame refers to was sent; to fewer pictures of the same size with the next picture. A frame is sent if it is part of the decode target, its chain is intact, and
-//! nothing it refers to was held back. A chain of which a frame was held back is broken until it starts again. What was lost before us is not held back: it may still come.
+//! *Dependency descriptor.* The replica gets one decode target. A frame is sent if it is part of it, its chain is intact, and nothing it refers to was held
+//! back. A chain of which a frame was held back is broken until it starts again. What was lost before us is not held back: it may still come.
 //!
-//! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the replica gets, and at a key picture. Sizes: down at the next picture if the lower layer was
-//! sent so far or the picture is a key picture, up by one layer at a layer frame that is not predicted from other pictures. Lower layers that none above refers to
-//! are held back.
+//! *VP9 descriptor.* A frame is sent if its layer is within the one that is selected, unless it is of a smaller size and none above refers to it.
 //!
-//! In either, nothing rises in size within a picture whose marker was already sent.
+//! *VP8 descriptor.* A frame is sent if its layer is within the one that is selected.
 //!
-//! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and as far as wanted at a key frame.
-//!
-//! Source: AV1 RTP specification, appendix A; eXpressSFU, algorithms 1 and 2, with RFC 9628 section 4.2 for what the bits mean.
+//! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
+
+mod switch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use wire::codec::Layer;
-use wire::codec::dependency::{DecodeTargets, Indication};
+use wire::codec::dependency::DecodeTargets;
 use wire::{Codec, RtpTimestamp};
 
 use super::frame::{Dependencies, Frame, FrameId, Rules};
@@ -209,7 +204,7 @@ impl Selection {
         let is_highest = frame.layer.spatial == state.current.spatial;
         Decision {
             send: self.judge(state, frame),
-            is_top: is_highest && !may_go_up_in_this_picture(self.wanted, frame),
+            is_top: is_highest && !switch::may_go_up_in_this_picture(self.wanted, frame),
             held_back: state.held_back,
             active: state.active(frame),
         }
@@ -220,113 +215,6 @@ impl Selection {
         if self.decisions.len() > FRAMES_MAX {
             self.decisions.pop_first();
         }
-    }
-
-    /// Comes as near to `wanted` as `frame`, the newest so far, allows.
-    fn switch(&mut self, wanted: Layer, frame: &Frame) {
-        match &frame.rules {
-            Rules::Vp8 { sync, key } => self.switch_vp8(wanted, frame.layer.temporal, *sync, *key),
-            Rules::Vp9 { .. } => self.switch_vp9(wanted, frame),
-            Rules::Dependency(rules) => self.switch_target(wanted, frame.timestamp, rules),
-            Rules::Unreadable => {}
-        }
-    }
-
-    fn switch_vp8(&mut self, wanted: Layer, temporal: u8, sync: bool, key: bool) {
-        let current = &mut self.state.current.temporal;
-        *current = wanted.temporal.min(*current);
-        if key {
-            *current = wanted.temporal;
-        }
-        if sync && temporal == current.saturating_add(1) && temporal <= wanted.temporal {
-            *current = temporal;
-        }
-    }
-
-    fn switch_vp9(&mut self, wanted: Layer, frame: &Frame) {
-        let Rules::Vp9 {
-            switching_up,
-            inter_picture,
-            inter_layer,
-            top,
-            ..
-        } = frame.rules
-        else {
-            return;
-        };
-        let FrameId::Picture(picture, _) = frame.id else { return };
-        let before = self.decisions.last_key_value().map(|(id, _)| *id);
-        let State { current, complete, .. } = &mut self.state;
-        if !matches!(before, Some(FrameId::Picture(before, _)) if before == picture) {
-            let is_key_picture = !inter_picture && frame.layer.spatial == 0;
-            let goal = wanted.spatial.min(top);
-            current.temporal = wanted.temporal.min(current.temporal);
-            if is_key_picture {
-                current.temporal = wanted.temporal;
-            }
-            if goal < current.spatial && (is_key_picture || complete.contains(&goal)) {
-                current.spatial = goal;
-            }
-            self.awaits_key_frame = goal != current.spatial && !is_key_picture;
-        }
-        let Layer { spatial, temporal } = frame.layer;
-        // What follows, of layers above, refers to no picture of layers above from before this one.
-        if switching_up && temporal <= current.temporal {
-            current.temporal = current.temporal.max(wanted.temporal);
-        }
-        let below = FrameId::Picture(picture, spatial.saturating_sub(1));
-        let below = self.decisions.get(&below).map(|(below, _)| below.send);
-        let has_below = !inter_layer || below == Some(Ok(()));
-        let may_rise = self.ended != Some(frame.timestamp);
-        if spatial == current.spatial + 1 && spatial <= wanted.spatial && !inter_picture && has_below && may_rise {
-            current.spatial = spatial;
-        }
-    }
-
-    fn switch_target(&mut self, wanted: Layer, picture: RtpTimestamp, rules: &Dependencies) {
-        let layer_of = |target| rules.structure.target_layer(target).unwrap_or_default();
-        let goal = goal(wanted, rules);
-        let has = self.state.current;
-        let same_structure = |(since, _): &(u64, usize)| *since == rules.since;
-        let before = self
-            .state
-            .decode_target
-            .filter(same_structure)
-            .map(|(_, target)| target);
-        if before.is_none() {
-            self.state.broken.clear();
-        }
-        let chosen = match before {
-            None => Some(goal).filter(|goal| self.is_intact(&self.state, rules, *goal)),
-            Some(before) => {
-                let other_rate = Layer {
-                    spatial: has.spatial,
-                    temporal: layer_of(goal).temporal,
-                };
-                let fewer_pictures =
-                    |target| layer_of(target).spatial == has.spatial && layer_of(target).temporal < has.temporal;
-                let may_rise = self.ended != Some(picture);
-                let switches = |target| {
-                    (may_rise || layer_of(target).spatial <= has.spatial)
-                        && rules.indications.get(target) == Indication::Switch
-                        && self.is_intact(&self.state, rules, target)
-                        && self.is_decodable(rules)
-                };
-                let mut candidates = [Some(goal), rules.structure.target_of(other_rate)]
-                    .into_iter()
-                    .flatten();
-                let found = candidates.find(|target| *target == before || fewer_pictures(*target) || switches(*target));
-                found.or(Some(before))
-            }
-        };
-        self.state.decode_target = chosen.map(|target| (rules.since, target));
-        if chosen != before {
-            self.state.current = chosen.map_or(has, layer_of);
-        }
-        self.awaits_key_frame = match rules.previous.is_empty() {
-            true => chosen.is_none() || self.state.current.spatial < layer_of(goal).spatial,
-            false => chosen.is_none() || !self.is_intact(&self.state, rules, goal),
-        };
     }
 
     /// Whether a frame is part of what was selected.
@@ -411,41 +299,4 @@ impl State {
             Rules::Vp8 { .. } | Rules::Unreadable => {}
         }
     }
-}
-
-/// Whether a higher layer may begin above this frame: then the picture does not end with it.
-fn may_go_up_in_this_picture(wanted: Layer, frame: &Frame) -> bool {
-    match frame.rules {
-        Rules::Vp9 {
-            inter_picture: false,
-            refers_above: true,
-            ..
-        } => frame.layer.spatial < wanted.spatial,
-        _ => false,
-    }
-}
-
-/// The decode target with the highest layer within `wanted`, of those the sender produces; the lowest of all when none is.
-fn goal(wanted: Layer, rules: &Dependencies) -> usize {
-    let structure = &rules.structure;
-    let layer_of = |target: &usize| {
-        let layer = structure.target_layer(*target).expect("a target of this structure");
-        (layer.spatial, layer.temporal)
-    };
-    let all = DecodeTargets::first(structure.decode_targets());
-    let active = match all.intersection(rules.active) {
-        none if none.is_empty() => all,
-        some => some,
-    };
-    let within = structure.targets_within(wanted).intersection(active);
-    // Of two alike the first: one that comes later must be better to be taken.
-    let best = within
-        .iter()
-        .reduce(|best, next| if layer_of(&next) > layer_of(&best) { next } else { best });
-    let lowest = || {
-        active
-            .iter()
-            .reduce(|low, next| if layer_of(&next) < layer_of(&low) { next } else { low })
-    };
-    best.or_else(lowest).expect("a structure has a decode target")
 }
