@@ -1,4 +1,4 @@
-//! What a replica costs: nanoseconds per copy of a 1,200-byte packet to 100 receivers with keys, from datagram to egress run.
+//! What a replica costs: nanoseconds for each 1,200-byte packet and each of 100 receivers, from datagram to egress run.
 //!
 //! `cargo bench -p backend-udp --bench forward`. The floor is what nobody can save: one copy and one sealing.
 
@@ -15,8 +15,10 @@ use backend_udp::Alarm;
 use backend_udp::control::Control;
 use backend_udp::shard::{Run, Shard, Transmit};
 use backend_udp::srtp::Sealer;
-use dataplane::{LegId, Protection, ReplicaId, SrtpProfile, Update};
+use dataplane::{Counter, LegId, Path, Protection, ReplicaId, SrtpProfile, Update};
+use support::layers::{Layered, layered_leg, layered_replica, layered_stream};
 use support::*;
+use wire::codec::Layer;
 
 const RECEIVERS: u32 = 100;
 const PACKET: usize = 1_200;
@@ -35,23 +37,38 @@ impl Transmit for Discard {
 }
 
 fn main() {
-    let copies = f64::from(RECEIVERS) * f64::from(PICTURES) * f64::from(PACKETS_PER_PICTURE);
-    let per_copy = |run: fn() -> Duration| {
-        let mut runs: Vec<f64> = (0..RUNS).map(|_| run().as_nanos() as f64 / copies).collect();
-        runs.sort_by(f64::total_cmp);
-        runs[RUNS / 2]
-    };
-    let (floor, sealed, clear) = (per_copy(floor), per_copy(|| forward(true)), per_copy(|| forward(false)));
-    println!("{:<30} {floor:>8.0}", "copy and seal (floor)");
-    println!(
-        "{:<30} {sealed:>8.0} {:>6.2} of the floor",
-        "replica, sealed",
-        sealed / floor
-    );
-    println!("{:<30} {clear:>8.0}", "replica, in clear");
+    let floor = report("copy and seal (floor)", floor);
+    let sealed = report("sealed", || forward(true));
+    println!("{:<44} {:>9.2} of the floor", "", sealed / floor);
+    report("in clear", || forward(false));
+    report("in clear, another encoding each picture", switching);
+    for (name, spatial) in [("largest", 2), ("smallest", 0)] {
+        let target = Layer { spatial, temporal: 2 };
+        report(&format!("in clear, the {name} of three sizes"), || layered(target));
+    }
 }
 
-fn floor() -> Duration {
+/// What a case took, and how many copies were sent.
+type Taken = (Duration, u64);
+
+/// Prints nanoseconds for each packet and each of its receivers, whether it gets the packet or not, and how many do.
+fn report(name: &str, run: impl Fn() -> Taken) -> f64 {
+    let pairs = u64::from(RECEIVERS) * u64::from(PICTURES) * u64::from(PACKETS_PER_PICTURE);
+    let mut copies = 0;
+    let mut runs: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let (taken, sent) = run();
+            copies = sent;
+            taken.as_nanos() as f64 / pairs as f64
+        })
+        .collect();
+    runs.sort_by(f64::total_cmp);
+    let median = runs[RUNS / 2];
+    println!("{name:<44} {median:>6.0} ns, {:>3} % sent", 100 * copies / pairs);
+    median
+}
+
+fn floor() -> Taken {
     let mut sealers: Vec<Sealer> = (1..=RECEIVERS)
         .map(|seed| Sealer::new(&key(PROFILE, seed as u8)))
         .collect();
@@ -65,56 +82,120 @@ fn floor() -> Duration {
             black_box(sealer.seal_rtp(&mut buffer, packet.len(), 12, index));
         }
     }
-    start.elapsed()
+    let copies = u64::from(RECEIVERS) * u64::from(PICTURES) * u64::from(PACKETS_PER_PICTURE);
+    (start.elapsed(), copies)
 }
 
-fn forward(sealed: bool) -> Duration {
-    let (mut control, mut shard) = call(sealed);
-    let from = path("10.0.0.1:7882", "10.0.1.1:1");
-    let now = Instant::now();
-    let mut picture = |number: u16| {
+fn forward(sealed: bool) -> Taken {
+    let mut call = Call::new(|number| match sealed {
+        true => srtp(PROFILE, number as u8),
+        false => Protection::Clear,
+    });
+    call.write(Update::SetStream(stream_key(0, 1), video()));
+    call.follow(1);
+    call.measure(|call, number| {
         let packets: Vec<Vec<u8>> = (0..PACKETS_PER_PICTURE)
             .map(|part| vp8(1, number * PACKETS_PER_PICTURE + part, KEY_FRAME, PACKET))
             .collect();
+        call.receive(&packets)
+    })
+}
+
+/// Everybody changes over between two encodings with every picture, which is half of each.
+fn switching() -> Taken {
+    let mut call = Call::new(|_| Protection::Clear);
+    for ssrc in [1, 2] {
+        call.write(Update::SetStream(stream_key(0, ssrc), video()));
+    }
+    let half = PACKETS_PER_PICTURE / 2;
+    call.measure(|call, number| {
+        call.follow(1 + u32::from(number % 2));
+        let mut packets = Vec::new();
+        for ssrc in [1, 2] {
+            packets.extend((0..half).map(|part| vp8(ssrc, number * half + part, KEY_FRAME, PACKET)));
+        }
+        call.receive(&packets)
+    })
+}
+
+/// Sizes that build on one another in key frames only: of eight packets one is of the smallest, two of the middle one.
+fn layered(target: Layer) -> Taken {
+    let mut call = Call::new(|_| Protection::Clear);
+    call.write(Update::SetStream(stream_key(0, 1), layered_stream()));
+    for number in 1..=RECEIVERS {
+        let replica = layered_replica(number, 10, stream_key(0, 1), target);
+        call.write(Update::SetReplica(ReplicaId(number), replica));
+    }
+    let mut camera = Layered::new(1);
+    let sizes = [1, 2, PACKETS_PER_PICTURE - 3];
+    call.measure(|call, number| call.receive(&camera.picture(number == 0, sizes, PACKET)))
+}
+
+/// One publisher, whose packets come in clear, and [`RECEIVERS`].
+struct Call {
+    control: Control,
+    shard: Shard,
+    now: Instant,
+}
+
+impl Call {
+    fn new(protection: impl Fn(u32) -> Protection) -> Self {
+        let (control, mut shards) = Control::new(clock(), &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
+        let shard = shards.pop().expect("there is one for each alarm");
+        let mut call = Call {
+            control,
+            shard,
+            now: Instant::now(),
+        };
+        call.write(Update::SetLeg(
+            LegId(0),
+            layered_leg(publisher_path(), Protection::Clear),
+        ));
+        for number in 1..=RECEIVERS {
+            let path = path("10.0.0.1:7882", &format!("10.0.2.{number}:2"));
+            call.write(Update::SetLeg(LegId(number), layered_leg(path, protection(number))));
+        }
+        call
+    }
+
+    fn write(&mut self, update: Update) {
+        self.control.write(update).expect("the entries are good");
+        self.shard.take_orders(self.now);
+    }
+
+    /// Everybody is to get the stream with this SSRC.
+    fn follow(&mut self, ssrc: u32) {
+        for number in 1..=RECEIVERS {
+            let replica = replica(number, 10, stream_key(0, ssrc));
+            self.write(Update::SetReplica(ReplicaId(number), replica));
+        }
+    }
+
+    /// What pictures take once caches are full.
+    fn measure(&mut self, mut picture: impl FnMut(&mut Self, u16) -> Duration) -> Taken {
+        (0..100).for_each(|number| _ = picture(self, number));
+        let before = self.control.counters()[Counter::Forwarded];
+        let taken = (100..100 + PICTURES).map(|number| picture(self, number)).sum();
+        (taken, self.control.counters()[Counter::Forwarded] - before)
+    }
+
+    /// What these packets and everything that follows from them take.
+    fn receive(&mut self, packets: &[Vec<u8>]) -> Duration {
+        let (shard, now) = (&mut self.shard, self.now);
         let start = Instant::now();
-        packets.iter().for_each(|packet| shard.receive(now, from, packet));
+        packets
+            .iter()
+            .for_each(|packet| shard.receive(now, publisher_path(), packet));
         while shard.has_work() {
             shard.work(now);
             shard.flush(&mut Discard, now);
         }
         let taken = start.elapsed();
-        while control.poll().is_some() {}
+        while self.control.poll().is_some() {}
         taken
-    };
-    // Caches fill first.
-    (0..100).for_each(|number| _ = picture(number));
-    (100..100 + PICTURES).map(picture).sum()
+    }
 }
 
-fn call(sealed: bool) -> (Control, Shard) {
-    let (mut control, mut shards) = Control::new(clock(), &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
-    let mut shard = shards.pop().expect("there is one for each alarm");
-    let mut write = |update| {
-        control.write(update).expect("the entries are good");
-        shard.take_orders(Instant::now());
-    };
-    write(Update::SetLeg(
-        LegId(0),
-        leg(path("10.0.0.1:7882", "10.0.1.1:1"), Protection::Clear),
-    ));
-    write(Update::SetStream(stream_key(0, 1), video()));
-    for number in 1..=RECEIVERS {
-        let protection = if sealed {
-            srtp(PROFILE, number as u8)
-        } else {
-            Protection::Clear
-        };
-        let path = path("10.0.0.1:7882", &format!("10.0.2.{number}:2"));
-        write(Update::SetLeg(LegId(number), leg(path, protection)));
-        write(Update::SetReplica(
-            ReplicaId(number),
-            replica(number, 10, stream_key(0, 1)),
-        ));
-    }
-    (control, shard)
+fn publisher_path() -> Path {
+    path("10.0.0.1:7882", "10.0.1.1:1")
 }

@@ -12,7 +12,9 @@ use backend_udp::Alarm;
 use backend_udp::control::Control;
 use backend_udp::shard::{Run, Shard, Transmit};
 use dataplane::{Counter, Inject, LegId, Path, Protection, ReplicaId, SrtpProfile, Update};
+use support::layers::{Layered, layered_leg, layered_replica, layered_stream};
 use support::*;
+use wire::codec::Layer;
 
 /// The system's allocator, counting what the current thread asks of it.
 struct Counting;
@@ -73,27 +75,29 @@ struct Call {
 }
 
 impl Call {
-    fn new(shards: usize, profile: SrtpProfile) -> Self {
+    /// Without anybody in it.
+    fn empty(shards: usize, profile: SrtpProfile) -> Self {
         let alarms: Vec<Arc<Alarm>> = (0..shards).map(|_| Arc::new(Alarm::silent())).collect();
         let (control, shards) = Control::new(clock(), &alarms, Arc::new(Alarm::silent()));
-        let mut call = Call {
+        Call {
             control,
             shards,
             publisher: Peer::new(profile, 0),
             now: Instant::now(),
             sent: Count::default(),
-        };
+        }
+    }
+
+    fn new(shards: usize, profile: SrtpProfile) -> Self {
+        let mut call = Call::empty(shards, profile);
         call.write(Update::SetLeg(LegId(0), leg(publisher_path(), srtp(profile, 0))));
         call.write(Update::SetStream(stream_key(0, VIDEO), video()));
         call.write(Update::SetStream(stream_key(0, AUDIO), audio()));
         for number in 1..=RECEIVERS {
-            let path = path("10.0.0.1:7882", &format!("10.0.2.{number}:2"));
-            let protection = if number % 4 == 0 {
-                Protection::Clear
-            } else {
-                srtp(profile, number as u8)
-            };
-            call.write(Update::SetLeg(LegId(number), leg(path, protection)));
+            call.write(Update::SetLeg(
+                LegId(number),
+                leg(receiver_path(number), protection(profile, number)),
+            ));
             let video = replica(number, 1_000 * number, stream_key(0, VIDEO));
             let audio = replica(number, 1_000 * number + 100, stream_key(0, AUDIO));
             call.write(Update::SetReplica(ReplicaId(number), video));
@@ -154,6 +158,18 @@ impl Call {
     }
 }
 
+/// A fourth of all receivers get theirs in clear.
+fn protection(profile: SrtpProfile, number: u32) -> Protection {
+    match number % 4 {
+        0 => Protection::Clear,
+        _ => srtp(profile, number as u8),
+    }
+}
+
+fn receiver_path(number: u32) -> Path {
+    path("10.0.0.1:7882", &format!("10.0.2.{number}:2"))
+}
+
 fn publisher_path() -> Path {
     path("10.0.0.1:7882", "10.0.1.1:1")
 }
@@ -198,6 +214,84 @@ fn nor_does_one_whose_packets_wait() {
         let counters = call.control.counters();
         assert_eq!(counters[Counter::PaceQueueFull], 0);
         assert!(counters[Counter::Forwarded] >= 1_990 * 6 * u64::from(RECEIVERS));
+    }
+}
+
+/// A call whose camera comes in layers; everybody gets others of them, and other ones now and then.
+struct LayeredCall {
+    call: Call,
+    camera: Layered,
+}
+
+impl LayeredCall {
+    fn new(shards: usize) -> Self {
+        let profile = SrtpProfile::AeadAes128Gcm;
+        let mut call = Call::empty(shards, profile);
+        call.write(Update::SetLeg(
+            LegId(0),
+            layered_leg(publisher_path(), srtp(profile, 0)),
+        ));
+        call.write(Update::SetStream(stream_key(0, VIDEO), layered_stream()));
+        for number in 1..=RECEIVERS {
+            let leg = layered_leg(receiver_path(number), protection(profile, number));
+            call.write(Update::SetLeg(LegId(number), leg));
+        }
+        let camera = Layered::new(VIDEO);
+        let mut this = LayeredCall { call, camera };
+        this.want(0);
+        this
+    }
+
+    /// Every receiver is to get another layer than in the round before.
+    fn want(&mut self, round: u32) {
+        for number in 1..=RECEIVERS {
+            let of = (number + round) % 9;
+            let target = Layer {
+                spatial: (of / 3) as u8,
+                temporal: (of % 3) as u8,
+            };
+            let replica = layered_replica(number, 1_000 * number, stream_key(0, VIDEO), target);
+            self.call.write(Update::SetReplica(ReplicaId(number), replica));
+        }
+    }
+
+    /// One picture; returns how often the shards asked the allocator.
+    fn turn(&mut self, is_key: bool) -> u64 {
+        self.call.now += Duration::from_millis(33);
+        let clear = self.camera.picture(is_key, [1, 2, 3], 1_000);
+        let datagrams: Vec<Vec<u8>> = clear.iter().map(|packet| self.call.publisher.seal(packet)).collect();
+        let asked = self.call.run(&datagrams);
+        while self.call.control.poll().is_some() {}
+        asked
+    }
+}
+
+#[test]
+fn nor_does_one_in_layers_but_for_the_structure_that_a_key_frame_brings() {
+    /// The structure itself, and the lists in it.
+    const STRUCTURE: u64 = 8;
+    for shards in [1, 2, 3] {
+        let mut layered = LayeredCall::new(shards);
+        let (mut for_key_frames, mut for_others) = (0, 0);
+        for picture in 0..1_200 {
+            if picture % 70 == 0 {
+                layered.want(picture / 70);
+            }
+            let is_key = picture % 100 == 0;
+            let asked = layered.turn(is_key);
+            match is_key {
+                // Caches fill, buffers find their size.
+                _ if picture < 600 => {}
+                true => for_key_frames += asked,
+                false => for_others += asked,
+            }
+        }
+        assert_eq!(for_others, 0, "{shards} shards");
+        assert!(for_key_frames <= 6 * STRUCTURE, "{shards} shards: {for_key_frames}");
+        let counters = layered.call.control.counters();
+        assert!(counters[Counter::OutsideTarget] > 0 && counters[Counter::Undecodable] == 0);
+        assert_eq!(counters[Counter::Forwarded], layered.call.sent.0);
+        assert!(layered.call.sent.0 > 1_200 * u64::from(RECEIVERS));
     }
 }
 

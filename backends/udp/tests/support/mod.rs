@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test file uses its own part")]
 #![allow(clippy::disallowed_methods, reason = "tests start the clock")]
 
+pub mod layers;
+
 use std::time::{Duration, Instant};
 
 use backend_udp::srtp::{Opener, Sealer, rtp_overhead};
