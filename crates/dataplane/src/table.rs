@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use wire::codec::Layer;
+use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use crate::Protection;
@@ -100,6 +101,10 @@ pub struct Replica {
     pub formats: Vec<ReplicaFormat>,
     /// Media identification written into every packet, when the leg's extensions have an id for it.
     pub mid: Option<Mid>,
+    /// How long its receiver is to hold pictures back, written into every packet when the leg's extensions have an id for it: what has to be repaired is then
+    /// still in time. Every packet, since any of them may be the one that arrives, and all are of one size then. What the publisher asked for last
+    /// is [kept in it](PlayoutDelay::with_publishers). `None` carries on what comes with a packet, as it is.
+    pub playout_delay: Option<PlayoutDelay>,
     /// Where it should come from. While another stream is being forwarded that one goes on until this one has a key frame.
     pub source: Option<StreamKey>,
     /// The highest layer it gets of a source that has several: frames above it, spatially or temporally, are held back, and frames that depend

@@ -1,9 +1,11 @@
 //! The header extensions Weir knows, which numbers they have on a transport, and the values it reads and writes.
 
 mod map;
+mod playout;
 mod values;
 
 pub use map::{ExtensionMap, ExtensionMapError};
+pub use playout::PlayoutDelay;
 pub use values::{AbsSendTime, AudioLevel, parse_transport_sequence};
 
 /// A header extension, by meaning.

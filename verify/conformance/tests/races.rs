@@ -60,6 +60,7 @@ fn replica(ssrc: u32, source: Option<StreamKey>) -> Replica {
             primary_only: false,
         }],
         mid: None,
+        playout_delay: None,
         source,
         target: Layer::HIGHEST,
         paused: false,

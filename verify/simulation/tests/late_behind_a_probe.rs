@@ -43,6 +43,7 @@ fn replica(source: u32) -> Update {
             primary_only: false,
         }],
         mid: None,
+        playout_delay: None,
         source: Some(stream(source)),
         target: Layer::HIGHEST,
         paused: false,

@@ -58,6 +58,7 @@ pub(crate) struct Rewrite {
     marker: bool,
     timestamp: RtpTimestamp,
     mid: Option<Mid>,
+    playout_delay: Option<[u8; 3]>,
     /// Which part of the packet is its payload.
     payload: Span,
     /// What is added to VP8's picture id and TL0PICIDX.
@@ -76,6 +77,10 @@ impl Rewrite {
             marker: facts.marker || ends_picture,
             timestamp: RtpTimestamp(facts.timestamp.0.wrapping_add(offsets.timestamp)),
             mid: replica.entry.mid,
+            playout_delay: replica
+                .entry
+                .playout_delay
+                .map(|delay| delay.with_publishers(facts.playout_delay).to_bytes()),
             payload,
             vp8: offsets.vp8.minus_pictures(decision.held_back),
             descriptor: DescriptorChange {
@@ -132,6 +137,7 @@ pub(crate) fn append(
     let mut descriptor = None;
     let own = Own {
         mid: rewrite.mid.as_ref(),
+        playout_delay: rewrite.playout_delay.as_ref(),
         send_time: &moment.send_time,
         transport_sequence: &number,
         descriptor: rewrite.descriptor.apply(packet, &mut descriptor),
@@ -188,7 +194,7 @@ pub(crate) fn append_padding(
     let number = leg.transport_sequence.to_be_bytes();
     let mid = replica.entry.mid.as_ref().map(|mid| mid.as_bytes());
     let mut elements: [(u8, &[u8]); ELEMENTS_MAX] = [(0, &[]); ELEMENTS_MAX];
-    let count = fill(&mut elements, leg, ours(mid, &moment.send_time, &number));
+    let count = fill(&mut elements, leg, ours(mid, None, &moment.send_time, &number));
     let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
     claim(leg, name)?;
 
@@ -242,6 +248,8 @@ fn protect(leg: &mut LegState, bytes: &mut Vec<u8>, start: usize, header_len: us
 /// Values of header extensions that are not simply passed on.
 struct Own<'a> {
     mid: Option<&'a Mid>,
+    /// Instead of what came with the packet.
+    playout_delay: Option<&'a [u8; 3]>,
     send_time: &'a [u8],
     transport_sequence: &'a [u8],
     /// The dependency descriptor, where it changes.
@@ -256,21 +264,21 @@ fn list_elements<'a>(
     own: &Own<'a>,
 ) -> usize {
     let carried = packet.facts().elements.carried(packet.bytes());
+    let carried = carried.filter(|(kind, _)| own.playout_delay.is_none() || *kind != ExtensionKind::PlayoutDelay);
     let changed = carried.map(|(kind, value)| match kind {
         ExtensionKind::DependencyDescriptor => (kind, own.descriptor.unwrap_or(value)),
         _ => (kind, value),
     });
     let mid = own.mid.map(|mid| mid.as_bytes());
-    fill(
-        elements,
-        leg,
-        changed.chain(ours(mid, own.send_time, own.transport_sequence)),
-    )
+    let delay = own.playout_delay.map(|delay| &delay[..]);
+    let ours = ours(mid, delay, own.send_time, own.transport_sequence);
+    fill(elements, leg, changed.chain(ours))
 }
 
 /// The extensions of our own.
 fn ours<'a>(
     mid: Option<&'a [u8]>,
+    playout_delay: Option<&'a [u8]>,
     send_time: &'a [u8],
     transport_sequence: &'a [u8],
 ) -> impl Iterator<Item = (ExtensionKind, &'a [u8])> {
@@ -279,7 +287,8 @@ fn ours<'a>(
         (ExtensionKind::AbsSendTime, send_time),
         (ExtensionKind::TransportSequence, transport_sequence),
     ];
-    mid.into_iter().chain(stamps)
+    let delay = playout_delay.map(|delay| (ExtensionKind::PlayoutDelay, delay));
+    mid.into_iter().chain(delay).chain(stamps)
 }
 
 /// Lists those values for which the leg has an id; returns how many.

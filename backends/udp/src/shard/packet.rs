@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use dataplane::limits::DATAGRAM_MAX;
 use wire::codec::vp8::Vp8Descriptor;
+use wire::extension::PlayoutDelay;
 use wire::{Codec, MediaKind, NtpTime, PayloadType, RtpTimestamp};
 
 use super::Life;
@@ -49,6 +50,8 @@ pub(crate) struct Facts {
     pub(crate) vp8: Option<Vp8Descriptor>,
     /// Header extensions that came with it.
     pub(crate) elements: Elements,
+    /// The playout delay its publisher asked for last, with this packet or an earlier one.
+    pub(crate) playout_delay: Option<PlayoutDelay>,
     /// Its frame, if the stream has layers.
     pub(crate) frame: Option<Frame>,
     /// Where the payload is, padding excluded.

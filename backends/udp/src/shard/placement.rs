@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use dataplane::limits::UNKNOWN_STREAMS_MAX;
 use dataplane::{Arrival, Counter, StreamFormat};
-use wire::extension::{AudioLevel, parse_transport_sequence};
+use wire::extension::{AudioLevel, PlayoutDelay, parse_transport_sequence};
 use wire::red::RedPayload;
 use wire::{Codec, ExtensionKind, MediaKind, Mid, Rid, RtpPacket, Ssrc};
 
@@ -125,12 +125,14 @@ fn admit(
 ) -> Result<Facts, Counter> {
     let before = stream.media.highest();
     let number = stream.media.receive(media.sequence)?;
-    let newest = number > before;
     let codec = media.format.codec;
     let start = media.payload.as_ptr().addr() - view.as_bytes().as_ptr().addr();
     let by_descriptor = media.frame.as_ref().and_then(Frame::starts_key_frame);
     let by_payload = || codec.kind() == MediaKind::Audio || wire::codec::is_key_frame_start(codec, media.payload);
     let vp8 = (codec == Codec::Vp8).then(|| wire::codec::vp8::Vp8Descriptor::parse(media.payload).ok());
+    let newest = number > before;
+    let delay = elements.value(view.as_bytes(), ExtensionKind::PlayoutDelay);
+    let playout_delay = stream.playout_delay(delay.and_then(PlayoutDelay::parse), newest);
     Ok(Facts {
         life: stream.life,
         at,
@@ -145,6 +147,7 @@ fn admit(
         starts: by_descriptor.unwrap_or_else(by_payload),
         vp8: vp8.flatten(),
         elements,
+        playout_delay,
         frame: media.frame,
         payload: (start as u16, (start + media.payload.len()) as u16),
         primary: primary(codec, media.payload, start),

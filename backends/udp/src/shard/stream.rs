@@ -1,6 +1,7 @@
 //! One stream: what arrived, each number once.
 
 use dataplane::{Clock, Stream, StreamFormat, StreamKey, StreamStatistics};
+use wire::extension::PlayoutDelay;
 use wire::{NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use super::Life;
@@ -21,6 +22,8 @@ pub(crate) struct StreamState {
     /// Media received either way.
     pub(crate) media: Window,
     pub(crate) frames: FrameReader,
+    /// The playout delay its publisher asked for last.
+    playout_delay: Option<PlayoutDelay>,
     pub(crate) cache: Cache,
     pub(crate) listeners: Listeners,
     pub(crate) statistics: StreamStatistics,
@@ -59,6 +62,7 @@ impl StreamState {
             rtx: Window::new(),
             media: Window::new(),
             frames: FrameReader::default(),
+            playout_delay: None,
             cache: Cache::new(entry.kind),
             listeners: Listeners::default(),
             statistics: StreamStatistics::default(),
@@ -96,6 +100,14 @@ impl StreamState {
         Some(NtpTime(
             ntp.0.wrapping_add_signed((ticks << 32) / i64::from(clock_rate)),
         ))
+    }
+
+    /// The playout delay that holds for a packet, which says `said` of it.
+    pub(crate) fn playout_delay(&mut self, said: Option<PlayoutDelay>, newest: bool) -> Option<PlayoutDelay> {
+        if let (Some(said), true) = (said, newest) {
+            self.playout_delay = Some(said);
+        }
+        said.or(self.playout_delay)
     }
 
     /// Counts a media packet of `size` bytes that has just passed the media window.

@@ -119,6 +119,7 @@ pub fn replica(to: u32, ssrc: u32, source: StreamKey) -> Replica {
         rtx: Some((Ssrc(ssrc + 1), 200)),
         formats: vec![format(video, Some(payload_type(VIDEO_RTX_TYPE))), format(audio, None)],
         mid: None,
+        playout_delay: None,
         source: Some(source),
         target: Layer::HIGHEST,
         paused: false,

@@ -3,6 +3,7 @@
 use dataplane::{LegId, Replica, ReplicaFormat, ReplicaId, StreamKey};
 use southbound::{PayloadFormat, Subscription};
 use wire::codec::Layer;
+use wire::extension::PlayoutDelay;
 use wire::{Codec, PayloadType};
 
 use super::allowance::Allowance;
@@ -31,6 +32,10 @@ pub(super) struct Downlink {
     pub(super) current: Option<Current>,
     pub(super) delivered: bool,
     pub(super) resends: Resends,
+    /// How many packets of it had been sent by the last round of reports.
+    pub(super) counted: u64,
+    /// How long its receiver is to hold pictures back.
+    pub(super) playout_delay: Option<PlayoutDelay>,
     /// The key frames its receiver asked for.
     pub(super) key_frames: Allowance,
     pub(super) reported: Reported,
@@ -84,6 +89,8 @@ impl Downlink {
             current: None,
             delivered: false,
             resends: Resends::default(),
+            counted: 0,
+            playout_delay: None,
             key_frames: Allowance::new(KEY_FRAMES_MAX, KEY_FRAMES_WINDOW),
             reported: Reported::default(),
             intra_request: None,
@@ -150,6 +157,7 @@ impl Downlink {
             rtx: subscription.rtx.map(|rtx| (rtx, entry.rtx_first_sequence)),
             formats: subscription.formats.iter().map(format).collect(),
             mid: subscription.mid,
+            playout_delay: self.playout_delay,
             source: self.source,
             target: match is_lowering {
                 // What there is too much of goes on until the key frame comes; fewer pictures of it take less at once.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use wire::codec::dependency::DESCRIPTOR_LEN_MAX;
 use wire::codec::vp8::Vp8Descriptor;
-use wire::extension::AbsSendTime;
+use wire::extension::{AbsSendTime, PlayoutDelay};
 use wire::{
     Codec, ExtensionKind, ExtensionWriter, NtpTime, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc,
 };
@@ -99,7 +99,7 @@ pub(super) fn padding(replica: &ReplicaState, leg: &LegState, stamps: Stamps) ->
         ssrc,
         csrcs: wire::Csrcs::NONE,
     };
-    let mut bytes = write_header(&header, &own_values(replica, leg, stamps));
+    let mut bytes = write_header(&header, &own_values(replica, leg, None, stamps));
     bytes.extend_from_slice(&[0; 254]);
     bytes.push(255);
     bytes
@@ -125,8 +125,10 @@ fn write(
         ssrc,
         csrcs: wire::Csrcs::NONE,
     };
-    let mut values = carried_values(leg, packet, decision, segment.frame_offset);
-    values.extend(own_values(replica, leg, stamps));
+    let delay = replica.entry.playout_delay;
+    let delay = delay.map(|delay| delay.with_publishers(packet.playout_delay));
+    let mut values = carried_values(leg, packet, decision, segment.frame_offset, delay.is_none());
+    values.extend(own_values(replica, leg, delay, stamps));
     let mut bytes = write_header(&header, &values);
     bytes.extend_from_slice(prefix);
     let payload_at = bytes.len();
@@ -151,7 +153,13 @@ fn write_header(header: &RtpHeader<'_>, values: &[(u8, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// What came with the packet and the leg carries on, in the order of the kinds.
-fn carried_values(leg: &LegState, packet: &MediaPacket, decision: Decision, frame_offset: u16) -> Vec<(u8, Vec<u8>)> {
+fn carried_values(
+    leg: &LegState,
+    packet: &MediaPacket,
+    decision: Decision,
+    frame_offset: u16,
+    with_playout_delay: bool,
+) -> Vec<(u8, Vec<u8>)> {
     let map = &leg.entry.extensions_out;
     let value = |kind: ExtensionKind, value: &Vec<u8>| match kind {
         ExtensionKind::DependencyDescriptor => dependency(value, packet, decision, frame_offset),
@@ -159,19 +167,27 @@ fn carried_values(leg: &LegState, packet: &MediaPacket, decision: Decision, fram
     };
     let carried = packet.extensions.iter();
     carried
+        .filter(|(kind, _)| with_playout_delay || *kind != ExtensionKind::PlayoutDelay)
         .filter_map(|(kind, carried)| Some((map.id(*kind)?, value(*kind, carried))))
         .collect()
 }
 
 /// The extensions of our own that the leg carries.
-fn own_values(replica: &ReplicaState, leg: &LegState, stamps: Stamps) -> Vec<(u8, Vec<u8>)> {
+fn own_values(
+    replica: &ReplicaState,
+    leg: &LegState,
+    playout_delay: Option<PlayoutDelay>,
+    stamps: Stamps,
+) -> Vec<(u8, Vec<u8>)> {
     let map = &leg.entry.extensions_out;
     let mid = replica
         .entry
         .mid
         .map(|mid| (ExtensionKind::Mid, mid.as_bytes().to_vec()));
+    let delay = playout_delay.map(|delay| (ExtensionKind::PlayoutDelay, delay.to_bytes().to_vec()));
     let own = [
         mid,
+        delay,
         Some((ExtensionKind::AbsSendTime, stamps.send_time.to_bytes().to_vec())),
         Some((
             ExtensionKind::TransportSequence,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use wire::extension::{AudioLevel, parse_transport_sequence};
+use wire::extension::{AudioLevel, PlayoutDelay, parse_transport_sequence};
 use wire::{ExtensionKind, ExtensionMap, Mid, PacketKind, PayloadType, Rid, RtpPacket};
 
 use super::frame::Frame;
@@ -162,8 +162,9 @@ impl Model {
             Ok(number) => number,
             Err(reason) => return Verdict::Drop(reason),
         };
-        let newest = number > before;
         let format = stream.format(media.payload_type).expect("unwrap checked it");
+        let newest = number > before;
+        let delay = extension(packet, map, ExtensionKind::PlayoutDelay).and_then(PlayoutDelay::parse);
         let kept = MediaPacket {
             at: now,
             number,
@@ -174,6 +175,7 @@ impl Model {
             timestamp: packet.timestamp(),
             capture: stream.capture(packet.timestamp(), format.codec.clock_rate()),
             extensions: carried(packet, map),
+            playout_delay: stream.hold_playout_delay(delay, newest),
             frame: media.frame,
             payload: media.payload.to_vec(),
         };

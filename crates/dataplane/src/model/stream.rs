@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionKind, MediaKind, NtpTime, PayloadType, RtpTimestamp, Unwrapper};
 
 use super::frame::{Frame, FrameId, FrameReader};
@@ -24,6 +25,8 @@ pub(super) struct MediaPacket {
     /// When it was captured by the sender's wall clock, once a sender report has said so.
     pub capture: Option<NtpTime>,
     pub extensions: Vec<(ExtensionKind, Vec<u8>)>,
+    /// The playout delay its publisher asked for last, with this packet or an earlier one.
+    pub playout_delay: Option<PlayoutDelay>,
     /// Its frame, if the stream has layers.
     pub frame: Option<Frame>,
     /// Without padding. Empty when there was only padding.
@@ -87,6 +90,8 @@ pub(super) struct StreamState {
     /// Media received either way.
     pub media: Window,
     pub frames: FrameReader,
+    /// The playout delay its publisher asked for last.
+    pub playout_delay: Option<PlayoutDelay>,
     pub cache: BTreeMap<u64, MediaPacket>,
     pub statistics: StreamStatistics,
     jitter_sixteenths: u32,
@@ -101,6 +106,7 @@ impl StreamState {
             rtx: Window::default(),
             media: Window::default(),
             frames: FrameReader::default(),
+            playout_delay: None,
             cache: BTreeMap::new(),
             statistics: StreamStatistics::default(),
             jitter_sixteenths: 0,
@@ -131,6 +137,14 @@ impl StreamState {
         let ticks = i64::from(timestamp.distance_from(rtp));
         let fraction = (i128::from(ticks) << 32) / i128::from(clock_rate);
         Some(NtpTime(ntp.0.wrapping_add(fraction as u64)))
+    }
+
+    /// The playout delay that holds for a packet which says `said` of it.
+    pub fn hold_playout_delay(&mut self, said: Option<PlayoutDelay>, newest: bool) -> Option<PlayoutDelay> {
+        if newest {
+            self.playout_delay = said.or(self.playout_delay);
+        }
+        said.or(self.playout_delay)
     }
 
     /// Counts a media packet and keeps it for retransmission.

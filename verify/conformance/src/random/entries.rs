@@ -1,5 +1,7 @@
 //! Entries: new ones, changes, removals, and some that must be refused.
 
+use std::time::Duration;
+
 use dataplane::{
     Leg, LegId, Protection, Replica, ReplicaFormat, ReplicaId, SrtpProfile, Stream, StreamFormat, StreamKey, Update,
 };
@@ -7,6 +9,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, IteratorRandom, SliceRandom};
 use wire::codec::Layer;
+use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use super::sender::Sender;
@@ -188,6 +191,7 @@ impl Tables {
                 .then(|| (Ssrc(0x1000_0000 + ssrc), rng.random_range(32_600..1 << 15))),
             formats: replica_formats(rng, self.network),
             mid: rng.random_bool(0.5).then(|| Mid::new("m7").expect("a token")),
+            playout_delay: playout_delay(rng),
             source: self.random_stream(rng).filter(|_| rng.random_bool(0.9)),
             target: target(rng),
             paused: rng.random_bool(0.05),
@@ -222,6 +226,7 @@ impl Tables {
             12..16 => replica.paused = !replica.paused,
             16 => replica.formats = replica_formats(rng, Network::Rough),
             17 => replica.mid = replica.mid.xor(Mid::new("n")),
+            18 => replica.playout_delay = playout_delay(rng),
             _ => {}
         }
         Some(Step::Write(Update::SetReplica(id, replica.clone())))
@@ -347,6 +352,13 @@ impl Tables {
             }
         }))
     }
+}
+
+/// How long a receiver is to hold pictures back, where it is told.
+fn playout_delay(rng: &mut StdRng) -> Option<PlayoutDelay> {
+    let millis = [0, 150, 20_000].into_iter().choose(rng).expect("three");
+    rng.random_bool(0.3)
+        .then(|| PlayoutDelay::at_least(Duration::from_millis(millis)))
 }
 
 /// Which layers a receiver wants: often all.

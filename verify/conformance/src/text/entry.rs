@@ -1,7 +1,10 @@
 //! The words that describe a table entry.
 
+use std::time::Duration;
+
 use dataplane::{Leg, Protection, Replica, ReplicaFormat, SrtpProfile, Stream, StreamFormat};
 use wire::codec::Layer;
+use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
 use super::names::Names;
@@ -78,6 +81,7 @@ pub(super) fn replica(mut replica: Replica, words: &mut Words<'_>, names: &mut N
                 let mid = |text: &str| Mid::new(text).ok_or_else(|| Problem(format!("`{text}` is not a mid")));
                 replica.mid = optional(words.word("a mid")?, mid)?;
             }
+            "playout" => replica.playout_delay = optional(words.word("a playout delay")?, playout_delay)?,
             "target" => replica.target = target(words.word("a layer")?)?,
             "paused" => replica.paused = true,
             "running" => replica.paused = false,
@@ -170,6 +174,12 @@ fn mapping(text: &str) -> Result<ReplicaFormat, Problem> {
         rtx: rtx.map(payload_type).transpose()?,
         primary_only,
     })
+}
+
+/// `150ms`: at least so long
+fn playout_delay(text: &str) -> Result<PlayoutDelay, Problem> {
+    let millis = text.strip_suffix("ms").unwrap_or(text);
+    Ok(PlayoutDelay::at_least(Duration::from_millis(number(millis, "a time")?)))
 }
 
 /// `0x23/200`

@@ -141,6 +141,7 @@ impl Parser {
             rtx: None,
             formats: Vec::new(),
             mid: None,
+            playout_delay: None,
             source: None,
             target: Layer::HIGHEST,
             paused: false,

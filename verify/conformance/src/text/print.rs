@@ -129,7 +129,7 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
         format!("{}>{}{rtx}{primary}", format.source, format.payload_type)
     });
     format!(
-        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} target {} {}",
+        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} playout {} target {} {}",
         names.of_leg(replica.leg),
         replica.ssrc.0,
         replica.first_sequence,
@@ -139,6 +139,9 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
             .rtx
             .map_or("none".into(), |(ssrc, first)| format!("{:#x}/{first}", ssrc.0)),
         replica.mid.map_or("none".into(), |mid| mid.to_string()),
+        replica
+            .playout_delay
+            .map_or("none".into(), |delay| format!("{}ms", delay.min().as_millis())),
         print_target(replica.target),
         if replica.paused { "paused" } else { "running" },
     )

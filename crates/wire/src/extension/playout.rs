@@ -1,0 +1,109 @@
+//! How long a receiver may hold pictures back.
+
+use std::time::Duration;
+
+/// How long pictures wait between arriving and being shown, at least and at most.
+///
+/// A receiver keeps to what it was told last. Nothing at least and nothing at most asks for pictures at once, without any smoothing;
+/// [`NORMAL`](Self::NORMAL) is for taking an earlier word back.
+///
+/// Shape: two numbers of 12 bits, in units of 10 ms.
+/// Source: the webrtc.org `playout-delay` experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlayoutDelay {
+    min: u16,
+    max: u16,
+}
+
+const UNIT: Duration = Duration::from_millis(10);
+const UNITS_MAX: u16 = 0x0fff;
+
+impl PlayoutDelay {
+    /// No word on it: less at least than any receiver takes, and the most that browsers take by themselves. Not zero at least, which browsers
+    /// take for a wish to be shown pictures with as little delay as can be.
+    pub const NORMAL: Self = Self { min: 1, max: 1_000 };
+
+    /// At least `min`, rounded up to what can be said, and at most what is normal or `min`.
+    pub fn at_least(min: Duration) -> Self {
+        let units = min.as_micros().div_ceil(UNIT.as_micros()).min(u128::from(UNITS_MAX)) as u16;
+        Self {
+            min: units.max(Self::NORMAL.min),
+            max: units.max(Self::NORMAL.max),
+        }
+    }
+
+    /// Reads an extension value; `None` unless it is three bytes.
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        match *value {
+            [a, b, c] => Some(Self {
+                min: u16::from(a) << 4 | u16::from(b) >> 4,
+                max: u16::from(b & 0x0f) << 8 | u16::from(c),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The extension value.
+    pub const fn to_bytes(self) -> [u8; 3] {
+        [
+            (self.min >> 4) as u8,
+            (self.min << 4) as u8 | (self.max >> 8) as u8,
+            self.max as u8,
+        ]
+    }
+
+    /// At least so long.
+    pub fn min(self) -> Duration {
+        UNIT * u32::from(self.min)
+    }
+
+    /// At most so long.
+    pub fn max(self) -> Duration {
+        UNIT * u32::from(self.max)
+    }
+
+    /// Together with what the publisher says: the larger of what both ask for at least, and the publisher's word on the most unless that is less.
+    pub fn with_publishers(self, publishers: Option<Self>) -> Self {
+        let Some(publishers) = publishers else { return self };
+        let min = self.min.max(publishers.min);
+        Self {
+            min,
+            max: publishers.max.max(min),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_delays_are_twelve_bits() {
+        assert_eq!(
+            PlayoutDelay::parse(&[0x12, 0x34, 0x56]),
+            Some(PlayoutDelay { min: 0x123, max: 0x456 })
+        );
+        for bytes in [[0, 0, 0], [0x12, 0x34, 0x56], [0xff, 0xff, 0xff]] {
+            assert_eq!(PlayoutDelay::parse(&bytes).unwrap().to_bytes(), bytes);
+        }
+        assert_eq!(PlayoutDelay::parse(&[1, 2]), None);
+    }
+
+    #[test]
+    fn a_least_delay_is_rounded_up_and_never_zero() {
+        let at_least = |millis| PlayoutDelay::at_least(Duration::from_millis(millis));
+        assert_eq!(at_least(0), PlayoutDelay::NORMAL);
+        assert_eq!(at_least(171).min(), Duration::from_millis(180));
+        assert_eq!(at_least(171).max(), Duration::from_secs(10));
+        assert_eq!(at_least(100_000).to_bytes(), [0xff; 3]);
+    }
+
+    #[test]
+    fn the_larger_least_delay_counts() {
+        let (ours, theirs) = (PlayoutDelay { min: 17, max: 1_000 }, PlayoutDelay { min: 0, max: 0 });
+        assert_eq!(ours.with_publishers(None), ours);
+        assert_eq!(ours.with_publishers(Some(theirs)), PlayoutDelay { min: 17, max: 17 });
+        let theirs = PlayoutDelay { min: 40, max: 50 };
+        assert_eq!(ours.with_publishers(Some(theirs)), theirs);
+    }
+}
