@@ -25,6 +25,9 @@ use crate::{clock, dev, page, socket};
 /// The largest signalling message, after any decompression.
 const MESSAGE_MAX: usize = 2 << 20;
 
+/// What is read of a signalling socket at a time. Every connection keeps so much for good, and few messages are longer.
+const READ_BUFFER: usize = 4 << 10;
+
 /// The largest body of any other request.
 const BODY_MAX: usize = 64 << 10;
 
@@ -148,6 +151,7 @@ async fn signalling(http: &Http, route: Route, mut parts: Parts) -> Response<Bod
     };
     let controller = http.controller.clone();
     upgrade
+        .read_buffer_size(READ_BUFFER)
         .max_message_size(MESSAGE_MAX)
         .max_frame_size(MESSAGE_MAX)
         .on_upgrade(move |socket| socket::run(socket, Box::new(admission), controller))
