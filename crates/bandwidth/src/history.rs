@@ -1,13 +1,20 @@
 //! What was sent, kept until the receiver says what became of it.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wire::rtcp::ArrivalTicks;
 use wire::{TimestampUnwrapper, Unwrapper};
 
 use crate::limits::{HISTORY_AGE_MAX, HISTORY_PACKETS_MAX};
 use crate::{Anomalies, ProbeId, Sent};
+
+/// A packet that was reported on is remembered for so long: reports are repeated and overtake each other by less, and thousands of histories are kept.
+const REPORTED_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// A queue with room for so many times what is in it gives back what it does not need, but for a little.
+const ROOM_MAX: usize = 4;
+const ROOM_MIN: usize = 16;
 
 /// A packet and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +57,20 @@ pub struct History {
     anomalies: Anomalies,
 }
 
+/// What was sent, without its number, which is its place.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
-    sent: Sent,
+    at: Instant,
+    probe: Option<ProbeId>,
+    size: u16,
     known: Known,
+}
+
+impl Packet {
+    fn is_old(&self, now: Instant) -> bool {
+        let age = now.saturating_duration_since(self.at);
+        age > HISTORY_AGE_MAX || self.known != Known::Nothing && age > REPORTED_AGE_MAX
+    }
 }
 
 impl History {
@@ -72,7 +89,9 @@ impl History {
             self.packets.resize(index + 1, None);
         }
         self.packets[index] = Some(Packet {
-            sent,
+            at: sent.at,
+            probe: sent.probe,
+            size: sent.size,
             known: Known::Nothing,
         });
         self.forget(sent.at);
@@ -80,12 +99,15 @@ impl History {
 
     fn forget(&mut self, now: Instant) {
         while let Some(oldest) = self.packets.front() {
-            let old = oldest.is_none_or(|packet| now.saturating_duration_since(packet.sent.at) > HISTORY_AGE_MAX);
-            if !old && self.packets.len() <= HISTORY_PACKETS_MAX {
-                return;
+            let is_old = oldest.is_none_or(|packet| packet.is_old(now));
+            if !is_old && self.packets.len() <= HISTORY_PACKETS_MAX {
+                break;
             }
             self.packets.pop_front();
             self.first += 1;
+        }
+        if self.packets.capacity() > ROOM_MAX * self.packets.len().max(ROOM_MIN) {
+            self.packets.shrink_to(2 * self.packets.len());
         }
     }
 
@@ -115,13 +137,13 @@ impl History {
             (Known::Nothing, None) => packet.known = Known::Missing,
             (Known::Nothing | Known::Missing, Some(_)) => packet.known = Known::Arrived,
         }
-        let sent = packet.sent;
+        let packet = *packet;
         let arrival = arrival.map(|ticks| (self.ticks.extend(ticks.0) * ArrivalTicks::MICROSECONDS) as i64);
         Some(Fate {
             number,
-            sent: sent.at,
-            size: sent.size,
-            probe: sent.probe,
+            sent: packet.at,
+            size: packet.size,
+            probe: packet.probe,
             arrival,
             recovered,
             before,
@@ -203,6 +225,24 @@ mod tests {
         history.sent(sent(2, now + HISTORY_AGE_MAX + Duration::from_millis(1)));
         assert!(resolve(&mut history, 1, Some(1)).is_empty());
         assert_eq!(resolve(&mut history, 2, Some(1)).len(), 1);
+    }
+
+    #[test]
+    fn what_was_reported_is_soon_forgotten_and_what_was_not_is_waited_for() {
+        let (mut history, start) = (History::default(), now());
+        for number in 0..1_000 {
+            let at = start + Duration::from_millis(10) * u32::from(number);
+            history.sent(sent(number, at));
+            if number != 500 {
+                resolve(&mut history, number, Some(u32::from(number) * 40));
+            }
+        }
+        assert_eq!(resolve(&mut history, 499, None), []);
+        assert_eq!(history.anomalies().unknown, 1);
+        assert_eq!(history.packets.len(), 500);
+        assert_eq!(resolve(&mut history, 500, Some(20_000)).len(), 1);
+        history.sent(sent(1_000, start + Duration::from_secs(10)));
+        assert!(history.packets.len() <= 102 && history.packets.capacity() <= 512);
     }
 
     proptest! {
