@@ -32,47 +32,72 @@ pub(crate) enum Timer {
 }
 
 /// Times, each with what is due then; equal times in the order of [`Timer`], so that a history replays exactly.
+///
+/// Most timers are put off again and again before they fire. One that is put off stays listed where it was, and is listed anew when that time comes.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    due: BTreeSet<(Instant, Timer)>,
-    at: HashMap<Timer, Instant>,
+    /// When to look at what: once for each timer, at its time or before.
+    listed: BTreeSet<(Instant, Timer)>,
+    due: HashMap<Timer, Due>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: Instant,
+    /// Where it is listed.
+    listed: Instant,
 }
 
 impl Timers {
     /// Makes `timer` due at `at`, and not when it was due before.
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        self.clear(timer);
-        self.due.insert((at, timer));
-        self.at.insert(timer, at);
+        match self.due.get_mut(&timer) {
+            Some(due) if due.listed <= at => due.at = at,
+            known => {
+                if let Some(due) = known {
+                    self.listed.remove(&(due.listed, timer));
+                }
+                self.listed.insert((at, timer));
+                self.due.insert(timer, Due { at, listed: at });
+            }
+        }
     }
 
     /// Makes `timer` due at `at` unless it is due earlier.
     pub(crate) fn set_by(&mut self, timer: Timer, at: Instant) {
-        if self.at.get(&timer).is_none_or(|earlier| *earlier > at) {
+        if self.due.get(&timer).is_none_or(|due| due.at > at) {
             self.set(timer, at);
         }
     }
 
     /// `timer` is not due any more.
     pub(crate) fn clear(&mut self, timer: Timer) {
-        if let Some(at) = self.at.remove(&timer) {
-            self.due.remove(&(at, timer));
+        if let Some(due) = self.due.remove(&timer) {
+            self.listed.remove(&(due.listed, timer));
         }
     }
 
-    /// The earliest time.
+    /// When to [`pop`](Self::pop) next. Nothing is due before, and perhaps nothing is then.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.listed.first().map(|(at, _)| *at)
     }
 
     /// Takes the earliest of what is due at `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Timer> {
-        let (at, timer) = *self.due.first()?;
-        if at > now {
-            return None;
+        loop {
+            let (listed, timer) = *self.listed.first()?;
+            if listed > now {
+                return None;
+            }
+            self.listed.remove(&(listed, timer));
+            let due = self.due.get_mut(&timer).expect("what is listed is due");
+            if due.at == listed {
+                self.due.remove(&timer);
+                return Some(timer);
+            }
+            due.listed = due.at;
+            self.listed.insert((due.at, timer));
         }
-        self.clear(timer);
-        Some(timer)
     }
 }
 
@@ -90,10 +115,30 @@ mod tests {
         timers.set(Timer::Reports(TransportId(1)), at(20));
         timers.set(Timer::Audio, at(30));
         timers.set_by(Timer::Reports(TransportId(1)), at(25));
-        assert_eq!(timers.next(), Some(at(20)));
         assert_eq!(timers.pop(at(19)), None);
+        assert_eq!(timers.next(), Some(at(20)));
         assert_eq!(timers.pop(at(40)), Some(Timer::Reports(TransportId(1))));
         assert_eq!(timers.pop(at(40)), Some(Timer::Audio));
         assert_eq!((timers.pop(at(40)), timers.next()), (None, None));
+    }
+
+    #[test]
+    fn what_is_put_off_or_brought_forward_comes_in_its_turn() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let (first, second) = (Timer::Reports(TransportId(1)), Timer::Reports(TransportId(2)));
+        let mut timers = Timers::default();
+        timers.set(first, at(10));
+        timers.set(second, at(20));
+        timers.set(first, at(30));
+        timers.set(first, at(25));
+        timers.set(Timer::Audio, at(50));
+        timers.set(Timer::Audio, at(5));
+        let fired: Vec<_> = std::iter::from_fn(|| timers.pop(at(40))).collect();
+        assert_eq!(fired, [Timer::Audio, second, first]);
+        timers.set(first, at(60));
+        timers.set(first, at(70));
+        timers.clear(first);
+        assert_eq!((timers.next(), timers.pop(at(100))), (None, None));
     }
 }

@@ -8,6 +8,7 @@ use wire::MediaKind;
 use wire::codec::Layer;
 
 use super::Media;
+use super::budget::Budget;
 use super::downlink::{Choice, Downlink};
 use super::uplink::Track;
 use crate::Counter;
@@ -16,6 +17,9 @@ use crate::timers::Timer;
 
 /// How often all is looked at again, whatever happens: rates change.
 const INTERVAL: Duration = Duration::from_millis(250);
+
+/// The same while a receiver has all it wants and room to spare. A lower estimate or another wish is answered at once in either case.
+const INTERVAL_AT_EASE: Duration = Duration::from_secs(1);
 
 /// Encodings of a track rarely begin alone: what follows from one waits a little for the others.
 pub(super) const SETTLE: Duration = Duration::from_millis(30);
@@ -45,7 +49,15 @@ impl Media {
             }
         }
         if any {
-            cx.timer(Timer::Allocate(transport), cx.now + INTERVAL);
+            cx.timer(Timer::Allocate(transport), cx.now + self.next_look(transport));
+        }
+    }
+
+    fn next_look(&self, transport: TransportId) -> Duration {
+        let budget = self.links.get(&transport).and_then(|link| link.budget.as_ref());
+        match budget.is_some_and(Budget::is_at_ease) {
+            true => INTERVAL_AT_EASE,
+            false => INTERVAL,
         }
     }
 

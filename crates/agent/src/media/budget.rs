@@ -35,6 +35,9 @@ const PACE_STEP: f64 = 0.05;
 /// So much more is looked for than everything takes: a rise needs a margin, and a probe that finds hardly more than is known does not count.
 const WANTED: f64 = 1.5;
 
+/// Streams may become so much larger before the next look without filling the downlink.
+const EASE: f64 = 1.5;
+
 /// One downlink's estimator and allocator.
 pub(super) struct Budget {
     estimator: Gcc,
@@ -164,6 +167,12 @@ impl Budget {
     /// Whether what is allocated is more than may be sent.
     pub(super) fn is_exceeded(&self) -> bool {
         self.allocated > self.divisible()
+    }
+
+    /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.
+    pub(super) fn is_at_ease(&self) -> bool {
+        let has_all = self.opinion.is_none() && self.allocated >= self.wanted;
+        has_all && self.divisible() as f64 >= self.allocated as f64 * EASE
     }
 
     /// The pace to write, if it is another one than was written.

@@ -50,9 +50,14 @@ impl Media {
 
     /// Packets left on a leg.
     pub(crate) fn departed(&mut self, cx: &mut Context<'_>, leg: LegId, departures: &[Departure]) {
-        if let Some((transport, budget)) = self.budget_of(leg) {
-            budget.departed(departures);
-            self.follow_estimate(cx, transport);
+        let Some((transport, budget)) = self.budget_of(leg) else {
+            return;
+        };
+        budget.departed(departures);
+        match budget.reports() {
+            // What is believed changes with what is said of packets, and not because they left.
+            true => self.follow_probes(cx, transport),
+            false => self.follow_estimate(cx, transport),
         }
     }
 
@@ -106,6 +111,23 @@ impl Media {
 
     /// Does what follows from what is believed now.
     pub(super) fn follow_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        self.follow_probes(cx, transport);
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let (Some(budget), Some(leg)) = (&mut link.budget, link.leg) else {
+            return;
+        };
+        if let Some(pace) = budget.new_pace(cx.now) {
+            cx.write(Update::SetPace(leg, pace));
+        }
+        if budget.is_exceeded() {
+            self.allocate_by(cx, transport, cx.now);
+        }
+    }
+
+    /// Sends the probes that the estimator asks for, and sees to it that it is asked again in time.
+    fn follow_probes(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
@@ -123,15 +145,9 @@ impl Media {
             cx.plane.inject(cx.now, what);
             cx.count(Counter::ProbeSent);
         }
-        if let Some(pace) = budget.new_pace(cx.now) {
-            cx.write(Update::SetPace(leg, pace));
-        }
         match budget.estimator().poll_timeout() {
             Some(at) => cx.timer(Timer::Estimate(transport), at),
             None => cx.shared.timers.clear(Timer::Estimate(transport)),
-        }
-        if budget.is_exceeded() {
-            self.allocate_by(cx, transport, cx.now);
         }
     }
 

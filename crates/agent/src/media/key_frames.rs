@@ -22,7 +22,7 @@ const INTERVAL_LATER: Duration = Duration::from_secs(1);
 /// After this many repetitions the interval grows.
 const QUICK: u32 = 3;
 
-/// After this many it is not repeated until the stream stops and starts again: whatever the reason, asking does not help.
+/// After this many, and none of them of use to anybody, it is not repeated until the stream stops and starts again: whatever the reason, asking does not help.
 const REPETITIONS_MAX: u32 = 30;
 
 /// The requests to one stream.
@@ -39,7 +39,7 @@ impl KeyFrames {
         earliest.filter(|earliest| *earliest > now).map_or(Ok(()), Err)
     }
 
-    /// The stream starts, perhaps again: past failures say nothing.
+    /// The stream starts, perhaps again, or somebody got a key frame of it: past failures say nothing.
     pub(super) fn restart(&mut self) {
         self.repetitions = 0;
     }

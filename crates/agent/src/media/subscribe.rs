@@ -147,6 +147,9 @@ impl Media {
             return;
         }
         downlink.current = Some(current);
+        if let Some(uplink) = self.uplinks.get_mut(&current.source).filter(|_| !current.awaits_key_frame) {
+            uplink.key_frames.restart();
+        }
         if !downlink.delivered {
             downlink.delivered = true;
             cx.notice(Notice::Delivered { subscription: id });

@@ -55,6 +55,25 @@ fn asking_slows_down_and_ends() {
 }
 
 #[test]
+fn whoever_comes_last_of_many_is_asked_for_too() {
+    let (mut world, publisher, receiver) = call(&[]);
+    world.send(publisher, video(11, 1, DELTA));
+    let track = southbound::TrackId(100);
+    // Somebody always waits, and everybody is served in turn.
+    for step in 0..100_u16 {
+        world.subscribe(receiver, track, 600 + 2 * u32::from(step), BEST);
+        world.live(300);
+        world.send(publisher, video(11, 2 * step + 2, KEY));
+        world.live(50);
+    }
+    world.subscribe(receiver, track, 1_000, BEST);
+    world.subscribe(receiver, track, 1_002, BEST);
+    let start = world.now;
+    world.live(2_000);
+    assert!(world.peers[publisher].plis(11, start).len() >= 3);
+}
+
+#[test]
 fn late_joiners_and_their_requests_share_one_key_frame() {
     let (mut world, publisher, receiver) = call(&[]);
     world.send(publisher, video(11, 1, DELTA));
