@@ -99,11 +99,20 @@ impl Decisions {
     }
 
     fn search(&self, place: u64) -> Result<usize, usize> {
-        match self.frames.back() {
-            None => Err(0),
-            Some(newest) if newest.place < place => Err(self.frames.len()),
-            Some(newest) if newest.place == place => Ok(self.frames.len() - 1),
-            Some(_) => self.frames.binary_search_by_key(&place, |frame| frame.place),
+        let Some(last) = self.frames.len().checked_sub(1) else {
+            return Err(0);
+        };
+        let newest = self.frames[last].place;
+        if newest < place {
+            return Err(self.frames.len());
+        }
+        // Where no number is missing it is as far from the end as it is behind the newest.
+        let guess = usize::try_from(newest - place)
+            .ok()
+            .and_then(|back| last.checked_sub(back));
+        match guess {
+            Some(at) if self.frames[at].place == place => Ok(at),
+            _ => self.frames.binary_search_by_key(&place, |frame| frame.place),
         }
     }
 

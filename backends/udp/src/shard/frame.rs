@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use wire::codec::Layer;
 use wire::codec::dependency::{
-    DecodeTargets, DependencyDescriptor, DependencyStructure, FrameDependencies, MandatoryFields,
+    ChainDiffs, DecodeTargets, DependencyDescriptor, DependencyStructure, FrameDiffs, Indications, MandatoryFields,
 };
 use wire::codec::vp8::Vp8Descriptor;
 use wire::codec::vp9::Vp9Descriptor;
@@ -47,6 +47,10 @@ pub(crate) enum Numbering {
 
 /// What decides whether a replica gets a frame.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lies in a packet's buffer, which is used again; a box would be allocated for each"
+)]
 pub(crate) enum Rules {
     Vp8(Vp8Rules),
     Vp9(Vp9Rules),
@@ -76,7 +80,7 @@ pub(crate) struct Vp9Rules {
     pub(crate) top: u8,
 }
 
-/// A descriptor with what it is read by.
+/// A descriptor with what it is read by, and everything that replicas ask of it: that is looked up once, and they are many.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependencies {
     /// The frame's number, extended.
@@ -87,13 +91,16 @@ pub(crate) struct Dependencies {
     pub(crate) since: u64,
     /// The decode targets its sender produces.
     pub(crate) active: DecodeTargets,
-}
-
-impl Dependencies {
-    pub(crate) fn resolve(&self) -> FrameDependencies<'_> {
-        let resolved = self.descriptor.resolve(Some(&self.structure));
-        resolved.expect("it could be resolved when it was read")
-    }
+    /// What the frame is to each decode target.
+    pub(crate) indications: Indications,
+    /// How far back the frames lie that it refers to.
+    pub(crate) fdiffs: FrameDiffs,
+    /// How far back the frame before it lies in each chain; 0 where the chain starts here.
+    pub(crate) chain_diffs: ChainDiffs,
+    /// By chain, one bit each: the frame is part of it.
+    pub(crate) chains: u32,
+    /// Of those, the ones that start here.
+    pub(crate) chains_started: u32,
 }
 
 impl Frame {
@@ -116,7 +123,7 @@ impl Frame {
             Rules::Vp8(_) | Rules::Unreadable => false,
             Rules::Vp9(rules) => rules.refers_above,
             Rules::Dependency(rules) => {
-                let part_of = rules.resolve().indications().targets();
+                let part_of = rules.indications.targets();
                 !rules.structure.targets_within(own_size).contains_all(part_of)
             }
         }
@@ -128,7 +135,7 @@ impl Frame {
             return None;
         };
         let brings_structure = rules.descriptor.structure.is_some();
-        Some(self.starts && brings_structure && self.layer.spatial == 0 && rules.resolve().fdiffs().is_empty())
+        Some(self.starts && brings_structure && self.layer.spatial == 0 && rules.fdiffs.as_slice().is_empty())
     }
 
     /// The number in the descriptor, where it has one.
@@ -173,7 +180,7 @@ impl FrameReader {
 
     fn by_dependency(&mut self, mandatory: MandatoryFields, timestamp: RtpTimestamp, value: &[u8]) -> Frame {
         let number = self.numbers.extend(mandatory.frame_number);
-        let rules = self.dependencies(number, value);
+        let read = self.dependencies(number, value);
         Frame {
             id: FrameId {
                 numbering: Numbering::Frame,
@@ -182,12 +189,12 @@ impl FrameReader {
             starts: mandatory.start_of_frame,
             ends: mandatory.end_of_frame,
             timestamp,
-            layer: rules.as_ref().map_or(Layer::default(), |rules| rules.resolve().layer()),
-            rules: rules.map_or(Rules::Unreadable, Rules::Dependency),
+            layer: read.as_ref().map_or(Layer::default(), |(layer, _)| *layer),
+            rules: read.map_or(Rules::Unreadable, |(_, rules)| Rules::Dependency(rules)),
         }
     }
 
-    fn dependencies(&mut self, number: u64, value: &[u8]) -> Option<Dependencies> {
+    fn dependencies(&mut self, number: u64, value: &[u8]) -> Option<(Layer, Dependencies)> {
         let known = self.structure.as_ref().map(|(_, structure)| &**structure);
         let descriptor = DependencyDescriptor::parse(value, known).ok()?;
         let own = descriptor.structure.as_ref().map(|own| (number, own.clone()));
@@ -200,14 +207,22 @@ impl FrameReader {
             self.active = (number, targets);
         }
         let (since, structure) = own.or_else(|| self.structure.clone())?;
-        descriptor.resolve(Some(&structure)).ok()?;
-        Some(Dependencies {
+        let frame = descriptor.resolve(Some(&structure)).ok()?;
+        let chains = (0..structure.chains()).filter(|chain| frame.is_in_chain(*chain));
+        let started = chains.clone().filter(|chain| frame.previous_in_chain(*chain).is_none());
+        let rules = Dependencies {
             number,
-            descriptor,
-            structure,
             since,
             active: self.active.1,
-        })
+            indications: frame.indications(),
+            fdiffs: FrameDiffs::new(frame.fdiffs())?,
+            chain_diffs: ChainDiffs::new(frame.chain_diffs())?,
+            chains_started: bits(started),
+            chains: bits(chains),
+            structure: structure.clone(),
+            descriptor: descriptor.clone(),
+        };
+        Some((frame.layer(), rules))
     }
 
     fn by_vp8(&mut self, timestamp: RtpTimestamp, payload: &[u8]) -> Option<Frame> {
@@ -257,6 +272,11 @@ impl FrameReader {
             }),
         })
     }
+}
+
+/// One bit for each chain.
+fn bits(chains: impl Iterator<Item = usize>) -> u32 {
+    chains.fold(0, |bits, chain| bits | 1 << chain)
 }
 
 fn picture_id(picture: u64, spatial: u8) -> FrameId {

@@ -5,9 +5,11 @@
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
+use std::sync::Arc;
+
 use dataplane::Counter;
 use wire::codec::Layer;
-use wire::codec::dependency::{DecodeTargets, Indication};
+use wire::codec::dependency::{DecodeTargets, DependencyStructure, Indication};
 use wire::{Codec, RtpTimestamp};
 
 use super::decisions::{Decisions, Found};
@@ -27,8 +29,19 @@ pub(crate) struct Selection {
     /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
     picture: Option<RtpTimestamp>,
     wanted: Layer,
+    /// The decode target that is aimed at, as long as that follows from the same.
+    aim: Option<Aim>,
     /// The newest frames. Costs nothing until the stream turns out to have layers.
     past: Decisions,
+}
+
+/// A decode target to aim at, and what it follows from.
+#[derive(Debug)]
+struct Aim {
+    structure: Arc<DependencyStructure>,
+    produced: DecodeTargets,
+    wanted: Layer,
+    target: usize,
 }
 
 /// What was decided about a frame.
@@ -62,6 +75,7 @@ impl Selection {
             ended: None,
             picture: None,
             wanted: Layer::default(),
+            aim: None,
             past: Decisions::default(),
         }
     }
@@ -212,8 +226,7 @@ impl Selection {
     }
 
     fn switch_target(&mut self, wanted: Layer, picture: RtpTimestamp, rules: &Dependencies) {
-        let frame = rules.resolve();
-        let goal = goal(wanted, rules);
+        let goal = self.aim(wanted, rules);
         let layer_of = |target| layer_of(rules, target);
         let current = self.now.target.filter(|target| target.since == rules.since);
         if current.is_none() {
@@ -228,18 +241,17 @@ impl Selection {
                 let may_rise = self.ended != Some(picture);
                 let switches = |target| {
                     (may_rise || layer_of(target).spatial <= has.spatial)
-                        && frame.indication(target) == Indication::Switch
+                        && rules.indications.get(target) == Indication::Switch
                         && self.is_intact(&self.now, rules, target)
                         && self.is_decodable(rules)
                 };
-                let other_rate = rules.structure.target_of(Layer {
-                    spatial: has.spatial,
-                    temporal: layer_of(goal).temporal,
-                });
-                let mut candidates = [Some(goal), other_rate].into_iter().flatten();
-                candidates
-                    .find(|target| *target == index || fewer_pictures(*target) || switches(*target))
-                    .or(Some(index))
+                let is_open = |target: &usize| *target == index || fewer_pictures(*target) || switches(*target);
+                let other_rate = || {
+                    let temporal = layer_of(goal).temporal;
+                    rules.structure.target_of(Layer { temporal, ..has })
+                };
+                let chosen = Some(goal).filter(is_open).or_else(|| other_rate().filter(is_open));
+                chosen.or(Some(index))
             }
         };
         let is_new = chosen != current.map(|target| target.index);
@@ -254,6 +266,24 @@ impl Selection {
             0 => chosen.is_none() || self.now.layer.spatial < layer_of(goal).spatial,
             _ => chosen.is_none() || !self.is_intact(&self.now, rules, goal),
         };
+    }
+
+    /// The decode target to aim at. It is found anew only when it may be another one.
+    fn aim(&mut self, wanted: Layer, rules: &Dependencies) -> usize {
+        let known = self.aim.as_ref().filter(|aim| {
+            aim.wanted == wanted && aim.produced == rules.active && Arc::ptr_eq(&aim.structure, &rules.structure)
+        });
+        if let Some(aim) = known {
+            return aim.target;
+        }
+        let target = goal(wanted, rules);
+        self.aim = Some(Aim {
+            structure: rules.structure.clone(),
+            produced: rules.active,
+            wanted,
+            target,
+        });
+        target
     }
 
     /// Whether a frame is part of what was selected.
@@ -273,7 +303,7 @@ impl Selection {
     fn judge_target(&self, behind: &Selected, rules: &Dependencies) -> Result<(), Counter> {
         let target = behind.target.filter(|target| target.since == rules.since);
         let target = target.ok_or(Counter::Undecodable)?.index;
-        if !rules.resolve().indication(target).is_present() {
+        if !rules.indications.get(target).is_present() {
             return Err(Counter::OutsideTarget);
         }
         match self.is_intact(behind, rules, target) && self.is_decodable(rules) {
@@ -284,8 +314,7 @@ impl Selection {
 
     /// Whether nothing a frame refers to was held back. What was lost before us was not: it may still come.
     fn is_decodable(&self, rules: &Dependencies) -> bool {
-        let frame = rules.resolve();
-        let mut referred = frame.fdiffs().iter();
+        let mut referred = rules.fdiffs.as_slice().iter();
         !referred.any(|diff| self.was_held_back(rules.number, u64::from(*diff)))
     }
 
@@ -294,7 +323,7 @@ impl Selection {
         let Some(chain) = rules.structure.protecting_chain(target) else {
             return true;
         };
-        match rules.resolve().chain_diffs().get(chain) {
+        match rules.chain_diffs.as_slice().get(chain) {
             None | Some(0) => true,
             Some(diff) => behind.broken & bit(chain) == 0 && !self.was_held_back(rules.number, u64::from(*diff)),
         }

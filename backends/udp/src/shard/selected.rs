@@ -100,13 +100,9 @@ impl Selected {
     }
 
     fn remember_chains(&mut self, rules: &Dependencies, send: Result<(), Counter>) {
-        let frame = rules.resolve();
-        for chain in (0..rules.structure.chains()).filter(|chain| frame.is_in_chain(*chain)) {
-            match send {
-                Err(_) => self.broken |= bit(chain),
-                Ok(()) if frame.previous_in_chain(chain).is_none() => self.broken &= !bit(chain),
-                Ok(()) => {}
-            }
+        match send {
+            Err(_) => self.broken |= rules.chains,
+            Ok(()) => self.broken &= !rules.chains_started,
         }
     }
 }
