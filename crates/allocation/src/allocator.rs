@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use wire::MediaKind;
 
 use crate::contest::{Contender, Contest, Standing, before, offers};
-use crate::divide::Divider;
+use crate::divide::{Budget, Divider};
 use crate::ladder::Rung;
 use crate::patience::Patience;
 use crate::{Allocation, BitRate, EstimateHistory, Grant, Policy, Subscription};
@@ -85,28 +85,40 @@ impl Allocator {
 
     /// All is divided anew. What is in use may be used on: it does not have to be safe twice.
     fn start_over(&mut self, now: Instant, room: BitRate, audio: BitRate, estimate: BitRate) {
-        let safe = self.safe(now).unwrap_or(self.with_margin(estimate)).less(audio);
-        let budget = self.contest.used().max(safe).min(room);
-        self.divider
-            .divide(budget, BitRate(0), &self.contest.ladders, &mut self.plan);
+        let safe = self.safe(now).unwrap_or(self.with_margin(estimate));
+        let steady = self.steady(now).unwrap_or(estimate).max(safe);
+        let used = self.contest.used();
+        let budget = Budget {
+            lowest: used.max(steady.less(audio)).min(room.scaled(TOLERATED)),
+            all: used.max(safe.less(audio)).min(room),
+        };
+        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
     }
 
     /// What is sent does not fit. A little more than must be is cut, so that the next lower estimate does not cut again; but nobody is
-    /// paused for that.
+    /// paused for that, nor for what would be tolerated if it were sent already.
     fn cut_back(&mut self, now: Instant, room: BitRate) {
-        self.divider
-            .divide(room, room.scaled(SPARE), &self.contest.ladders, &mut self.plan);
+        let budget = Budget {
+            lowest: room.scaled(TOLERATED),
+            all: room.scaled(1.0 - SPARE),
+        };
+        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
         let had = self.contest.contenders.iter().map(|contender| contender.current);
         if !had.eq(self.plan.iter().copied()) {
             self.patience.fell(now);
         }
     }
 
-    /// What is sent fits; perhaps something better does, too.
+    /// What is sent fits; perhaps something better does, too. To be seen at all takes no margin: what is tolerated then keeps a picture from coming and
+    /// going.
     fn improve(&mut self, now: Instant, room: BitRate, audio: BitRate) {
-        let safe = self.safe(now).unwrap_or_default().less(audio).min(room);
-        self.divider
-            .divide(safe, BitRate(0), &self.contest.ladders, &mut self.plan);
+        let safe = self.safe(now).unwrap_or_default();
+        let steady = self.steady(now).unwrap_or_default();
+        let budget = Budget {
+            lowest: steady.max(safe).less(audio).min(room),
+            all: safe.less(audio).min(room),
+        };
+        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
         if is_better(&self.plan, &self.contest.contenders) {
             self.patience.rose(now);
         } else {
@@ -120,8 +132,13 @@ impl Allocator {
     fn safe(&mut self, now: Instant) -> Option<BitRate> {
         let (soon, times) = PLENTY;
         let plenty = self.history.lowest_over(soon).map(|lowest| lowest.scaled(1.0 / times));
-        let steady = self.history.lowest_over(self.patience.hold(now));
+        let steady = self.steady(now);
         plenty.max(steady.map(|lowest| self.with_margin(lowest)))
+    }
+
+    /// What it has not been below for the whole hold.
+    fn steady(&mut self, now: Instant) -> Option<BitRate> {
+        self.history.lowest_over(self.patience.hold(now))
     }
 
     fn with_margin(&self, estimate: BitRate) -> BitRate {

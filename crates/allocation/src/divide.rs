@@ -23,6 +23,15 @@ pub(crate) struct Divider {
     levels: Vec<Option<usize>>,
 }
 
+/// How much there is to cut up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    /// For lowest rungs.
+    pub(crate) lowest: BitRate,
+    /// For everything, once lowest rungs are paid for. It may be less than that: then there are no moves up.
+    pub(crate) all: BitRate,
+}
+
 /// From where a ladder has got to to a higher rung. Sorts by gain, then by importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Move {
@@ -35,33 +44,32 @@ struct Move {
 impl Divider {
     /// Writes into `plan` which rung of each ladder is paid for.
     ///
-    /// All of it together costs at most the budget, apart from the lowest rungs of ladders that must not be paused. Moves up leave
-    /// `spare` of it.
-    pub(crate) fn divide(&mut self, budget: BitRate, spare: BitRate, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
-        let left = self.lowest_rungs(budget, ladders);
-        self.best_moves(left.less(spare), ladders);
+    /// All of it together costs at most the budget, apart from the lowest rungs of ladders that must not be paused.
+    pub(crate) fn divide(&mut self, budget: Budget, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
+        let spent = self.lowest_rungs(budget.lowest, ladders);
+        self.best_moves(budget.all.less(spent), ladders);
         plan.clear();
         let rung = |(ladder, level): (usize, &Option<usize>)| level.map(|level| ladders.get(ladder)[level]);
         plan.extend(self.levels.iter().enumerate().map(rung));
     }
 
-    /// Gives what is left.
+    /// Gives what they take.
     fn lowest_rungs(&mut self, budget: BitRate, ladders: &Ladders) -> BitRate {
-        let mut left = budget;
+        let mut spent = BitRate(0);
         self.levels.clear();
         self.levels.resize(ladders.len(), None);
         for ladder in (0..ladders.len()).filter(|ladder| !ladders.may_pause(*ladder)) {
-            left = left.less(ladders.get(ladder)[0].cost);
+            spent = spent.plus(ladders.get(ladder)[0].cost);
             self.levels[ladder] = Some(0);
         }
         for ladder in (0..ladders.len()).filter(|ladder| ladders.may_pause(*ladder)) {
-            let cost = ladders.get(ladder)[0].cost;
-            if cost <= left {
-                left = left.less(cost);
+            let with_it = spent.plus(ladders.get(ladder)[0].cost);
+            if with_it <= budget {
+                spent = with_it;
                 self.levels[ladder] = Some(0);
             }
         }
-        left
+        spent
     }
 
     /// Makes moves until none can be paid. A move that no longer can is replaced by the best one of its ladder that can, which gains

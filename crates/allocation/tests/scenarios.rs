@@ -2,7 +2,7 @@
 
 mod support;
 
-use allocation::{BitRate, Grant, Key, Offer, PerStream, Policy, Subscription, Thresholds, Wish};
+use allocation::{BitRate, DecodeTarget, Grant, Key, Offer, PerStream, Policy, Subscription, Thresholds, Wish};
 use support::*;
 
 #[test]
@@ -83,13 +83,13 @@ fn audio_is_sent_whatever_the_estimate() {
     receiver.steady(10, 1);
     assert_eq!(receiver.grants[1], Grant::Paused);
     assert_eq!(receiver.sent(0), Some((0, 0, 0)));
-    receiver.steady(100, 2);
+    receiver.steady(91, 3);
     assert_eq!(
         receiver.grants[1],
         Grant::Paused,
-        "audio takes 32 of 100, and the margin 13"
+        "audio takes 32, and the lowest layer 60"
     );
-    receiver.steady(110, 3);
+    receiver.steady(92, 3);
     assert_eq!(receiver.sent(1), Some((0, 0, 0)));
 }
 
@@ -178,6 +178,58 @@ fn when_room_is_short_the_least_important_pauses_first() {
     assert!(receiver.sent(0).is_some() && receiver.sent(1).is_some());
     receiver.steady(70, 1);
     assert_eq!((receiver.sent(0), receiver.sent(1)), (None, Some((0, 0, 0))));
+}
+
+/// Two cameras of one size and 300, 390 and 550 kbit/s in three frame rates, and a voice with each: what is left of a link of 750 kbit/s.
+fn two_cameras_and_voices() -> Receiver {
+    let camera_in_rates = || {
+        let layer = |(temporal, rate): (usize, &u64)| Offer {
+            target: DecodeTarget::new(0, 0, temporal as u8),
+            rate: BitRate::kilo(*rate),
+            needed_above: BitRate(0),
+            size: (640, 360),
+            fps: [8, 15, 30][temporal],
+        };
+        [300, 90, 160].iter().enumerate().map(layer).collect::<Vec<_>>()
+    };
+    let voice = || {
+        encodings(&[25]).split_off(2).into_iter().map(|offer| Offer {
+            rate: BitRate::kilo(25),
+            ..offer
+        })
+    };
+    Receiver::of([
+        (camera(640, 360), camera_in_rates()),
+        (camera(640, 360), camera_in_rates()),
+        (Wish::AUDIO, voice().collect()),
+        (Wish::AUDIO, voice().collect()),
+    ])
+}
+
+#[test]
+fn nobody_is_paused_for_what_is_tolerated_of_others() {
+    let mut receiver = two_cameras_and_voices();
+    receiver.steady(1_000, 15);
+    assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((0, 0, 1)), Some((0, 0, 1))));
+    // The lowest layers and voices take 650.
+    receiver.steady(610, 20);
+    assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((0, 0, 0)), Some((0, 0, 0))));
+    receiver.estimate(590);
+    assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((0, 0, 0)), None));
+}
+
+#[test]
+fn who_was_paused_comes_back_as_soon_as_there_is_room_without_a_margin() {
+    let mut receiver = two_cameras_and_voices();
+    receiver.steady(1_000, 15).steady(450, 5);
+    assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((0, 0, 0)), None));
+    receiver.steady(640, 20);
+    assert_eq!(receiver.sent(1), None);
+    receiver.steady(660, 3);
+    assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((0, 0, 0)), Some((0, 0, 0))));
+    let changes = receiver.changes;
+    receiver.steady(610, 20).steady(690, 20);
+    assert_eq!(receiver.changes, changes);
 }
 
 #[test]

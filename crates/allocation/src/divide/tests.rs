@@ -18,7 +18,11 @@ fn costs(budget: u64, ladders: &Ladders) -> Vec<u64> {
 
 fn plan(budget: u64, ladders: &Ladders) -> Vec<Option<Rung>> {
     let mut plan = Vec::new();
-    Divider::default().divide(BitRate(budget), BitRate(0), ladders, &mut plan);
+    let budget = Budget {
+        lowest: BitRate(budget),
+        all: BitRate(budget),
+    };
+    Divider::default().divide(budget, ladders, &mut plan);
     plan
 }
 
@@ -65,7 +69,11 @@ fn what_is_to_be_spared_pauses_nobody() {
     let ladder: &[(u64, f64)] = &[(100, 1.0), (200, 2.0)];
     let ladders = ladders(&[ladder, ladder]);
     let mut plan = Vec::new();
-    Divider::default().divide(BitRate(300), BitRate(100), &ladders, &mut plan);
+    let budget = Budget {
+        lowest: BitRate(300),
+        all: BitRate(200),
+    };
+    Divider::default().divide(budget, &ladders, &mut plan);
     assert!(
         plan.iter()
             .all(|rung| rung.is_some_and(|rung| rung.cost == BitRate(100)))
