@@ -188,6 +188,7 @@ impl Agent {
                 Timer::Feedback(transport) => self.media.send_feedback(cx, transport),
                 Timer::Estimate(transport) => self.media.estimate_timeout(cx, transport),
                 Timer::Allocate(transport) => self.media.allocate(cx, transport),
+                Timer::Copies(transport) => self.media.send_copies(cx, transport),
                 Timer::Repair(key) => self.media.repair(cx, key),
                 Timer::KeyFrame(key) => self.media.repeat_key_frame(cx, key),
                 Timer::Activity(track) => self.media.check_activity(cx, track),

@@ -25,6 +25,8 @@ pub struct Config {
     pub consent_timeout: Duration,
     /// Whether receivers get only what their downlink carries. Without it everybody gets all they want, as fast as it comes.
     pub adaptation: bool,
+    /// The longest a receiver is told to hold pictures back, so that what it lost is repaired in time; zero tells nobody anything.
+    pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit. Screens, what it gave priority to, and who spoke last come first.
     pub last_n: usize,
 }
@@ -41,6 +43,7 @@ impl Config {
             disconnect_timeout: Duration::from_secs(10),
             consent_timeout: Duration::from_secs(30),
             adaptation: true,
+            playout_delay_max: Duration::from_millis(400),
             last_n: 0,
         }
     }

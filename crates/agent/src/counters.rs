@@ -76,6 +76,8 @@ counting::counters! {
 
         /// Subscriptions that were granted another encoding or layer than before.
         TargetChanged = "target_changed",
+        /// A receiver that loses packets is told another playout delay.
+        PlayoutDelayChanged = "playout_delay_changed",
         /// Subscriptions that stopped for want of room.
         VideoPaused = "video_paused",
         /// Subscriptions that went on again.

@@ -24,6 +24,7 @@ mod meter;
 mod observe;
 mod offers;
 mod opinion;
+mod playout;
 mod publish;
 mod quality;
 mod repair;
@@ -115,6 +116,7 @@ impl Media {
             Timer::Feedback(transport),
             Timer::Estimate(transport),
             Timer::Allocate(transport),
+            Timer::Copies(transport),
         ] {
             cx.shared.timers.clear(timer);
         }

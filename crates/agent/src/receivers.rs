@@ -15,6 +15,8 @@ pub struct Receiver {
     pub transport: TransportId,
     /// What its downlink carries; `None` where nothing measures it: it gets sound only, it reports nothing, or the operator switched adaptation off.
     pub downlink: Option<DownlinkState>,
+    /// How long it is told to hold pictures back, so that what it lost is repaired in time; zero is not at all.
+    pub playout_delay: Duration,
     /// What it is subscribed to, by id.
     pub subscriptions: Vec<SubscriptionState>,
 }

@@ -10,6 +10,7 @@ mod lying;
 mod packets;
 mod peer;
 mod plane;
+mod playout;
 mod receiving;
 mod sending;
 mod world;

@@ -21,6 +21,8 @@ pub(crate) enum Timer {
     Estimate(TransportId),
     /// Dividing one receiver's downlink anew.
     Allocate(TransportId),
+    /// What is to be sent once more to one receiver.
+    Copies(TransportId),
     /// Retransmissions to ask for on one stream.
     Repair(StreamKey),
     /// A key frame still owed to somebody on one stream.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -57,6 +58,7 @@ struct RtcFile {
     node_ip: Vec<IpAddr>,
     workers: Option<usize>,
     adaptation: Option<bool>,
+    playout_delay_max: Option<u64>,
     last_n: usize,
 }
 
@@ -71,6 +73,8 @@ pub struct Rtc {
     pub workers: usize,
     /// Whether receivers get only what their downlink carries.
     pub adaptation: bool,
+    /// The longest a receiver that loses packets is told to hold pictures back; zero is never.
+    pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit.
     pub last_n: usize,
 }
@@ -184,6 +188,7 @@ impl Config {
                     .filter(|workers| *workers > 0)
                     .unwrap_or_else(cores),
                 adaptation: file.rtc.adaptation.unwrap_or(true),
+                playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
                 last_n: file.rtc.last_n,
             },
             keys,

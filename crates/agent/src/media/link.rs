@@ -14,8 +14,10 @@ use super::allowance::Allowance;
 use super::binding::Unexplained;
 use super::budget::Budget;
 use super::feedback::Feedback;
+use super::playout::Playout;
 use super::quality::Quality;
 use super::reports::Pending;
+use super::resend::Copies;
 use crate::limits::RTCP_PER_SECOND_MAX;
 
 /// What flows over one transport, in both directions.
@@ -36,6 +38,10 @@ pub(super) struct Link {
     pub(super) feedback: Feedback,
     pub(super) pending: Pending,
     pub(super) quality: Quality,
+    /// What it loses, and how long it is to hold pictures back for that.
+    pub(super) playout: Playout,
+    /// What is to be sent to it once more.
+    pub(super) copies: Copies,
     /// Smoothed round-trip time, once receiver reports have told.
     reported_round_trip: Option<Duration>,
     /// The same by what it sent again because we asked, which is all a publisher tells that receives nothing.
@@ -68,6 +74,8 @@ impl Link {
             feedback: Feedback::default(),
             pending: Pending::default(),
             quality: Quality::default(),
+            playout: Playout::default(),
+            copies: Copies::default(),
             reported_round_trip: None,
             repair_round_trip: None,
             numbered: false,
@@ -93,6 +101,13 @@ impl Link {
     pub(super) fn round_trip(&self) -> Option<Duration> {
         let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
         estimated.or(self.reported_round_trip).or(self.repair_round_trip)
+    }
+
+    /// The shortest of the round-trip times that are known: each of them may contain time the peer took to answer.
+    pub(super) fn least_round_trip(&self) -> Option<Duration> {
+        let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
+        let known = [estimated, self.reported_round_trip, self.repair_round_trip];
+        known.into_iter().flatten().min()
     }
 
     /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The fastest one is nearest to the truth;

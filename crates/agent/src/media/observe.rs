@@ -28,6 +28,7 @@ impl Media {
         (!link.subscriptions.is_empty()).then(|| Receiver {
             transport,
             downlink: link.budget.as_ref().map(Budget::state),
+            playout_delay: link.playout.delay(),
             subscriptions: subscriptions.filter_map(|id| self.subscription_state(*id)).collect(),
         })
     }

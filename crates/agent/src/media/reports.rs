@@ -129,6 +129,8 @@ impl Media {
         let pending = std::mem::take(&mut link.pending);
         let blocks = self.receiver_blocks(cx.now, transport, &pending.streams);
         let senders = self.sender_reports(cx, &pending.replicas);
+        self.count_sent(transport, &pending.replicas);
+        self.follow_losses(cx, transport);
         let link = &self.links[&transport];
         for blocks in blocks.chunks(REPORT_BLOCKS_MAX) {
             let mut compound = Vec::new();

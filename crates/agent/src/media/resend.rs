@@ -13,9 +13,13 @@ use super::link::Link;
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::{RESENDS_PER_SECOND_MAX, RESENDS_PER_SECOND_MIN};
+use crate::timers::Timer;
 
 /// The same packet is not sent twice within a round trip, which is taken for this until it is known and is never less.
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
+
+/// Where a packet is sent again more than once, the copies follow each other so long after: what loses packets at random often loses a few on end.
+pub(super) const SPREAD: Duration = Duration::from_millis(20);
 
 /// How long a packet that was sent again is remembered, at most.
 const MEMORY: Duration = Duration::from_millis(500);
@@ -46,6 +50,8 @@ struct Bounds {
     round_trip: Duration,
     /// No more than so many a second.
     per_second: u32,
+    /// How often each is sent.
+    copies: u32,
 }
 
 impl Bounds {
@@ -60,11 +66,25 @@ impl Bounds {
         Bounds {
             round_trip: round_trip.clamp(ROUND_TRIP_MIN, MEMORY),
             per_second: per_second.max(RESENDS_PER_SECOND_MIN),
+            // In a full queue copies would take the place of something else.
+            copies: match link
+                .budget
+                .as_ref()
+                .is_some_and(|budget| budget.is_congested() || budget.is_exceeded())
+            {
+                true => 1,
+                false => link.playout.copies(),
+            },
         }
     }
 }
 
 impl Resends {
+    /// Whether it was sent again lately.
+    fn has(&self, sequence: u16) -> bool {
+        self.recent.iter().any(|(_, recent)| *recent == sequence)
+    }
+
     /// Whether a packet may be sent again now. Remembers that it was.
     fn admit(&mut self, now: Instant, sequence: u16, bounds: Bounds) -> bool {
         let within = |since: Instant, limit| now.saturating_duration_since(since) < limit;
@@ -72,11 +92,35 @@ impl Resends {
             self.recent.pop_front();
         }
         let repeated = |(at, recent): &(Instant, u16)| *recent == sequence && within(*at, bounds.round_trip);
-        if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, 1, bounds.per_second) {
+        if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, bounds.copies, bounds.per_second) {
             return false;
         }
         self.recent.push_back((now, sequence));
         true
+    }
+}
+
+/// What is to be sent to one receiver once more, in the order of the times.
+#[derive(Debug, Default)]
+pub(super) struct Copies(VecDeque<Copy>);
+
+#[derive(Debug)]
+struct Copy {
+    at: Instant,
+    subscription: SubscriptionId,
+    sequences: Vec<u16>,
+    /// How often, this time included.
+    left: u32,
+}
+
+impl Copies {
+    /// Takes the next that is to be sent by now.
+    fn pop(&mut self, now: Instant) -> Option<Copy> {
+        self.0.pop_front_if(|copy| copy.at <= now)
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.0.front().map(|copy| copy.at)
     }
 }
 
@@ -89,13 +133,14 @@ impl Media {
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };
-        let Some(entry) = downlink.entry.filter(|_| downlink.subscription.rtx.is_some()) else {
+        if downlink.entry.is_none() || downlink.subscription.rtx.is_none() {
             cx.count(Counter::RtcpIgnored);
             return;
-        };
-        let mut refused = 0;
+        }
+        let (mut refused, mut new) = (0, 0);
         let mut sequences = Vec::new();
         for sequence in nack.sequences() {
+            new += usize::from(!downlink.resends.has(sequence.0));
             match downlink.resends.admit(cx.now, sequence.0, bounds) {
                 true => sequences.push(sequence.0),
                 false => refused += 1,
@@ -104,14 +149,44 @@ impl Media {
         cx.count_many(Counter::NackReceived, refused + sequences.len() as u64);
         cx.count_many(Counter::NackThrottled, refused);
         if !sequences.is_empty() {
-            cx.plane.inject(
-                cx.now,
-                Inject::Resend {
-                    replica: entry.replica,
-                    sequences: &sequences,
-                },
-            );
+            let copy = Copy {
+                at: cx.now,
+                subscription: id,
+                sequences,
+                left: bounds.copies,
+            };
+            self.send_copy(cx, transport, copy);
         }
+        self.missed(cx, transport, id, new);
+    }
+
+    /// Sends what is to be sent once more by now.
+    pub(crate) fn send_copies(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        while let Some(copy) = self.links.get_mut(&transport).and_then(|link| link.copies.pop(cx.now)) {
+            self.send_copy(cx, transport, copy);
+        }
+        if let Some(next) = self.links.get(&transport).and_then(|link| link.copies.next()) {
+            cx.timer(Timer::Copies(transport), next);
+        }
+    }
+
+    /// Sends packets of a subscription again, and sees to the copies that are left.
+    fn send_copy(&mut self, cx: &mut Context<'_>, transport: TransportId, copy: Copy) {
+        let downlink = self.downlinks.get(&copy.subscription);
+        if let Some(entry) = downlink.and_then(|downlink| downlink.entry) {
+            let (replica, sequences) = (entry.replica, &copy.sequences[..]);
+            cx.plane.inject(cx.now, Inject::Resend { replica, sequences });
+        }
+        let Some(link) = self.links.get_mut(&transport).filter(|_| copy.left > 1) else {
+            return;
+        };
+        let at = cx.now + SPREAD;
+        link.copies.0.push_back(Copy {
+            at,
+            left: copy.left - 1,
+            ..copy
+        });
+        cx.timer_by(Timer::Copies(transport), at);
     }
 }
 
@@ -122,6 +197,7 @@ mod tests {
     const BOUNDS: Bounds = Bounds {
         round_trip: Duration::from_millis(80),
         per_second: 100,
+        copies: 1,
     };
 
     #[test]

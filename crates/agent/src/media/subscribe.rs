@@ -147,7 +147,11 @@ impl Media {
             return;
         }
         downlink.current = Some(current);
-        if let Some(uplink) = self.uplinks.get_mut(&current.source).filter(|_| !current.awaits_key_frame) {
+        if let Some(uplink) = self
+            .uplinks
+            .get_mut(&current.source)
+            .filter(|_| !current.awaits_key_frame)
+        {
             uplink.key_frames.restart();
         }
         if !downlink.delivered {
@@ -160,6 +164,7 @@ impl Media {
 
     /// Writes a subscription's entry, and asks for the key frame it begins with.
     pub(super) fn write_replica(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let playout_delay = self.playout_delay(id);
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };
@@ -170,6 +175,7 @@ impl Media {
         else {
             return;
         };
+        downlink.playout_delay = playout_delay;
         let is_new = downlink.entry.is_none();
         let entry = *downlink.entry.get_or_insert_with(|| Entry {
             replica: ReplicaId(self.replica_ids.take()),

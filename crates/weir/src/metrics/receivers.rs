@@ -176,6 +176,7 @@ mod tests {
 
     fn receiver(target: u64) -> Receiver {
         Receiver {
+            playout_delay: Duration::ZERO,
             transport: TransportId(1),
             downlink: Some(DownlinkState {
                 target,

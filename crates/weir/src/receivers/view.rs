@@ -17,6 +17,8 @@ pub struct ReceiverView {
     identity: String,
     /// `null` where nothing is measured: it gets sound only, reports nothing, or adaptation is off.
     downlink: Option<DownlinkView>,
+    /// How long it is told to hold pictures back, since it loses packets; 0 is not at all.
+    playout_delay_ms: f64,
     subscriptions: Vec<SubscriptionView>,
 }
 
@@ -92,13 +94,14 @@ impl ReceiverView {
             subscriptions: mut names,
             ..
         } = downlink;
-        let (state, subscriptions) = receiver.map_or((None, Vec::new()), |receiver| {
-            (receiver.downlink, receiver.subscriptions)
+        let (state, delay, subscriptions) = receiver.map_or_else(Default::default, |receiver| {
+            (receiver.downlink, receiver.playout_delay, receiver.subscriptions)
         });
         Self {
             room,
             identity,
             downlink: state.map(DownlinkView::new),
+            playout_delay_ms: milliseconds(delay),
             subscriptions: subscriptions
                 .into_iter()
                 .filter_map(|state| SubscriptionView::new(state, &mut names))
@@ -288,6 +291,7 @@ mod tests {
     #[test]
     fn names_and_states_meet_by_subscription() {
         let receiver = Receiver {
+            playout_delay: Duration::from_millis(190),
             transport: TransportId(3),
             downlink: None,
             subscriptions: vec![subscription(1, Granted::NoRoom), subscription(9, Granted::Undecided)],
