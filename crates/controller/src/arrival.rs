@@ -39,7 +39,7 @@ impl Arrival {
             transport,
             kind: slot.media_kind().expect("tracks arrive on sections of media"),
             mid: Some(slot.mid),
-            formats: codecs::payload_formats(&slot.formats),
+            formats: codecs::payload_formats(slot.formats()),
             encodings,
             muted: info.muted,
             source: match info.source() {
@@ -49,7 +49,7 @@ impl Arrival {
         };
         Self {
             mid: slot.mid,
-            formats: slot.formats.clone(),
+            formats: slot.formats().to_vec(),
             publication,
         }
     }
@@ -96,7 +96,7 @@ impl Arrival {
 
 /// Whether the codec sent here puts several sizes into one encoding.
 fn scales(slot: &Slot) -> bool {
-    let first = slot.formats.first().and_then(Format::codec);
+    let first = slot.formats().first().and_then(Format::codec);
     matches!(first, Some(Codec::Vp9 | Codec::Av1))
 }
 

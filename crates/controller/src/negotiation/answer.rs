@@ -47,7 +47,9 @@ impl Peer {
                 self.slots
                     .push(Slot::new(section.mid, section.kind.clone(), Usage::Rejected));
             }
-            take_section(&mut self.slots[position], section, bundled, may_publish, &mut changes);
+            let (others, slot) = self.slot_among(position);
+            slot.hear(section, others);
+            take_section(slot, section, bundled, may_publish, &mut changes);
         }
         Ok(changes)
     }
@@ -55,8 +57,9 @@ impl Peer {
     /// Writes the answer to the offer that was taken in.
     pub(crate) fn answer(&mut self, node: &Node) -> SessionDescription {
         let placeholder = self.placeholder();
-        for slot in &mut self.slots {
-            slot.settle(placeholder);
+        for position in 0..self.slots.len() {
+            let (others, slot) = self.slot_among(position);
+            slot.settle(placeholder, others);
         }
         let setup = self.setup();
         let answer = self.describe(node, setup);
@@ -92,7 +95,6 @@ impl Peer {
 fn take_section(slot: &mut Slot, section: &MediaSection, bundled: bool, may_publish: bool, changes: &mut Vec<Change>) {
     slot.mid = section.mid;
     slot.kind.clone_from(&section.kind);
-    slot.theirs = Some(section.clone());
     let usage = next_usage(slot, section, bundled, may_publish);
     match &slot.usage {
         Usage::Up(uplink) if slot.usage != usage => changes.push(Change::Ended(uplink.track)),

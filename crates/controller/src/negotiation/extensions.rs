@@ -36,7 +36,7 @@ pub(crate) fn of_transport<'a>(sections: impl Iterator<Item = &'a Slot> + Clone,
             .all(|slot| reports(slot, ExtensionKind::TransportSequence));
     let mut map = ExtensionMap::default();
     for slot in sections {
-        for extension in &slot.extensions {
+        for extension in slot.extensions() {
             let Some(kind) = kind_of(extension).filter(|kind| is_taken(*kind, flow)) else {
                 continue;
             };
@@ -60,8 +60,11 @@ fn reports(slot: &Slot, kind: ExtensionKind) -> bool {
         ExtensionKind::TransportSequence => "transport-cc",
         _ => "goog-remb",
     };
-    let is_taken = slot.extensions.iter().any(|extension| kind_of(extension) == Some(kind));
-    is_taken && slot.formats.iter().any(|format| format.has_feedback(report))
+    let is_taken = slot
+        .extensions()
+        .iter()
+        .any(|extension| kind_of(extension) == Some(kind));
+    is_taken && slot.formats().iter().any(|format| format.has_feedback(report))
 }
 
 fn kind_of(extension: &Extension) -> Option<ExtensionKind> {

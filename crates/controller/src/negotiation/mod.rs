@@ -8,6 +8,7 @@ pub(crate) mod codecs;
 pub(crate) mod extensions;
 mod offer;
 mod peer;
+mod said;
 mod slot;
 
 pub(crate) use answer::Change;

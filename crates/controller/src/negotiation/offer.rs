@@ -96,12 +96,13 @@ impl Peer {
         self.take_transport(answer)?;
         self.offering.pending = None;
         let mut answered = Vec::new();
-        for (slot, section) in self.slots.iter_mut().zip(&answer.sections) {
-            slot.theirs = Some(section.clone());
-            slot.settle(AudioWish::default());
+        for (position, section) in answer.sections.iter().enumerate() {
+            let (others, slot) = self.slot_among(position);
+            slot.hear(section, others);
+            slot.settle(AudioWish::default(), others);
             match &slot.usage {
                 Usage::Down(downlink)
-                    if section.direction.receives() && !section.rejected && !slot.formats.is_empty() =>
+                    if section.direction.receives() && !section.rejected && !slot.formats().is_empty() =>
                 {
                     answered.push(Answered::Taken(downlink.subscription));
                 }

@@ -135,8 +135,14 @@ impl Peer {
         let live = self
             .slots
             .iter()
-            .filter(|slot| slot.media_kind().is_some() && !slot.formats.is_empty());
+            .filter(|slot| slot.media_kind().is_some() && !slot.formats().is_empty());
         extensions::of_transport(live.filter(|slot| slot.flow() == flow), flow)
+    }
+
+    /// A section, and those before it.
+    pub(super) fn slot_among(&mut self, position: usize) -> (&[Slot], &mut Slot) {
+        let (before, rest) = self.slots.split_at_mut(position);
+        (before, &mut rest[0])
     }
 
     pub(crate) fn slot(&self, mid: Mid) -> Option<&Slot> {

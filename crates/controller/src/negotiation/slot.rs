@@ -1,10 +1,13 @@
 //! One media section and what it is used for.
 
+use std::sync::Arc;
+
 use southbound::{Encoding, SubscriptionId, TrackId};
 use wire::sdp::{Direction, Extension, Format, MediaSection, Msid, RidDirection, SectionKind, SsrcGroup, SsrcLine};
 use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
 use super::codecs::{self, AudioWish};
+use super::said::{Agreed, essence, shared};
 use super::{Flow, extensions};
 use crate::limits::DATA_PACKET_MAX;
 
@@ -14,12 +17,9 @@ pub(crate) struct Slot {
     pub(crate) mid: Mid,
     pub(crate) kind: SectionKind,
     pub(crate) usage: Usage,
-    /// What the peer last said of the section; `None` while it has only been offered to it.
-    pub(crate) theirs: Option<MediaSection>,
-    /// Formats both sides take.
-    pub(crate) formats: Vec<Format>,
-    /// Header extensions both sides take.
-    pub(crate) extensions: Vec<Extension>,
+    /// The [`essence`] of what the peer last said of the section; `None` while it has only been offered to it.
+    pub(crate) theirs: Option<Arc<MediaSection>>,
+    agreed: Arc<Agreed>,
     /// The first track a section of ours carried. The peer's own track keeps that id for ever, whatever the section carries later.
     pub(crate) first_track: Option<String>,
 }
@@ -90,8 +90,7 @@ impl Slot {
             kind,
             usage,
             theirs: None,
-            formats: Vec::new(),
-            extensions: Vec::new(),
+            agreed: Arc::default(),
             first_track: None,
         }
     }
@@ -125,31 +124,49 @@ impl Slot {
         }
     }
 
+    /// Formats both sides take.
+    pub(crate) fn formats(&self) -> &[Format] {
+        &self.agreed.formats
+    }
+
+    /// Header extensions both sides take.
+    pub(crate) fn extensions(&self) -> &[Extension] {
+        &self.agreed.extensions
+    }
+
+    /// Keeps what the peer says of the section.
+    pub(super) fn hear(&mut self, section: &MediaSection, others: &[Slot]) {
+        let known = others.iter().chain([&*self]).filter_map(|slot| slot.theirs.as_ref());
+        self.theirs = Some(shared(essence(section), known));
+    }
+
     /// Works out what of the peer's offer to take, now that it is clear what the section is used for.
-    pub(super) fn settle(&mut self, placeholder: AudioWish) {
+    pub(super) fn settle(&mut self, placeholder: AudioWish, others: &[Slot]) {
         let Some(theirs) = &self.theirs else { return };
         let (audio, codec) = match self.usage {
             Usage::Up(uplink) if uplink.audio.red => (uplink.audio, Some(Codec::Red)),
             Usage::Up(uplink) => (uplink.audio, uplink.codec),
             _ => (placeholder, None),
         };
-        self.formats = codecs::accept(&theirs.formats, self.flow(), audio);
+        let mut formats = codecs::accept(&theirs.formats, self.flow(), audio);
         if let Some(codec) = codec {
-            codecs::prefer(&mut self.formats, codec);
+            codecs::prefer(&mut formats, codec);
         }
         // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
         // the extensions that were answered in earlier ones.
-        self.extensions = extensions::accept(&theirs.extensions, self.flow());
+        let extensions = extensions::accept(&theirs.extensions, self.flow());
+        let known = others.iter().chain([&*self]).map(|slot| &slot.agreed);
+        self.agreed = shared(Agreed { formats, extensions }, known);
     }
 
     /// Whether our description refuses the section: its use is over, or there is no codec in common.
     pub(crate) fn is_refused(&self) -> bool {
-        self.usage == Usage::Rejected || (self.media_kind().is_some() && self.formats.is_empty())
+        self.usage == Usage::Rejected || (self.media_kind().is_some() && self.formats().is_empty())
     }
 
     /// Whether both sides take this codec.
     pub(crate) fn knows(&self, codec: Codec) -> bool {
-        self.formats.iter().any(|format| format.codec() == Some(codec))
+        self.formats().iter().any(|format| format.codec() == Some(codec))
     }
 
     /// The encodings the peer sends here, in rising quality.
@@ -200,7 +217,7 @@ impl Slot {
         section.rtcp_mux = true;
         section.direction = self.direction();
         (section.formats, section.extensions) = match terms {
-            Terms::Agreed => (self.formats.clone(), self.extensions.clone()),
+            Terms::Agreed => (self.formats().to_vec(), self.extensions().to_vec()),
             Terms::Offered => (codecs::offered(kind, self.is_stereo()), extensions::offered(kind)),
         };
         match &self.usage {
@@ -236,7 +253,7 @@ impl Slot {
 
     /// The SSRC of retransmissions, when the receiver takes any.
     pub(crate) fn repair(&self, downlink: &Downlink) -> Option<Ssrc> {
-        self.formats
+        self.formats()
             .iter()
             .any(|format| format.retransmits().is_some())
             .then_some(downlink.repair)

@@ -204,7 +204,7 @@ impl Room {
             ssrc: downlink.ssrc,
             rtx: slot.repair(downlink),
             mid: Some(mid),
-            formats: arrival.formats_for(&slot.formats)?,
+            formats: arrival.formats_for(slot.formats())?,
             wanted: delivery.subscription.settings.wanted(arrival),
         })
     }
@@ -226,7 +226,7 @@ impl Delivery<'_> {
         };
         let decodes = |version: &Version| {
             let arrival = self.track.arrival_as(*version);
-            arrival.is_some_and(|arrival| arrival.formats_for(&slot.formats).is_some())
+            arrival.is_some_and(|arrival| arrival.formats_for(slot.formats()).is_some())
         };
         if let Some(version) = [Version::Primary, Version::Backup].into_iter().find(decodes) {
             return Choice::Version(version);
