@@ -23,8 +23,9 @@ use super::resend::SPREAD;
 use crate::Counter;
 use crate::context::Context;
 
-/// Over which losses are counted.
+/// Over which losses are counted; and to know at once that there are any.
 const WINDOW: Duration = Duration::from_secs(3);
+const QUICK: Duration = Duration::from_secs(1);
 
 /// So few lost packets in a window are chance; and from so many on it does not matter how many more there are.
 const ASKED_MIN: usize = 3;
@@ -94,7 +95,7 @@ impl Playout {
         while self.asked.front().is_some_and(is_past) {
             self.asked.pop_front();
         }
-        let needed = match self.losses() {
+        let needed = match self.losses(now) {
             0 => Duration::ZERO,
             copies => delay(repair, copies).min(max),
         };
@@ -111,13 +112,20 @@ impl Playout {
     }
 
     /// How often a packet is to be sent again that was asked for.
-    pub(super) fn copies(&self) -> u32 {
-        self.losses().max(1)
+    pub(super) fn copies(&self, now: Instant) -> u32 {
+        self.losses(now).max(1)
     }
 
-    /// How many of [`LOSSES`] are reached.
-    fn losses(&self) -> u32 {
-        let (lost, sent) = (self.asked.len(), self.rate as f64 * WINDOW.as_secs_f64());
+    /// How many of [`LOSSES`] are reached: the first already by what was lost in a short time.
+    fn losses(&self, now: Instant) -> u32 {
+        let quickly = self.reached(now, QUICK).min(1);
+        quickly.max(self.reached(now, WINDOW))
+    }
+
+    fn reached(&self, now: Instant, window: Duration) -> u32 {
+        let is_within = |at: &&Instant| now.saturating_duration_since(**at) < window;
+        let lost = self.asked.iter().rev().take_while(is_within).count();
+        let sent = self.rate as f64 * window.as_secs_f64();
         if lost < ASKED_MIN || sent == 0.0 {
             return 0;
         }

@@ -55,7 +55,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn of(link: &Link) -> Self {
+    fn of(link: &Link, now: Instant) -> Self {
         let carried = link.budget.as_ref().filter(|budget| budget.reports());
         let per_second = carried.map_or(RESENDS_PER_SECOND_MAX, |budget| {
             let packets = budget.estimate().sendable / (8 * PACKET);
@@ -73,7 +73,7 @@ impl Bounds {
                 .is_some_and(|budget| budget.is_congested() || budget.is_exceeded())
             {
                 true => 1,
-                false => link.playout.copies(),
+                false => link.playout.copies(now),
             },
         }
     }
@@ -127,7 +127,7 @@ impl Copies {
 impl Media {
     /// A receiver misses packets of a subscription.
     pub(super) fn resend(&mut self, cx: &mut Context<'_>, transport: TransportId, id: SubscriptionId, nack: &Nack<'_>) {
-        let Some(bounds) = self.links.get(&transport).map(Bounds::of) else {
+        let Some(bounds) = self.links.get(&transport).map(|link| Bounds::of(link, cx.now)) else {
             return;
         };
         let Some(downlink) = self.downlinks.get_mut(&id) else {
