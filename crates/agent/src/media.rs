@@ -49,14 +49,14 @@ use downlink::Downlink;
 use link::Link;
 use uplink::{Track, Uplink};
 
-/// All media of the node.
+/// All media of the node. What is large is boxed: the leaves of a tree that is filled in order stay half empty.
 #[derive(Default)]
 pub(crate) struct Media {
-    links: BTreeMap<TransportId, Link>,
+    links: BTreeMap<TransportId, Box<Link>>,
     by_leg: HashMap<LegId, TransportId>,
     tracks: BTreeMap<TrackId, Track>,
     uplinks: HashMap<StreamKey, Uplink>,
-    downlinks: BTreeMap<SubscriptionId, Downlink>,
+    downlinks: BTreeMap<SubscriptionId, Box<Downlink>>,
     by_replica: HashMap<ReplicaId, SubscriptionId>,
     replica_ids: Ids,
     hearing: Hearing,
@@ -67,7 +67,7 @@ impl Media {
     pub(crate) fn opened(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         self.links
             .entry(transport)
-            .or_insert_with(|| Link::new(&mut cx.shared.rng));
+            .or_insert_with(|| Box::new(Link::new(&mut cx.shared.rng)));
     }
 
     /// A transport's leg is in the table: so can everything be that waited for it.

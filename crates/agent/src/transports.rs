@@ -31,7 +31,7 @@ pub(crate) enum Change {
 /// Every transport, by each of its names.
 pub(crate) struct Transports {
     identity: Identity,
-    all: BTreeMap<TransportId, Entry>,
+    all: BTreeMap<TransportId, Box<Entry>>,
     by_ufrag: HashMap<String, TransportId>,
     by_leg: HashMap<LegId, TransportId>,
     by_path: HashMap<Path, TransportId>,
@@ -87,14 +87,12 @@ impl Transports {
             }
             None => {
                 let new = Transport::new(open, cx.now);
-                self.all.insert(
-                    transport,
-                    Entry {
-                        transport: new,
-                        ufrags: Vec::new(),
-                        paths: Vec::new(),
-                    },
-                );
+                let entry = Entry {
+                    transport: new,
+                    ufrags: Vec::new(),
+                    paths: Vec::new(),
+                };
+                self.all.insert(transport, Box::new(entry));
                 changes.push(Change::Opened(transport));
                 self.after(cx, transport, Ok(()), changes);
             }
@@ -260,7 +258,7 @@ impl Transports {
         changes: &mut Vec<Change>,
         action: impl FnOnce(&mut Transport, &mut Context<'_>, &Identity) -> Result<(), CloseReason>,
     ) {
-        let Some(Entry { transport, .. }) = self.all.get_mut(&id) else {
+        let Some(Entry { transport, .. }) = self.all.get_mut(&id).map(Box::as_mut) else {
             return;
         };
         let before = (transport.leg.is_some(), transport.is_keyed(), transport.is_half_open());
@@ -300,7 +298,7 @@ impl Transports {
             transport,
             ufrags,
             paths,
-        }) = self.all.get_mut(&id)
+        }) = self.all.get_mut(&id).map(Box::as_mut)
         else {
             return;
         };

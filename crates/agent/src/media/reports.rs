@@ -204,7 +204,7 @@ impl Media {
     }
 
     fn link_of(&mut self, leg: LegId) -> Option<&mut Link> {
-        self.links.get_mut(self.by_leg.get(&leg)?)
+        self.links.get_mut(self.by_leg.get(&leg)?).map(Box::as_mut)
     }
 }
 

@@ -50,7 +50,7 @@ impl Media {
                     Some(track) => drop(track.subscribers.insert(id)),
                     None => cx.count(Counter::MediaDangling),
                 }
-                self.downlinks.insert(id, Downlink::new(new));
+                self.downlinks.insert(id, Box::new(Downlink::new(new)));
             }
         }
         self.begin_estimate(cx, transport);
