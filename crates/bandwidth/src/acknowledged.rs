@@ -1,6 +1,7 @@
 //! What arrives, from the receiver's own times.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crate::Known;
 use crate::limits::ARRIVALS_MAX;
@@ -83,11 +84,20 @@ impl Acknowledged {
 
     /// What a busy link carried a moment ago: the bytes after the first packet over the time they took. The link was not busy all the
     /// time, so the most of several windows. Shape: bits per second.
-    pub(crate) fn burst_rate(&self) -> Option<f64> {
+    pub(crate) fn burst_rate(&self, growing: Duration) -> Option<f64> {
         BURST_WINDOWS
             .into_iter()
+            .chain([(growing.as_micros() as i64).min(KEPT)])
             .filter_map(|window| self.dispersion(window, GAPLESS))
             .max_by(f64::total_cmp)
+    }
+
+    /// What arrived within the last `busy`, in which the path was never idle: just what it carries. Shape: bits per second.
+    pub(crate) fn busy_rate(&self, busy: Duration) -> Option<f64> {
+        let busy = (busy.as_micros() as i64).min(BURST_WINDOWS[1]);
+        (busy >= BURST_WINDOWS[0])
+            .then(|| self.dispersion(busy, GAPLESS))
+            .flatten()
     }
 
     fn dispersion(&self, window: i64, counted: Counted) -> Option<f64> {
@@ -137,7 +147,7 @@ mod tests {
             acknowledged.arrived(packet * 10_000, 1250, Known::Arrived);
         }
         assert_eq!(acknowledged.rate(), Some(1e6));
-        assert_eq!(acknowledged.burst_rate(), Some(1e6));
+        assert_eq!(acknowledged.burst_rate(Duration::ZERO), Some(1e6));
     }
 
     #[test]

@@ -20,6 +20,8 @@ const HEADROOM: f64 = 10_000.0;
 const NEAR_GROWTH_MIN: f64 = 4_000.0;
 const FRAME_INTERVAL: f64 = 1.0 / 30.0;
 const PACKET_BITS: f64 = 1200.0 * 8.0;
+/// Too much twice within this time is one fall.
+const AGAIN: Duration = Duration::from_secs(1);
 /// What detection takes on top of a round trip.
 const DETECTION: Duration = Duration::from_millis(100);
 const ROUND_TRIP_START: Duration = Duration::from_millis(200);
@@ -32,6 +34,8 @@ pub(crate) struct Aimd {
     rate: f64,
     state: State,
     changed: Option<Instant>,
+    /// When too much was sent last.
+    over: Option<Instant>,
     capacity: Capacity,
     round_trip: Duration,
     min: f64,
@@ -64,6 +68,7 @@ impl Aimd {
             rate: start.clamp(min, max),
             state: State::Increase,
             changed: None,
+            over: None,
             capacity: Capacity::default(),
             round_trip: ROUND_TRIP_START,
             min,
@@ -112,11 +117,12 @@ impl Aimd {
         if !self.may_decrease(now, Some(throughput)) {
             return;
         }
-        if self.capacity.lower().is_some_and(|lower| throughput < lower) {
-            self.capacity = Capacity::default();
+        let rate = (DECREASE * self.carried(now, throughput, input)).min(self.rate);
+        self.over = Some(now);
+        if rate < self.rate {
+            // Otherwise more is carried than the rate: a burst made the queue, and the path was not found full.
+            self.full_at(throughput);
         }
-        self.capacity.found(throughput);
-        let rate = (DECREASE * throughput).min(self.rate);
         self.decrease_to(
             now,
             if input.long_queue {
@@ -125,6 +131,26 @@ impl Aimd {
                 rate
             },
         );
+    }
+
+    /// What the path carries, from what arrives now and what was known: a first sign within the usual spread says no more than that the path is
+    /// as full as it ever was. A second one, or a long queue, does.
+    fn carried(&self, now: Instant, throughput: f64, input: Input) -> f64 {
+        let again = self
+            .over
+            .is_some_and(|over| now.saturating_duration_since(over) < AGAIN);
+        let usual = self.capacity.lower().is_some_and(|lower| throughput >= lower);
+        match self.capacity.estimate {
+            Some(known) if usual && !again && !input.long_queue => throughput.max(known),
+            _ => throughput,
+        }
+    }
+
+    fn full_at(&mut self, throughput: f64) {
+        if self.capacity.lower().is_some_and(|lower| throughput < lower) {
+            self.capacity = Capacity::default();
+        }
+        self.capacity.found(throughput);
     }
 
     /// A burst may seem to arrive faster than it can, so a long queue brings the rate down in steps, as far as the average says.
@@ -288,5 +314,37 @@ mod tests {
             },
         );
         assert_eq!(aimd.rate(), 1e6);
+    }
+
+    #[test]
+    fn a_first_sign_within_the_usual_is_weighed_against_what_is_known_and_a_second_is_believed() {
+        let (mut aimd, start) = (Aimd::new(2e6, 1e5, 1e8), now());
+        let over = |throughput| Input {
+            usage: Usage::Over,
+            throughput: Some(throughput),
+            burst_throughput: Some(throughput),
+            ..QUIET
+        };
+        aimd.update(start, over(1e6));
+        let later = start + Duration::from_secs(2);
+        run(&mut aimd, later, 2, QUIET);
+        aimd.update(later + Duration::from_secs(2), over(0.95e6));
+        assert!((0.91e6..0.93e6).contains(&aimd.rate()), "{}", aimd.rate());
+        aimd.update(later + Duration::from_millis(2300), over(0.95e6));
+        assert!((0.87e6..0.88e6).contains(&aimd.rate()), "{}", aimd.rate());
+    }
+
+    #[test]
+    fn a_path_that_carries_more_than_the_rate_is_not_full() {
+        let (mut aimd, start) = (Aimd::new(1e6, 1e5, 1e8), now());
+        let over = Input {
+            usage: Usage::Over,
+            burst_throughput: Some(2e6),
+            ..QUIET
+        };
+        aimd.update(start, over);
+        assert_eq!(aimd.rate(), 1e6);
+        run(&mut aimd, start, 1, QUIET);
+        assert!(aimd.rate() > 1.06e6, "{}", aimd.rate());
     }
 }

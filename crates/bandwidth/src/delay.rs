@@ -11,6 +11,8 @@ use crate::{Config, Fate, Usage};
 /// A queue shorter than this is no sign of too much.
 const QUEUE_MIN: Duration = Duration::from_millis(30);
 
+/// One that grew by less since the last decrease is still the same one.
+const QUEUE_GROWN: Duration = Duration::from_millis(10);
 /// With a queue longer than this nothing is to be gained by sending more.
 const QUEUE_LONG: Duration = Duration::from_millis(80);
 
@@ -26,6 +28,8 @@ pub(crate) struct DelayBased {
     aimd: Aimd,
     jumps: u64,
     over: Option<Instant>,
+    /// The shortest queue since the last decrease.
+    least: Duration,
     /// Smoothed difference between how far apart groups left and arrived. Shape: milliseconds.
     jitter: f64,
     deltas: u32,
@@ -41,6 +45,8 @@ pub(crate) struct Evidence {
     pub(crate) probed: Option<f64>,
     /// How much longer packets take than the fastest ones.
     pub(crate) queue: Duration,
+    /// Whether packets are lost to a full queue.
+    pub(crate) overflowing: bool,
 }
 
 impl DelayBased {
@@ -52,6 +58,7 @@ impl DelayBased {
             aimd: Aimd::new(config.start as f64, config.min as f64, config.max as f64),
             jumps: 0,
             over: None,
+            least: Duration::ZERO,
             jitter: 0.0,
             deltas: 0,
         }
@@ -70,14 +77,29 @@ impl DelayBased {
         }
         let over = usage == Usage::Over || over && usage == Usage::Normal;
         let usage = match usage {
+            _ if evidence.overflowing => Usage::Over,
             // A trend without a queue is jitter: no reason to fall, and none to grow.
-            _ if over && evidence.queue < QUEUE_MIN => Usage::Under,
+            _ if over && !self.grown(evidence.queue) => Usage::Under,
             _ if over => Usage::Over,
             usage => usage,
         };
         if usage == Usage::Over {
             self.over = Some(now);
         }
+        self.decide(now, usage, evidence);
+        self.least = if usage == Usage::Over {
+            evidence.queue
+        } else {
+            self.least.min(evidence.queue)
+        };
+    }
+
+    /// Whether the queue is long enough to be one, and longer than the last decrease left it: otherwise that was enough.
+    fn grown(&self, queue: Duration) -> bool {
+        queue >= QUEUE_MIN && (queue > QUEUE_LONG || queue >= self.least + QUEUE_GROWN)
+    }
+
+    fn decide(&mut self, now: Instant, usage: Usage, evidence: Evidence) {
         match evidence.probed {
             Some(rate) if usage != Usage::Over && (rate > self.aimd.rate() || evidence.application_limited) => {
                 self.aimd.set(now, rate)
@@ -89,7 +111,7 @@ impl DelayBased {
                     throughput: evidence.throughput,
                     burst_throughput: evidence.burst_throughput,
                     application_limited: evidence.application_limited,
-                    long_queue: evidence.queue > QUEUE_LONG,
+                    long_queue: evidence.queue > QUEUE_LONG || evidence.overflowing,
                 },
             ),
         }

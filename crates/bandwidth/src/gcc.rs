@@ -12,6 +12,7 @@ use crate::application::Application;
 use crate::cluster::{Clusters, Found};
 use crate::delay::{DelayBased, Evidence};
 use crate::loss::LossBased;
+use crate::overflow::Overflow;
 use crate::probe::{Prober, Situation};
 use crate::queue::Queue;
 use crate::remb::Remb;
@@ -25,6 +26,10 @@ const SILENCE_KEEPS: f64 = 0.7;
 /// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
 const DRAIN: Duration = Duration::from_millis(800);
+/// A queue longer than this comes from a path that carries much less than before, whatever jitter there is.
+const QUEUE_CERTAIN: Duration = Duration::from_millis(150);
+/// One shorter than this may have grown by chance: what arrives is looked at for longer.
+const QUEUE_CHANCE: Duration = Duration::from_millis(80);
 /// A probe counts when it found so much more than was believed. On a path shared with others a flow that has much finds hardly more,
 /// one that has little finds a lot.
 const PROBE_WORTH: f64 = 1.1;
@@ -47,6 +52,7 @@ pub struct Gcc {
     clusters: Clusters,
     delay: DelayBased,
     loss: LossBased,
+    overflow: Overflow,
     queue: Queue,
     remb: Remb,
     prober: Prober,
@@ -83,6 +89,7 @@ impl Gcc {
             clusters: Clusters::default(),
             delay: DelayBased::new(&config),
             loss: LossBased::new(min, max),
+            overflow: Overflow::default(),
             queue: Queue::default(),
             remb: Remb::default(),
             prober: Prober::new(),
@@ -98,6 +105,7 @@ impl Gcc {
 
     fn resolved(&mut self, now: Instant, fates: &mut [Fate]) {
         self.loss_report(now, fates);
+        let overflowing = self.overflow.report(fates);
         fates.sort_by_key(|fate| (fate.arrival, fate.number));
         let missing = fates.partition_point(|fate| fate.arrival.is_none());
         let arrived = &fates[missing..];
@@ -110,10 +118,11 @@ impl Gcc {
         let probed = measured.and_then(|(_, found)| self.probed(found));
         let evidence = Evidence {
             throughput: self.throughput,
-            burst_throughput: self.acknowledged.burst_rate(),
+            burst_throughput: self.burst_throughput(),
             application_limited: self.application.limited(),
             probed,
             queue: self.queue.standing(),
+            overflowing,
         };
         self.delay.report(now, arrived, evidence);
         if let Some(rate) = probed {
@@ -150,6 +159,20 @@ impl Gcc {
             self.round_trip = Some(smoothed);
             self.delay.round_trip(smoothed);
         }
+    }
+
+    /// What the path carries while a queue grows: exact once it has been busy for a while, else the most that can be seen.
+    fn burst_throughput(&self) -> Option<f64> {
+        let queue = self.queue.standing();
+        let exact = (queue > QUEUE_CERTAIN)
+            .then(|| self.acknowledged.busy_rate(self.queue.busy()))
+            .flatten();
+        let growing = if queue < QUEUE_CHANCE {
+            self.queue.growing()
+        } else {
+            Duration::ZERO
+        };
+        exact.or_else(|| self.acknowledged.burst_rate(growing))
     }
 
     /// What probes measured.

@@ -23,6 +23,7 @@ mod groups;
 pub mod history;
 pub mod limits;
 mod loss;
+mod overflow;
 mod probe;
 mod queue;
 mod remb;

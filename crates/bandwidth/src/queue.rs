@@ -8,6 +8,13 @@ const SPANS: usize = 10;
 /// spans of this length; a path that becomes longer is known after all of them. Shape: microseconds.
 const SPAN: i64 = 1_000_000;
 
+/// With such a queue a path is never idle. Shape: microseconds.
+const BUSY: i64 = 20_000;
+/// How long each report's delay is remembered, to know since when the queue grows. Shape: microseconds.
+const RECENT: i64 = 1_000_000;
+/// Reports remembered for that at most.
+const RECENT_MAX: usize = 64;
+
 /// Compares one-way delays, whose zero is unknown, with the least of them.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
@@ -15,6 +22,8 @@ pub(crate) struct Queue {
     /// When each span began, by our clock, and its least delay. Shape: microseconds.
     least: VecDeque<(i64, i64)>,
     standing: i64,
+    /// When the last reports' fastest packets arrived, and their delay. Shape: microseconds.
+    recent: VecDeque<(i64, i64)>,
 }
 
 impl Queue {
@@ -26,11 +35,46 @@ impl Queue {
             let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
             let delay = arrival.saturating_sub(sent);
             self.remember(sent, delay);
-            standing = Some(standing.map_or(delay, |least: i64| least.min(delay)));
+            if standing.is_none_or(|(_, least)| delay < least) {
+                standing = Some((arrival, delay));
+            }
         }
         if let (Some(standing), Some(least)) = (standing, self.least.iter().map(|span| span.1).min()) {
-            self.standing = standing.saturating_sub(least);
+            self.standing = standing.1.saturating_sub(least);
+            self.note(standing);
         }
+    }
+
+    fn note(&mut self, (arrival, delay): (i64, i64)) {
+        self.recent.retain(|(at, _)| (arrival - RECENT..=arrival).contains(at));
+        if self.recent.len() == RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((arrival, delay));
+    }
+
+    /// How long ago the queue was shortest within the last second: what arrived since then is what the path carries, if it is too little.
+    pub(crate) fn growing(&self) -> Duration {
+        let shortest = self.recent.iter().rev().min_by_key(|(_, delay)| delay);
+        self.since(shortest.map(|shortest| shortest.0))
+    }
+
+    /// How long the path has certainly been busy, if at all and up to a second: since the first report after the last one with hardly a queue.
+    pub(crate) fn busy(&self) -> Duration {
+        let least = self.newest_delay().saturating_sub(self.standing);
+        let queued = |report: &&(i64, i64)| report.1 - least >= BUSY;
+        let first = self.recent.iter().rev().take_while(queued).last();
+        self.since(first.map(|first| first.0))
+    }
+
+    fn newest_delay(&self) -> i64 {
+        self.recent.back().map_or(0, |newest| newest.1)
+    }
+
+    fn since(&self, at: Option<i64>) -> Duration {
+        let newest = self.recent.back().map(|newest| newest.0);
+        let passed = newest.zip(at).map_or(0, |(newest, at)| newest.abs_diff(at));
+        Duration::from_micros(passed)
     }
 
     fn remember(&mut self, sent: i64, delay: i64) {
@@ -74,5 +118,18 @@ mod tests {
             assert_eq!(report(second, 105_000), Duration::from_millis(100));
         }
         assert_eq!(report(10, 105_000), Duration::ZERO);
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn it_grows_since_it_was_shortest_and_is_busy_since_it_was_no_queue() {
+        let (mut queue, start) = (Queue::default(), Instant::now());
+        for (report, delay) in [5, 40, 15, 30, 45, 60].into_iter().enumerate() {
+            let sent = Duration::from_millis(50 * report as u64);
+            let arrival = (sent + Duration::from_millis(delay)).as_micros() as i64;
+            queue.report([(start + sent, arrival)].into_iter());
+        }
+        assert_eq!(queue.growing(), Duration::from_millis(305));
+        assert_eq!(queue.busy(), Duration::from_millis(130));
     }
 }

@@ -23,6 +23,7 @@ fn main() {
 
 fn summarize(scenario: &Scenario, first: u64, last: u64) {
     let (mut kept, mut of) = (0, 0);
+    let mut uneven = 0.0;
     let mut short = Vec::new();
     for seed in first..=last {
         let trace = run(scenario, Candidate::Weir, seed);
@@ -47,6 +48,7 @@ fn summarize(scenario: &Scenario, first: u64, last: u64) {
             }
             Kind::Shares => {
                 let share = judge::share(&trace).unwrap_or_default();
+                uneven += (share - 0.5).abs() / (last - first + 1) as f64;
                 vec![((0.35..=0.65).contains(&share), format!("seed {seed} share {share:.2}"))]
             }
         };
@@ -55,6 +57,9 @@ fn summarize(scenario: &Scenario, first: u64, last: u64) {
         short.extend(judged.into_iter().filter(|(kept, _)| !kept).map(|(_, text)| text));
     }
     println!("{kept:4} of {of:4}  {}", scenario.name);
+    if scenario.kind == Kind::Shares {
+        println!("        distance from half {uneven:.3}");
+    }
     for text in short {
         println!("        {text}");
     }

@@ -1,0 +1,163 @@
+//! Whether packets are lost because a queue is full, or for the path's own reasons.
+//!
+//! A full queue loses what comes while it is full, a bad radio loses at any time. So a loss counts as one of the two by the delay of
+//! the packet that arrived before it, and the queue is full when much more is lost at its longest than otherwise.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use crate::Fate;
+
+/// The shortest and the longest delay are those of so many
+const SPANS: usize = 10;
+/// spans of this length. Shape: microseconds, as all times here.
+const SPAN: i64 = 1_000_000;
+/// A queue is long from this share of the longest on,
+const LONG: f64 = 0.33;
+/// and when it is at least this.
+const LONG_MIN: i64 = 20_000;
+/// How many packets are remembered, with a short and with a long queue.
+const SHORT_MEMORY: f64 = 300.0;
+const LONG_MEMORY: f64 = 60.0;
+/// A queue is full when so many packets were lost at its longest,
+const LOST_MIN: f64 = 4.0;
+/// and their share is so many times what is lost otherwise,
+const TIMES: f64 = 3.0;
+/// plus this.
+const SHARE_MIN: f64 = 0.05;
+
+/// Tells losses apart.
+///
+/// Source: Cen, Cosman, Voelker, "End-to-end differentiation of congestion and wireless losses", IEEE/ACM ToN 2003, the scheme "Spike".
+#[derive(Debug, Default)]
+pub(crate) struct Overflow {
+    epoch: Option<Instant>,
+    spans: VecDeque<Span>,
+    /// Of the newest packet that arrived.
+    delay: i64,
+    short: Count,
+    long: Count,
+}
+
+/// When it began, by our clock, and the delays in it.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    from: i64,
+    least: i64,
+    most: i64,
+}
+
+/// Packets lately, and those of them that were lost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    packets: f64,
+    lost: f64,
+}
+
+impl Overflow {
+    /// One report, in the order of numbers. Returns whether it tells of a full queue.
+    pub(crate) fn report(&mut self, fates: &[Fate]) -> bool {
+        let mut full = false;
+        for fate in fates.iter().filter(|fate| !fate.recovered) {
+            if let Some(arrival) = fate.arrival {
+                self.note(fate.sent, arrival);
+            }
+            let lost = fate.arrival.is_none();
+            if self.is_long() {
+                self.long.add(lost, LONG_MEMORY);
+                full |= lost;
+            } else {
+                self.short.add(lost, SHORT_MEMORY);
+            }
+        }
+        full && self.long.lost >= LOST_MIN && self.long.share() > TIMES * self.short.share() + SHARE_MIN
+    }
+
+    fn note(&mut self, sent: Instant, arrival: i64) {
+        let epoch = *self.epoch.get_or_insert(sent);
+        let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
+        self.delay = arrival.saturating_sub(sent);
+        match self.spans.back_mut() {
+            Some(span) if sent - span.from < SPAN => {
+                span.least = span.least.min(self.delay);
+                span.most = span.most.max(self.delay);
+            }
+            _ => self.spans.push_back(Span {
+                from: sent,
+                least: self.delay,
+                most: self.delay,
+            }),
+        }
+        while self.spans.len() > SPANS {
+            self.spans.pop_front();
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        let least = self.spans.iter().map(|span| span.least).min();
+        let most = self.spans.iter().map(|span| span.most).max();
+        let Some((least, most)) = least.zip(most) else {
+            return false;
+        };
+        let long = (LONG * most.saturating_sub(least) as f64) as i64;
+        self.delay.saturating_sub(least) >= long.max(LONG_MIN)
+    }
+}
+
+impl Count {
+    fn add(&mut self, lost: bool, memory: f64) {
+        let kept = 1.0 - 1.0 / memory;
+        self.packets = kept * self.packets + 1.0;
+        self.lost = kept * self.lost + f64::from(u8::from(lost));
+    }
+
+    fn share(&self) -> f64 {
+        self.lost / self.packets.max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Known;
+
+    /// Packets every 10 ms, a saw tooth of delay up to `longest` ms, of which `lost` says what is lost by number and delay. Returns in how many reports of
+    /// five packets the queue was full.
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn full(longest: u64, lost: impl Fn(u64, u64) -> bool) -> usize {
+        let (mut overflow, start) = (Overflow::default(), Instant::now());
+        let fates: Vec<_> = (0..1000)
+            .map(|number| {
+                let delay = number * 5 % (longest + 5);
+                let sent = start + Duration::from_millis(10 * number);
+                Fate {
+                    number,
+                    sent,
+                    size: 1000,
+                    probe: None,
+                    arrival: (!lost(number, delay)).then_some(((10 * number + delay) * 1000) as i64),
+                    recovered: false,
+                    before: Known::Arrived,
+                }
+            })
+            .collect();
+        fates.chunks(5).filter(|report| overflow.report(report)).count()
+    }
+
+    #[test]
+    fn what_is_lost_at_the_longest_delay_is_lost_to_a_full_queue() {
+        assert!(full(50, |_, delay| delay >= 45) > 50);
+    }
+
+    #[test]
+    fn what_is_lost_at_any_delay_is_not() {
+        assert_eq!(full(50, |number, _| number % 9 == 0), 0);
+    }
+
+    #[test]
+    fn a_short_queue_is_never_full() {
+        assert_eq!(full(15, |_, delay| delay >= 10), 0);
+    }
+}
