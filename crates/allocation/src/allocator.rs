@@ -97,15 +97,15 @@ impl Allocator {
 
     /// What is sent does not fit. A little more than must be is cut, so that the next lower estimate does not cut again; but nobody is
     /// paused for that, nor for what would be tolerated if it were sent already.
-    fn cut_back(&mut self, now: Instant, room: BitRate) {
+    fn cut_back(&mut self, now: Instant, room: BitRate, tolerated: BitRate, audio: BitRate) {
         let budget = Budget {
-            lowest: room.scaled(TOLERATED),
+            lowest: tolerated,
             all: room.scaled(1.0 - SPARE),
         };
         self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
         let had = self.contest.contenders.iter().map(|contender| contender.current);
         if !had.eq(self.plan.iter().copied()) {
-            self.patience.fell(now);
+            self.patience.fell(now, self.contest.used().plus(audio));
         }
     }
 
@@ -133,7 +133,11 @@ impl Allocator {
         let (soon, times) = PLENTY;
         let plenty = self.history.lowest_over(soon).map(|lowest| lowest.scaled(1.0 / times));
         let steady = self.steady(now);
-        plenty.max(steady.map(|lowest| self.with_margin(lowest)))
+        let beyond = self.patience.hold_beyond().and_then(|(hold, least)| {
+            let lowest = self.history.lowest_over(hold);
+            lowest.filter(|lowest| *lowest >= least)
+        });
+        plenty.max(steady.max(beyond).map(|lowest| self.with_margin(lowest)))
     }
 
     /// What it has not been below for the whole hold.
@@ -176,14 +180,15 @@ impl Policy for Allocator {
         let audio = audio(subscriptions);
         let room = estimate.less(audio);
         self.contest.read(subscriptions, &self.standings);
-        let fits = self.contest.used() <= room.scaled(TOLERATED);
+        let tolerated = estimate.scaled(TOLERATED).less(audio);
+        let fits = self.contest.used() <= tolerated;
         let wanted = self.contest.build(subscriptions, !fits && !self.contest.changed);
         if self.contest.changed {
             self.start_over(now, room, audio, estimate);
         } else if fits {
             self.improve(now, room, audio);
         } else {
-            self.cut_back(now, room);
+            self.cut_back(now, room, tolerated, audio);
         }
         let used = self.conclude(subscriptions);
         Allocation {

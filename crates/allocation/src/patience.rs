@@ -2,12 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use crate::BitRate;
+
 /// A rise that does not last so long has failed.
 const TRIAL: Duration = Duration::from_secs(10);
 /// However often it has failed.
 const HOLD_MAX: Duration = Duration::from_secs(8);
 /// Without another failure for so long, all is forgotten.
 const FORGET: Duration = Duration::from_secs(30);
+/// With an estimate so many times what failed, the link is another one.
+const BEYOND: f64 = 1.5;
 
 /// The time for which the estimate must have been high enough, longer after each rise that failed.
 ///
@@ -17,7 +21,8 @@ pub(crate) struct Patience {
     base: Duration,
     hold: Duration,
     raised: Option<Instant>,
-    failed: Option<Instant>,
+    /// When a rise failed last, and the most that a failed one took.
+    failed: Option<(Instant, BitRate)>,
 }
 
 impl Patience {
@@ -31,10 +36,15 @@ impl Patience {
     }
 
     pub(crate) fn hold(&mut self, now: Instant) -> Duration {
-        if self.failed.is_some_and(|failed| now >= failed + FORGET) {
+        if self.failed.is_some_and(|(failed, _)| now >= failed + FORGET) {
             *self = Self::new(self.base);
         }
         self.hold
+    }
+
+    /// For how long an estimate must have been no lower than this: nothing that failed is tried again with so much.
+    pub(crate) fn hold_beyond(&self) -> Option<(Duration, BitRate)> {
+        self.failed.map(|(_, failed)| (self.base, failed.scaled(BEYOND)))
     }
 
     /// Quality went up.
@@ -42,11 +52,12 @@ impl Patience {
         self.raised = Some(now);
     }
 
-    /// Quality had to go down.
-    pub(crate) fn fell(&mut self, now: Instant) {
+    /// Quality had to go down, from what took so much.
+    pub(crate) fn fell(&mut self, now: Instant, used: BitRate) {
         if self.raised.take().is_some_and(|raised| now < raised + TRIAL) {
             self.hold = (self.hold * 2).min(HOLD_MAX.max(self.base));
-            self.failed = Some(now);
+            let most = self.failed.map_or(used, |(_, before)| before.max(used));
+            self.failed = Some((now, most));
         }
     }
 }
@@ -63,8 +74,9 @@ mod tests {
         for expected in [2, 4, 8, 8] {
             patience.rose(now);
             now += Duration::from_secs(9);
-            patience.fell(now);
+            patience.fell(now, BitRate(1_000));
             assert_eq!(patience.hold(now), Duration::from_secs(expected));
+            assert_eq!(patience.hold_beyond(), Some((Duration::from_secs(1), BitRate(1_500))));
         }
         now += FORGET;
         assert_eq!(patience.hold(now), Duration::from_secs(1));
@@ -76,11 +88,11 @@ mod tests {
         let mut patience = Patience::new(Duration::from_secs(1));
         patience.rose(now);
         now += TRIAL;
-        patience.fell(now);
+        patience.fell(now, BitRate(1_000));
         assert_eq!(patience.hold(now), Duration::from_secs(1));
         patience.rose(now);
-        patience.fell(now);
-        patience.fell(now);
+        patience.fell(now, BitRate(1_000));
+        patience.fell(now, BitRate(1_000));
         assert_eq!(patience.hold(now), Duration::from_secs(2));
     }
 }

@@ -6,6 +6,9 @@ use crate::{Offer, Source, Wish};
 /// expensive, would not be told from it.
 const ENOUGH: f64 = 0.8;
 
+/// More pictures of a face a second than this gain little.
+const SMOOTH: f64 = 20.0;
+
 /// The displayed size for which a subscription counts once, and as which one of unknown size counts.
 const TILE: f64 = 640.0 * 360.0;
 
@@ -40,20 +43,23 @@ impl Scale {
             source: wish.source,
             weight: weight(wish),
             area: area * ENOUGH,
-            pictures: pictures * ENOUGH,
+            pictures: match wish.source {
+                Source::Camera => pictures.min(SMOOTH) * ENOUGH,
+                Source::Screen => pictures * ENOUGH,
+            },
         }
     }
 
     /// Weighted quality: the part of the full quality, times how much the subscription matters.
     ///
-    /// Cameras lose much by a low frame rate (its power of 3/4) and less by a small picture (1/2 of its area), screens the other
-    /// way round (1/4 and 3/4). So a camera goes through the frame rates of a small picture before it gets a larger one, and a
+    /// Cameras lose much by a low frame rate (its power of 5/4) and less by a small picture (1/2 of its area), screens the other
+    /// way round (1/4 and 3/4). So a camera goes through the frame rates of a small picture before it gets a larger one, which takes a key frame and should move, and a
     /// screen is legible before it moves. Powers of that kind need nothing but square roots, which every machine computes alike.
     pub(crate) fn utility(&self, offer: &Offer) -> f64 {
         let picture = (offer.area() as f64 / self.area).min(1.0);
         let movement = (offer.pictures() / self.pictures).min(1.0);
         let quality = match self.source {
-            Source::Camera => half(picture) * three_quarters(movement),
+            Source::Camera => half(picture) * movement * half(half(movement)),
             Source::Screen => three_quarters(picture) * half(half(movement)),
         };
         self.weight * quality

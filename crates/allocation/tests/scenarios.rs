@@ -139,9 +139,8 @@ fn the_shared_screen_gets_most_of_what_is_left_then_the_speaker() {
         (speaker, simulcast()),
         (screen(1280, 720), simulcast()),
     ]);
-    receiver.steady(950, 1);
+    receiver.steady(1_200, 1);
     assert_eq!(receiver.sent(2).map(|sent| sent.0), Some(2), "{:?}", receiver.grants);
-    assert_eq!(receiver.sent(1).map(|sent| sent.0), Some(0));
     receiver.steady(1_500, 3);
     let [listener, speaker] = [0, 1].map(|at| receiver.sent(at).unwrap());
     assert!(speaker > listener, "{:?}", receiver.grants);
@@ -154,11 +153,11 @@ fn among_equals_the_one_with_priority_and_then_the_larger_one_goes_first() {
         ..camera(640, 360)
     };
     let mut receiver = Receiver::of([(camera(640, 360), simulcast()), (chosen, simulcast())]);
-    receiver.steady(800, 2);
+    receiver.steady(600, 2);
     assert!(receiver.sent(1) > receiver.sent(0), "{:?}", receiver.grants);
 
     let mut receiver = Receiver::of([(camera(640, 360), simulcast()), (camera(1280, 720), simulcast())]);
-    receiver.steady(800, 2);
+    receiver.steady(600, 2);
     assert!(receiver.sent(1) > receiver.sent(0), "{:?}", receiver.grants);
 }
 
@@ -305,12 +304,12 @@ fn who_begins_to_speak_takes_over_what_the_last_speaker_used() {
     let tile = || camera(640, 360);
     let mut receiver = Receiver::of([(tile(), simulcast()), (tile(), simulcast())]);
     receiver.subscriptions[0].1.speaker = Some(0);
-    receiver.steady(800, 5);
+    receiver.steady(600, 5);
     let before = receiver.grants.clone();
     assert!(receiver.sent(0) > receiver.sent(1), "{before:?}");
     receiver.subscriptions[0].1.speaker = None;
     receiver.subscriptions[1].1.speaker = Some(0);
-    receiver.estimate(800);
+    receiver.estimate(600);
     assert_eq!(receiver.grants, [before[1], before[0]]);
 }
 
