@@ -15,7 +15,7 @@ const BUSY: f64 = 0.9;
 /// Of what a busy link carries, this much is taken, so that the queue the probe left drains.
 const TAKEN: f64 = 0.92;
 /// A second half this much slower than the whole is what the link carries,
-const LATER: f64 = 0.75;
+const LATER: f64 = 0.95;
 /// when it has so many packets.
 const LATER_PACKETS: usize = 5;
 /// A burst longer than this was not sent as one. Shape: seconds.

@@ -115,7 +115,7 @@ impl Gcc {
         }
         self.measure(now, arrived);
         let measured = self.measured(arrived);
-        let probed = measured.and_then(|(_, found)| self.probed(found));
+        let probed = measured.and_then(|(probe, found)| self.probed(probe, found));
         let evidence = Evidence {
             throughput: self.throughput,
             burst_throughput: self.burst_throughput(),
@@ -183,13 +183,16 @@ impl Gcc {
     }
 
     /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise, and never when more than that arrives.
-    fn probed(&self, found: Found) -> Option<f64> {
+    fn probed(&self, probe: ProbeId, found: Found) -> Option<f64> {
         let Found::Rate { rate, .. } = found else {
             return None;
         };
         let arrives = self.throughput.unwrap_or_default();
         let lower_counts = self.application.limited() && rate >= arrives;
-        (rate > PROBE_WORTH * self.target || lower_counts).then_some(rate)
+        match rate > self.target {
+            true => (rate > PROBE_WORTH * self.target && self.prober.believes(probe)).then_some(rate),
+            false => lower_counts.then_some(rate),
+        }
     }
 
     /// The least of what all allow.

@@ -1,8 +1,11 @@
 //! When to send a burst that finds out whether there is room for more.
 //!
 //! Delay only says when too much is sent. That there is room is known only by using it, and an SFU rarely can: its layers come in steps. So at the start,
-//! and from then on as long as more is wanted than the path is known to carry, a short burst is sent at a multiple of the rate, and
-//! another one as soon as it was carried.
+//! and from then on as long as more is wanted than the path is known to carry, a short burst is sent at a multiple of the rate.
+//!
+//! At the start what it finds is believed, and another one is sent as soon as it was carried. Later it is a mere scout: many links pass a few packets at once,
+//! whatever they carry for long, and who believes them shows a larger picture that does not fit. What a scout finds is tried in smaller steps with
+//! probes that last long enough to tell.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,6 +20,10 @@ const FIRST: [f64; 2] = [3.0, 6.0];
 const FURTHER: f64 = 2.0;
 /// sent when the last one found at least this share of its own rate.
 const CARRIED: f64 = 0.7;
+/// A probe to be believed is this multiple of the rate,
+const STEP: f64 = 1.5;
+/// and lasts so long, unless that does harm. Shape: seconds.
+const LONG: f64 = 0.3;
 /// How long the answer to a probe is waited for.
 const ANSWER: Duration = Duration::from_secs(1);
 /// Between periodic probes: the first after anything changed, growing to the most while they find nothing.
@@ -81,12 +88,24 @@ enum State {
     /// A probe was sent, from this rate, so fast and for so long.
     Asked {
         at: Instant,
+        purpose: Purpose,
         from: f64,
         rate: f64,
         seconds: f64,
     },
     /// Until the next periodic one.
     Rest { until: Instant },
+}
+
+/// What a probe is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// To know anything at all.
+    Start,
+    /// To see whether a longer one is worth it.
+    Scout,
+    /// To be believed.
+    Proof,
 }
 
 impl Prober {
@@ -105,32 +124,62 @@ impl Prober {
     pub(crate) fn started(&mut self, now: Instant, situation: Situation) {
         if matches!(self.state, State::Start) && situation.rate * WANTED < situation.ceiling {
             for factor in FIRST {
-                self.ask(now, factor * situation.rate, situation);
+                self.ask(now, Purpose::Start, factor * situation.rate, situation);
             }
         }
+    }
+
+    /// Whether what this probe finds is what the path carries; if not, it may be a lot less.
+    pub(crate) fn believes(&self, probe: ProbeId) -> bool {
+        let is_scout = matches!(
+            self.state,
+            State::Asked {
+                purpose: Purpose::Scout,
+                ..
+            }
+        );
+        !(is_scout && probe.0 == self.ids)
     }
 
     /// A probe was measured. Call after the situation took notice.
     pub(crate) fn answered(&mut self, now: Instant, probe: ProbeId, found: Found, situation: Situation) {
         let State::Asked {
-            rate, seconds, from, ..
+            purpose,
+            rate,
+            seconds,
+            from,
+            ..
         } = self.state
         else {
             return;
         };
+        if purpose != Purpose::Start && probe.0 != self.ids {
+            return;
+        }
         // One that found hardly more than was known leads nowhere: the next would find the same, and so on for ever.
         let worth = |found: f64| found > CARRIED * rate && found > WORTH * from;
-        match found {
-            Found::Rate { rate: found, .. } if worth(found) => self.ask(now, FURTHER * found, situation),
-            _ if !self.starting || probe.0 != self.ids => {}
-            found if situation.is_jitter(found) && seconds < *SECONDS.end() => {
-                // A slower one may last longer without doing harm.
-                let slower = (rate / 2.0).max(FURTHER * situation.rate);
-                self.ask_for(now, slower, 2.0 * seconds, situation);
-                self.starting = matches!(self.state, State::Asked { seconds: longer, .. } if longer > seconds);
+        match (purpose, found) {
+            (Purpose::Start, Found::Rate { rate: found, .. }) if worth(found) => {
+                self.ask(now, Purpose::Start, FURTHER * found, situation);
             }
-            // Later on a path that is full looks alike.
-            _ => self.starting = false,
+            (Purpose::Scout, Found::Rate { rate: found, .. }) if found > WORTH * from => {
+                self.ask_long(now, STEP * situation.rate, situation);
+            }
+            (Purpose::Proof, Found::Rate { rate: found, .. }) if worth(found) => {
+                self.ask_long(now, STEP * situation.rate, situation);
+            }
+            (Purpose::Start, found) if self.starting && probe.0 == self.ids => {
+                if situation.is_jitter(found) && seconds < *SECONDS.end() {
+                    // A slower one may last longer without doing harm.
+                    let slower = (rate / 2.0).max(FURTHER * situation.rate);
+                    self.ask_for(now, Purpose::Start, slower, 2.0 * seconds, situation);
+                    self.starting = matches!(self.state, State::Asked { seconds: longer, .. } if longer > seconds);
+                } else {
+                    // Later on a path that is full looks alike.
+                    self.starting = false;
+                }
+            }
+            _ => {}
         }
     }
 
@@ -170,7 +219,7 @@ impl Prober {
                 until: quiet_at.max(now + QUIET / 4),
             };
         } else if situation.rate * WANTED < situation.ceiling {
-            self.ask(now, FURTHER * situation.rate, situation);
+            self.ask(now, Purpose::Scout, FURTHER * situation.rate, situation);
         } else {
             self.state = State::Rest {
                 until: now + self.period,
@@ -178,11 +227,17 @@ impl Prober {
         }
     }
 
-    fn ask(&mut self, now: Instant, rate: f64, situation: Situation) {
-        self.ask_for(now, rate, JITTERS * situation.jitter.as_secs_f64(), situation);
+    fn ask(&mut self, now: Instant, purpose: Purpose, rate: f64, situation: Situation) {
+        let seconds = JITTERS * situation.jitter.as_secs_f64();
+        let seconds = seconds.clamp(*SECONDS.start(), *SECONDS.end());
+        self.ask_for(now, purpose, rate, seconds, situation);
     }
 
-    fn ask_for(&mut self, now: Instant, rate: f64, seconds: f64, situation: Situation) {
+    fn ask_long(&mut self, now: Instant, rate: f64, situation: Situation) {
+        self.ask_for(now, Purpose::Proof, rate, LONG, situation);
+    }
+
+    fn ask_for(&mut self, now: Instant, purpose: Purpose, rate: f64, seconds: f64, situation: Situation) {
         let rate = rate.min(situation.ceiling);
         if rate <= situation.rate || self.waiting.len() >= PROBES_MAX {
             self.state = State::Rest {
@@ -191,7 +246,7 @@ impl Prober {
             return;
         }
         let harmless = QUEUED_MAX.saturating_sub(situation.queue).as_secs_f64() / (rate / situation.rate - 1.0);
-        let seconds = seconds.min(harmless).clamp(*SECONDS.start(), *SECONDS.end());
+        let seconds = seconds.min(harmless).max(*SECONDS.start());
         self.ids += 1;
         self.waiting.push_back(Probe {
             id: ProbeId(self.ids),
@@ -201,6 +256,7 @@ impl Prober {
         });
         self.state = State::Asked {
             at: now,
+            purpose,
             from: situation.rate,
             rate,
             seconds,
