@@ -61,6 +61,7 @@ fn what_one_downlink_carries_changes_nothing_for_the_others() {
             rates: vec![(Duration::ZERO, 150_000)],
             delay: Duration::from_millis(150),
             queue: Duration::from_millis(50),
+            bucket: 0,
         };
         let (one, two) = (play(&meeting), play(&other));
         for (index, (one, two)) in one.iter().zip(&two).enumerate().skip(1) {

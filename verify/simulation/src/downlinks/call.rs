@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent::{Agent, Certificate, Config};
+use agent::{Agent, Certificate, Config, Receiver};
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path};
 use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
@@ -19,6 +19,8 @@ use super::{Meeting, Outcome};
 
 /// Between two checks that a path is still consented to.
 const CHECK: Duration = Duration::from_secs(5);
+/// Between two looks at how receivers do.
+const LOOK: Duration = Duration::from_millis(200);
 /// SSRCs of what receivers get: audio is even in the tens.
 const SOUND_SSRC: u32 = 5_000;
 const PICTURE_SSRC: u32 = 6_000;
@@ -33,6 +35,8 @@ pub(super) struct Call {
     senders: Vec<Sender>,
     downlinks: Vec<Downlink>,
     check_at: Instant,
+    look_at: Instant,
+    histories: Vec<Vec<(Duration, Receiver)>>,
 }
 
 impl Call {
@@ -58,10 +62,12 @@ impl Call {
             length: meeting.length,
             notices: Vec::new(),
             senders: (0..meeting.senders)
-                .map(|index| Sender::new(ssrc(index), meeting.key_factor, start))
+                .map(|index| Sender::new(ssrc(index), meeting.film, meeting.key_factor, start))
                 .collect(),
             downlinks: ways.map(|way| Downlink::new(way, start)).collect(),
             check_at: start + CHECK,
+            look_at: start,
+            histories: vec![Vec::new(); meeting.receivers.len()],
         };
         for peer in 0..call.peers() {
             call.connect(peer);
@@ -85,7 +91,7 @@ impl Call {
             self.step();
             let senders = self.senders.iter().map(Sender::next);
             let downlinks = self.downlinks.iter().map(Downlink::next);
-            let others = [self.agent.poll_timeout(), self.plane.next_probe()];
+            let others = [self.agent.poll_timeout(), self.plane.next_probe(), Some(self.look_at)];
             let next = senders.chain(downlinks).chain(others.into_iter().flatten()).min();
             self.now = next.unwrap_or(end).max(self.now);
         }
@@ -96,6 +102,9 @@ impl Call {
             Outcome {
                 sent: downlink.sent.iter().map(|bytes| bytes * 8).collect(),
                 longest_silence: downlink.longest_silence,
+                history: self.histories[index].clone(),
+                frames: (0..count).map(|sender| downlink.frames(picture_ssrc(sender))).collect(),
+                dropped: downlink.dropped,
                 state: self.agent.receiver(transport(count + index)).expect("it receives"),
                 written: written
                     .map(|(at, id, replica)| (*at - self.start, *id, replica.clone()))
@@ -116,6 +125,10 @@ impl Call {
             self.check_at = now + CHECK;
             (0..self.peers()).for_each(|peer| self.check(peer));
         }
+        if now >= self.look_at {
+            self.look_at = now + LOOK;
+            self.look();
+        }
         self.agent.handle_timeout(now, &mut self.plane, &mut self.notices);
         self.plane.send_probes(now);
         self.settle();
@@ -129,6 +142,14 @@ impl Call {
             self.downlinks[index].report(now, &mut reports);
             let peer = self.senders.len() + index;
             reports.iter().for_each(|report| self.deliver(peer, report));
+        }
+    }
+
+    fn look(&mut self) {
+        let at = self.now - self.start;
+        for (index, history) in self.histories.iter_mut().enumerate() {
+            let state = self.agent.receiver(transport(self.senders.len() + index));
+            history.extend(state.map(|state| (at, state)));
         }
     }
 
@@ -203,7 +224,7 @@ impl Call {
                     let sound = bytes[1] & 0x7f == 111;
                     self.downlinks[index].take(self.now, &bytes, sound);
                 }
-                (PacketKind::Rtcp, None) => self.senders[peer].receive_rtcp(&bytes),
+                (PacketKind::Rtcp, None) => self.senders[peer].receive_rtcp(self.now, &bytes),
                 _ => {}
             }
         }
@@ -288,9 +309,13 @@ fn microphone(sender: usize) -> Publication {
     }
 }
 
+fn picture_ssrc(sender: usize) -> u32 {
+    PICTURE_SSRC + 2 * sender as u32
+}
+
 fn to_picture(meeting: &Meeting, receiver: usize, sender: usize, size: (u16, u16)) -> Subscription {
     let vp8 = format(Codec::Vp8, 96, Some(97));
-    let ssrc = PICTURE_SSRC + 2 * sender as u32;
+    let ssrc = picture_ssrc(sender);
     Subscription {
         subscription: SubscriptionId(u64::from(ssrc) + 100 * receiver as u64),
         transport: transport(meeting.senders + receiver),

@@ -19,6 +19,8 @@ pub struct Way {
     pub delay: Duration,
     /// The longest wait in the queue.
     pub queue: Duration,
+    /// What passes at once after a while of less, as through the kernel's token bucket. Shape: bytes.
+    pub bucket: u32,
 }
 
 impl Way {
@@ -33,7 +35,10 @@ impl Way {
 pub(super) struct Downlink {
     pub(super) way: Way,
     start: Instant,
+    /// When the queue will be empty and the bucket full again: behind the present by the part of the bucket that is full.
     free_at: Instant,
+    frames: BTreeMap<u32, Frames>,
+    pub(super) dropped: u64,
     numbers: Unwrapper,
     travelling: VecDeque<(Instant, u64)>,
     arrived: BTreeMap<u64, Instant>,
@@ -53,6 +58,8 @@ impl Downlink {
             way,
             start,
             free_at: start,
+            frames: BTreeMap::new(),
+            dropped: 0,
             numbers: Unwrapper::default(),
             travelling: VecDeque::new(),
             arrived: BTreeMap::new(),
@@ -79,12 +86,34 @@ impl Downlink {
             .and_then(wire::extension::parse_transport_sequence);
         let Some(number) = number else { return };
         let number = self.numbers.extend(number);
-        let begins = self.free_at.max(now);
-        if begins - now <= self.way.queue {
-            let takes = bytes.len() as u64 * 8_000_000 / self.way.rate(begins - self.start);
-            self.free_at = begins + Duration::from_micros(takes);
-            self.travelling.push_back((self.free_at + self.way.delay, number));
+        let arrival = self.pass(now, bytes.len());
+        match arrival {
+            Some(at) => self.travelling.push_back((at, number)),
+            None => self.dropped += 1,
         }
+        if !sound {
+            let frames = self.frames.entry(packet.ssrc().0).or_default();
+            frames.packet(packet.timestamp().0, packet.marker(), arrival);
+        }
+    }
+
+    /// When a packet arrives, if it does.
+    fn pass(&mut self, now: Instant, bytes: usize) -> Option<Instant> {
+        let rate = self.way.rate(now - self.start);
+        let time = |bytes: u64| Duration::from_micros(bytes * 8_000_000 / rate);
+        let bucket = time(u64::from(self.way.bucket));
+        let begins = self.free_at.max(now.checked_sub(bucket).unwrap_or(now));
+        if begins.saturating_duration_since(now) > self.way.queue {
+            return None;
+        }
+        self.free_at = begins + time(bytes as u64);
+        Some(self.free_at.max(now) + self.way.delay)
+    }
+
+    /// When each whole frame of a stream had arrived.
+    pub(super) fn frames(&self, ssrc: u32) -> Vec<Duration> {
+        let whole = self.frames.get(&ssrc).map(|frames| &frames.whole[..]);
+        whole.unwrap_or_default().iter().map(|at| *at - self.start).collect()
     }
 
     pub(super) fn next(&self) -> Instant {
@@ -123,6 +152,26 @@ impl Downlink {
             let mut datagram = Vec::new();
             rest = self.writer.write_next(rest, COMPOUND_MAX, &mut datagram);
             out.push(datagram);
+        }
+    }
+}
+
+/// The frames of one stream.
+#[derive(Default)]
+struct Frames {
+    timestamp: Option<u32>,
+    is_broken: bool,
+    whole: Vec<Instant>,
+}
+
+impl Frames {
+    fn packet(&mut self, timestamp: u32, marker: bool, arrival: Option<Instant>) {
+        if self.timestamp.replace(timestamp) != Some(timestamp) {
+            self.is_broken = false;
+        }
+        self.is_broken |= arrival.is_none();
+        if let (true, false, Some(at)) = (marker, self.is_broken, arrival) {
+            self.whole.push(at);
         }
     }
 }

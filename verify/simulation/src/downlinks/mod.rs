@@ -30,11 +30,43 @@ pub struct Meeting {
     pub senders: usize,
     /// Everybody gets everything; the size at which each wants each camera, and the way to it.
     pub receivers: Vec<(Vec<(u16, u16)>, Way)>,
+    /// What each camera sends.
+    pub film: Film,
     /// How much more than another frame a key frame takes. With 1 every frame is one: then receivers do not touch each other through the
     /// publisher, of whom all get the key frame that one asked for.
     pub key_factor: usize,
     /// How long it lasts.
     pub length: Duration,
+}
+
+/// A camera in three sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct Film {
+    /// Of the sizes, the smallest first. Shape: bits per second.
+    pub rates: [u64; 3],
+    /// Frames a second.
+    pub frames: u64,
+    /// Whether it has three frame rates.
+    pub layered: bool,
+    /// How much larger or smaller than the average a frame may be, by itself and by its scene. Shape: part of the average.
+    pub uneven: f64,
+    /// What unevenness is drawn from.
+    pub seed: u64,
+    /// How long an encoder takes to answer with a key frame.
+    pub answer: Duration,
+}
+
+impl Default for Film {
+    fn default() -> Self {
+        Film {
+            rates: [150_000, 500_000, 1_500_000],
+            frames: 30,
+            layered: false,
+            uneven: 0.0,
+            seed: 0,
+            answer: Duration::ZERO,
+        }
+    }
 }
 
 /// What was seen of one receiver.
@@ -46,6 +78,12 @@ pub struct Outcome {
     pub longest_silence: Duration,
     /// How it does in the end.
     pub state: Receiver,
+    /// How it did, five times a second.
+    pub history: Vec<(Duration, Receiver)>,
+    /// When each whole frame of each sender's pictures had arrived.
+    pub frames: Vec<Vec<Duration>>,
+    /// Packets that found the queue full.
+    pub dropped: u64,
     /// Every entry that was written for it, and when.
     pub written: Vec<(Duration, ReplicaId, Replica)>,
 }
@@ -66,6 +104,7 @@ impl Meeting {
         Meeting {
             senders,
             receivers,
+            film: Film::default(),
             key_factor: 4,
             length,
         }
@@ -86,6 +125,7 @@ impl Way {
             rates,
             delay: Duration::from_millis(rng.random_range(5..80)),
             queue: Duration::from_millis(rng.random_range(100..500)),
+            bucket: 0,
         }
     }
 }

@@ -2,12 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use wire::Ssrc;
 use wire::rtcp::RtcpPacket;
 
-/// Shape: bits per second.
-pub(super) const RATES: [u64; 3] = [150_000, 500_000, 1_500_000];
-const FRAMES: u64 = 30;
+use super::Film;
+
+/// Which layer frames are of, and how large those of each are beside the average, as Chromium's VP8 encoder makes them.
+const PATTERN: [u8; 4] = [0, 2, 1, 2];
+const SHARES: [f64; 3] = [1.4, 0.82, 0.89];
+/// How much of a scene is left in the next frame.
+const SCENE: f64 = 0.8;
 const PACKET_MAX: usize = 1_100;
 const SOUND: Duration = Duration::from_millis(20);
 const SOUND_BYTES: usize = 80;
@@ -20,30 +26,37 @@ pub(super) struct Sender {
     next_sound: Instant,
     frames: u32,
     sequences: [u16; 4],
-    asked: [bool; 3],
+    /// Since when a key frame is wanted.
+    asked: [Option<Instant>; 3],
+    film: Film,
     key_factor: usize,
+    scenes: [f64; 3],
+    rng: StdRng,
 }
 
 impl Sender {
-    pub(super) fn new(ssrc: Ssrc, key_factor: usize, now: Instant) -> Self {
+    pub(super) fn new(ssrc: Ssrc, film: Film, key_factor: usize, now: Instant) -> Self {
         Sender {
             ssrc,
             next_frame: now,
             next_sound: now,
             frames: 0,
             sequences: [0; 4],
-            asked: [true; 3],
+            asked: [Some(now); 3],
+            film,
             key_factor,
+            scenes: [0.0; 3],
+            rng: StdRng::seed_from_u64(film.seed << 32 | u64::from(ssrc.0)),
         }
     }
 
     /// RTCP came.
-    pub(super) fn receive_rtcp(&mut self, compound: &[u8]) {
+    pub(super) fn receive_rtcp(&mut self, now: Instant, compound: &[u8]) {
         for packet in RtcpPacket::compound(compound).flatten() {
             if let RtcpPacket::Pli(pli) = packet
                 && let Some(asked) = self.asked.get_mut(pli.media.0.wrapping_sub(self.ssrc.0) as usize)
             {
-                *asked = true;
+                asked.get_or_insert(now + self.film.answer);
             }
         }
     }
@@ -61,25 +74,66 @@ impl Sender {
             out.push(packet);
         }
         while self.next_frame <= now {
-            self.next_frame += Duration::from_micros(1_000_000 / FRAMES);
+            self.next_frame += Duration::from_micros(1_000_000 / self.film.frames);
             self.frames += 1;
-            for encoding in 0..RATES.len() {
-                self.frame(encoding, out);
+            for encoding in 0..self.film.rates.len() {
+                self.frame(now, encoding, out);
             }
         }
     }
 
-    fn frame(&mut self, encoding: usize, out: &mut Vec<Vec<u8>>) {
-        let is_key = std::mem::take(&mut self.asked[encoding]) || self.key_factor == 1;
-        let size = (RATES[encoding] / FRAMES / 8) as usize * if is_key { self.key_factor } else { 1 };
-        let packets = size.div_ceil(PACKET_MAX);
+    fn frame(&mut self, now: Instant, encoding: usize, out: &mut Vec<Vec<u8>>) {
+        let is_due = self.asked[encoding].take_if(|at| *at <= now).is_some();
+        let is_key = is_due || self.key_factor == 1;
+        let temporal = match self.film.layered {
+            true if !is_key => PATTERN[self.frames as usize % PATTERN.len()],
+            _ => 0,
+        };
+        let average = (self.film.rates[encoding] / self.film.frames / 8) as f64;
+        let size = match is_key {
+            true => average * self.key_factor as f64,
+            false => average * self.share(temporal) * self.weight(encoding),
+        } as usize;
+        let packets = size.div_ceil(PACKET_MAX).max(1);
         for packet in 0..packets {
-            // A VP8 descriptor that says whether a frame starts, and the bit of the payload that says what kind.
-            let mut payload = vec![if packet == 0 { 0x10 } else { 0 }, u8::from(!is_key), 0, 0];
-            payload.resize(size / packets, 0);
-            let packet = self.packet(encoding, 96, self.frames * 3_000, packet + 1 == packets, &payload);
+            let mut payload = self.descriptor(temporal, packet == 0);
+            // Of a frame's first byte one bit says what kind it is.
+            payload.push(u8::from(!is_key));
+            payload.resize((size / packets).max(payload.len()), 0);
+            let timestamp = self.frames * (90_000 / self.film.frames as u32);
+            let packet = self.packet(encoding, 96, timestamp, packet + 1 == packets, &payload);
             out.push(packet);
         }
+    }
+
+    /// How large frames of a layer are beside the average.
+    fn share(&self, temporal: u8) -> f64 {
+        if self.film.layered {
+            SHARES[usize::from(temporal)]
+        } else {
+            1.0
+        }
+    }
+
+    /// How much more than usual there is to see: it comes and goes, and no frame is like the other.
+    fn weight(&mut self, encoding: usize) -> f64 {
+        let uneven = self.film.uneven;
+        let (slow, quick) = (self.rng.random_range(-1.0..=1.0), self.rng.random_range(-1.0..=1.0));
+        let scene = &mut self.scenes[encoding];
+        *scene = SCENE * *scene + (1.0 - SCENE * SCENE).sqrt() * uneven * slow;
+        (1.0 + *scene + uneven * quick).max(0.1)
+    }
+
+    /// A VP8 payload descriptor. Source: RFC 7741 section 4.2.
+    fn descriptor(&self, temporal: u8, starts: bool) -> Vec<u8> {
+        let start = if starts { 0x10 } else { 0 };
+        if !self.film.layered {
+            return vec![start];
+        }
+        let picture = 0x8000 | (self.frames as u16 & 0x7fff);
+        let base = (self.frames / PATTERN.len() as u32) as u8;
+        let [high, low] = picture.to_be_bytes();
+        vec![0x80 | start, 0xe0, high, low, base, temporal << 6 | 0x20]
     }
 
     fn packet(&mut self, stream: usize, payload_type: u8, timestamp: u32, marker: bool, payload: &[u8]) -> Vec<u8> {
