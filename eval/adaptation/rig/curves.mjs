@@ -25,6 +25,15 @@ export function views(record) {
   );
 }
 
+/** What the server believed of the limited participant's downlink, where it says so. Shape: bits a second. */
+export function estimates({ steps, people, downlinks = [] }) {
+  const limited = Object.keys(people).find((name) => people[name].limited);
+  return downlinks.flatMap(({ time, receivers }) => {
+    const target = receivers.find(({ identity }) => identity === limited)?.downlink?.target_bps;
+    return target === undefined ? [] : [[(time - steps[0].from) / 1000, target]];
+  });
+}
+
 /** What everybody sent: `{ from, fps }`. */
 export function senders(record) {
   const start = record.steps[0].from;

@@ -8,6 +8,7 @@ import { createNetwork } from "./network.mjs";
 import { Person } from "./person.mjs";
 import { startServer } from "./server.mjs";
 import { bundle } from "./site.mjs";
+import { watch } from "./watch.mjs";
 
 const PEOPLE = [{ name: "ada" }, { name: "bob" }, { name: "cyd", limited: true }];
 /** Encoders and estimators need some time to reach what they can. */
@@ -73,11 +74,15 @@ async function conduct(experiment, options, parts) {
     people.push(person);
   }
   goFirst(network.namespaces);
-  const readyAfter = await meet(people, server, experiment, options);
+  const room = `${experiment.name}-${process.pid}`;
+  const watched = server.name === "weir" ? watch(network, server, room) : undefined;
+  parts.push(() => watched?.stop());
+  const readyAfter = await meet(people, server, experiment, { ...options, room });
   // Browsers start some of their processes with the first picture.
   goFirst(network.namespaces);
   const steps = await follow(experiment.steps, cable, network, options.signal);
   const taken = await Promise.all(people.map((person) => person.take()));
+  const downlinks = (await watched?.stop()) ?? [];
   const frames = await cable.remove();
   for (const { name, errors } of people)
     if (errors.length > 0) console.error(`${name}'s page: ${[...new Set(errors)].slice(0, 5).join("; ")}`);
@@ -94,6 +99,7 @@ async function conduct(experiment, options, parts) {
     readyAfter,
     steps,
     frames,
+    downlinks,
     people: Object.fromEntries(
       people.map(({ name }, index) => [name, { ...taken[index], limited: PEOPLE[index].limited }]),
     ),
@@ -101,9 +107,8 @@ async function conduct(experiment, options, parts) {
 }
 
 /** Everybody joins, and sees everybody else as large as they are. */
-async function meet(people, server, experiment, { e2ee, dynacast, signal }) {
+async function meet(people, server, experiment, { room, e2ee, dynacast, signal }) {
   const { codec, mode, width, height, fps, maxBitrate, layers } = experiment.video;
-  const room = `${experiment.name}-${process.pid}`;
   const passphrase = e2ee ? "a secret of the rig" : undefined;
   const publish = {
     microphone: MICROPHONE,

@@ -1,6 +1,6 @@
 // Curves of one run as SVG that a browser and a repository page can show.
 
-import { between, rateAt, senders, views } from "./curves.mjs";
+import { between, estimates, rateAt, senders, views } from "./curves.mjs";
 
 const WIDTH = 860;
 const LEFT = 62;
@@ -11,6 +11,7 @@ const PANEL = 118;
 /** Readable on white and on black, and to those who do not see colours alike. */
 const COLOURS = ["#2a78d6", "#e8702a", "#3a9a6b", "#b04ac0"];
 const GREY = "#8a8a8a";
+const PALE = "#d8b400";
 
 /** Bit rate, size and frame rate at the limited participant, and frame rates everywhere else. */
 export function draw(record) {
@@ -24,10 +25,11 @@ export function draw(record) {
     Math.max(...[...limited.flatMap(({ bitrate }) => bitrate), ...link].map(([, rate]) => rate)) / 1e6,
   );
   const bits = {
-    title: "Mbit/s of video at cyd, and what the downlink carries",
+    title: "Mbit/s of video at cyd, what the downlink carries, and what the server believes it does",
     top: most,
     lines: [
       { name: "downlink", colour: GREY, points: scaled(link, 1e6) },
+      { name: "estimate", colour: PALE, points: scaled(estimates(record), 1e6).map(below(most)) },
       ...limited.map((view, index) => named(view, index, scaled(view.bitrate, 1e6))),
     ],
   };
@@ -65,6 +67,10 @@ function named({ to, from, limited }, index, points) {
   const name = limited || to === undefined ? from : `${to} sees ${from}`;
   return { name, colour: COLOURS[index % COLOURS.length], points };
 }
+
+const below =
+  (most) =>
+  ([time, value]) => [time, Math.min(value, most)];
 
 const scaled = (points, by) => points.map(([time, value]) => [time, value / by]);
 /** A value holds until the next one; of equal ones only the ends are drawn. */
