@@ -9,13 +9,13 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 
 /// Links on which the claim is not kept in full, as `docs/bandwidth.md` says. Even there the estimate is mostly near and the queue
 /// never much too long.
-const SHORT: [&str; 4] = [
+const SHORT: [&str; 3] = [
     "3 Mbit/s, cross traffic 1.5 Mbit/s",
     "3, 1, 3 Mbit/s, 2 % bursty loss",
     "3, 1, 3 Mbit/s, jitter 15 ms",
-    "two flows, 5 Mbit/s, the second 20 s later",
 ];
 const SHORT_WITHIN: f64 = 0.6;
+/// What one seed may leave to one of two flows, when on average they share well.
 const SHORT_SHARE: f64 = 0.32;
 const SHORT_QUEUE: Duration = Duration::from_millis(450);
 
@@ -56,17 +56,17 @@ fn the_estimate_follows_a_ramp_most_of_the_time() {
 #[test]
 fn two_flows_share() {
     for scenario in of_kind(Kind::Shares) {
-        for seed in SEEDS {
-            let share = judge::share(&run(&scenario, Candidate::Weir, seed)).unwrap_or(0.0);
-            let least = if SHORT.contains(&scenario.name) {
-                SHORT_SHARE
-            } else {
-                judge::SHARE_MIN
-            };
-            let fair = least..=1.0 - least;
-            assert!(fair.contains(&share), "{}, seed {seed}: {share:.2}", scenario.name);
-        }
+        let shares: Vec<_> = SEEDS
+            .map(|seed| judge::share(&run(&scenario, Candidate::Weir, seed)).unwrap_or(0.0))
+            .collect();
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        let kept = fair(judge::SHARE_MIN, mean) && shares.iter().all(|share| fair(SHORT_SHARE, *share));
+        assert!(kept, "{}: {shares:.2?}", scenario.name);
     }
+}
+
+fn fair(least: f64, share: f64) -> bool {
+    (least..=1.0 - least).contains(&share)
 }
 
 #[test]
