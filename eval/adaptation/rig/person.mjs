@@ -2,25 +2,11 @@
 
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { launchBrowser } from "../../../web/tests/support/browser.mjs";
 import { token } from "../../../web/tests/support/token.mjs";
-import { chromium } from "./site.mjs";
 
-const FLAGS = [
-  "--headless=new",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--use-fake-device-for-media-stream",
-  "--use-fake-ui-for-media-stream",
-  "--autoplay-policy=no-user-gesture-required",
-  "--disable-background-timer-throttling",
-  "--disable-backgrounding-occluded-windows",
-  "--disable-renderer-backgrounding",
-  "--disable-features=LocalNetworkAccessChecks",
-];
+// The server is at an address of a network that only the machine itself has.
+const FLAGS = ["--disable-features=LocalNetworkAccessChecks"];
 const TYPES = { html: "text/html", js: "text/javascript" };
 // Camera and microphone are for secure pages, and this name is one wherever it comes from.
 const SITE = "http://localhost/";
@@ -38,8 +24,8 @@ export class Person {
     const program = join(folder, `chromium-${name}`);
     writeFileSync(program, `#!/bin/sh\nexec ip netns exec ${namespace} "\${CHROMIUM:-chromium}" "$@"\n`);
     chmodSync(program, 0o755);
-    const args = film ? [...FLAGS, `--use-file-for-fake-video-capture=${film}`] : FLAGS;
-    const browser = await chromium.launch({ executablePath: program, args, timeout: LAUNCH_MS });
+    const flags = film ? [...FLAGS, `--use-file-for-fake-video-capture=${film}`] : FLAGS;
+    const browser = await launchBrowser(flags, program);
     try {
       const context = await browser.newContext({ permissions: ["camera", "microphone"] });
       const page = await context.newPage();

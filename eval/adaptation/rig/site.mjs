@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 
 const PAGE = new URL("../page/", import.meta.url).pathname;
 const WEB = new URL("../../../web/", import.meta.url).pathname;
-const fromWeb = createRequire(`${WEB}package.json`);
 
 /** The page's files by name, with `livekit-client` as npm delivers it. */
 export async function bundle() {
@@ -28,6 +26,3 @@ export async function bundle() {
   const files = new Map(output.map((file) => [file.fileName, file.code ?? file.source]));
   return files.set("index.html", readFileSync(`${PAGE}index.html`, "utf8"));
 }
-
-/** Playwright, from where the browser tests have it. */
-export const { chromium } = fromWeb("playwright-core");

@@ -19,10 +19,16 @@ const FLAGS = [
   "--disable-renderer-backgrounding",
 ];
 
-/** One browser with a fresh profile; a participant is a context in it, with its own renderer process. */
-export function launchBrowser(flags = []) {
+const PROGRAM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/**
+ * One browser with a fresh profile; a participant is a context in it, with its own renderer process.
+ *
+ * `program` is what starts Chromium, where that takes more than its name.
+ */
+export function launchBrowser(flags = [], program = PROGRAM) {
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: program,
     args: [...FLAGS, ...flags],
     timeout: 30_000,
   });
