@@ -6,7 +6,7 @@ use southbound::{SubscriptionId, TrackId, TrackSource, TransportId, Wanted};
 use wire::MediaKind;
 use wire::codec::Layer;
 
-pub use bandwidth::{Anomalies, Limit, Usage};
+pub use bandwidth::{Anomalies, Estimate, Limit, Usage};
 
 /// One transport that gets something.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,23 +25,7 @@ pub struct Receiver {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DownlinkState {
     /// What it carries.
-    pub target: u64,
-    /// What may be sent now: less than the target while a queue drains.
-    pub sendable: u64,
-    /// What holds the target where it is.
-    pub limit: Limit,
-    /// What the delay says of how much is sent.
-    pub usage: Usage,
-    /// What arrives, once known.
-    pub acknowledged: Option<u64>,
-    /// Part of the packets that did not arrive lately. Shape: 0 to 1.
-    pub loss: f64,
-    /// To the receiver and back, once known.
-    pub round_trip: Option<Duration>,
-    /// What stands in the path's queue.
-    pub queue: Duration,
-    /// Whether so little is sent that only probes find out more.
-    pub application_limited: bool,
+    pub estimate: Estimate,
     /// Whether it binds: a receiver that negotiated reports and never sent one gets all it wants.
     pub reports: bool,
     /// How fast packets leave; `None` is as they come.

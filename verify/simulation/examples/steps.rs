@@ -142,16 +142,16 @@ fn timeline(outcome: &Outcome) {
         println!(
             "{:6.1} target {} sendable {} arrives {} granted {} of {} {:?}/{:?} queue {} probes {} {}{pictures:?}",
             at.as_secs_f64(),
-            it.target / 1000,
-            it.sendable / 1000,
-            it.acknowledged.unwrap_or(0) / 1000,
+            it.estimate.target / 1000,
+            it.estimate.sendable / 1000,
+            it.estimate.acknowledged.unwrap_or(0) / 1000,
             it.allocated / 1000,
             it.wanted / 1000,
-            it.limit,
-            it.usage,
-            it.queue.as_millis(),
+            it.estimate.limit,
+            it.estimate.usage,
+            it.estimate.queue.as_millis(),
             it.probes,
-            if it.application_limited {
+            if it.estimate.application_limited {
                 "limited by what there is "
             } else {
                 ""

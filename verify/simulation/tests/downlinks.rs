@@ -37,9 +37,9 @@ fn what_is_sent_settles_below_what_is_carried_and_sound_never_stops() {
                 "sound stopped: {why}"
             );
             // What is more than is sent is not tried, unless more is wanted; and layers leave room between what is sent and what is carried.
-            let untried = downlink.application_limited || downlink.allocated >= downlink.wanted;
+            let untried = downlink.estimate.application_limited || downlink.allocated >= downlink.wanted;
             assert!(
-                untried || downlink.target as f64 <= 1.4 * carried,
+                untried || downlink.estimate.target as f64 <= 1.4 * carried,
                 "too much is believed: {why}"
             );
             let enough = 1.6 * downlink.wanted as f64;

@@ -222,17 +222,8 @@ impl Budget {
     }
 
     pub(super) fn state(&self) -> DownlinkState {
-        let estimate = self.estimate();
         DownlinkState {
-            target: estimate.target,
-            sendable: estimate.sendable,
-            limit: estimate.limit,
-            usage: estimate.usage,
-            acknowledged: estimate.acknowledged,
-            loss: estimate.loss,
-            round_trip: estimate.round_trip,
-            queue: estimate.queue,
-            application_limited: estimate.application_limited,
+            estimate: self.estimate(),
             reports: self.reports(),
             pace: self.pace,
             allocated: self.allocated,

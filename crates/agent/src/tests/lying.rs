@@ -66,7 +66,7 @@ impl Call {
             .agent
             .receiver(self.world.peers[self.honest.peer].transport)
             .unwrap();
-        assert!(honest.downlink.unwrap().target > 1_500_000);
+        assert!(honest.downlink.unwrap().estimate.target > 1_500_000);
     }
 }
 
@@ -103,7 +103,10 @@ fn packets_that_were_never_sent_are_counted_and_say_nothing() {
         .unwrap();
     let (before, after) = (before.downlink.unwrap(), after.downlink.unwrap());
     assert!(after.anomalies.unknown >= 10_000, "{after:?}");
-    assert!(after.target >= before.target / 2, "{before:?} {after:?}");
+    assert!(
+        after.estimate.target >= before.estimate.target / 2,
+        "{before:?} {after:?}"
+    );
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn an_estimate_of_nothing_or_of_everything_stays_within_bounds() {
             .agent
             .receiver(call.world.peers[call.liar.peer].transport)
             .unwrap();
-        let target = liar.downlink.unwrap().target;
+        let target = liar.downlink.unwrap().estimate.target;
         assert!((least..=most).contains(&target), "{claimed}: {target}");
     }
 }

@@ -60,11 +60,12 @@ impl Summary {
             *self.subscriptions.entry((kind, state)).or_default() += 1;
         }
         let Some(downlink) = &receiver.downlink else { return };
-        *self.limits.entry(limit_name(downlink.limit)).or_default() += 1;
-        self.estimates.observe(downlink.target as f64);
-        self.losses.observe(downlink.loss);
-        self.queues.observe(downlink.queue.as_secs_f64());
-        if let Some(round_trip) = downlink.round_trip {
+        let estimate = &downlink.estimate;
+        *self.limits.entry(limit_name(estimate.limit)).or_default() += 1;
+        self.estimates.observe(estimate.target as f64);
+        self.losses.observe(estimate.loss);
+        self.queues.observe(estimate.queue.as_secs_f64());
+        if let Some(round_trip) = estimate.round_trip {
             self.round_trips.observe(round_trip.as_secs_f64());
         }
         self.allocated = self.allocated.saturating_add(downlink.allocated);
@@ -129,7 +130,7 @@ pub fn write_named(named: &[Named<'_>], text: &mut Text) {
         (
             "estimate_bits_per_second",
             "What the downlink is estimated to carry",
-            |it| Some(it.downlink.as_ref()?.target as f64),
+            |it| Some(it.downlink.as_ref()?.estimate.target as f64),
         ),
         ("allocated_bits_per_second", "What is granted", |it| {
             Some(it.downlink.as_ref()?.allocated as f64)
@@ -138,10 +139,10 @@ pub fn write_named(named: &[Named<'_>], text: &mut Text) {
             Some(it.downlink.as_ref()?.wanted as f64)
         }),
         ("loss_ratio", "Part of the packets that are lost", |it| {
-            Some(it.downlink.as_ref()?.loss)
+            Some(it.downlink.as_ref()?.estimate.loss)
         }),
         ("round_trip_seconds", "To the receiver and back", |it| {
-            Some(it.downlink.as_ref()?.round_trip?.as_secs_f64())
+            Some(it.downlink.as_ref()?.estimate.round_trip?.as_secs_f64())
         }),
         ("paused_subscriptions", "Videos that find no room", |it| {
             Some(paused(it))
@@ -169,7 +170,7 @@ fn paused(receiver: &Receiver) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use agent::receivers::{Anomalies, DownlinkState, Limit, Usage};
+    use agent::receivers::{Anomalies, DownlinkState, Estimate, Limit, Usage};
     use southbound::TransportId;
 
     use super::*;
@@ -179,15 +180,17 @@ mod tests {
             playout_delay: Duration::ZERO,
             transport: TransportId(1),
             downlink: Some(DownlinkState {
-                target,
-                sendable: target,
-                limit: Limit::Delay,
-                usage: Usage::Normal,
-                acknowledged: None,
-                loss: 0.0,
-                round_trip: Some(Duration::from_millis(30)),
-                queue: Duration::ZERO,
-                application_limited: false,
+                estimate: Estimate {
+                    target,
+                    sendable: target,
+                    limit: Limit::Delay,
+                    usage: Usage::Normal,
+                    acknowledged: None,
+                    loss: 0.0,
+                    round_trip: Some(Duration::from_millis(30)),
+                    queue: Duration::ZERO,
+                    application_limited: false,
+                },
                 reports: true,
                 pace: None,
                 allocated: 300_000,

@@ -112,19 +112,20 @@ impl ReceiverView {
 
 impl DownlinkView {
     fn new(state: DownlinkState) -> Self {
+        let estimate = state.estimate;
         Self {
-            target_bps: state.target,
-            sendable_bps: state.sendable,
-            acknowledged_bps: state.acknowledged,
+            target_bps: estimate.target,
+            sendable_bps: estimate.sendable,
+            acknowledged_bps: estimate.acknowledged,
             allocated_bps: state.allocated,
             wanted_bps: state.wanted,
             pace_bps: state.pace,
-            limit: limit_name(state.limit),
-            usage: usage_name(state.usage),
-            loss: state.loss,
-            round_trip_ms: state.round_trip.map(milliseconds),
-            queue_ms: milliseconds(state.queue),
-            application_limited: state.application_limited,
+            limit: limit_name(estimate.limit),
+            usage: usage_name(estimate.usage),
+            loss: estimate.loss,
+            round_trip_ms: estimate.round_trip.map(milliseconds),
+            queue_ms: milliseconds(estimate.queue),
+            application_limited: estimate.application_limited,
             reports: state.reports,
             probes: state.probes,
         }
@@ -301,6 +302,7 @@ mod tests {
             "room": "lobby",
             "identity": "ada",
             "downlink": null,
+            "playout_delay_ms": 190.0,
             "subscriptions": [{
                 "track": "TR_1",
                 "publisher": "bob",
