@@ -234,9 +234,8 @@ impl Budget {
     }
 }
 
-/// What a grant takes.
+/// What a grant takes: its layer, and those it is built on.
 fn rate(subscription: &Subscription<'_>, grant: &Grant) -> u64 {
     let target = grant.target();
-    let offer = subscription.offers.iter().find(|offer| Some(offer.target) == target);
-    offer.map_or(0, |offer| offer.rate.0)
+    target.map_or(0, |target| target.cost(subscription.offers).0)
 }

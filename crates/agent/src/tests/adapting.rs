@@ -129,6 +129,30 @@ fn a_receiver_s_own_estimate_is_followed() {
     }
 }
 
+/// The two frame rates take 750 kbit/s each.
+#[test]
+fn a_receiver_s_own_estimate_is_compared_with_all_layers_that_are_sent() {
+    let (mut world, publisher) = (World::new(), 0);
+    world.connected_peer();
+    let track = world.publish_video(publisher, &RIDS);
+    let receiver = world.connected_peer();
+    world.subscribe(receiver, track, 500, BEST);
+    let (mut camera, mut downlink) = (Camera::new(publisher, 11), Downlink::new(&world, receiver, 4_000_000));
+    (camera.layered, camera.sends) = (true, [false, false, true]);
+    let mut follow = |estimate| {
+        for _ in 0..4 {
+            world.send_rtcp(receiver, |writer| {
+                writer.remb(estimate, &[Ssrc(500)]);
+            });
+            seconds(&mut world, &mut camera, &mut downlink, 1);
+        }
+        let current = state(&world, &downlink).subscriptions[0].current;
+        current.map(|current| current.layer.temporal)
+    };
+    assert_eq!(follow(5_000_000), Some(1));
+    assert_eq!(follow(1_100_000), Some(0), "less than both, more than either");
+}
+
 #[test]
 fn without_adaptation_all_is_as_wanted() {
     let mut world = World::with(|config| config.adaptation = false);
