@@ -113,7 +113,7 @@ pub(crate) fn price(wish: &Wish, offers: &[Offer], target: DecodeTarget) -> Opti
 }
 
 /// The layers that arrive in the encodings and the picture sizes that are wanted, or in the lowest one where none of those arrives.
-fn usable<'a>(wish: &Wish, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
+pub(crate) fn usable<'a>(wish: &Wish, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
     let arriving = offers.iter().filter(|offer| arrives(offer, offers));
     let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
     let highest = wish.encoding_max.max(lowest);

@@ -6,22 +6,34 @@ use wire::MediaKind;
 
 use crate::allocator::{audio, without_contest};
 use crate::contest::offers;
-use crate::{
-    Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Key, Offer, Policy, SelectDecodeTarget, Subscription,
-};
+use crate::ladder::usable;
+use crate::{Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Key, Policy, SelectDecodeTarget, Subscription};
 
-/// Asks a [`SelectDecodeTarget`] about each video with the receiver's whole estimate.
+/// Asks a [`SelectDecodeTarget`] about each video, with an equal share of what is left of the receiver's estimate after audio.
 ///
-/// Nothing is divided: with several videos the thresholds must have been chosen for so many. It is there to compare with.
+/// In Scallop a receiver estimates every sender's stream by itself; here there is one estimate for all of them. Of what matters to the receiver only the
+/// best encoding and layer it wants count, and nobody is ever paused. It is there to compare with.
+///
+/// Source: Scallop sections 5.3 and 5.4.
 #[derive(Debug)]
 pub struct PerStream<S> {
     select: S,
+    /// Shares, not whole estimates.
     history: EstimateHistory,
-    /// What each video was granted last, by key.
-    current: Vec<(Key, DecodeTarget)>,
+    /// What each video has, by key.
+    current: Vec<Standing>,
     /// The same, while it is being made.
-    next: Vec<(Key, DecodeTarget)>,
+    next: Vec<Standing>,
     grants: Vec<Grant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Standing {
+    key: Key,
+    /// What was selected last.
+    selected: DecodeTarget,
+    /// What comes nearest to that of what arrived last.
+    sent: Option<DecodeTarget>,
 }
 
 impl<S: SelectDecodeTarget> PerStream<S> {
@@ -36,36 +48,45 @@ impl<S: SelectDecodeTarget> PerStream<S> {
         }
     }
 
-    fn current(&self, key: Key) -> DecodeTarget {
-        let found = self.current.binary_search_by_key(&key, |(key, _)| *key);
-        found.map_or(DecodeTarget::default(), |at| self.current[at].1)
+    /// What a video gets of its share. One of which nothing arrives for the moment keeps what it had.
+    fn stand(&self, subscription: &Subscription<'_>, share: BitRate) -> Standing {
+        let key = subscription.key;
+        let before = self.current.binary_search_by_key(&key, |standing| standing.key);
+        let before = before.ok().map(|at| self.current[at]);
+        let selected = before.map_or(DecodeTarget::default(), |before| before.selected);
+        let selected = self.select.select(selected, &self.history, share);
+        let sent = arriving(selected, subscription);
+        Standing {
+            key,
+            selected,
+            sent: sent.or(before.and_then(|before| before.sent)),
+        }
     }
 }
 
 impl<S: SelectDecodeTarget> Policy for PerStream<S> {
     fn allocate(&mut self, now: Instant, estimate: BitRate, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
-        self.history.push(now, estimate);
+        let sound = audio(subscriptions);
+        let videos = subscriptions.iter().filter(|it| is_wanted_video(it)).count();
+        let share = BitRate(estimate.less(sound).0 / videos.max(1) as u64);
+        self.history.push(now, share);
         self.grants.clear();
-        let (mut used, mut wanted) = (audio(subscriptions), audio(subscriptions));
         self.next.clear();
+        let (mut used, mut wanted) = (sound, sound);
         for subscription in subscriptions {
-            let video = subscription.wish.kind == MediaKind::Video && subscription.wish.enabled;
-            if !video || offers(subscription).is_empty() {
+            if !is_wanted_video(subscription) {
                 self.grants.push(without_contest(subscription));
                 continue;
             }
-            let before = self.current(subscription.key);
-            let target = self.select.select(before, &self.history, estimate);
-            self.next.push((subscription.key, target));
-            let sent = arriving(target, offers(subscription));
-            self.grants.push(sent.map_or(Grant::Idle, Grant::Send));
-            used = used.plus(sent.map_or(BitRate(0), |sent| sent.cost(offers(subscription))));
-            let costs = offers(subscription)
-                .iter()
-                .map(|offer| offer.target.cost(offers(subscription)));
+            let standing = self.stand(subscription, share);
+            self.next.push(standing);
+            self.grants.push(standing.sent.map_or(Grant::Idle, Grant::Send));
+            let offers = offers(subscription);
+            used = used.plus(standing.sent.map_or(BitRate(0), |sent| sent.cost(offers)));
+            let costs = usable(&subscription.wish, offers).map(|offer| offer.target.cost(offers));
             wanted = wanted.plus(costs.max().unwrap_or_default());
         }
-        self.next.sort_unstable_by_key(|(key, _)| *key);
+        self.next.sort_unstable_by_key(|standing| standing.key);
         std::mem::swap(&mut self.current, &mut self.next);
         Allocation {
             grants: &self.grants,
@@ -75,18 +96,19 @@ impl<S: SelectDecodeTarget> Policy for PerStream<S> {
     }
 }
 
-/// The best that arrives at or below a target, or else the lowest there is.
-fn arriving(target: DecodeTarget, offers: &[Offer]) -> Option<DecodeTarget> {
-    let rank = |target: &DecodeTarget| (target.encoding, target.layer.spatial, target.layer.temporal);
-    let targets = || {
-        offers
-            .iter()
-            .filter(|offer| offer.rate > BitRate(0))
-            .map(|offer| offer.target)
-    };
+fn is_wanted_video(subscription: &Subscription<'_>) -> bool {
+    let wish = &subscription.wish;
+    wish.enabled && wish.kind == MediaKind::Video && !subscription.offers.is_empty()
+}
+
+/// The best that arrives at or below a target and is wanted, or else the lowest there is. Sizes are the same whether they are encodings or spatial layers.
+fn arriving(target: DecodeTarget, subscription: &Subscription<'_>) -> Option<DecodeTarget> {
+    let size = |target: DecodeTarget| target.encoding.saturating_add(target.layer.spatial);
+    let rank = |other: &DecodeTarget| (size(*other), other.layer.temporal);
     let below = |other: &DecodeTarget| {
-        other.encoding < target.encoding || other.encoding == target.encoding && target.layer.covers(other.layer)
+        size(*other) < size(target) || size(*other) == size(target) && other.layer.temporal <= target.layer.temporal
     };
+    let targets = || usable(&subscription.wish, offers(subscription)).map(|offer| offer.target);
     targets()
         .filter(below)
         .max_by_key(rank)

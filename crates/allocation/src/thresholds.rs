@@ -4,6 +4,12 @@ use std::time::Duration;
 
 use crate::{BitRate, DecodeTarget, EstimateHistory, SelectDecodeTarget};
 
+/// The estimate must be so much more than what it takes to go up. Shape: a part.
+const MARGIN: f64 = 0.15;
+
+/// And for so long.
+const HOLD: Duration = Duration::from_secs(1);
+
 /// Changes between targets at fixed estimates: down at once, up when the estimate has been higher by a margin for a time.
 ///
 /// Knows nothing of what streams really take, nor of each other. It is what a device can do that sees only estimates.
@@ -32,7 +38,20 @@ impl Thresholds {
     /// 60 % of it, a quarter below that. These are the parts of the rate that encoders give to the layers.
     pub fn frame_rates(full: BitRate) -> Self {
         let step = |part, temporal| (full.scaled(part), DecodeTarget::new(0, 0, temporal));
-        Self::new([step(0.0, 0), step(0.6, 1), step(1.0, 2)], 0.15, Duration::from_secs(1))
+        Self::new([step(0.0, 0), step(0.6, 1), step(1.0, 2)], MARGIN, HOLD)
+    }
+
+    /// Pictures in several sizes, as browsers send them: each size with all frames from its own rate on, and with half of them from 60 % of it; the
+    /// smallest also with a quarter. Sizes are encodings, or spatial layers where there is one encoding.
+    ///
+    /// Shape: rates of whole pictures, from the smallest size up, each at least 1.7 times the one before.
+    pub fn sizes(full: &[BitRate]) -> Self {
+        let step = |size, rate: &BitRate| {
+            [(0.6, 1), (1.0, 2)].map(|(part, temporal)| (rate.scaled(part), DecodeTarget::new(size, 0, temporal)))
+        };
+        let lowest = (BitRate(0), DecodeTarget::new(0, 0, 0));
+        let steps = (0..).zip(full).flat_map(|(size, rate)| step(size, rate));
+        Self::new(std::iter::once(lowest).chain(steps).collect::<Vec<_>>(), MARGIN, HOLD)
     }
 
     fn step_at(&self, estimate: BitRate) -> usize {
