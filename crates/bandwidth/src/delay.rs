@@ -13,6 +13,12 @@ const QUEUE_MIN: Duration = Duration::from_millis(30);
 
 /// One that grew by less since the last decrease is still the same one.
 const QUEUE_GROWN: Duration = Duration::from_millis(10);
+/// A queue this long that grew by so much since the last report.
+const SURGE: Duration = Duration::from_millis(60);
+const SURGE_STEP: Duration = Duration::from_millis(25);
+/// And of what arrived on average no more than this part arrives.
+const SURGE_THINNER: f64 = 0.8;
+
 /// With a queue longer than this nothing is to be gained by sending more.
 const QUEUE_LONG: Duration = Duration::from_millis(80);
 
@@ -28,6 +34,8 @@ pub(crate) struct DelayBased {
     aimd: Aimd,
     jumps: u64,
     over: Option<Instant>,
+    /// As of the last report.
+    queue: Duration,
     /// The shortest queue since the last decrease.
     least: Duration,
     /// Smoothed difference between how far apart groups left and arrived. Shape: milliseconds.
@@ -59,6 +67,7 @@ impl DelayBased {
             jumps: 0,
             over: None,
             least: Duration::ZERO,
+            queue: Duration::ZERO,
             jitter: 0.0,
             deltas: 0,
         }
@@ -77,7 +86,7 @@ impl DelayBased {
         }
         let over = usage == Usage::Over || over && usage == Usage::Normal;
         let usage = match usage {
-            _ if evidence.overflowing => Usage::Over,
+            _ if evidence.overflowing || self.surges(evidence) => Usage::Over,
             // A trend without a queue is jitter: no reason to fall, and none to grow.
             _ if over && !self.grown(evidence.queue) => Usage::Under,
             _ if over => Usage::Over,
@@ -87,11 +96,20 @@ impl DelayBased {
             self.over = Some(now);
         }
         self.decide(now, usage, evidence);
+        self.queue = evidence.queue;
         self.least = if usage == Usage::Over {
             evidence.queue
         } else {
             self.least.min(evidence.queue)
         };
+    }
+
+    /// Whether the queue became so much longer from one report to the next, and so much less arrives than before, that no trend need be waited for: a link that
+    /// has become much thinner fills its queue sooner than a line can be fitted.
+    fn surges(&self, evidence: Evidence) -> bool {
+        let (queue, rates) = (evidence.queue, evidence.burst_throughput.zip(evidence.throughput));
+        let is_thinner = rates.is_some_and(|(now, average)| now < SURGE_THINNER * average);
+        queue >= SURGE && queue >= self.queue + SURGE_STEP && is_thinner
     }
 
     /// Whether the queue is long enough to be one, and longer than the last decrease left it: otherwise that was enough.

@@ -92,9 +92,21 @@ enum State {
         from: f64,
         rate: f64,
         seconds: f64,
+        answer: Answer,
     },
     /// Until the next periodic one.
     Rest { until: Instant },
+}
+
+/// Whether anything came of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Not yet.
+    None,
+    /// Nor of the one before it, which it repeats: the next may wait.
+    NoneTwice,
+    /// It was measured.
+    Came,
 }
 
 /// What a probe is for.
@@ -156,6 +168,9 @@ impl Prober {
         if purpose != Purpose::Start && probe.0 != self.ids {
             return;
         }
+        if let State::Asked { answer, .. } = &mut self.state {
+            *answer = Answer::Came;
+        }
         // One that found hardly more than was known leads nowhere: the next would find the same, and so on for ever.
         let worth = |found: f64| found > CARRIED * rate && found > WORTH * from;
         match (purpose, found) {
@@ -195,6 +210,20 @@ impl Prober {
     pub(crate) fn timeout(&mut self, now: Instant, situation: Situation) {
         match self.state {
             State::Start => {}
+            State::Asked {
+                at,
+                purpose: purpose @ (Purpose::Scout | Purpose::Proof),
+                rate,
+                seconds,
+                answer: Answer::None,
+                ..
+            } if now >= at + ANSWER => {
+                // It was lost, or what was said of it.
+                self.ask_for(now, purpose, rate, seconds, situation);
+                if let State::Asked { answer, .. } = &mut self.state {
+                    *answer = Answer::NoneTwice;
+                }
+            }
             State::Asked { at, from, .. } if now >= at + ANSWER => {
                 let worth = situation.rate > WORTH * from;
                 let full = situation.last_over.is_some_and(|over| over + PERIOD_MAX > at);
@@ -260,6 +289,7 @@ impl Prober {
             from: situation.rate,
             rate,
             seconds,
+            answer: Answer::None,
         };
     }
 
