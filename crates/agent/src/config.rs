@@ -25,10 +25,22 @@ pub struct Config {
     pub consent_timeout: Duration,
     /// Whether receivers get only what their downlink carries. Without it everybody gets all they want, as fast as it comes.
     pub adaptation: bool,
+    /// How what a downlink carries is divided among the videos that want it.
+    pub policy: Policy,
     /// The longest a receiver is told to hold pictures back, so that what it lost is repaired in time; zero tells nobody anything.
     pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit. Screens, what it gave priority to, and who spoke last come first.
     pub last_n: usize,
+}
+
+/// How a downlink is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// By what a receiver gains for each bit: [`allocation::Allocator`].
+    #[default]
+    Utility,
+    /// An equal share for each video, and fixed rates at which it gets another target: [`allocation::Thresholds`]. To compare with.
+    Thresholds,
 }
 
 impl Config {
@@ -43,6 +55,7 @@ impl Config {
             disconnect_timeout: Duration::from_secs(10),
             consent_timeout: Duration::from_secs(30),
             adaptation: true,
+            policy: Policy::Utility,
             playout_delay_max: Duration::from_millis(400),
             last_n: 0,
         }

@@ -29,7 +29,7 @@ mod transport;
 mod transports;
 
 pub use agent::Agent;
-pub use config::{Certificate, CertificateError, Config};
+pub use config::{Certificate, CertificateError, Config, Policy};
 pub use counters::{Counter, Counters};
 pub use receivers::Receiver;
 

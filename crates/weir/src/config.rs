@@ -1,5 +1,6 @@
 //! What an operator may set: defaults, then the file, then the environment, then flags.
 
+mod media;
 mod rooms;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+pub use media::Rtc;
+use media::RtcFile;
 pub use rooms::{Audio, Room};
 
 use crate::cli;
@@ -49,34 +52,6 @@ struct File {
     audio: Audio,
     metrics: Metrics,
     log: Log,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct RtcFile {
-    port: Option<u16>,
-    node_ip: Vec<IpAddr>,
-    workers: Option<usize>,
-    adaptation: Option<bool>,
-    playout_delay_max: Option<u64>,
-    last_n: usize,
-}
-
-/// Media settings.
-#[derive(Debug)]
-pub struct Rtc {
-    /// The one UDP port.
-    pub port: u16,
-    /// Addresses for candidates; empty means the machine's own.
-    pub node_ips: Vec<IpAddr>,
-    /// Worker threads.
-    pub workers: usize,
-    /// Whether receivers get only what their downlink carries.
-    pub adaptation: bool,
-    /// The longest a receiver that loses packets is told to hold pictures back; zero is never.
-    pub playout_delay_max: Duration,
-    /// The most videos one receiver is shown at a time; 0 is no limit.
-    pub last_n: usize,
 }
 
 /// Settings of `/metrics`.
@@ -188,6 +163,7 @@ impl Config {
                     .filter(|workers| *workers > 0)
                     .unwrap_or_else(cores),
                 adaptation: file.rtc.adaptation.unwrap_or(true),
+                policy: file.rtc.policy,
                 playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
                 last_n: file.rtc.last_n,
             },
@@ -263,6 +239,7 @@ fn cores() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::media::Policy;
     use super::*;
 
     fn error(text: &str) -> String {
@@ -275,6 +252,14 @@ mod tests {
         assert!(message.contains("porrt") && message.contains('3'), "{message}");
         let message = error("port: 7880\nlimits: {}\n");
         assert!(message.contains("limits") && message.contains('2'), "{message}");
+    }
+
+    #[test]
+    fn a_policy_has_a_name() {
+        let policy = |text: &str| File::parse("weir.yaml", text).unwrap().rtc.policy;
+        assert_eq!(policy("rtc: {}\n"), Policy::Utility);
+        assert_eq!(policy("rtc: {policy: thresholds}\n"), Policy::Thresholds);
+        assert!(error("rtc: {policy: greed}\n").contains("greed"));
     }
 
     #[test]

@@ -59,6 +59,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     let agent = Agent::new(
         agent::Config {
             adaptation: config.rtc.adaptation,
+            policy: config.rtc.policy.into(),
             playout_delay_max: config.rtc.playout_delay_max,
             last_n: config.rtc.last_n,
             ..agent::Config::new(candidates.clone(), Certificate::generate()?)

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{Allocation, Allocator, BitRate, Grant, Policy, Subscription};
+use allocation::{Allocation, Allocator, BitRate, Grant, PerStream, Subscription, Thresholds};
 use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
 use dataplane::Departure;
 use southbound::SubscriptionId;
 use wire::rtcp::ArrivalTicks;
 
 use super::opinion::Opinion;
+use crate::Policy;
 use crate::receivers::DownlinkState;
 
 /// A receiver that could report and has not after so long never will: it gets all it wants.
@@ -38,10 +39,13 @@ const WANTED: f64 = 1.5;
 /// Streams may become so much larger before the next look without filling the downlink.
 const EASE: f64 = 1.5;
 
-/// One downlink's estimator and allocator.
+/// What browsers send of a camera at 320x180, 640x360 and 1280x720.
+const SIZES: [BitRate; 3] = [BitRate::kilo(160), BitRate::kilo(450), BitRate::kilo(1_700)];
+
+/// One downlink's estimator and policy.
 pub(super) struct Budget {
     estimator: Gcc,
-    allocator: Allocator,
+    policy: Box<dyn allocation::Policy + Send>,
     evidence: Evidence,
     /// What the receiver estimates by itself, if it does.
     opinion: Option<Opinion>,
@@ -67,10 +71,10 @@ enum Evidence {
 }
 
 impl Budget {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(policy: Policy) -> Self {
         Budget {
             estimator: Gcc::new(bandwidth::Config::default()),
-            allocator: Allocator::new(allocation::Config::default()),
+            policy: divide_by(policy),
             evidence: Evidence::Nothing,
             opinion: None,
             granted: Vec::new(),
@@ -208,7 +212,7 @@ impl Budget {
     pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
         self.follow_opinion(now);
         let divisible = self.divisible();
-        let allocation = self.allocator.allocate(now, BitRate(divisible), subscriptions);
+        let allocation = self.policy.allocate(now, BitRate(divisible), subscriptions);
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
         self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
         if self.opinion.is_some() {
@@ -231,6 +235,13 @@ impl Budget {
             probes: self.probes,
             anomalies: self.estimator.anomalies(),
         }
+    }
+}
+
+fn divide_by(policy: Policy) -> Box<dyn allocation::Policy + Send> {
+    match policy {
+        Policy::Utility => Box::new(Allocator::new(allocation::Config::default())),
+        Policy::Thresholds => Box::new(PerStream::new(Thresholds::sizes(&SIZES))),
     }
 }
 

@@ -28,7 +28,7 @@ impl Media {
         };
         let can_report = link.numbered || link.estimates;
         if link.budget.is_none() && can_report && gets_pictures && cx.shared.config.adaptation {
-            link.budget = Some(Budget::new());
+            link.budget = Some(Budget::new(cx.shared.config.policy));
             self.follow_estimate(cx, transport);
             self.allocate_by(cx, transport, cx.now);
         }

@@ -8,6 +8,7 @@ use wire::{Codec, Ssrc};
 
 use super::downlink::*;
 use super::world::*;
+use crate::Policy;
 use crate::receivers::{Granted, Receiver};
 
 /// One simulcast camera, and a receiver of it behind a link of this rate.
@@ -151,6 +152,30 @@ fn a_receiver_s_own_estimate_is_compared_with_all_layers_that_are_sent() {
     };
     assert_eq!(follow(5_000_000), Some(1));
     assert_eq!(follow(1_100_000), Some(0), "less than both, more than either");
+}
+
+/// One of the two is displayed large; 2,400 kbit/s carry the largest size once.
+#[test]
+fn with_thresholds_everybody_gets_the_same_share() {
+    for (policy, expected) in [(Policy::Utility, [2, 0]), (Policy::Thresholds, [1, 1])] {
+        let mut world = World::with(|config| config.policy = policy);
+        let (first, second) = (world.connected_peer(), world.connected_peer());
+        let receiver = world.reporting_peer();
+        for (publisher, ssrc, size) in [(first, 500, (1_280, 720)), (second, 600, (320, 180))] {
+            let track = world.publish_video(publisher, &RIDS);
+            world.subscribe(receiver, track, ssrc, Wanted { size, ..BEST });
+        }
+        let mut cameras = [Camera::new(first, 11), Camera::new(second, 21)];
+        let mut downlink = Downlink::new(&world, receiver, 2_400_000);
+        play(&mut world, &mut cameras, std::slice::from_mut(&mut downlink), 15_000);
+        let subscriptions = state(&world, &downlink).subscriptions;
+        let encodings: Vec<_> = subscriptions
+            .iter()
+            .filter_map(|it| Some(it.current?.encoding))
+            .collect();
+        assert_eq!(encodings, expected, "{policy:?}");
+        world.close_all();
+    }
 }
 
 #[test]

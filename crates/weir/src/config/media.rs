@@ -1,0 +1,58 @@
+//! What an operator may set about media.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// The file's form.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RtcFile {
+    pub(super) port: Option<u16>,
+    pub(super) node_ip: Vec<IpAddr>,
+    pub(super) workers: Option<usize>,
+    pub(super) adaptation: Option<bool>,
+    pub(super) policy: Policy,
+    pub(super) playout_delay_max: Option<u64>,
+    pub(super) last_n: usize,
+}
+
+/// Media settings.
+#[derive(Debug)]
+pub struct Rtc {
+    /// The one UDP port.
+    pub port: u16,
+    /// Addresses for candidates; empty means the machine's own.
+    pub node_ips: Vec<IpAddr>,
+    /// Worker threads.
+    pub workers: usize,
+    /// Whether receivers get only what their downlink carries.
+    pub adaptation: bool,
+    /// How that is divided among the videos that want it.
+    pub policy: Policy,
+    /// The longest a receiver that loses packets is told to hold pictures back; zero is never.
+    pub playout_delay_max: Duration,
+    /// The most videos one receiver is shown at a time; 0 is no limit.
+    pub last_n: usize,
+}
+
+/// How what a downlink carries is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// By what is gained for each bit.
+    #[default]
+    Utility,
+    /// In equal shares, with fixed rates at which a video gets better or worse.
+    Thresholds,
+}
+
+impl From<Policy> for agent::Policy {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Utility => Self::Utility,
+            Policy::Thresholds => Self::Thresholds,
+        }
+    }
+}
