@@ -9,7 +9,6 @@ mod hostile;
 mod lying;
 mod packets;
 mod peer;
-mod plane;
 mod playout;
 mod receiving;
 mod sending;

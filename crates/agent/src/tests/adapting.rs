@@ -68,10 +68,10 @@ fn a_link_that_becomes_thin_gets_less_and_one_that_recovers_more() {
     let (mut world, mut camera, mut downlink) = call(4_000_000);
     seconds(&mut world, &mut camera, &mut downlink, 5);
     assert_eq!(encoding(&world, &downlink), Some(2));
-    downlink.rate = 800_000;
+    downlink.link.rate = 800_000;
     let after = seconds(&mut world, &mut camera, &mut downlink, 3);
     assert!(after[2] <= 800, "{after:?}");
-    downlink.rate = 4_000_000;
+    downlink.link.rate = 4_000_000;
     seconds(&mut world, &mut camera, &mut downlink, 15);
     assert_eq!(encoding(&world, &downlink), Some(2));
     let pace = world.model.pace(LegId(2)).expect("it is paced");
@@ -85,13 +85,13 @@ fn what_does_not_fit_at_all_is_paused_and_said_to_be() {
     seconds(&mut world, &mut camera, &mut downlink, 5);
     assert_eq!(encoding(&world, &downlink), Some(2));
     world.take_notices();
-    downlink.rate = 500_000;
+    downlink.link.rate = 500_000;
     seconds(&mut world, &mut camera, &mut downlink, 4);
     let subscription = SubscriptionId(500);
     let paused = |paused| Notice::Paused { subscription, paused };
     assert!(world.take_notices().contains(&paused(true)));
     assert_eq!(state(&world, &downlink).subscriptions[0].granted, Granted::NoRoom);
-    downlink.rate = 4_000_000;
+    downlink.link.rate = 4_000_000;
     seconds(&mut world, &mut camera, &mut downlink, 10);
     assert!(world.take_notices().contains(&paused(false)));
     assert_eq!(encoding(&world, &downlink), Some(2));
@@ -289,7 +289,7 @@ fn a_frame_rate_that_does_not_fit_is_left_out_without_a_key_frame() {
     let (mut world, mut camera, mut downlink) = call(4_000_000);
     (camera.layered, camera.sends) = (true, [false, false, true]);
     seconds(&mut world, &mut camera, &mut downlink, 4);
-    downlink.rate = 1_200_000;
+    downlink.link.rate = 1_200_000;
     let start = world.now;
     seconds(&mut world, &mut camera, &mut downlink, 3);
     let subscription = &state(&world, &downlink).subscriptions[0];
@@ -337,7 +337,7 @@ fn two_pictures_follow_a_downlink_down_and_up() {
         (500_000, 15, [0, 0]),
         (4_000_000, 10, [2, 2]),
     ] {
-        downlink.rate = rate;
+        downlink.link.rate = rate;
         play(
             &mut world,
             &mut cameras,

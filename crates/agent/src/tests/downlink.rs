@@ -1,10 +1,10 @@
 //! A camera in three sizes, and a receiver at the end of a thin link: what is sent, what arrives and what is said of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use wire::rtcp::{ArrivalTicks, TransportFeedbackWriter};
-use wire::{RtpPacket, Ssrc, Unwrapper};
+use pretended::Link;
+use wire::RtpPacket;
 
 use super::world::*;
 
@@ -123,44 +123,23 @@ fn size_descriptor(size: u8, key: bool, starts: bool, ends: bool) -> Vec<u8> {
     vec![first, size << 1 | u8::from(key && size > 0), 0]
 }
 
-/// The link to one receiver, with a queue that drops what is too much.
+/// The link to one receiver.
 pub(super) struct Downlink {
     pub(super) peer: usize,
-    /// Shape: bits per second.
-    pub(super) rate: u64,
-    delay: Duration,
-    queue: Duration,
-    free_at: Instant,
-    numbers: Unwrapper,
-    travelling: VecDeque<(Instant, u64)>,
-    arrived: BTreeMap<u64, Instant>,
-    next: Option<u64>,
-    writer: TransportFeedbackWriter,
-    report_at: Instant,
+    pub(super) link: Link,
     /// Whether it reports at all.
     pub(super) reports: bool,
     /// What was sent to it with each SSRC since the last look. Shape: bytes.
     pub(super) sent: BTreeMap<u32, u64>,
-    pub(super) dropped: u64,
 }
 
 impl Downlink {
     pub(super) fn new(world: &World, peer: usize, rate: u64) -> Self {
         Downlink {
             peer,
-            rate,
-            delay: Duration::from_millis(20),
-            queue: Duration::from_millis(300),
-            free_at: world.now,
-            numbers: Unwrapper::default(),
-            travelling: VecDeque::new(),
-            arrived: BTreeMap::new(),
-            next: None,
-            writer: TransportFeedbackWriter::new(Ssrc(1), Ssrc(2)),
-            report_at: world.now,
+            link: Link::new(rate, 4, world.now),
             reports: true,
             sent: BTreeMap::new(),
-            dropped: 0,
         }
     }
 
@@ -170,46 +149,14 @@ impl Downlink {
         for (bytes, left) in std::mem::take(&mut peer.rtp).into_iter().zip(times) {
             let packet = RtpPacket::parse(&bytes).expect("we send correct RTP");
             *self.sent.entry(packet.ssrc().0).or_default() += bytes.len() as u64;
-            let number = packet.extension(4).and_then(wire::extension::parse_transport_sequence);
-            let Some(number) = number else { continue };
-            let number = self.numbers.extend(number);
-            let begins = self.free_at.max(left);
-            if begins - left > self.queue {
-                self.dropped += 1;
-                continue;
-            }
-            self.free_at = begins + Duration::from_micros(bytes.len() as u64 * 8_000_000 / self.rate);
-            self.travelling.push_back((self.free_at + self.delay, number));
+            self.link.take(left, packet, bytes.len());
         }
-        while let Some((at, number)) = self.travelling.front().copied().filter(|(at, _)| *at <= world.now) {
-            self.travelling.pop_front();
-            self.arrived.insert(number, at);
+        let mut reports = Vec::new();
+        if self.reports {
+            self.link.report(world.now, &mut reports);
         }
-        if self.reports && world.now >= self.report_at {
-            self.report_at = world.now + Duration::from_millis(50);
-            self.report(world);
-        }
-    }
-
-    fn report(&mut self, world: &mut World) {
-        let Some((last, _)) = self.arrived.last_key_value() else {
-            return;
-        };
-        let (first, last) = (self.next.unwrap_or(*self.arrived.first_key_value().unwrap().0), *last);
-        let said: Vec<_> = (first..=last)
-            .map(|number| {
-                let at = self.arrived.get(&number);
-                let ticks = at.map(|at| ArrivalTicks::from_epoch(*at - world.start));
-                (number as u16, ticks)
-            })
-            .collect();
-        self.next = Some(last + 1);
-        self.arrived.clear();
-        let mut rest = &said[..];
-        while !rest.is_empty() {
-            let mut datagram = Vec::new();
-            rest = self.writer.write_next(rest, 1_200, &mut datagram);
-            world.deliver(world.peers[self.peer].path, datagram);
+        for report in reports {
+            world.deliver(world.peers[self.peer].path, report);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path, Protection};
+use pretended::Plane;
 use southbound::{
     Channel, Command, DtlsRole, Encoding, Notice, OpenTransport, PayloadFormat, Publication, Subscription,
     SubscriptionId, TrackId, Wanted,
@@ -12,7 +13,6 @@ use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, Rid, Ssrc};
 
 pub(super) use super::packets::*;
 pub(super) use super::peer::*;
-use super::plane::Plane;
 use crate::{Agent, Certificate, Config, Counter};
 
 pub(super) struct World {

@@ -6,6 +6,7 @@ use agent::{Agent, Certificate, Config, Receiver};
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path};
 use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
+use pretended::Plane;
 use southbound::{
     Command, DtlsRole, Encoding, IceCredentials, Notice, OpenTransport, PayloadFormat, Publication, RemoteTransport,
     Subscription, SubscriptionId, TrackId, TrackSource, TransportId, Wanted,
@@ -13,7 +14,6 @@ use southbound::{
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PacketKind, PayloadType, Ssrc};
 
 use super::downlink::{Downlink, NUMBER_EXTENSION};
-use super::plane::Plane;
 use super::sender::Sender;
 use super::{Meeting, Outcome};
 
@@ -90,7 +90,7 @@ impl Call {
         while self.now < end {
             self.step();
             let senders = self.senders.iter().map(Sender::next);
-            let downlinks = self.downlinks.iter().map(Downlink::next);
+            let downlinks = self.downlinks.iter().map(|downlink| downlink.link.next_report());
             let others = [self.agent.poll_timeout(), self.plane.next_probe(), Some(self.look_at)];
             let next = senders.chain(downlinks).chain(others.into_iter().flatten()).min();
             self.now = next.unwrap_or(end).max(self.now);
@@ -104,7 +104,7 @@ impl Call {
                 longest_silence: downlink.longest_silence,
                 history: self.histories[index].clone(),
                 frames: (0..count).map(|sender| downlink.frames(picture_ssrc(sender))).collect(),
-                dropped: downlink.dropped,
+                dropped: downlink.link.dropped,
                 state: self.agent.receiver(transport(count + index)).expect("it receives"),
                 written: written
                     .map(|(at, id, replica)| (*at - self.start, *id, replica.clone()))
@@ -139,7 +139,7 @@ impl Call {
         }
         for index in 0..self.downlinks.len() {
             let mut reports = Vec::new();
-            self.downlinks[index].report(now, &mut reports);
+            self.downlinks[index].link.report(now, &mut reports);
             let peer = self.senders.len() + index;
             reports.iter().for_each(|report| self.deliver(peer, report));
         }

@@ -1,13 +1,11 @@
-//! The way to one receiver: a bottleneck whose rate changes, a queue that drops what is too much, and what the receiver reports.
+//! The way to one receiver, whose rate changes, and what comes of what was sent on it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use wire::rtcp::{ArrivalTicks, TransportFeedbackWriter};
-use wire::{RtpPacket, Ssrc, Unwrapper};
+use pretended::Link;
+use wire::RtpPacket;
 
-const REPORT: Duration = Duration::from_millis(50);
-const COMPOUND_MAX: usize = 1_200;
 pub(super) const NUMBER_EXTENSION: u8 = 4;
 
 /// What a way is like.
@@ -33,18 +31,10 @@ impl Way {
 
 /// The way, with what is on it.
 pub(super) struct Downlink {
-    pub(super) way: Way,
+    way: Way,
+    pub(super) link: Link,
     start: Instant,
-    /// When the queue will be empty and the bucket full again: behind the present by the part of the bucket that is full.
-    free_at: Instant,
     frames: BTreeMap<u32, Frames>,
-    pub(super) dropped: u64,
-    numbers: Unwrapper,
-    travelling: VecDeque<(Instant, u64)>,
-    arrived: BTreeMap<u64, Instant>,
-    next: Option<u64>,
-    writer: TransportFeedbackWriter,
-    report_at: Instant,
     /// Bytes sent in each second.
     pub(super) sent: Vec<u64>,
     /// When sound was sent last, and the longest time without any.
@@ -54,18 +44,13 @@ pub(super) struct Downlink {
 
 impl Downlink {
     pub(super) fn new(way: Way, start: Instant) -> Self {
+        let mut link = Link::new(way.rate(Duration::ZERO), NUMBER_EXTENSION, start);
+        (link.delay, link.queue, link.bucket) = (way.delay, way.queue, way.bucket);
         Downlink {
             way,
+            link,
             start,
-            free_at: start,
             frames: BTreeMap::new(),
-            dropped: 0,
-            numbers: Unwrapper::default(),
-            travelling: VecDeque::new(),
-            arrived: BTreeMap::new(),
-            next: None,
-            writer: TransportFeedbackWriter::new(Ssrc(1), Ssrc(2)),
-            report_at: start,
             sent: Vec::new(),
             sound: BTreeMap::new(),
             longest_silence: Duration::ZERO,
@@ -81,78 +66,18 @@ impl Downlink {
         if sound && let Some(before) = self.sound.insert(packet.ssrc().0, now) {
             self.longest_silence = self.longest_silence.max(now - before);
         }
-        let number = packet
-            .extension(NUMBER_EXTENSION)
-            .and_then(wire::extension::parse_transport_sequence);
-        let Some(number) = number else { return };
-        let number = self.numbers.extend(number);
-        let arrival = self.pass(now, bytes.len());
-        match arrival {
-            Some(at) => self.travelling.push_back((at, number)),
-            None => self.dropped += 1,
-        }
+        self.link.rate = self.way.rate(now - self.start);
+        let arrival = self.link.take(now, packet, bytes.len());
         if !sound {
             let frames = self.frames.entry(packet.ssrc().0).or_default();
             frames.packet(packet.timestamp().0, packet.marker(), arrival);
         }
     }
 
-    /// When a packet arrives, if it does.
-    fn pass(&mut self, now: Instant, bytes: usize) -> Option<Instant> {
-        let rate = self.way.rate(now - self.start);
-        let time = |bytes: u64| Duration::from_micros(bytes * 8_000_000 / rate);
-        let bucket = time(u64::from(self.way.bucket));
-        let begins = self.free_at.max(now.checked_sub(bucket).unwrap_or(now));
-        if begins.saturating_duration_since(now) > self.way.queue {
-            return None;
-        }
-        self.free_at = begins + time(bytes as u64);
-        Some(self.free_at.max(now) + self.way.delay)
-    }
-
     /// When each whole frame of a stream had arrived.
     pub(super) fn frames(&self, ssrc: u32) -> Vec<Duration> {
         let whole = self.frames.get(&ssrc).map(|frames| &frames.whole[..]);
         whole.unwrap_or_default().iter().map(|at| *at - self.start).collect()
-    }
-
-    pub(super) fn next(&self) -> Instant {
-        self.report_at
-    }
-
-    /// The reports that are due.
-    pub(super) fn report(&mut self, now: Instant, out: &mut Vec<Vec<u8>>) {
-        if now < self.report_at {
-            return;
-        }
-        self.report_at = now + REPORT;
-        // A report takes as long back as a packet takes there.
-        while let Some((at, number)) = self
-            .travelling
-            .front()
-            .copied()
-            .filter(|(at, _)| *at + self.way.delay <= now)
-        {
-            self.travelling.pop_front();
-            self.arrived.insert(number, at);
-        }
-        let (Some((first, _)), Some((last, _))) = (self.arrived.first_key_value(), self.arrived.last_key_value())
-        else {
-            return;
-        };
-        let (first, last) = (self.next.unwrap_or(*first), *last);
-        let ticks = |at: &Instant| ArrivalTicks::from_epoch(*at - self.start);
-        let said: Vec<_> = (first..=last)
-            .map(|number| (number as u16, self.arrived.get(&number).map(ticks)))
-            .collect();
-        self.next = Some(last + 1);
-        self.arrived.clear();
-        let mut rest = &said[..];
-        while !rest.is_empty() {
-            let mut datagram = Vec::new();
-            rest = self.writer.write_next(rest, COMPOUND_MAX, &mut datagram);
-            out.push(datagram);
-        }
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod call;
 mod downlink;
-mod plane;
 mod sender;
 
 use std::time::Duration;

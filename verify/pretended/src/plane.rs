@@ -1,26 +1,33 @@
-//! The model, and what was written to it; with probes at their own rate, which the model itself sends at once,
-//! and the media that leaves meanwhile as part of them.
+//! The model, and what was written to it; with probes at their own rate, which the model itself sends at once, and the media that leaves meanwhile as
+//! part of them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Capabilities, Clock, DataPlane, Event, Inject, Leg, LegId, Model, Replica, ReplicaId, Stream, StreamKey, Update,
-    WriteError,
+    Capabilities, Clock, Counters, DataPlane, Event, Inject, Leg, LegId, Model, Replica, ReplicaId, Stream, StreamKey,
+    Update, WriteError,
 };
 
-/// The model with a copy of its entries, for tests to look at.
-pub(super) struct Plane {
+/// What one packet of the model's padding takes. Shape: bytes of UDP payload.
+const PADDING: u32 = 275;
+
+/// The model with a copy of its entries, to look at.
+#[derive(Debug)]
+pub struct Plane {
     model: Model,
     legs: BTreeMap<LegId, Leg>,
     streams: BTreeMap<StreamKey, Stream>,
     paces: BTreeMap<LegId, Option<u64>>,
     replicas: BTreeMap<ReplicaId, Replica>,
-    probes: VecDeque<Probing>,
+    /// Every entry of a replica that was written, and when.
+    pub written: Vec<(Instant, ReplicaId, Replica)>,
+    probes: BTreeMap<LegId, VecDeque<Probing>>,
 }
 
 /// A burst under way.
+#[derive(Debug)]
 struct Probing {
     due: Instant,
     leg: LegId,
@@ -29,66 +36,79 @@ struct Probing {
     packets: u32,
 }
 
-/// What one packet of padding takes. Shape: bytes of UDP payload.
-const PADDING: u32 = 275;
-
 impl Plane {
-    pub(super) fn new(clock: Clock) -> Self {
+    /// With nothing in its tables.
+    pub fn new(clock: Clock) -> Self {
         Plane {
             model: Model::new(clock),
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
             paces: BTreeMap::new(),
             replicas: BTreeMap::new(),
-            probes: VecDeque::new(),
+            written: Vec::new(),
+            probes: BTreeMap::new(),
         }
     }
 
-    pub(super) fn leg(&self, id: LegId) -> Option<&Leg> {
+    /// A leg's entry.
+    pub fn leg(&self, id: LegId) -> Option<&Leg> {
         self.legs.get(&id)
     }
 
-    pub(super) fn pace(&self, id: LegId) -> Option<u64> {
+    /// A leg's pace, where it has one. Shape: bits per second.
+    pub fn pace(&self, id: LegId) -> Option<u64> {
         self.paces.get(&id).copied().flatten()
     }
 
+    /// A stream's entry.
+    pub fn stream(&self, key: StreamKey) -> Option<&Stream> {
+        self.streams.get(&key)
+    }
+
     /// The entry that sends with this SSRC.
-    pub(super) fn replica_with(&self, ssrc: u32) -> Option<&Replica> {
+    pub fn replica_with(&self, ssrc: u32) -> Option<&Replica> {
         self.replicas.values().find(|replica| replica.ssrc.0 == ssrc)
     }
 
     /// Everything that is sent on a leg, by replica.
-    pub(super) fn replicas_of(&self, leg: LegId) -> Vec<(ReplicaId, Replica)> {
+    pub fn replicas_of(&self, leg: LegId) -> Vec<(ReplicaId, Replica)> {
         let theirs = self.replicas.iter().filter(|(_, replica)| replica.leg == leg);
         theirs.map(|(id, replica)| (*id, replica.clone())).collect()
     }
 
     /// When the next packet of a burst is due.
-    pub(super) fn next_probe(&self) -> Option<Instant> {
-        self.probes.front().map(|probing| probing.due)
+    pub fn next_probe(&self) -> Option<Instant> {
+        self.probes
+            .values()
+            .filter_map(VecDeque::front)
+            .map(|probing| probing.due)
+            .min()
     }
 
-    /// Sends what is due of bursts, one after the other.
-    pub(super) fn send_probes(&mut self, now: Instant) {
-        while let Some(probing) = self.probes.front_mut().filter(|probing| probing.due <= now) {
-            let one = Inject::Probe {
-                leg: probing.leg,
-                probe: probing.probe,
-                rate: probing.rate,
-                bytes: 0,
-                packets: 1,
-            };
-            self.model.inject(now, one);
-            probing.due = now + Duration::from_micros(u64::from(PADDING) * 8_000_000 / probing.rate);
-            probing.packets -= 1;
-            if probing.packets == 0 {
-                self.probes.pop_front();
+    /// Sends what is due of bursts, on each leg one after the other.
+    pub fn send_probes(&mut self, now: Instant) {
+        for probes in self.probes.values_mut() {
+            while let Some(probing) = probes.front_mut().filter(|probing| probing.due <= now) {
+                self.model.inject(now, probing.one());
+                probing.due = now + Duration::from_micros(u64::from(PADDING) * 8_000_000 / probing.rate.max(1));
+                probing.packets -= 1;
+                if probing.packets == 0 {
+                    probes.pop_front();
+                }
             }
         }
     }
+}
 
-    pub(super) fn stream(&self, key: StreamKey) -> Option<&Stream> {
-        self.streams.get(&key)
+impl Probing {
+    fn one(&self) -> Inject<'static> {
+        Inject::Probe {
+            leg: self.leg,
+            probe: self.probe,
+            rate: self.rate,
+            bytes: 0,
+            packets: 1,
+        }
     }
 }
 
@@ -118,7 +138,10 @@ impl DataPlane for Plane {
             Update::RemoveLeg(id) => drop(self.legs.remove(&id)),
             Update::SetStream(key, stream) => drop(self.streams.insert(key, stream)),
             Update::RemoveStream(key) => drop(self.streams.remove(&key)),
-            Update::SetReplica(id, replica) => drop(self.replicas.insert(id, replica)),
+            Update::SetReplica(id, replica) => {
+                self.written.push((now, id, replica.clone()));
+                self.replicas.insert(id, replica);
+            }
             Update::RemoveReplica(id) => drop(self.replicas.remove(&id)),
         }
         Ok(())
@@ -132,12 +155,12 @@ impl DataPlane for Plane {
                 rate,
                 bytes,
                 packets,
-            } => self.probes.push_back(Probing {
+            } => self.probes.entry(leg).or_default().push_back(Probing {
                 due: now,
                 leg,
                 probe,
                 rate,
-                packets: packets.max(bytes.div_ceil(PADDING)),
+                packets: packets.max(bytes.div_ceil(PADDING)).max(1),
             }),
             what => self.model.inject(now, what),
         }
@@ -145,8 +168,8 @@ impl DataPlane for Plane {
 
     fn poll(&mut self) -> Option<Event> {
         let mut event = self.model.poll();
-        if let (Some(Event::Departures { leg, departures }), Some(probing)) = (&mut event, self.probes.front())
-            && probing.leg == *leg
+        if let Some(Event::Departures { leg, departures }) = &mut event
+            && let Some(probing) = self.probes.get(leg).and_then(VecDeque::front)
         {
             for departure in departures {
                 departure.probe = departure.probe.or(Some(probing.probe));
@@ -155,7 +178,7 @@ impl DataPlane for Plane {
         event
     }
 
-    fn counters(&mut self) -> dataplane::Counters {
+    fn counters(&mut self) -> Counters {
         self.model.counters()
     }
 }
