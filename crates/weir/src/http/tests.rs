@@ -121,7 +121,8 @@ async fn a_participant_sees_itself_and_an_administrator_everybody() {
     let http = server(config::Metrics::default());
     let token = access_token(&[]);
     join(&http, &token).await;
-    let ada = json!({"room": "lobby", "identity": "ada", "downlink": null, "subscriptions": []});
+    let ada =
+        json!({"room": "lobby", "identity": "ada", "downlink": null, "playout_delay_ms": 0.0, "subscriptions": []});
     let response = own(&http, bearer(&token)).await;
     assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
     assert_eq!(body(response).await, ada);
