@@ -55,7 +55,7 @@ fn run(offers: &[Offer], estimate: impl Fn(u32) -> BitRate, wishes_change: bool)
         if wishes_change {
             subscriptions[call as usize % SUBSCRIPTIONS as usize].wish.speaker = Some((call % 7) as u8);
         }
-        black_box(allocator.allocate(now, estimate(call), &subscriptions));
+        black_box(allocator.allocate(now, estimate(call).into(), &subscriptions));
     }
     began.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS)
 }

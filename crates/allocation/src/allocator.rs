@@ -8,10 +8,13 @@ use crate::contest::{Contender, Contest, Standing, before, offers};
 use crate::divide::{Budget, Divider};
 use crate::ladder::Rung;
 use crate::patience::Patience;
-use crate::{Allocation, BitRate, EstimateHistory, Grant, Policy, Subscription};
+use crate::{Allocation, BitRate, EstimateHistory, Grant, Policy, Room, Subscription};
 
 /// A plan that takes from some to give to others must give so much more than it takes: equals do not change places.
 const WORTHWHILE: f64 = 1.25;
+
+/// A larger picture must be worth so many times what there is.
+const LARGER: f64 = 1.25;
 
 /// A plan that only saves must cost no more than this part of what is sent.
 const CHEAPER: f64 = 0.9;
@@ -19,8 +22,9 @@ const CHEAPER: f64 = 0.9;
 /// What is sent may be so much more than the estimate before it is cut back: rates waver, and a queue that grows lowers the estimate soon enough.
 const TOLERATED: f64 = 1.1;
 
-/// For so long and so many times what is sent then, the estimate must have been high for a part of it to be taken sooner than after the hold.
-const PLENTY: (Duration, f64) = (Duration::from_secs(1), 2.0);
+/// For so long and so many times what everything takes, the estimate must have been high for everything to be given sooner than after the hold. Not a part of it:
+/// every size on the way takes a key frame.
+const PLENTY: (Duration, f64) = (Duration::from_secs(1), 1.3);
 
 /// This part of what there is for video is left when it has to be cut back.
 const SPARE: f64 = 0.05;
@@ -84,8 +88,9 @@ impl Allocator {
     }
 
     /// All is divided anew. What is in use may be used on: it does not have to be safe twice.
-    fn start_over(&mut self, now: Instant, room: BitRate, audio: BitRate, estimate: BitRate) {
-        let safe = self.safe(now).unwrap_or(self.with_margin(estimate));
+    fn start_over(&mut self, now: Instant, estimate: BitRate, audio: BitRate, wanted: BitRate) {
+        let room = estimate.less(audio);
+        let safe = self.safe(now, wanted.plus(audio)).unwrap_or(self.with_margin(estimate));
         let steady = self.steady(now).unwrap_or(estimate).max(safe);
         let used = self.contest.used();
         let budget = Budget {
@@ -96,10 +101,10 @@ impl Allocator {
     }
 
     /// What is sent does not fit. A little more than must be is cut, so that the next lower estimate does not cut again; but nobody is
-    /// paused for that, nor for what would be tolerated if it were sent already.
-    fn cut_back(&mut self, now: Instant, room: BitRate, tolerated: BitRate, audio: BitRate) {
+    /// paused for that, nor for what would be tolerated if it were sent already, nor for a queue.
+    fn cut_back(&mut self, now: Instant, room: BitRate, carried: BitRate, audio: BitRate) {
         let budget = Budget {
-            lowest: tolerated,
+            lowest: carried.scaled(TOLERATED).less(audio),
             all: room.scaled(1.0 - SPARE),
         };
         self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
@@ -111,14 +116,19 @@ impl Allocator {
 
     /// What is sent fits; perhaps something better does, too. To be seen at all takes no margin: what is tolerated then keeps a picture from coming and
     /// going.
-    fn improve(&mut self, now: Instant, room: BitRate, audio: BitRate) {
-        let safe = self.safe(now).unwrap_or_default();
+    fn improve(&mut self, now: Instant, room: BitRate, audio: BitRate, wanted: BitRate) {
+        let safe = self.safe(now, wanted.plus(audio)).unwrap_or_default();
         let steady = self.steady(now).unwrap_or_default();
         let budget = Budget {
             lowest: steady.max(safe).less(audio).min(room),
             all: safe.less(audio).min(room),
         };
         self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
+        for (ladder, (rung, contender)) in self.plan.iter_mut().zip(&self.contest.contenders).enumerate() {
+            if let (Some(rung), Some(current)) = (rung, contender.current) {
+                *rung = without_key_frame(*rung, current, self.contest.ladders.get(ladder));
+            }
+        }
         if is_better(&self.plan, &self.contest.contenders) {
             self.patience.rose(now);
         } else {
@@ -129,10 +139,13 @@ impl Allocator {
     }
 
     /// What the estimate has not been below for a while, with the margin taken off; `None` while it is not known for so long.
-    fn safe(&mut self, now: Instant) -> Option<BitRate> {
+    fn safe(&mut self, now: Instant, wanted: BitRate) -> Option<BitRate> {
         let (soon, times) = PLENTY;
-        let plenty = self.history.lowest_over(soon).map(|lowest| lowest.scaled(1.0 / times));
         let steady = self.steady(now);
+        let lowest = self.history.lowest_over(soon);
+        let plenty = lowest.filter(|lowest| *lowest >= wanted.scaled(times)).map(|_| wanted);
+        // Who failed waits.
+        let plenty = plenty.filter(|_| self.patience.hold_beyond().is_none());
         let beyond = self.patience.hold_beyond().and_then(|(hold, least)| {
             let lowest = self.history.lowest_over(hold);
             lowest.filter(|lowest| *lowest >= least)
@@ -175,20 +188,20 @@ impl Allocator {
 }
 
 impl Policy for Allocator {
-    fn allocate(&mut self, now: Instant, estimate: BitRate, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+    fn allocate(&mut self, now: Instant, room: Room, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+        let Room { now: estimate, carried } = room;
         self.history.push(now, estimate);
         let audio = audio(subscriptions);
         let room = estimate.less(audio);
         self.contest.read(subscriptions, &self.standings);
-        let tolerated = estimate.scaled(TOLERATED).less(audio);
-        let fits = self.contest.used() <= tolerated;
+        let fits = self.contest.used() <= estimate.scaled(TOLERATED).less(audio);
         let wanted = self.contest.build(subscriptions, !fits && !self.contest.changed);
         if self.contest.changed {
-            self.start_over(now, room, audio, estimate);
+            self.start_over(now, estimate, audio, wanted);
         } else if fits {
-            self.improve(now, room, audio);
+            self.improve(now, room, audio, wanted);
         } else {
-            self.cut_back(now, room, tolerated, audio);
+            self.cut_back(now, room, carried.max(estimate), audio);
         }
         let used = self.conclude(subscriptions);
         Allocation {
@@ -197,6 +210,16 @@ impl Policy for Allocator {
             wanted: wanted.plus(audio),
         }
     }
+}
+
+/// A rung, or where a larger picture is not worth its key frame, which comes all at once, the best for the same money of the size there is.
+fn without_key_frame(rung: Rung, current: Rung, ladder: &[Rung]) -> Rung {
+    let size = |rung: Rung| (rung.target.encoding, rung.target.layer.spatial);
+    if size(rung) <= size(current) || rung.utility >= current.utility * LARGER {
+        return rung;
+    }
+    let of_that_size = |other: &&Rung| size(**other) == size(current) && other.cost <= rung.cost;
+    ladder.iter().rfind(of_that_size).copied().unwrap_or(current)
 }
 
 /// Whether a plan sends more important videos, or the same and better ones, or the same as well for much less.

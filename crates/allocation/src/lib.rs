@@ -35,7 +35,7 @@ pub use history::EstimateHistory;
 pub use last_n::{Face, LastN};
 pub use loudest::{Loudest, LoudestFew, Voice};
 pub use per_stream::PerStream;
-pub use policy::{Allocation, Grant, Policy};
+pub use policy::{Allocation, Grant, Policy, Room};
 pub use select::SelectDecodeTarget;
 pub use subscription::{Key, Offer, Source, Subscription, Wish};
 pub use target::{BitRate, DecodeTarget};

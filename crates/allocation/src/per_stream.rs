@@ -7,7 +7,9 @@ use wire::MediaKind;
 use crate::allocator::{audio, without_contest};
 use crate::contest::offers;
 use crate::ladder::usable;
-use crate::{Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Key, Policy, SelectDecodeTarget, Subscription};
+use crate::{
+    Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Key, Policy, Room, SelectDecodeTarget, Subscription,
+};
 
 /// Asks a [`SelectDecodeTarget`] about each video, with an equal share of what is left of the receiver's estimate after audio.
 ///
@@ -65,10 +67,10 @@ impl<S: SelectDecodeTarget> PerStream<S> {
 }
 
 impl<S: SelectDecodeTarget> Policy for PerStream<S> {
-    fn allocate(&mut self, now: Instant, estimate: BitRate, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+    fn allocate(&mut self, now: Instant, room: Room, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
         let sound = audio(subscriptions);
         let videos = subscriptions.iter().filter(|it| is_wanted_video(it)).count();
-        let share = BitRate(estimate.less(sound).0 / videos.max(1) as u64);
+        let share = BitRate(room.now.less(sound).0 / videos.max(1) as u64);
         self.history.push(now, share);
         self.grants.clear();
         self.next.clear();

@@ -237,7 +237,10 @@ proptest! {
         let cut = receiver.used;
         receiver.steady(high, 12);
         prop_assert!(receiver.used >= cut);
-        prop_assert_eq!(&receiver.grants, &before, "what a dip took comes back");
+        // Not what is hardly better than what there was meanwhile, and would take a key frame.
+        for (grant, before) in receiver.grants.iter().zip(&before) {
+            prop_assert_eq!(grant.target().is_some(), before.target().is_some(), "who was paused comes back");
+        }
     }
 
     #[test]
@@ -258,7 +261,7 @@ proptest! {
         let now = receiver(&[]).now;
         for second in 0..3 {
             let now = now + 10 * TICK * second;
-            allocator.allocate(now, BitRate(estimate), &[subscription, subscription]);
+            allocator.allocate(now, BitRate(estimate).into(), &[subscription, subscription]);
         }
     }
 }

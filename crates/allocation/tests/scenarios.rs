@@ -407,9 +407,9 @@ fn thresholds_send_each_stream_what_an_equal_share_allows() {
     let mut sent = |kilo, ticks| {
         for _ in 0..ticks {
             now += TICK;
-            policy.allocate(now, BitRate::kilo(kilo), &subscriptions);
+            policy.allocate(now, BitRate::kilo(kilo).into(), &subscriptions);
         }
-        let allocation = policy.allocate(now, BitRate::kilo(kilo), &subscriptions);
+        let allocation = policy.allocate(now, BitRate::kilo(kilo).into(), &subscriptions);
         let temporal = |grant: &Grant| grant.target().unwrap().layer.temporal;
         (
             allocation.grants.iter().map(temporal).collect::<Vec<_>>(),
@@ -445,9 +445,9 @@ fn to_thresholds_a_size_is_an_encoding_or_a_layer() {
     let mut sent = |kilo| {
         for _ in 0..30 {
             now += TICK;
-            policy.allocate(now, BitRate::kilo(kilo), &subscriptions);
+            policy.allocate(now, BitRate::kilo(kilo).into(), &subscriptions);
         }
-        let allocation = policy.allocate(now, BitRate::kilo(kilo), &subscriptions);
+        let allocation = policy.allocate(now, BitRate::kilo(kilo).into(), &subscriptions);
         let target = |grant: &Grant| {
             let target = grant.target().unwrap();
             (target.encoding, target.layer.spatial, target.layer.temporal)
@@ -472,4 +472,15 @@ fn what_would_be_used_is_told_however_little_there_is() {
         receiver.estimate(estimate);
         assert_eq!(receiver.wanted, BitRate::kilo(1_700 + 150 + 32));
     }
+}
+
+#[test]
+fn a_queue_that_drains_pauses_nobody_whom_the_link_carries() {
+    let mut receiver = Receiver::of([(camera(640, 360), simulcast()), (camera(640, 360), simulcast())]);
+    receiver.steady(130, 5);
+    assert!(receiver.sent(0).is_some() && receiver.sent(1).is_some());
+    receiver.draining(60, 130);
+    assert!(receiver.sent(0).is_some() && receiver.sent(1).is_some());
+    receiver.draining(60, 90);
+    assert!(receiver.sent(1).is_none(), "it carries one of them");
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{Allocation, Allocator, BitRate, Grant, PerStream, Subscription, Thresholds};
+use allocation::{Allocation, Allocator, BitRate, Grant, PerStream, Room, Subscription, Thresholds};
 use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
 use dataplane::Departure;
 use southbound::SubscriptionId;
@@ -212,7 +212,11 @@ impl Budget {
     pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
         self.follow_opinion(now);
         let divisible = self.divisible();
-        let allocation = self.policy.allocate(now, BitRate(divisible), subscriptions);
+        let room = Room {
+            now: BitRate(divisible),
+            carried: BitRate(self.estimate().target),
+        };
+        let allocation = self.policy.allocate(now, room, subscriptions);
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
         self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
         if self.opinion.is_some() {

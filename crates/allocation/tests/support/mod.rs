@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use allocation::{
-    Allocation, Allocator, BitRate, Config, DecodeTarget, Grant, Key, Offer, Policy, Source, Subscription, Wish,
+    Allocation, Allocator, BitRate, Config, DecodeTarget, Grant, Key, Offer, Policy, Room, Source, Subscription, Wish,
 };
 
 /// How often a receiver reports.
@@ -118,6 +118,18 @@ impl Receiver {
 
     /// An estimate comes, in kbit/s.
     pub fn estimate(&mut self, kilo: u64) -> &mut Self {
+        self.room(BitRate::kilo(kilo).into())
+    }
+
+    /// So much may be sent while a queue drains, of so much that is carried.
+    pub fn draining(&mut self, kilo: u64, carried: u64) -> &mut Self {
+        self.room(Room {
+            now: BitRate::kilo(kilo),
+            carried: BitRate::kilo(carried),
+        })
+    }
+
+    fn room(&mut self, room: Room) -> &mut Self {
         self.now += TICK;
         let subscriptions: Vec<_> = self
             .subscriptions
@@ -128,8 +140,7 @@ impl Receiver {
                 offers,
             })
             .collect();
-        let Allocation { grants, used, wanted } =
-            (self.allocator).allocate(self.now, BitRate::kilo(kilo), &subscriptions);
+        let Allocation { grants, used, wanted } = (self.allocator).allocate(self.now, room, &subscriptions);
         self.changes += usize::from(self.grants != grants);
         (self.grants, self.used, self.wanted) = (grants.to_vec(), used, wanted);
         self
