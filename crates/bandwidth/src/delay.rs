@@ -112,9 +112,10 @@ impl DelayBased {
         queue >= SURGE && queue >= self.queue + SURGE_STEP && is_thinner
     }
 
-    /// Whether the queue is long enough to be one, and longer than the last decrease left it: otherwise that was enough.
+    /// Whether the queue is long enough to be one, and longer than the last decrease left it, or no shorter if it is long: otherwise that was enough.
     fn grown(&self, queue: Duration) -> bool {
-        queue >= QUEUE_MIN && (queue > QUEUE_LONG || queue >= self.least + QUEUE_GROWN)
+        let grown = if queue > QUEUE_LONG { Duration::from_millis(4) } else { QUEUE_GROWN };
+        queue >= QUEUE_MIN && queue >= self.least + grown
     }
 
     fn decide(&mut self, now: Instant, usage: Usage, evidence: Evidence) {
