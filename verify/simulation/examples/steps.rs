@@ -1,40 +1,29 @@
-//! Plays what `eval/adaptation` does with real browsers: two cameras in three sizes, and one receiver behind 4, 1, 0.5 and 4 Mbit/s.
+//! Plays what `eval/adaptation` does with real browsers ([`simulation::downlinks::steps`]), over and over.
 //!
 //! `cargo run --release -p simulation --example steps` prints how long pictures stood still in each step, over some numbers;
-//! with a number it prints what the agent believed and did in that one.
+//! with a number, and perhaps the bytes of a token bucket, it prints what the agent believed and did in that one.
 
 use std::time::Duration;
 
 use agent::receivers::Granted;
+use simulation::downlinks::steps::{STEPS, frozen, meeting, risen, spans};
+use simulation::downlinks::{Outcome, play};
 
-use simulation::downlinks::{Film, Meeting, Outcome, Way, play};
-
-/// Shape: seconds, bits per second.
-const STEPS: [(u64, u64); 4] = [(15, 4_000_000), (40, 1_000_000), (65, 500_000), (90, 4_000_000)];
-const END: u64 = 120;
-const FRAMES: u64 = 15;
 const SEEDS: u64 = 24;
 
 fn main() {
-    if let Some(seed) = std::env::args().nth(1) {
-        timeline(
-            &play(&meeting(
-                seed.parse().expect("a number"),
-                std::env::args()
-                    .nth(2)
-                    .map_or(3_100, |bytes| bytes.parse().expect("bytes")),
-            ))[0],
-        );
-        return;
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    if let [seed, ref bucket @ ..] = numbers[..] {
+        let bucket = bucket.first().map_or(3_100, |bytes| *bytes as u32);
+        return timeline(&play(&meeting(seed, bucket))[0]);
     }
     for bucket in [0, 3_100, 10_000] {
         println!(
             "\na bucket of {bucket} bytes: seconds frozen of each picture (median, nine of ten, worst), frames a second, changes"
         );
         let outcomes: Vec<Outcome> = (0..SEEDS).flat_map(|seed| play(&meeting(seed, bucket))).collect();
-        for (index, (from, rate)) in STEPS.iter().enumerate() {
-            let to = STEPS.get(index + 1).map_or(END, |step| step.0);
-            summary(&outcomes, *rate, *from..to);
+        for ((_, rate), seconds) in STEPS.iter().zip(spans()) {
+            summary(&outcomes, *rate, seconds);
         }
         let mut risen: Vec<f64> = outcomes.iter().map(risen).collect();
         risen.sort_by(f64::total_cmp);
@@ -43,31 +32,6 @@ fn main() {
             risen[risen.len() / 2],
             risen[risen.len() - 1]
         );
-    }
-}
-
-fn meeting(seed: u64, bucket: u32) -> Meeting {
-    let way = Way {
-        rates: STEPS
-            .map(|(at, rate)| (Duration::from_secs(if at == STEPS[0].0 { 0 } else { at }), rate))
-            .to_vec(),
-        delay: Duration::from_millis(10),
-        queue: Duration::from_millis(300),
-        bucket,
-    };
-    Meeting {
-        senders: 2,
-        receivers: vec![(vec![(1280, 720); 2], way)],
-        film: Film {
-            rates: [120_000, 400_000, 1_400_000],
-            frames: FRAMES,
-            layered: true,
-            uneven: 0.4,
-            seed,
-            answer: Duration::from_millis(60),
-        },
-        key_factor: 5,
-        length: Duration::from_secs(END),
     }
 }
 
@@ -90,30 +54,6 @@ fn summary(outcomes: &[Outcome], rate: u64, seconds: std::ops::Range<u64>) {
         at(0.9),
         at(1.0)
     );
-}
-
-/// As browsers count.
-fn frozen(frames: &[Duration], seconds: &std::ops::Range<u64>) -> f64 {
-    let mut mean = 1.0 / FRAMES as f64;
-    let mut sum = 0.0;
-    for pair in frames.windows(2).filter(|pair| seconds.contains(&pair[0].as_secs())) {
-        let gap = (pair[1].saturating_sub(pair[0])).as_secs_f64();
-        if gap > f64::max(3.0 * mean, mean + 0.15) {
-            sum += gap;
-        }
-        mean += (gap - mean) / 30.0;
-    }
-    sum
-}
-
-/// How long after the last step everything wanted was granted.
-fn risen(outcome: &Outcome) -> f64 {
-    let from = STEPS[3].0 as f64;
-    let all = outcome.history.iter().find(|(at, state)| {
-        let it = state.downlink.as_ref();
-        at.as_secs_f64() > from && it.is_some_and(|it| it.allocated as f64 >= 0.98 * it.wanted as f64)
-    });
-    all.map_or(f64::INFINITY, |(at, _)| at.as_secs_f64() - from)
 }
 
 fn timeline(outcome: &Outcome) {

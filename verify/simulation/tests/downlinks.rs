@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use simulation::downlinks::steps::{frozen, meeting, risen, spans};
 use simulation::downlinks::{Meeting, Outcome, SETTLED, Way, play};
 
 /// How many meetings, unless `WEIR_MEETINGS` says otherwise.
@@ -70,5 +71,27 @@ fn what_one_downlink_carries_changes_nothing_for_the_others() {
             }
             assert_eq!(one.written.len(), two.written.len(), "seed {seed}, receiver {index}");
         }
+    }
+}
+
+/// What is asked of real browsers of two pictures of one encoding each.
+const FROZEN: f64 = 1.5;
+const RISEN: f64 = 12.0;
+
+#[test]
+fn pictures_hardly_stand_still_while_a_downlink_narrows_and_widens() {
+    for seed in 0..3 {
+        let outcome = &play(&meeting(seed, 3_100))[0];
+        for (sender, frames) in outcome.frames.iter().enumerate() {
+            for seconds in spans() {
+                let frozen = frozen(frames, &seconds);
+                assert!(
+                    frozen < FROZEN,
+                    "seed {seed}, sender {sender}, {seconds:?}: {frozen:.2} s"
+                );
+            }
+        }
+        let risen = risen(outcome);
+        assert!(risen < RISEN, "seed {seed}: {risen:.1} s");
     }
 }

@@ -7,6 +7,7 @@
 mod call;
 mod downlink;
 mod sender;
+pub mod steps;
 
 use std::time::Duration;
 
