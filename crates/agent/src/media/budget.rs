@@ -21,6 +21,10 @@ const TRUSTED: Duration = Duration::from_secs(2);
 /// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough that the path's queue stays short.
 const PACE: f64 = 2.5;
 
+/// And so much faster where packets wait for long in the path already: faster would not be sooner, and the key frame of a smaller picture would be what
+/// the full queue drops.
+const PACE_CONGESTED: f64 = 1.2;
+
 /// And so fast until the first report: a first key frame does not wait, nor does it come all at once. Shape: bits per second.
 const PACE_START: u64 = 3_000_000;
 
@@ -182,7 +186,10 @@ impl Budget {
     /// The pace to write, if it is another one than was written.
     pub(super) fn new_pace(&mut self, now: Instant) -> Option<Option<u64>> {
         let pace = match self.evidence {
-            Evidence::Reports => Some((self.estimate().sendable as f64 * PACE) as u64),
+            Evidence::Reports => {
+                let factor = if self.is_congested() { PACE_CONGESTED } else { PACE };
+                Some((self.estimate().sendable as f64 * factor) as u64)
+            }
             Evidence::Departures(_) if self.is_deaf(now) => None,
             Evidence::Nothing | Evidence::Departures(_) => Some(PACE_START),
         };

@@ -12,14 +12,16 @@ use crate::limits::LAYERS_MAX;
 const SPAN: Duration = Duration::from_millis(500);
 /// and so many of those counts make a rate.
 const SPANS: usize = 5;
-/// Of the highest count no more than this multiple of the one in the middle counts once there are all: a key frame that a receiver asks for is no faster stream, and
+/// So many say what it was for longer.
+const LONG_SPANS: usize = 20;
+/// Of the highest one of five counts no more than this multiple of the one in the middle counts: a key frame that a receiver asks for is no faster stream, and
 /// would make others ask for theirs. What larger pictures need, which may be key frames alone, counts when it comes again within the time of all.
 const USUAL: f64 = 1.5;
 /// Less than this long says nothing yet.
 const READY: Duration = Duration::from_secs(1);
 
 /// Those, and the one under way.
-const SLOTS: usize = SPANS + 1;
+const SLOTS: usize = LONG_SPANS + 1;
 
 /// Counts one stream's packets. What it says changes when a span ends and never in between, so that it is the same whoever asks when.
 #[derive(Debug, Default)]
@@ -113,24 +115,42 @@ impl Meter {
     }
 
     fn over_whole_spans(&self) -> Vec<Measured> {
-        let spans = self.span.min(SPANS as u64) as usize;
-        let under_way = self.span as usize % SLOTS;
-        let measured = |((spatial, temporal), tallies): (&(u8, u8), &[Tally; SLOTS])| {
-            let whole = || {
-                let others = tallies.iter().enumerate().filter(|(slot, _)| *slot != under_way);
-                others.map(|(_, tally)| tally)
-            };
-            Measured {
-                layer: Layer {
-                    spatial: *spatial,
-                    temporal: *temporal,
-                },
-                rate: rate(whole().map(|tally| tally.bytes), spans),
-                needed_above: rate(whole().map(|tally| tally.above), spans),
-                frames: f64::from(whole().map(|tally| tally.frames).sum::<u32>()) / seconds(spans),
-            }
+        let measured = |((spatial, temporal), tallies): (&(u8, u8), &[Tally; SLOTS])| Measured {
+            layer: Layer {
+                spatial: *spatial,
+                temporal: *temporal,
+            },
+            rate: self.rate(tallies, |tally| tally.bytes),
+            needed_above: self.rate(tallies, |tally| tally.above),
+            frames: self.frames(tallies),
         };
         self.layers.iter().map(measured).collect()
+    }
+
+    /// Bits per second: of what comes now, or came for longer if that is more. Who has just made a key frame, or has no time to encode, sends less for a moment
+    /// than what a larger picture will take.
+    fn rate(&self, tallies: &[Tally; SLOTS], bytes: fn(&Tally) -> u64) -> u64 {
+        let over = |spans| rate(self.newest(tallies, spans).map(bytes));
+        match over(SPANS) {
+            0 => 0,
+            now => now.max(over(LONG_SPANS)),
+        }
+    }
+
+    fn frames(&self, tallies: &[Tally; SLOTS]) -> f64 {
+        let newest = self.newest(tallies, SPANS);
+        let count = newest.len();
+        newest.map(|tally| f64::from(tally.frames)).sum::<f64>() / seconds(count)
+    }
+
+    /// The counts of the last whole spans, at most so many.
+    fn newest<'a>(
+        &self,
+        tallies: &'a [Tally; SLOTS],
+        spans: usize,
+    ) -> impl ExactSizeIterator<Item = &'a Tally> + use<'a> {
+        let (span, whole) = (self.span as usize, self.span.min(spans as u64) as usize);
+        (1..whole + 1).map(move |back| &tallies[(span - back) % SLOTS])
     }
 
     /// Begins the spans up to this one, empty.
@@ -145,20 +165,24 @@ impl Meter {
     }
 }
 
-/// Bits per second over so many spans, of the busiest no more than is usual once there are all.
-fn rate(bytes: impl Iterator<Item = u64> + Clone, spans: usize) -> u64 {
-    let mut counts = [0; SPANS];
+/// Bits per second, of the busiest spans no more than is usual once there are enough to know that.
+fn rate(bytes: impl ExactSizeIterator<Item = u64>) -> u64 {
+    let mut counts = [0; LONG_SPANS];
+    let count = bytes.len();
+    let counts = &mut counts[..count];
     for (count, bytes) in counts.iter_mut().zip(bytes) {
         *count = bytes;
     }
-    if spans >= SPANS {
-        let mut sorted = counts;
-        sorted.sort_unstable();
-        let usual = (sorted[SPANS / 2] as f64 * USUAL) as u64;
-        let most = usual.max(sorted[SPANS - 2]);
-        counts = counts.map(|bytes| bytes.min(most));
+    counts.sort_unstable();
+    let most = match count < SPANS {
+        true => u64::MAX,
+        false => ((counts[count / 2] as f64 * USUAL) as u64).max(counts[count - 1 - count / SPANS]),
+    };
+    let sum: u64 = counts.iter().map(|bytes| *bytes.min(&most)).sum();
+    match count {
+        0 => 0,
+        count => (sum as f64 * 8.0 / seconds(count)) as u64,
     }
-    (counts.iter().sum::<u64>() as f64 * 8.0 / seconds(spans)) as u64
 }
 
 fn seconds(spans: usize) -> f64 {
