@@ -13,6 +13,7 @@ const QUEUE_MIN: Duration = Duration::from_millis(30);
 
 /// One that grew by less since the last decrease is still the same one.
 const QUEUE_GROWN: Duration = Duration::from_millis(10);
+const LONG_GROWN: Duration = Duration::from_millis(4);
 /// A queue this long that grew by so much since the last report.
 const SURGE: Duration = Duration::from_millis(60);
 const SURGE_STEP: Duration = Duration::from_millis(25);
@@ -112,9 +113,9 @@ impl DelayBased {
         queue >= SURGE && queue >= self.queue + SURGE_STEP && is_thinner
     }
 
-    /// Whether the queue is long enough to be one, and longer than the last decrease left it, or no shorter if it is long: otherwise that was enough.
+    /// Whether the queue is long enough to be one, and longer than the last decrease left it: otherwise that was enough.
     fn grown(&self, queue: Duration) -> bool {
-        let grown = if queue > QUEUE_LONG { Duration::from_millis(4) } else { QUEUE_GROWN };
+        let grown = if queue > QUEUE_LONG { LONG_GROWN } else { QUEUE_GROWN };
         queue >= QUEUE_MIN && queue >= self.least + grown
     }
 

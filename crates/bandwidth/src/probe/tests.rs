@@ -1,0 +1,153 @@
+use super::*;
+
+const SITUATION: Situation = Situation {
+    rate: 3e5,
+    ceiling: 5e6,
+    queue: Duration::ZERO,
+    jitter: Duration::ZERO,
+    last_over: None,
+};
+
+#[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+fn started() -> (Prober, Instant) {
+    let (mut prober, now) = (Prober::new(), Instant::now());
+    prober.started(now, SITUATION);
+    (prober, now)
+}
+
+fn found(rate: f64) -> Found {
+    Found::Rate {
+        rate,
+        stretched: Duration::ZERO,
+    }
+}
+
+fn rates(prober: &mut Prober) -> Vec<u64> {
+    std::iter::from_fn(|| prober.poll()).map(|probe| probe.rate).collect()
+}
+
+#[test]
+fn the_start_is_probed_at_three_and_six_times_and_then_by_doubling() {
+    let (mut prober, now) = started();
+    assert_eq!(rates(&mut prober), [900_000, 1_800_000]);
+    prober.answered(
+        now,
+        ProbeId(2),
+        found(1.7e6),
+        Situation {
+            rate: 1.7e6,
+            ..SITUATION
+        },
+    );
+    assert_eq!(rates(&mut prober), [3_400_000]);
+    prober.answered(now, ProbeId(2), found(2e6), Situation { rate: 2e6, ..SITUATION });
+    assert!(rates(&mut prober).is_empty());
+}
+
+#[test]
+fn the_start_is_probed_as_soon_as_anything_is_wanted() {
+    let (mut prober, now) = (Prober::new(), started().1);
+    let idle = Situation {
+        ceiling: 0.0,
+        ..SITUATION
+    };
+    prober.started(now, idle);
+    prober.timeout(now + Duration::from_secs(1), idle);
+    assert!(rates(&mut prober).is_empty());
+    prober.started(now + Duration::from_secs(1), SITUATION);
+    assert_eq!(rates(&mut prober), [900_000, 1_800_000]);
+}
+
+#[test]
+fn a_first_probe_lost_in_jitter_is_made_longer_until_it_says_something() {
+    let (mut prober, now) = started();
+    let restless = Situation {
+        jitter: Duration::from_millis(5),
+        ..SITUATION
+    };
+    let mut bytes = Vec::new();
+    for id in 2..8 {
+        bytes.extend(std::iter::from_fn(|| prober.poll()).map(|probe| probe.bytes));
+        let unclear = Found::Rate {
+            rate: 3e5,
+            stretched: Duration::from_millis(10),
+        };
+        prober.answered(now, ProbeId(id), unclear, restless);
+    }
+    assert!(bytes.is_sorted(), "{bytes:?}");
+    assert_eq!(bytes, [6_000; 6]);
+}
+
+#[test]
+fn nothing_beyond_what_is_wanted_is_probed_for() {
+    let (mut prober, now) = started();
+    rates(&mut prober);
+    let full = Situation { rate: 5e6, ..SITUATION };
+    for second in 1..20 {
+        prober.timeout(now + Duration::from_secs(second), full);
+    }
+    assert!(rates(&mut prober).is_empty());
+}
+
+#[test]
+fn a_queue_puts_probes_off() {
+    let (mut prober, now) = started();
+    rates(&mut prober);
+    let long = Situation {
+        queue: Duration::from_millis(100),
+        ..SITUATION
+    };
+    for second in 1..20 {
+        prober.timeout(now + Duration::from_secs(second), long);
+    }
+    assert!(rates(&mut prober).is_empty());
+    prober.timeout(now + Duration::from_secs(21), SITUATION);
+    assert_eq!(rates(&mut prober), [600_000]);
+}
+
+/// One that has started, and after that sent a scout from 300 kbit/s.
+fn scouting() -> (Prober, Instant) {
+    let (mut prober, now) = started();
+    rates(&mut prober);
+    prober.timeout(now + ANSWER, SITUATION);
+    prober.timeout(now + PERIOD_MIN, SITUATION);
+    assert_eq!(rates(&mut prober), [600_000]);
+    (prober, now + PERIOD_MIN)
+}
+
+#[test]
+fn what_a_scout_finds_is_believed_only_once_it_is_proved() {
+    let (mut prober, now) = scouting();
+    assert!(!prober.believes(ProbeId(3)));
+    prober.answered(now, ProbeId(3), found(5.8e5), SITUATION);
+    let proof = prober.poll().expect("it is worth one");
+    assert_eq!(
+        (proof.rate, proof.bytes),
+        (450_000, 9_000),
+        "half more, for as long as a queue of 80 ms allows"
+    );
+    assert!(prober.believes(proof.id));
+    let proved = Situation {
+        rate: 4.3e5,
+        ..SITUATION
+    };
+    prober.answered(now, proof.id, found(4.3e5), proved);
+    assert_eq!(rates(&mut prober), [645_000], "and the next step");
+}
+
+#[test]
+fn a_scout_that_finds_hardly_more_is_not_followed() {
+    let (mut prober, now) = scouting();
+    prober.answered(now, ProbeId(3), found(3.2e5), SITUATION);
+    assert!(rates(&mut prober).is_empty());
+}
+
+#[test]
+fn one_of_which_nothing_is_heard_is_sent_again_once() {
+    let (mut prober, now) = scouting();
+    prober.timeout(now + ANSWER, SITUATION);
+    assert_eq!(rates(&mut prober), [600_000]);
+    prober.timeout(now + 2 * ANSWER, SITUATION);
+    assert!(rates(&mut prober).is_empty());
+    assert_eq!(prober.poll_timeout(), Some(now + ANSWER + PERIOD_MIN));
+}
