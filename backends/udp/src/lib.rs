@@ -7,7 +7,7 @@
 //!    legs travel through bounded rings.
 //! 2. A [`Control`](control::Control) is the agent's handle: it validates every entry, decides which shard owns it, and collects what
 //!    the shards report.
-//! 3. [`UdpPlane`] gives each shard a thread and sockets; [`InlinePlane`] runs the same shards one after the other in the
+//! 3. [`UdpPlane`] gives each shard a thread and a [`Network`], which is [`Sockets`] unless somebody brings another; [`InlinePlane`] runs the same shards one after the other in the
 //!    caller's thread, for tests that must repeat.
 //!
 //! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is what protects it, `net` is
@@ -29,4 +29,6 @@ mod worker;
 
 pub use alarm::Alarm;
 pub use inline::InlinePlane;
+pub use net::{Bell, Sockets};
 pub use plane::{UdpConfig, UdpPlane};
+pub use worker::Network;

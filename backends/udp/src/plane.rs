@@ -1,7 +1,7 @@
 //! The device: shards on threads, behind one port.
 
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -11,9 +11,9 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 
 use crate::alarm::Alarm;
 use crate::control::Control;
-use crate::net::{Bell, SOCKETS_MAX, Socket};
+use crate::net::{Bell, Sockets};
 use crate::shard::{SHARDS_MAX, Shard};
-use crate::worker::{Shared, Worker};
+use crate::worker::{Network, Shared, Worker};
 
 /// Where the device listens, and with how many hands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,19 @@ impl Default for UdpConfig {
     }
 }
 
+impl UdpConfig {
+    /// How many workers that makes on this machine.
+    ///
+    /// Errors: `InvalidInput` for more than there may be.
+    pub fn worker_count(&self) -> io::Result<usize> {
+        match self.workers {
+            0 => Ok(thread::available_parallelism().map_or(1, usize::from).min(SHARDS_MAX)),
+            1..=SHARDS_MAX => Ok(self.workers),
+            _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        }
+    }
+}
+
 /// The userspace data plane: the agent's handle on worker threads that share one UDP port.
 ///
 /// Every worker has a socket of its own on the port; the kernel gives a peer's datagrams to the same worker as long as its address does
@@ -62,15 +75,21 @@ impl UdpPlane {
     ///
     /// Errors: the operating system's, when an address cannot be bound or a thread not be started; `InvalidInput` for a configuration out of range.
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
-        let count = match config.workers {
-            0 => thread::available_parallelism().map_or(1, usize::from).min(SHARDS_MAX),
-            count => count,
-        };
-        if count > SHARDS_MAX || !(1..=SOCKETS_MAX).contains(&config.addresses.len()) {
-            return Err(io::Error::from(io::ErrorKind::InvalidInput));
-        }
-        let sockets = bind_all(&config, count)?;
-        let local = sockets[0].iter().map(Socket::local).collect();
+        let sockets = Sockets::bind(&config, config.worker_count()?)?;
+        let local = sockets[0].local_addrs();
+        Self::start_on(sockets, local, clock, waker)
+    }
+
+    /// Starts one worker on each of `networks`, which are bound to `local`, both at least one: the same data plane on something else than sockets alone.
+    ///
+    /// Errors: the operating system's, when a thread cannot be started.
+    pub fn start_on(
+        networks: Vec<impl Network>,
+        local: Vec<SocketAddr>,
+        clock: Clock,
+        waker: Arc<dyn Fn() + Send + Sync>,
+    ) -> io::Result<UdpPlane> {
+        let count = networks.len();
         let bells = (0..count).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
         let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
         let (control, shards) = Control::new(clock, &alarms, Arc::new(Alarm::new(move || waker())));
@@ -79,13 +98,13 @@ impl UdpPlane {
             local,
             workers: Vec::new(),
         };
-        for (index, ((shard, sockets), (bell, alarm))) in shards
+        for (index, ((shard, network), (bell, alarm))) in shards
             .into_iter()
-            .zip(sockets)
+            .zip(networks)
             .zip(bells.into_iter().zip(alarms))
             .enumerate()
         {
-            plane.workers.push(start_worker(index, shard, sockets, bell, alarm)?);
+            plane.workers.push(start_worker(index, shard, network, bell, alarm)?);
         }
         Ok(plane)
     }
@@ -164,14 +183,14 @@ fn alarm_of(bell: &Bell) -> Arc<Alarm> {
 fn start_worker(
     index: usize,
     shard: Shard,
-    sockets: Vec<Socket>,
+    network: impl Network,
     bell: Bell,
     alarm: Arc<Alarm>,
 ) -> io::Result<RunningWorker> {
     let shared = Arc::new(Shared::default());
     let worker = Worker {
         shard,
-        sockets,
+        network,
         bell: bell.clone(),
         alarm,
         shared: shared.clone(),
@@ -184,39 +203,4 @@ fn start_worker(
         bell,
         thread: Some(thread),
     })
-}
-
-/// Sockets that share a port share it with any other process of the same user, too. Two switches on one port would each get half of
-/// every handshake, so the port must be free for one who does not share.
-fn check_free(address: &SocketAddr) -> io::Result<()> {
-    match UdpSocket::bind(address) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
-        // Whatever else is wrong will be wrong again.
-        _ => Ok(()),
-    }
-}
-
-/// For each worker, a socket on every address; all share one port where the system was to choose.
-fn bind_all(config: &UdpConfig, workers: usize) -> io::Result<Vec<Vec<Socket>>> {
-    config.addresses.iter().try_for_each(check_free)?;
-    let has_v4 = config.addresses.iter().any(|address| address.is_ipv4());
-    let mut chosen = None;
-    let mut bind = |address: &SocketAddr| {
-        let port = if address.port() == 0 {
-            chosen.unwrap_or(0)
-        } else {
-            address.port()
-        };
-        let is_all = matches!(address.ip(), IpAddr::V6(ip) if ip.is_unspecified());
-        let v6_only = has_v4 && is_all;
-        let bound = SocketAddr::new(address.ip(), port);
-        let socket = Socket::bind(bound, v6_only, config.receive_buffer, config.send_buffer)?;
-        if address.port() == 0 {
-            chosen = Some(socket.local().port());
-        }
-        Ok(socket)
-    };
-    (0..workers)
-        .map(|_| config.addresses.iter().map(&mut bind).collect())
-        .collect()
 }

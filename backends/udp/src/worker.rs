@@ -1,45 +1,57 @@
-//! A shard with a thread, sockets and a clock.
+//! A shard with a thread, a network and a clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use dataplane::Path;
 
 use crate::alarm::Alarm;
-use crate::net::{Bell, Receiver, Sender, Socket, sleep};
-use crate::shard::Shard;
+use crate::net::Bell;
+use crate::shard::{Shard, Transmit};
+
+/// What one worker hears from and sends through.
+pub trait Network: Transmit + Send + 'static {
+    /// Takes what has arrived, at most one batch, and hands each datagram to `take`; returns how many there were.
+    fn receive(&mut self, take: &mut impl FnMut(Path, &[u8])) -> usize;
+
+    /// How many datagrams were dropped since this was asked last because nobody took them in time.
+    fn take_dropped(&mut self) -> u64;
+
+    /// Sleeps until something arrives, the bell rings or the time is up.
+    fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>);
+}
 
 /// What a worker shares with the plane that started it.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
-    /// Datagrams that sockets dropped before anybody read them.
+    /// Datagrams that were dropped before anybody read them.
     pub(crate) overflows: AtomicU64,
 }
 
 /// One worker, to be [`run`](Self::run) on a thread of its own.
-pub(crate) struct Worker {
+pub(crate) struct Worker<N> {
     pub(crate) shard: Shard,
-    pub(crate) sockets: Vec<Socket>,
+    pub(crate) network: N,
     pub(crate) bell: Bell,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) shared: Arc<Shared>,
 }
 
-impl Worker {
+impl<N: Network> Worker<N> {
     /// Moves packets until told to stop. A batch is what has arrived; nothing waits for a timer.
     pub(crate) fn run(mut self) {
         let _guard = AbortOnPanic;
-        let mut receivers: Vec<Receiver> = self.sockets.iter().map(|_| Receiver::new()).collect();
-        let mut sender = Sender::new();
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now = now();
             let mut busy = self.shard.take_orders(now) > 0;
             if self.shard.has_room() {
                 busy |= self.shard.take_relays(now) > 0;
-                busy |= self.receive(now, &mut receivers) > 0;
+                busy |= self.receive(now) > 0;
             }
             self.shard.work(now);
-            self.shard.flush(&mut sender.through(&self.sockets), now);
+            self.shard.flush(&mut self.network, now);
             self.shard.settle(now);
             if !busy && !self.shard.has_work() {
                 self.rest(now);
@@ -47,13 +59,14 @@ impl Worker {
         }
     }
 
-    fn receive(&mut self, now: Instant, receivers: &mut [Receiver]) -> usize {
-        let mut received = 0;
-        for (socket, receiver) in self.sockets.iter().zip(receivers) {
-            let shard = &mut self.shard;
-            let (datagrams, dropped) = receiver.receive(socket, |path, datagram| shard.receive(now, path, datagram));
-            received += datagrams;
-            self.shared.overflows.fetch_add(u64::from(dropped), Ordering::Relaxed);
+    fn receive(&mut self, now: Instant) -> usize {
+        let shard = &mut self.shard;
+        let received = self
+            .network
+            .receive(&mut |path, datagram| shard.receive(now, path, datagram));
+        let dropped = self.network.take_dropped();
+        if dropped > 0 {
+            self.shared.overflows.fetch_add(dropped, Ordering::Relaxed);
         }
         received
     }
@@ -63,7 +76,7 @@ impl Worker {
         self.alarm.arm();
         if !self.shard.has_mail() && !self.shared.stop.load(Ordering::Relaxed) {
             let at_most = self.shard.due().map(|due| due.saturating_duration_since(now));
-            sleep(&self.sockets, &self.bell, at_most);
+            self.network.sleep(&self.bell, at_most);
         }
         self.alarm.disarm();
     }

@@ -8,8 +8,7 @@ mod receive;
 mod send;
 mod sleep;
 mod socket;
+mod sockets;
 
-pub(crate) use receive::Receiver;
-pub(crate) use send::Sender;
-pub(crate) use sleep::{Bell, SOCKETS_MAX, sleep};
-pub(crate) use socket::Socket;
+pub use sleep::Bell;
+pub use sockets::Sockets;

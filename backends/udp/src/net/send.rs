@@ -31,6 +31,9 @@ pub(crate) struct Through<'a> {
     pub(crate) sockets: &'a [Socket],
 }
 
+// SAFETY: its pointers are into its own buffers and the runs of one call, and are set anew before each.
+unsafe impl Send for Sender {}
+
 impl Sender {
     pub(crate) fn new() -> Self {
         let empty = libc::iovec {

@@ -1,18 +1,20 @@
 //! Sleeping until a datagram comes or a bell rings.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::socket::{Socket, check};
 
 /// The most sockets one worker has, one for each address it is bound to.
-pub(crate) const SOCKETS_MAX: usize = 16;
+pub(super) const SOCKETS_MAX: usize = 16;
+/// The most other descriptors it watches beside them.
+pub(super) const OTHERS_MAX: usize = 64;
 
 /// Wakes one sleeper; rung from any thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Bell(Arc<OwnedFd>);
+pub struct Bell(Arc<OwnedFd>);
 
 impl Bell {
     pub(crate) fn new() -> io::Result<Self> {
@@ -35,14 +37,18 @@ impl Bell {
     }
 }
 
-/// Sleeps until a socket has something to read, the bell rings or the time is up.
-pub(crate) fn sleep(sockets: &[Socket], bell: &Bell, at_most: Option<Duration>) {
+/// Sleeps until a socket or another descriptor has something to read, the bell rings or the time is up. Whether it was one of the sockets.
+pub(super) fn sleep(sockets: &[Socket], others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> bool {
     let mut watched = [libc::pollfd {
         fd: -1,
         events: 0,
         revents: 0,
-    }; SOCKETS_MAX + 1];
-    let fds = sockets.iter().map(Socket::raw).chain([bell.0.as_raw_fd()]);
+    }; SOCKETS_MAX + OTHERS_MAX + 1];
+    let fds = sockets
+        .iter()
+        .map(Socket::raw)
+        .chain([bell.0.as_raw_fd()])
+        .chain(others.iter().copied());
     let mut count = 0;
     for (place, fd) in watched.iter_mut().zip(fds) {
         *place = libc::pollfd {
@@ -57,9 +63,10 @@ pub(crate) fn sleep(sockets: &[Socket], bell: &Bell, at_most: Option<Duration>) 
     });
     // SAFETY: `count` entries of the array are filled in, and it lives as long as the call.
     unsafe { libc::poll(watched.as_mut_ptr(), count, timeout) };
-    if watched[count as usize - 1].revents != 0 {
+    if watched[sockets.len()].revents != 0 {
         bell.quiet();
     }
+    watched[..sockets.len()].iter().any(|socket| socket.revents != 0)
 }
 
 /// Waits for room in a socket, a millisecond at most.

@@ -1,0 +1,127 @@
+//! All sockets of one worker, as its network.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use dataplane::Path;
+
+use super::receive::Receiver;
+use super::send::Sender;
+use super::sleep::{OTHERS_MAX, SOCKETS_MAX, sleep};
+use super::{Bell, socket::Socket};
+use crate::shard::{Run, Transmit};
+use crate::{Network, UdpConfig};
+
+/// One worker's sockets: one for each address, each sharing its port with the other workers'.
+pub struct Sockets {
+    sockets: Vec<Socket>,
+    receivers: Vec<Receiver>,
+    sender: Sender,
+    dropped: u64,
+}
+
+impl Sockets {
+    /// The most descriptors [`sleep_beside`](Self::sleep_beside) takes.
+    pub const OTHERS_MAX: usize = OTHERS_MAX;
+
+    /// For each worker, a socket on every address; all share one port where the system was to choose.
+    ///
+    /// Errors: the operating system's; `InvalidInput` for no addresses, or too many.
+    pub fn bind(config: &UdpConfig, workers: usize) -> io::Result<Vec<Self>> {
+        if !(1..=SOCKETS_MAX).contains(&config.addresses.len()) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        let all = bind_all(config, workers)?;
+        Ok(all.into_iter().map(Self::of).collect())
+    }
+
+    fn of(sockets: Vec<Socket>) -> Self {
+        Sockets {
+            receivers: sockets.iter().map(|_| Receiver::new()).collect(),
+            sockets,
+            sender: Sender::new(),
+            dropped: 0,
+        }
+    }
+
+    /// What they are bound to, with their real port.
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.sockets.iter().map(Socket::local).collect()
+    }
+
+    /// Their descriptors, in the same order.
+    pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        self.sockets.iter().map(Socket::raw)
+    }
+
+    /// As [`sleep`](Network::sleep), and until one of `others` has something to read. Whether one of the sockets has.
+    ///
+    /// Panics when there are more than [`OTHERS_MAX`](Self::OTHERS_MAX) others.
+    pub fn sleep_beside(&mut self, others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> bool {
+        assert!(others.len() <= OTHERS_MAX, "more descriptors than can be watched");
+        sleep(&self.sockets, others, bell, at_most)
+    }
+}
+
+impl Network for Sockets {
+    fn receive(&mut self, take: &mut impl FnMut(Path, &[u8])) -> usize {
+        let mut received = 0;
+        for (socket, receiver) in self.sockets.iter().zip(&mut self.receivers) {
+            let (datagrams, dropped) = receiver.receive(socket, &mut *take);
+            received += datagrams;
+            self.dropped += u64::from(dropped);
+        }
+        received
+    }
+
+    fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
+    }
+
+    fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>) {
+        self.sleep_beside(&[], bell, at_most);
+    }
+}
+
+impl Transmit for Sockets {
+    fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
+        self.sender.through(&self.sockets).transmit(runs)
+    }
+}
+
+/// Sockets that share a port share it with any other process of the same user, too. Two switches on one port would each get half of
+/// every handshake, so the port must be free for one who does not share.
+fn check_free(address: &SocketAddr) -> io::Result<()> {
+    match UdpSocket::bind(address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+        // Whatever else is wrong will be wrong again.
+        _ => Ok(()),
+    }
+}
+
+/// For each worker, a socket on every address; all share one port where the system was to choose.
+fn bind_all(config: &UdpConfig, workers: usize) -> io::Result<Vec<Vec<Socket>>> {
+    config.addresses.iter().try_for_each(check_free)?;
+    let has_v4 = config.addresses.iter().any(|address| address.is_ipv4());
+    let mut chosen = None;
+    let mut bind = |address: &SocketAddr| {
+        let port = if address.port() == 0 {
+            chosen.unwrap_or(0)
+        } else {
+            address.port()
+        };
+        let is_all = matches!(address.ip(), IpAddr::V6(ip) if ip.is_unspecified());
+        let v6_only = has_v4 && is_all;
+        let bound = SocketAddr::new(address.ip(), port);
+        let socket = Socket::bind(bound, v6_only, config.receive_buffer, config.send_buffer)?;
+        if address.port() == 0 {
+            chosen = Some(socket.local().port());
+        }
+        Ok(socket)
+    };
+    (0..workers)
+        .map(|_| config.addresses.iter().map(&mut bind).collect())
+        .collect()
+}
