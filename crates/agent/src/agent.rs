@@ -1,5 +1,6 @@
 //! The state machine a program drives.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use dataplane::{Clock, DataPlane, Event, PuntKind};
@@ -10,6 +11,7 @@ use wire::ExtensionKind;
 
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
+use crate::handshake::{Handshake, Handshaken};
 use crate::hosts::Hosts;
 use crate::media::{Current, Media, Unexplained};
 use crate::timers::{Timer, Timers};
@@ -20,7 +22,8 @@ use crate::{Config, Counters, Receiver};
 ///
 /// Hand it every [`Command`] of the controller and every [`Event`] of the data plane, and call
 /// [`handle_timeout`](Agent::handle_timeout) when [`poll_timeout`](Agent::poll_timeout) says so. Each call writes what follows to
-/// the data plane and appends what the controller should know to `out`.
+/// the data plane and appends what the controller should know to `out`. What [`poll_handshake`](Agent::poll_handshake) then hands out is to be
+/// computed, here or on another thread.
 pub struct Agent {
     shared: Shared,
     transports: Transports,
@@ -41,6 +44,7 @@ impl Agent {
             timers: Timers::default(),
             counters: Counters::default(),
             without_aead: Hosts::default(),
+            handshakes: VecDeque::new(),
         };
         Agent {
             shared,
@@ -159,6 +163,40 @@ impl Agent {
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
         }
         follow(cx, &mut self.transports, &mut self.media, changes);
+    }
+
+    /// The next part of a handshake that waits to be computed. Others wait their turn here, so take no more than are computed at once.
+    pub fn poll_handshake(&mut self) -> Option<Handshake> {
+        while let Some(transport) = self.shared.handshakes.pop_front() {
+            // A transport that is gone is listed until its turn comes.
+            if let Some(handshake) = self.transports.take_handshake(transport) {
+                return Some(handshake);
+            }
+        }
+        None
+    }
+
+    /// Takes back a part of a handshake that was computed.
+    pub fn handshaken(&mut self, now: Instant, done: Handshaken, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
+        let cx = &mut Context {
+            now,
+            plane,
+            out,
+            shared: &mut self.shared,
+        };
+        let mut changes = Vec::new();
+        self.transports.handshaken(cx, done, &mut changes);
+        follow(cx, &mut self.transports, &mut self.media, changes);
+    }
+
+    /// Computes all handshakes that wait, for whoever has no other threads. Returns whether there were any.
+    pub fn compute_handshakes(&mut self, now: Instant, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) -> bool {
+        let mut any = false;
+        while let Some(handshake) = self.poll_handshake() {
+            any = true;
+            self.handshaken(now, handshake.compute(now), plane, out);
+        }
+        any
     }
 
     /// When [`handle_timeout`](Agent::handle_timeout) is to be called next. May change with every other call.

@@ -1,5 +1,6 @@
 //! What every part of the agent may use while it handles one input.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use dataplane::{Clock, DataPlane, Inject, LegId, Path, Update, WriteError};
@@ -19,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// Where DTLS servers without AEAD profiles are.
     pub(crate) without_aead: Hosts,
+    /// Transports whose handshakes wait to be computed, each once; some are gone.
+    pub(crate) handshakes: VecDeque<TransportId>,
 }
 
 /// One input's surroundings: when it is, and where results go.

@@ -22,10 +22,14 @@ counting::counters! {
 
         /// DTLS that came before the peer's description, beyond what is kept.
         DtlsTooEarly = "dtls_too_early",
+        /// DTLS that came while a handshake was computed, beyond what is kept.
+        DtlsTooMany = "dtls_too_many",
         /// DTLS from a leg that is gone or has no DTLS.
         DtlsUnexpected = "dtls_unexpected",
         /// Handshakes that failed or took too long.
         HandshakeFailed = "handshake_failed",
+        /// Handshakes that could not begin yet, because too many others waited to be computed; each time they tried.
+        HandshakePutOff = "handshake_put_off",
         /// Handshakes dropped for newer ones, because too many were half open.
         HandshakeEvicted = "handshake_evicted",
         /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; it is offered everything when it comes again.

@@ -1,6 +1,6 @@
 //! One DTLS association: handshake, fingerprint, SRTP keys, and SCTP's datagrams as application data.
 //!
-//! [`Association`] is self-contained and `Send`: a handshake costs a signature and two key agreements, and may move to a thread of its own.
+//! [`Association`] is self-contained and `Send`: a handshake costs a signature and two key agreements, and is computed on any thread.
 //!
 //! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. SRTP gets an AEAD profile whenever the peer can do one:
 //!

@@ -6,7 +6,7 @@
 //!
 //! The crate is sans-IO: it owns no clock, socket or thread. Feed it [`Command`](southbound::Command)s,
 //! [`Event`](dataplane::Event)s and the passage of time; it writes table entries, injects packets and returns
-//! [`Notice`](southbound::Notice)s.
+//! [`Notice`](southbound::Notice)s. What takes long, the [`Handshake`]s, it hands out to be computed on any thread.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
@@ -17,6 +17,7 @@ mod config;
 mod context;
 mod counters;
 mod dtls;
+mod handshake;
 mod hosts;
 mod ice;
 mod ids;
@@ -31,6 +32,7 @@ mod transports;
 pub use agent::Agent;
 pub use config::{Certificate, CertificateError, Config, Policy};
 pub use counters::{Counter, Counters};
+pub use handshake::{Handshake, Handshaken};
 pub use receivers::Receiver;
 
 #[cfg(test)]

@@ -8,6 +8,15 @@ pub const TRANSPORTS_MAX: usize = 20_000;
 /// Handshakes in progress; at the limit the one that began first is dropped.
 pub const HANDSHAKES_MAX: usize = 1_000;
 
+/// Handshakes that wait to be computed; at the limit no other begins for [`PUT_OFF`], while those that have begun go on.
+pub const HANDSHAKES_WAITING_MAX: usize = 256;
+
+/// See [`HANDSHAKES_WAITING_MAX`].
+pub const PUT_OFF: Duration = Duration::from_millis(100);
+
+/// Datagrams of DTLS kept for a handshake while what came before them is computed; later ones are dropped, the peer repeats them.
+pub const HANDSHAKE_DATAGRAMS_MAX: usize = 16;
+
 /// Datagrams of DTLS kept for a transport whose peer's description has not come yet; later ones are dropped, the peer repeats them.
 pub const EARLY_DTLS_MAX: usize = 4;
 

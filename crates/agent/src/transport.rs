@@ -9,8 +9,9 @@ use crate::Counter;
 use crate::channels::{self, Channels};
 use crate::context::Context;
 use crate::dtls::{self, Association, Identity, Offer};
+use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
 use crate::ice::Ice;
-use crate::limits::EARLY_DTLS_MAX;
+use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 use crate::liveness::Liveness;
 use crate::timers::Timer;
 
@@ -28,14 +29,23 @@ pub(crate) struct Transport {
 
 /// What protects the transport, as far as it has come.
 enum Security {
-    /// No handshake has begun: the description, or the nomination, or the peer's first flight is missing. The latter may come early.
-    Idle(Vec<Vec<u8>>),
+    /// No handshake has begun: the description, or the nomination, or the peer's first flight is missing, or too many others wait.
+    Idle(Early),
     /// The handshake is under way.
-    Handshake(Box<Association>),
+    Handshake(Exchange),
     /// There are keys.
     Keyed(Box<Association>, SrtpProfile, Protection),
     /// By configuration there is none.
     Clear,
+}
+
+/// What there is before a handshake begins.
+#[derive(Default)]
+struct Early {
+    /// The peer's first flight.
+    datagrams: Vec<Vec<u8>>,
+    /// When to try again to begin, if it was put off.
+    again: Option<Instant>,
 }
 
 impl Transport {
@@ -45,7 +55,7 @@ impl Transport {
             ice: Ice::new(open.local),
             leg: None,
             remote: None,
-            security: Security::Idle(Vec::new()),
+            security: Security::Idle(Early::default()),
             channels: None,
             to_open: open.channels,
             liveness: Liveness::new(now),
@@ -84,9 +94,12 @@ impl Transport {
         remote: RemoteTransport,
     ) -> Result<(), CloseReason> {
         self.ice.answered();
-        if let Security::Handshake(association) | Security::Keyed(association, ..) = &self.security
-            && !association.is_with(&remote.fingerprints)
-        {
+        let is_theirs = match &self.security {
+            Security::Handshake(exchange) => exchange.may_be_with(&remote.fingerprints),
+            Security::Keyed(association, ..) => association.is_with(&remote.fingerprints),
+            Security::Idle(_) | Security::Clear => true,
+        };
+        if !is_theirs {
             cx.count(Counter::FingerprintMismatch);
             return Err(CloseReason::Fingerprint);
         }
@@ -130,21 +143,64 @@ impl Transport {
                 cx.count(Counter::DtlsUnexpected);
                 Ok(())
             }
-            Security::Idle(early) if early.len() >= EARLY_DTLS_MAX => {
+            Security::Idle(early) if early.datagrams.len() >= EARLY_DTLS_MAX => {
                 cx.count(Counter::DtlsTooEarly);
                 Ok(())
             }
             Security::Idle(early) => {
-                early.push(datagram);
+                early.datagrams.push(datagram);
                 self.begin(cx, identity)
             }
-            Security::Handshake(association) | Security::Keyed(association, ..) => {
+            Security::Handshake(exchange) => {
+                exchange.receive(cx, self.id, path, datagram);
+                Ok(())
+            }
+            Security::Keyed(association, ..) => {
                 let mut effects = Vec::new();
                 let result = association.receive(cx.now, &datagram, &mut effects);
                 self.run_dtls(cx, path, effects)?;
                 self.settle(cx, result)
             }
         }
+    }
+
+    /// Hands out what there is to compute of the handshake.
+    pub(crate) fn take_handshake(&mut self, ticket: Ticket) -> Option<Handshake> {
+        match &mut self.security {
+            Security::Handshake(exchange) => exchange.take(self.id, ticket),
+            _ => None,
+        }
+    }
+
+    /// A part of the handshake was computed.
+    pub(crate) fn handshaken(
+        &mut self,
+        cx: &mut Context<'_>,
+        identity: &Identity,
+        done: Handshaken,
+    ) -> Result<(), CloseReason> {
+        let Security::Handshake(exchange) = &mut self.security else {
+            return Ok(());
+        };
+        let Some(outcome) = exchange.put_back(done) else {
+            return Ok(());
+        };
+        // The description may have changed meanwhile.
+        let promised = self.remote.as_ref().map(|remote| &remote.fingerprints[..]);
+        if promised.is_some_and(|promised| !exchange.may_be_with(promised)) {
+            return self.settle(cx, Err(dtls::Failure::Fingerprint));
+        }
+        let Outcome {
+            effects,
+            result,
+            from,
+            datagrams,
+        } = outcome;
+        self.run_dtls(cx, from, effects)?;
+        self.settle(cx, result)?;
+        datagrams
+            .into_iter()
+            .try_for_each(|datagram| self.receive_dtls(cx, identity, from, datagram))
     }
 
     /// Sends a message on a data channel.
@@ -159,22 +215,14 @@ impl Transport {
     }
 
     /// Does what is due.
-    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
+    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
         if self.liveness.check(cx.now, self.ice.last_check(), &cx.shared.config)? {
             cx.notice(Notice::Disconnected { transport: self.id });
         }
         if self.ice.prune(cx.now, cx.shared.config.consent_timeout) {
             self.write_leg(cx);
         }
-        if let Security::Handshake(association) | Security::Keyed(association, ..) = &mut self.security {
-            let mut effects = Vec::new();
-            let result = association.handle_timeout(cx.now, &mut effects);
-            let path = self.ice.best();
-            if let Some(path) = path {
-                self.run_dtls(cx, path, effects)?;
-            }
-            self.settle(cx, result)?;
-        }
+        self.dtls_timeout(cx, identity)?;
         if let Some(channels) = &mut self.channels {
             let mut effects = Vec::new();
             channels.handle_timeout(cx.now, &mut effects);
@@ -183,13 +231,37 @@ impl Transport {
         Ok(())
     }
 
+    fn dtls_timeout(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
+        match &mut self.security {
+            Security::Idle(early) if early.again.is_some_and(|at| at <= cx.now) => {
+                early.again = None;
+                self.begin(cx, identity)
+            }
+            Security::Handshake(exchange) => {
+                exchange.handle_timeout(cx, self.id);
+                Ok(())
+            }
+            Security::Keyed(association, ..) => {
+                let mut effects = Vec::new();
+                let result = association.handle_timeout(cx.now, &mut effects);
+                if let Some(path) = self.ice.best() {
+                    self.run_dtls(cx, path, effects)?;
+                }
+                self.settle(cx, result)
+            }
+            Security::Idle(_) | Security::Clear => Ok(()),
+        }
+    }
+
     /// Sets the timer for whatever is due next.
     pub(crate) fn schedule(&self, cx: &mut Context<'_>) {
         let config = &cx.shared.config;
         let liveness = self.liveness.next(self.ice.last_check(), config);
         let dtls = match &self.security {
-            Security::Handshake(association) | Security::Keyed(association, ..) => association.poll_timeout(),
-            Security::Idle(_) | Security::Clear => None,
+            Security::Idle(early) => early.again,
+            Security::Handshake(exchange) => exchange.poll_timeout(),
+            Security::Keyed(association, ..) => association.poll_timeout(),
+            Security::Clear => None,
         };
         let sctp = self.channels.as_ref().and_then(Channels::poll_timeout);
         let prune = self.ice.next_prune(config.consent_timeout);
@@ -228,26 +300,27 @@ impl Transport {
             return Ok(());
         }
         let is_ready = match remote.dtls {
-            DtlsRole::Server => !early.is_empty(),
+            DtlsRole::Server => !early.datagrams.is_empty(),
             DtlsRole::Client => self.ice.is_nominated(),
         };
         if !is_ready {
             return Ok(());
         }
-        let early = std::mem::take(early);
+        if cx.shared.handshakes.len() >= HANDSHAKES_WAITING_MAX {
+            cx.count(Counter::HandshakePutOff);
+            early.again = Some(cx.now + PUT_OFF);
+            return Ok(());
+        }
+        let datagrams = std::mem::take(&mut early.datagrams);
         let offer = match cx.shared.without_aead.knows(cx.now, path.remote.ip()) {
             true => Offer::Everything,
             false => Offer::Aead,
         };
-        let mut association = Association::new(identity, remote.dtls, offer, remote.fingerprints.clone(), cx.now);
-        let mut effects = Vec::new();
-        let mut result = association.handle_timeout(cx.now, &mut effects);
-        for datagram in &early {
-            result = result.and_then(|()| association.receive(cx.now, datagram, &mut effects));
-        }
-        self.security = Security::Handshake(Box::new(association));
-        self.run_dtls(cx, path, effects)?;
-        self.settle(cx, result)
+        let association = Association::new(identity, remote.dtls, offer, remote.fingerprints.clone(), cx.now);
+        let mut exchange = Exchange::new(association, datagrams, path);
+        exchange.list(cx, self.id);
+        self.security = Security::Handshake(exchange);
+        Ok(())
     }
 
     /// Does what DTLS wants done. Datagrams go where the peer's came from until a pair is nominated.
@@ -337,8 +410,8 @@ impl Transport {
         profile: SrtpProfile,
         protection: Protection,
     ) -> Result<(), CloseReason> {
-        self.security = match std::mem::replace(&mut self.security, Security::Idle(Vec::new())) {
-            Security::Handshake(association) => Security::Keyed(association, profile, protection),
+        self.security = match std::mem::replace(&mut self.security, Security::Idle(Early::default())) {
+            Security::Handshake(exchange) => Security::Keyed(exchange.into_association(), profile, protection),
             other => other,
         };
         self.write_leg(cx);

@@ -9,6 +9,7 @@ use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportI
 use crate::Counter;
 use crate::context::Context;
 use crate::dtls::Identity;
+use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::ice::PathChange;
 use crate::ids::Ids;
 use crate::limits::{HANDSHAKES_MAX, TRANSPORTS_MAX};
@@ -38,6 +39,7 @@ pub(crate) struct Transports {
     /// Handshakes in the order they began; some are over.
     half_open: VecDeque<TransportId>,
     leg_ids: Ids,
+    tickets: Ticket,
 }
 
 /// A transport with the names it is found by.
@@ -57,6 +59,7 @@ impl Transports {
             by_path: HashMap::new(),
             half_open: VecDeque::new(),
             leg_ids: Ids::default(),
+            tickets: Ticket::default(),
         }
     }
 
@@ -176,9 +179,24 @@ impl Transports {
         }
     }
 
+    /// Hands out what there is to compute of one transport's handshake.
+    pub(crate) fn take_handshake(&mut self, transport: TransportId) -> Option<Handshake> {
+        let entry = self.all.get_mut(&transport)?;
+        entry.transport.take_handshake(self.tickets.take())
+    }
+
+    /// A part of a handshake was computed.
+    pub(crate) fn handshaken(&mut self, cx: &mut Context<'_>, done: Handshaken, changes: &mut Vec<Change>) {
+        self.with(cx, done.transport, changes, |transport, cx, identity| {
+            transport.handshaken(cx, identity, done)
+        });
+    }
+
     /// What is due on one transport.
     pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId, changes: &mut Vec<Change>) {
-        self.with(cx, transport, changes, |transport, cx, _| transport.handle_timeout(cx));
+        self.with(cx, transport, changes, |transport, cx, identity| {
+            transport.handle_timeout(cx, identity)
+        });
     }
 
     fn admit(&self, cx: &mut Context<'_>, open: &OpenTransport) -> Result<(), &'static str> {

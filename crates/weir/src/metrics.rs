@@ -6,18 +6,28 @@ mod text;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 pub use receivers::{Named, Summary, write_named};
 pub use text::Text;
 
+/// Bounds of how long the agent's turns take, in seconds.
+const TURNS: [f64; 11] = [
+    20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3,
+];
+
 /// Everything that is measured. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct Metrics(Arc<Mutex<Values>>);
+#[derive(Clone)]
+pub struct Metrics {
+    values: Arc<Mutex<Values>>,
+    turns: Histogram,
+}
 
 #[derive(Default)]
 struct Values {
@@ -34,7 +44,21 @@ impl fmt::Debug for Metrics {
     }
 }
 
+impl Default for Metrics {
+    fn default() -> Self {
+        Metrics {
+            values: Arc::default(),
+            turns: Histogram::new(TURNS),
+        }
+    }
+}
+
 impl Metrics {
+    /// Counts a turn of the agent that took this long.
+    pub fn turn(&self, took: Duration) {
+        self.turns.observe(took.as_secs_f64());
+    }
+
     /// Publishes what the media node counted.
     pub fn publish(&self, plane: dataplane::Counters, agent: agent::Counters) {
         let mut values = self.values();
@@ -68,7 +92,7 @@ impl Metrics {
     }
 
     fn values(&self) -> MutexGuard<'_, Values> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.values.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -91,6 +115,13 @@ impl Collector for Metrics {
             "reason",
             agent,
         )?;
+        let turns = encoder.encode_descriptor(
+            "agent_turn_seconds",
+            "How long what waits next waits for the agent",
+            None,
+            self.turns.metric_type(),
+        )?;
+        self.turns.encode(turns)?;
         let controller = values.controller.iter().map(|(counter, value)| (counter.name(), value));
         family(
             &mut encoder,

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use crate::clock;
+use crate::handshakes::Handshakes;
 use crate::metrics::Metrics;
 use crate::observe::Question;
 
@@ -89,6 +90,7 @@ pub fn start(
     let node = Node {
         agent,
         plane,
+        handshakes: Handshakes::start(handshake_threads(), &waker)?,
         notices,
         questions,
         metrics,
@@ -103,9 +105,15 @@ pub fn start(
     Ok(CommandSender { commands, waker })
 }
 
+/// Half of the processors: those who are in a call already have the other half to themselves.
+fn handshake_threads() -> usize {
+    thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
+}
+
 struct Node {
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
+    handshakes: Handshakes,
     notices: mpsc::Sender<Notice>,
     questions: mpsc::Receiver<Question>,
     metrics: Metrics,
@@ -116,12 +124,14 @@ struct Node {
 impl Node {
     fn run(mut self, mut commands: mpsc::Receiver<Command>, waker: &Waker) {
         loop {
+            let began = clock::now();
             let (ended, busy) = self.turn(&mut commands);
             if ended || self.deliver().is_err() {
                 return;
             }
-            self.publish();
-            if !self.settle_question() && !busy {
+            let asked = self.settle_question();
+            self.publish(began);
+            if !asked && !busy {
                 waker.sleep(self.agent.poll_timeout());
             }
         }
@@ -152,7 +162,11 @@ impl Node {
             events += 1;
             self.agent.event(now, event, &mut *self.plane, &mut self.out);
         }
+        while let Some(done) = self.handshakes.poll() {
+            self.agent.handshaken(now, done, &mut *self.plane, &mut self.out);
+        }
         self.agent.handle_timeout(clock::now(), &mut *self.plane, &mut self.out);
+        self.handshakes.hand_out(&mut self.agent);
         (ended, taken == TURN || events == TURN)
     }
 
@@ -169,8 +183,10 @@ impl Node {
             .try_for_each(|notice| self.notices.blocking_send(notice).map_err(drop))
     }
 
-    fn publish(&mut self) {
+    /// Tells how long the turn that `began` then has taken, and once in a while what was counted.
+    fn publish(&mut self, began: Instant) {
         let now = clock::now();
+        self.metrics.turn(now.saturating_duration_since(began));
         if now >= self.published + PUBLISH_INTERVAL {
             self.published = now;
             self.metrics

@@ -175,7 +175,7 @@ impl Node {
                 outputs.extend(said);
             } else if let Some(event) = self.plane.poll() {
                 self.agent.event(now, event, &mut self.plane, &mut notices);
-            } else {
+            } else if !self.agent.compute_handshakes(now, &mut self.plane, &mut notices) {
                 return;
             }
         }

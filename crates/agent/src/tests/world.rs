@@ -22,6 +22,8 @@ pub(super) struct World {
     pub(super) model: Plane,
     pub(super) notices: Vec<Notice>,
     pub(super) peers: Vec<Peer>,
+    /// Whether somebody computes handshakes as soon as they can be.
+    pub(super) idle_hands: bool,
 }
 
 impl World {
@@ -47,6 +49,7 @@ impl World {
             model: Plane::new(clock),
             notices: Vec::new(),
             peers: Vec::new(),
+            idle_hands: true,
         };
         world.advance(0);
         world
@@ -168,6 +171,10 @@ impl World {
                 idle = false;
                 self.agent.event(self.now, event, &mut self.model, &mut self.notices);
             }
+            idle &= !self.idle_hands
+                || !self
+                    .agent
+                    .compute_handshakes(self.now, &mut self.model, &mut self.notices);
             let injected = self.model.take_injected();
             idle &= injected.is_empty();
             self.route(injected);

@@ -1,0 +1,190 @@
+//! DTLS handshakes as work that whoever drives the agent does, on any thread.
+//!
+//! A handshake costs a signature and two key agreements, more than everything else about a transport. So the agent does not compute it: it
+//! hands the association out with what arrived for it ([`Handshake`]), and gets it back with what came of that ([`Handshaken`]). What
+//! arrives meanwhile waits. Once there are keys the association stays at home: what it carries then is cheap.
+
+use std::time::Instant;
+
+use dataplane::Path;
+use southbound::{Fingerprint, TransportId};
+
+use crate::Counter;
+use crate::context::Context;
+use crate::dtls::{Association, Effect, Failure};
+use crate::limits::HANDSHAKE_DATAGRAMS_MAX;
+
+/// A part of a handshake that is ready to be computed.
+#[must_use = "the handshake does not go on before it is computed and handed back"]
+pub struct Handshake {
+    transport: TransportId,
+    ticket: Ticket,
+    association: Box<Association>,
+    datagrams: Vec<Vec<u8>>,
+}
+
+/// A part of a handshake that was computed, for [`Agent::handshaken`](crate::Agent::handshaken).
+#[must_use = "the handshake does not go on before it is handed back"]
+pub struct Handshaken {
+    pub(crate) transport: TransportId,
+    ticket: Ticket,
+    association: Box<Association>,
+    effects: Vec<Effect>,
+    result: Result<(), Failure>,
+}
+
+/// Tells one handing out from all others, so that what belongs to a transport that is gone does not come to another one of its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+impl Ticket {
+    /// The next one.
+    pub(crate) fn take(&mut self) -> Self {
+        self.0 += 1;
+        *self
+    }
+}
+
+impl Handshake {
+    /// Computes it: up to some milliseconds of processor time.
+    pub fn compute(self, now: Instant) -> Handshaken {
+        let Handshake {
+            transport,
+            ticket,
+            mut association,
+            datagrams,
+        } = self;
+        let mut effects = Vec::new();
+        let mut result = association.handle_timeout(now, &mut effects);
+        for datagram in &datagrams {
+            result = result.and_then(|()| association.receive(now, datagram, &mut effects));
+        }
+        Handshaken {
+            transport,
+            ticket,
+            association,
+            effects,
+            result,
+        }
+    }
+}
+
+/// What came of a part of a handshake.
+pub(crate) struct Outcome {
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) result: Result<(), Failure>,
+    /// Where the peer sent from what this answers.
+    pub(crate) from: Path,
+    /// What arrived meanwhile.
+    pub(crate) datagrams: Vec<Vec<u8>>,
+}
+
+/// A handshake under way, as its transport has it.
+pub(crate) struct Exchange {
+    place: Place,
+    /// What arrived and is not computed yet.
+    datagrams: Vec<Vec<u8>>,
+    /// Where the newest came from.
+    from: Path,
+    /// Whether it waits to be handed out.
+    listed: bool,
+}
+
+/// Where the association is.
+enum Place {
+    Home(Box<Association>),
+    Out(Ticket),
+}
+
+impl Exchange {
+    /// A handshake that begins, with what the peer has sent already. To be [listed](Self::list).
+    pub(crate) fn new(association: Association, datagrams: Vec<Vec<u8>>, from: Path) -> Self {
+        Exchange {
+            place: Place::Home(Box::new(association)),
+            datagrams,
+            from,
+            listed: false,
+        }
+    }
+
+    /// Whether it is with the peer that promised one of these certificates, as far as that is known here.
+    pub(crate) fn may_be_with(&self, fingerprints: &[Fingerprint]) -> bool {
+        match &self.place {
+            Place::Home(association) => association.is_with(fingerprints),
+            // Asked again when it comes back.
+            Place::Out(_) => true,
+        }
+    }
+
+    /// A datagram arrived.
+    pub(crate) fn receive(&mut self, cx: &mut Context<'_>, transport: TransportId, from: Path, datagram: Vec<u8>) {
+        if self.datagrams.len() >= HANDSHAKE_DATAGRAMS_MAX {
+            cx.count(Counter::DtlsTooMany);
+            return;
+        }
+        self.from = from;
+        self.datagrams.push(datagram);
+        self.list(cx, transport);
+    }
+
+    /// Does what is due.
+    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        if self.poll_timeout().is_some_and(|at| at <= cx.now) {
+            self.list(cx, transport);
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match &self.place {
+            Place::Home(association) if !self.listed => association.poll_timeout(),
+            _ => None,
+        }
+    }
+
+    /// Has it wait to be handed out, unless it does or is.
+    pub(crate) fn list(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        if !self.listed && matches!(self.place, Place::Home(_)) {
+            self.listed = true;
+            cx.shared.handshakes.push_back(transport);
+        }
+    }
+
+    /// Hands it out, if it waits for that.
+    pub(crate) fn take(&mut self, transport: TransportId, ticket: Ticket) -> Option<Handshake> {
+        if !std::mem::take(&mut self.listed) {
+            return None;
+        }
+        match std::mem::replace(&mut self.place, Place::Out(ticket)) {
+            Place::Home(association) => Some(Handshake {
+                transport,
+                ticket,
+                association,
+                datagrams: std::mem::take(&mut self.datagrams),
+            }),
+            Place::Out(_) => unreachable!("what is listed is at home"),
+        }
+    }
+
+    /// Takes it back; `None` if it is not this one that is out.
+    pub(crate) fn put_back(&mut self, done: Handshaken) -> Option<Outcome> {
+        if !matches!(self.place, Place::Out(ticket) if ticket == done.ticket) {
+            return None;
+        }
+        self.place = Place::Home(done.association);
+        Some(Outcome {
+            effects: done.effects,
+            result: done.result,
+            from: self.from,
+            datagrams: std::mem::take(&mut self.datagrams),
+        })
+    }
+
+    /// The association, now that it has keys.
+    pub(crate) fn into_association(self) -> Box<Association> {
+        match self.place {
+            Place::Home(association) => association,
+            Place::Out(_) => unreachable!("keys come with the association"),
+        }
+    }
+}

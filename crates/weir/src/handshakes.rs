@@ -1,0 +1,79 @@
+//! DTLS handshakes on threads of their own, so that nobody's media waits for those who join.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use agent::{Agent, Handshake, Handshaken};
+
+use crate::clock;
+use crate::node::Waker;
+
+/// How many parts of handshakes are handed to each thread at once: enough that none waits for the agent. The others wait there, where
+/// what arrives for one of them is computed with it.
+const AHEAD: usize = 4;
+
+/// How much the threads give way to the others of the program: a join may take longer, media may not.
+const NICENESS: i32 = 5;
+
+/// The agent's handle on the threads.
+pub struct Handshakes {
+    work: Sender<Handshake>,
+    done: Receiver<Handshaken>,
+    /// How many are handed out.
+    out: usize,
+    out_max: usize,
+}
+
+impl Handshakes {
+    /// Starts the threads. They end when this is dropped.
+    pub fn start(threads: usize, waker: &Waker) -> io::Result<Self> {
+        let (work, to_do) = mpsc::channel();
+        let (computed, done) = mpsc::channel();
+        let to_do = Arc::new(Mutex::new(to_do));
+        for _ in 0..threads {
+            let (to_do, computed, waker) = (to_do.clone(), computed.clone(), waker.clone());
+            thread::Builder::new()
+                .name("handshakes".to_owned())
+                .spawn(move || compute(&to_do, &computed, &waker))?;
+        }
+        Ok(Self {
+            work,
+            done,
+            out: 0,
+            out_max: threads * AHEAD,
+        })
+    }
+
+    /// Hands out what waits, as far as there is room.
+    pub fn hand_out(&mut self, agent: &mut Agent) {
+        while self.out < self.out_max
+            && let Some(handshake) = agent.poll_handshake()
+        {
+            self.work.send(handshake).expect("the threads wait for work");
+            self.out += 1;
+        }
+    }
+
+    /// What came back.
+    pub fn poll(&mut self) -> Option<Handshaken> {
+        let done = self.done.try_recv().ok()?;
+        self.out -= 1;
+        Some(done)
+    }
+}
+
+fn compute(to_do: &Mutex<Receiver<Handshake>>, done: &Sender<Handshaken>, waker: &Waker) {
+    // On Linux this is about the calling thread alone. Where it is refused handshakes are as urgent as all else, which works too.
+    let _ = rustix::process::setpriority_process(None, NICENESS);
+    loop {
+        // The others wait for the lock instead of the work, which is the same.
+        let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(handshake) = next else { return };
+        if done.send(handshake.compute(clock::now())).is_err() {
+            return;
+        }
+        waker.wake();
+    }
+}
