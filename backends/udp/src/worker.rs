@@ -46,10 +46,8 @@ impl<N: Network> Worker<N> {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now = now();
             let mut busy = self.shard.take_orders(now) > 0;
-            if self.shard.has_room() {
-                busy |= self.shard.take_relays(now) > 0;
-                busy |= self.receive(now) > 0;
-            }
+            busy |= self.shard.take_relays(now) > 0;
+            busy |= self.receive(now) > 0;
             self.shard.work(now);
             self.shard.flush(&mut self.network, now);
             self.shard.settle(now);

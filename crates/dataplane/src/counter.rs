@@ -59,6 +59,8 @@ counting::counters! {
         OutsideTarget = "outside_target",
         /// Not sent to this replica: its frame depends on one that was held back.
         Undecodable = "undecodable",
+        /// Not sent to this replica: it is within the target, but there was more to do than the workers could, so only the lowest frame rate was sent.
+        Overloaded = "overloaded",
         /// Not sent to this replica: the receiver did not negotiate this payload type.
         NotNegotiated = "not_negotiated",
         /// Not sent to this replica: its leg has no address or no keys.
@@ -75,7 +77,7 @@ counting::counters! {
         ReceiveOverflow = "receive_overflow",
         /// Lost here: the queue to the agent was full.
         PuntQueueFull = "punt_queue_full",
-        /// Lost here: the queue between two workers was full.
+        /// Lost here: the queue between two workers was full, or too much waited in a worker, or for too long.
         WorkerQueueFull = "worker_queue_full",
         /// Lost here: too much waited for a slow leg's pace.
         PaceQueueFull = "pace_queue_full",

@@ -134,6 +134,7 @@ fn random_histories_reach_every_counter_often() {
     let unreachable = [
         Counter::ReceiveOverflow,
         Counter::PuntQueueFull,
+        Counter::Overloaded,
         Counter::WorkerQueueFull,
         Counter::PaceQueueFull,
         Counter::SendFailed,

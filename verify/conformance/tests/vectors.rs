@@ -80,9 +80,10 @@ fn sockets_keep_every_vector_over_both() {
 }
 
 /// Counters that no vector can reach: queues, sockets and two to the forty-eighth packets.
-const OUT_OF_REACH: [Counter; 6] = [
+const OUT_OF_REACH: [Counter; 7] = [
     Counter::ReceiveOverflow,
     Counter::PuntQueueFull,
+    Counter::Overloaded,
     Counter::WorkerQueueFull,
     Counter::PaceQueueFull,
     Counter::SendFailed,

@@ -1,200 +1,232 @@
-//! A packet's way to its replicas: audio first, video in quanta.
+//! Which replicas see a stream's packets, and the packets that wait for them.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use dataplane::{Counter, ReplicaId};
+use dataplane::ReplicaId;
 use wire::MediaKind;
 
-use super::header::{Moment, Name, Rewrite};
-use super::leg::remove_sorted;
-use super::notes::Note;
+use super::Life;
+use super::hash::Mixed;
+use super::leg::{insert_sorted, remove_sorted};
 use super::packet::Packet;
-use super::relay::Relay;
-use super::{QUANTUM, Shard};
+use super::slab::Slab;
 
-/// A packet that still has replicas here to be written.
+/// How many packets may wait for their replicas in one shard. Those beyond are lost, and counted.
+const WAITING_MAX: usize = 4_096;
+
+/// How many packets of a stream are offered to a replica in one go: a whole picture, most often, so that they leave in one run.
+const TOGETHER: usize = 32;
+
+/// A picture that has waited longer than this comes too late to be of use.
+const HOPELESS: Duration = Duration::from_millis(250);
+
+/// The fan-outs of a shard, by stream, and which of them have packets waiting.
+#[derive(Default)]
+pub(super) struct Fanouts {
+    places: HashMap<Life, usize, Mixed>,
+    fanouts: Slab<Fanout>,
+    /// Those with packets waiting, in the order of their turns.
+    audio: VecDeque<usize>,
+    video: VecDeque<usize>,
+    waiting: usize,
+}
+
+/// The replicas here of one stream, sorted by id, and its packets that wait for them.
+#[derive(Debug, Default)]
+struct Fanout {
+    life: Life,
+    replicas: Vec<(ReplicaId, usize)>,
+    waiting: VecDeque<Arc<Packet>>,
+    /// What is left of an interrupted turn.
+    turn: Turn,
+    /// Whether it is in a queue.
+    is_queued: bool,
+}
+
+/// Packets that are offered together to one replica after the other.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    pub(super) offered: Vec<Offered>,
+    /// The last replica served, when the turn was interrupted. The list may change meanwhile; its order does not.
+    behind: Option<ReplicaId>,
+}
+
+/// A packet and what became of it here.
 #[derive(Debug)]
-pub(super) struct Job {
-    packet: Arc<Packet>,
-    progress: Progress,
+pub(super) struct Offered {
+    pub(super) packet: Arc<Packet>,
+    pub(super) progress: Progress,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    /// The last replica served, when the job was interrupted. The list may change meanwhile; its order does not.
-    behind: Option<ReplicaId>,
+pub(super) struct Progress {
     /// Whether anybody here followed the stream.
-    followed: bool,
+    pub(super) followed: bool,
     /// Whether anybody here got the packet.
-    sent: bool,
+    pub(super) sent: bool,
 }
 
-impl Shard {
-    /// Passes a packet on to every shard that has replicas of its stream. This one always takes part, so that somebody says the verdict.
-    pub(super) fn spread(&mut self, place: usize, packet: Arc<Packet>) {
-        let listeners = self.streams[place].listeners;
-        packet.outcome.expect(1 + listeners.shards.count_ones());
-        let mut left = listeners.shards;
-        while left != 0 {
-            let other = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let link = self.links[other].as_mut().expect("a listener is another shard");
-            let message = Relay::Packet {
-                packet: packet.clone(),
-                epoch: listeners.epoch,
-            };
-            if !link.push(message) {
-                self.counters.count(Counter::WorkerQueueFull);
-                self.finish(&packet, Progress::default());
-            }
-        }
-        self.enqueue(packet);
+/// A fan-out taken out to be served, to be [put back](Fanouts::put_back).
+pub(super) struct Taken {
+    place: usize,
+    fanout: Fanout,
+}
+
+impl Fanouts {
+    /// A replica is to see a stream's packets.
+    pub(super) fn add(&mut self, life: Life, id: ReplicaId, replica: usize) {
+        let fanouts = &mut self.fanouts;
+        let place = *self.places.entry(life).or_insert_with(|| {
+            fanouts.insert(Fanout {
+                life,
+                ..Fanout::default()
+            })
+        });
+        insert_sorted(&mut fanouts[place].replicas, id, replica);
     }
 
-    /// Takes a packet from another shard, or tells that shard that nobody here wants any.
-    pub(super) fn accept(&mut self, from: usize, packet: Arc<Packet>, epoch: u32) {
-        let life = packet.facts().life;
-        if self.fanouts.contains_key(&life) {
-            return self.enqueue(packet);
+    /// A replica is not to see them any more.
+    pub(super) fn remove(&mut self, life: Life, id: ReplicaId) {
+        if let Some(place) = self.places.get(&life).copied() {
+            remove_sorted(&mut self.fanouts[place].replicas, id);
+            self.tidy(place);
         }
-        // An order that is not taken yet may be the reason why the packet came.
-        if self.orders.is_empty() {
-            let link = self.links[from].as_mut().expect("it came from another shard");
-            // When there is no room for this answer, the next packet will ask again.
-            let _ = link.push(Relay::Quiet { life, epoch });
-        }
-        self.finish(&packet, Progress::default());
     }
 
-    fn enqueue(&mut self, packet: Arc<Packet>) {
-        let queue = match packet.facts().kind {
+    /// A stream is gone; returns who followed it.
+    pub(super) fn forget(&mut self, life: Life) -> Vec<(ReplicaId, usize)> {
+        let Some(place) = self.places.get(&life).copied() else {
+            return Vec::new();
+        };
+        let replicas = std::mem::take(&mut self.fanouts[place].replicas);
+        self.tidy(place);
+        replicas
+    }
+
+    /// Whether anybody here is to see a stream's packets.
+    pub(super) fn has(&self, life: Life) -> bool {
+        let place = self.places.get(&life);
+        place.is_some_and(|place| !self.fanouts[*place].replicas.is_empty())
+    }
+
+    /// Has a packet wait for its replicas; gives it back when too much waits, or nobody here follows its stream.
+    pub(super) fn push(&mut self, packet: Arc<Packet>) -> Result<(), Refused> {
+        let facts = packet.facts();
+        let Some(place) = self.places.get(&facts.life).copied() else {
+            return Err(Refused::Unfollowed(packet));
+        };
+        if self.waiting >= WAITING_MAX {
+            return Err(Refused::Full(packet));
+        }
+        let kind = facts.kind;
+        let fanout = &mut self.fanouts[place];
+        fanout.waiting.push_back(packet);
+        self.waiting += 1;
+        if !std::mem::replace(&mut fanout.is_queued, true) {
+            self.queue(kind).push_back(place);
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.audio.is_empty() && self.video.is_empty()
+    }
+
+    /// Takes out the fan-out whose turn it is.
+    pub(super) fn next(&mut self, kind: MediaKind) -> Option<Taken> {
+        let place = self.queue(kind).pop_front()?;
+        Some(Taken {
+            place,
+            fanout: std::mem::take(&mut self.fanouts[place]),
+        })
+    }
+
+    /// Puts a fan-out back, behind all others if it still has something waiting.
+    pub(super) fn put_back(&mut self, taken: Taken, kind: MediaKind) {
+        let Taken { place, mut fanout } = taken;
+        fanout.is_queued = !(fanout.waiting.is_empty() && fanout.turn.offered.is_empty());
+        if fanout.is_queued {
+            self.queue(kind).push_back(place);
+        }
+        self.fanouts[place] = fanout;
+        self.tidy(place);
+    }
+
+    /// Packets that were taken to be served do not wait any more.
+    pub(super) fn begun(&mut self, packets: usize) {
+        self.waiting -= packets;
+    }
+
+    fn queue(&mut self, kind: MediaKind) -> &mut VecDeque<usize> {
+        match kind {
             MediaKind::Audio => &mut self.audio,
             MediaKind::Video => &mut self.video,
-        };
-        queue.push_back(Job {
-            packet,
-            progress: Progress::default(),
-        });
-    }
-
-    /// Writes waiting packets for their replicas: all audio, what waited for the pace of a leg and may leave now, and about [`QUANTUM`] replicas of video.
-    pub fn work(&mut self, now: Instant) {
-        let moment = Moment::new(now, &self.clock);
-        while let Some(mut job) = self.audio.pop_front() {
-            self.serve(&mut job, usize::MAX, &moment);
-            self.complete(job);
-        }
-        self.leave(&moment);
-        let mut budget = QUANTUM;
-        while let Some(mut job) = self.video.pop_front() {
-            let served = self.serve(&mut job, budget, &moment);
-            if served == budget {
-                // Perhaps it was done just now; then the next turn finds nobody left.
-                self.video.push_front(job);
-                return;
-            }
-            budget -= served;
-            self.complete(job);
         }
     }
 
-    /// Offers a packet to the next `budget` of its replicas; returns how many there were.
-    fn serve(&mut self, job: &mut Job, budget: usize, moment: &Moment) -> usize {
-        let life = job.packet.facts().life;
-        let Some(list) = self.fanouts.get_mut(&life) else {
+    /// Drops a fan-out that nobody needs. One that is queued goes when its turn is over.
+    fn tidy(&mut self, place: usize) {
+        let fanout = &self.fanouts[place];
+        if fanout.replicas.is_empty() && !fanout.is_queued {
+            self.places.remove(&fanout.life);
+            self.fanouts.remove(place);
+        }
+    }
+}
+
+/// Why a packet does not wait here.
+pub(super) enum Refused {
+    Unfollowed(Arc<Packet>),
+    Full(Arc<Packet>),
+}
+
+impl Taken {
+    /// The turn that was interrupted, or else a new one of the oldest packets. Says how many of them did not wait until then, and returns those that waited too long.
+    pub(super) fn begin(&mut self, now: Instant, mut hopeless: impl FnMut(Arc<Packet>)) -> usize {
+        if !self.fanout.turn.offered.is_empty() {
             return 0;
-        };
-        let list = std::mem::take(list);
-        let start = job
-            .progress
+        }
+        self.fanout.turn.behind = None;
+        let count = self.fanout.waiting.len().min(TOGETHER);
+        for packet in self.fanout.waiting.drain(..count) {
+            let (kind, age) = (packet.facts().kind, now.saturating_duration_since(packet.facts().at));
+            if kind == MediaKind::Video && age > HOPELESS {
+                hopeless(packet);
+                continue;
+            }
+            self.fanout.turn.offered.push(Offered {
+                packet,
+                progress: Progress::default(),
+            });
+        }
+        count
+    }
+
+    /// The turn, and the next replicas that may be served with so many packets: at least one.
+    pub(super) fn part(&mut self, budget: usize) -> (&mut Turn, &[(ReplicaId, usize)]) {
+        let Fanout { replicas, turn, .. } = &mut self.fanout;
+        let start = turn
             .behind
-            .map_or(0, |behind| list.partition_point(|(id, _)| *id <= behind));
-        let part = &list[start..list.len().min(start.saturating_add(budget))];
-        job.progress.followed |= !part.is_empty();
-        for (id, place) in part {
-            match self.offer(*place, &job.packet, moment) {
-                Ok(()) => job.progress.sent = true,
-                // A packet that is only padding is no loss to anybody.
-                Err(Counter::PaddingOnly) => {}
-                Err(reason) => self.counters.count(reason),
-            }
-            job.progress.behind = Some(*id);
+            .map_or(0, |behind| replicas.partition_point(|(id, _)| *id <= behind));
+        let most = (budget / turn.offered.len().max(1)).max(1);
+        let part = &replicas[start..replicas.len().min(start.saturating_add(most))];
+        if let Some((last, _)) = part.last() {
+            turn.behind = Some(*last);
         }
-        let served = part.len();
-        self.fanouts.insert(life, list);
-        served
+        (turn, part)
     }
 
-    fn complete(&mut self, job: Job) {
-        self.finish(&job.packet, job.progress);
-        self.pool.give(job.packet);
+    /// Ends the turn if everybody has been served; returns its packets then.
+    pub(super) fn end(&mut self) -> impl Iterator<Item = Offered> {
+        let last = self.fanout.replicas.last().map(|(id, _)| *id);
+        let is_over = last.is_none() || last <= self.fanout.turn.behind;
+        let count = if is_over { self.fanout.turn.offered.len() } else { 0 };
+        self.fanout.turn.offered.drain(..count)
     }
 
-    /// This shard is done with a packet; the last one to be counts what became of it.
-    fn finish(&mut self, packet: &Packet, progress: Progress) {
-        if progress.followed {
-            packet.outcome.followed();
-        }
-        if progress.sent {
-            packet.outcome.sent();
-        }
-        match packet.outcome.finish() {
-            None | Some((_, true)) => {}
-            Some((_, false)) if packet.payload().is_empty() => self.counters.count(Counter::PaddingOnly),
-            Some((false, false)) => self.counters.count(Counter::NoReplica),
-            Some((true, false)) => self.counters.count(Counter::NotSelected),
-        }
-    }
-
-    /// What one replica makes of a packet of a stream in its fan-out list.
-    fn offer(&mut self, place: usize, packet: &Arc<Packet>, moment: &Moment) -> Result<(), Counter> {
-        let replica = &mut self.replicas[place];
-        let leg = &self.legs[replica.leg];
-        let facts = packet.facts();
-        if replica.entry.paused {
-            return Err(Counter::Paused);
-        }
-        let sendable = match (
-            packet.payload().is_empty(),
-            leg.ready(),
-            replica.format(facts.payload_type),
-        ) {
-            (true, ..) => Err(Counter::PaddingOnly),
-            (_, None, _) => Err(Counter::NotReady),
-            (.., None) => Err(Counter::NotNegotiated),
-            (_, Some(_), Some(format)) => {
-                let payload = replica.payload(&format, facts).ok_or(Counter::Malformed);
-                payload.map(|payload| (format.payload_type, payload))
-            }
-        };
-        let before = replica.selected();
-        if !replica.is_following(facts) {
-            sendable?;
-            replica.may_start(facts)?;
-            if let Some(before) = replica.follow(packet)
-                && let Some(list) = self.fanouts.get_mut(&before.life)
-            {
-                remove_sorted(list, replica.id);
-                if list.is_empty() {
-                    self.fanouts.remove(&before.life);
-                }
-            }
-        }
-        let placed = replica.place(packet, sendable.map(drop));
-        if let Some(selected) = replica.selected().filter(|after| Some(*after) != before) {
-            self.notes.tell(&self.counters, Note::Selected(replica.id, selected));
-        }
-        let (number, decision) = placed?;
-        let (payload_type, payload) = sendable?;
-        let name = Name {
-            ssrc: replica.entry.ssrc,
-            payload_type,
-            // Numbers start in cycle one, so that what comes before the first has one too; SRTP counts from zero.
-            index: number - (1 << 16),
-            original: None,
-        };
-        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision);
-        self.send(place, packet, &mut rewrite, moment)
+    pub(super) fn has_packets(&self) -> bool {
+        !(self.fanout.waiting.is_empty() && self.fanout.turn.offered.is_empty())
     }
 }

@@ -77,6 +77,11 @@ impl LegState {
         }
     }
 
+    /// Whether packets may be sent.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.entry.protection != Protection::Pending && !self.entry.paths.is_empty()
+    }
+
     /// The keys, if the entry says to use them.
     pub(crate) fn keys_in_use(&mut self) -> Option<&mut Keys> {
         match self.entry.protection {

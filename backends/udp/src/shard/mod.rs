@@ -5,8 +5,8 @@
 //! needs of it goes through a ring: datagrams that arrived at the wrong shard, references to packets for replicas elsewhere, and
 //! packets to send again.
 //!
-//! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds its number in its `stream`; `fanout` offers the packet to
-//! its replicas, audio first, in quanta; `replica` decides and numbers, `select` says which layers; `header` writes it into the receiver's `egress` run.
+//! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds its number in its `stream`; `fanout` has it wait for its
+//! replicas, to whom `serve` offers it, audio first, in quanta; `replica` decides and numbers, `select` says which layers; `header` writes it into the receiver's `egress` run.
 //! `pace` keeps what may not leave yet. `tables` applies orders, `resend` does what the agent asks for.
 //!
 //! Driving one: [`take_orders`](Shard::take_orders), [`take_relays`](Shard::take_relays), [`receive`](Shard::receive) for
@@ -20,6 +20,7 @@ mod egress;
 mod elements;
 mod fanout;
 mod frame;
+mod hash;
 mod header;
 mod ingress;
 mod leg;
@@ -32,6 +33,7 @@ mod resend;
 mod segment;
 mod select;
 mod selected;
+mod serve;
 mod slab;
 mod stream;
 mod tables;
@@ -43,7 +45,7 @@ pub(crate) mod relay;
 
 pub use egress::{Run, Transmit};
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -53,7 +55,8 @@ use rtrb::Consumer;
 use crate::control::Order;
 use counters::CounterPage;
 use egress::Egress;
-use fanout::Job;
+use fanout::Fanouts;
+use hash::Mixed;
 use leg::LegState;
 use notes::Notes;
 use pace::Wakes;
@@ -69,15 +72,12 @@ pub const QUANTUM: usize = 256;
 /// How many shards there can be: one bit each in a stream's listeners.
 pub const SHARDS_MAX: usize = 64;
 
-/// With more packets than this waiting for their replicas, a shard does not ask for more.
-const JOBS_HIGH: usize = 512;
-
 /// How many packets from elsewhere are taken in one go.
 const RELAYS_PER_TURN: usize = 256;
 
 /// One life of a stream entry. An entry that is removed and added again is another stream: nothing of the old one, still on its way
 /// between shards, may be taken for the new.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Life(pub(crate) u32);
 
 /// Where a replica comes from.
@@ -99,18 +99,16 @@ pub struct Shard {
     /// By shard; `None` in our own place.
     links: Vec<Option<Link>>,
 
-    routes: HashMap<Path, Route>,
+    routes: HashMap<Path, Route, Mixed>,
     legs: Slab<LegState>,
-    leg_places: HashMap<LegId, usize>,
+    leg_places: HashMap<LegId, usize, Mixed>,
     streams: Slab<StreamState>,
-    stream_places: HashMap<Life, usize>,
+    stream_places: HashMap<Life, usize, Mixed>,
     replicas: Slab<ReplicaState>,
-    replica_places: HashMap<ReplicaId, usize>,
-    /// By stream, here or elsewhere: the replicas here that must see its packets, sorted by id.
-    fanouts: HashMap<Life, Vec<(ReplicaId, usize)>>,
+    replica_places: HashMap<ReplicaId, usize, Mixed>,
+    /// By stream, here or elsewhere: the replicas here that must see its packets.
+    fanouts: Fanouts,
 
-    audio: VecDeque<Job>,
-    video: VecDeque<Job>,
     pool: Pool,
     egress: Egress,
     /// When to look at what waits for its leg's pace.
@@ -144,16 +142,14 @@ impl Shard {
             orders,
             notes,
             links,
-            routes: HashMap::new(),
+            routes: HashMap::default(),
             legs: Slab::new(),
-            leg_places: HashMap::new(),
+            leg_places: HashMap::default(),
             streams: Slab::new(),
-            stream_places: HashMap::new(),
+            stream_places: HashMap::default(),
             replicas: Slab::new(),
-            replica_places: HashMap::new(),
-            fanouts: HashMap::new(),
-            audio: VecDeque::new(),
-            video: VecDeque::new(),
+            replica_places: HashMap::default(),
+            fanouts: Fanouts::default(),
             pool: Pool::default(),
             egress: Egress::new(),
             wakes: Wakes::default(),
@@ -178,12 +174,7 @@ impl Shard {
 
     /// Whether packets still wait for their replicas.
     pub fn has_work(&self) -> bool {
-        !self.audio.is_empty() || !self.video.is_empty()
-    }
-
-    /// Whether it can take more packets. If not, those that come had better wait in the socket.
-    pub fn has_room(&self) -> bool {
-        self.audio.len() + self.video.len() < JOBS_HIGH
+        !self.fanouts.is_idle()
     }
 
     /// Whether orders or messages wait: to be asked between arming the alarm and going to sleep.

@@ -142,14 +142,20 @@ impl ReplicaState {
     }
 
     /// The number `packet` goes out under and what was decided about its frame, or why it does not; either way it is accounted for.
-    pub(crate) fn place(&mut self, packet: &Packet, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
+    /// When it `is_late` only the lowest frame rate is sent.
+    pub(crate) fn place(
+        &mut self,
+        packet: &Packet,
+        sendable: Result<(), Counter>,
+        is_late: bool,
+    ) -> Result<(u64, Decision), Counter> {
         let facts = packet.facts();
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
         if segment.starts_behind(facts.number) {
             return Err(Counter::BeforeSwitch);
         }
         let decision = match (sendable, &facts.frame) {
-            (Ok(()), Some(frame)) => self.selection.decide(self.entry.target, facts.codec, frame),
+            (Ok(()), Some(frame)) => self.selection.decide(self.entry.target, is_late, facts.codec, frame),
             (Ok(()), None) => self.selection.without_layers(Ok(())),
             (Err(reason), _) => self.selection.without_layers(Err(reason)),
         };

@@ -100,8 +100,8 @@ impl Selection {
         (layer, self.awaits_key_frame)
     }
 
-    /// What becomes of a packet, for a replica that is to get `wanted`.
-    pub(crate) fn decide(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
+    /// What becomes of a packet, for a replica that is to get `wanted`, or of that only the lowest frame rate because there `is_late` work.
+    pub(crate) fn decide(&mut self, wanted: Layer, is_late: bool, codec: Codec, frame: &Frame) -> Decision {
         if !frame.is_unreadable() {
             // Frames that cannot be compared with those before: it begins anew with what it has.
             self.past.renumber(frame.id.numbering);
@@ -110,7 +110,7 @@ impl Selection {
             Found::Known(decision) => decision,
             _ if frame.is_unreadable() => self.without_layers(Ok(())),
             Found::TooOld => self.without_layers(Err(Counter::TooLate)),
-            Found::Newer => self.decide_newest(wanted, codec, frame),
+            Found::Newer => self.decide_newest(wanted, is_late, codec, frame),
             Found::Late {
                 at,
                 mut behind,
@@ -148,12 +148,17 @@ impl Selection {
         }
     }
 
-    fn decide_newest(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
+    fn decide_newest(&mut self, wanted: Layer, is_late: bool, codec: Codec, frame: &Frame) -> Decision {
         if self.picture.replace(frame.timestamp) != Some(frame.timestamp) {
-            self.wanted = wanted;
+            let temporal = if is_late { 0 } else { wanted.temporal };
+            self.wanted = Layer { temporal, ..wanted };
         }
         self.switch(frame);
-        let mut decision = self.judged(self.now, frame, self.judge(&self.now, frame));
+        let send = match self.judge(&self.now, frame) {
+            Err(Counter::OutsideTarget) if is_late && wanted.covers(frame.layer) => Err(Counter::Overloaded),
+            send => send,
+        };
+        let mut decision = self.judged(self.now, frame, send);
         if decision.send.is_ok() {
             decision.active.new = self.tell(&decision.active, frame);
             if decision.is_top {

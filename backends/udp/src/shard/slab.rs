@@ -11,6 +11,12 @@ pub(crate) struct Slab<T> {
     free: Vec<usize>,
 }
 
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab::new()
+    }
+}
+
 impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
         Slab {

@@ -132,7 +132,7 @@ impl Shard {
     }
 
     fn forget(&mut self, life: Life) {
-        for (_, place) in self.fanouts.remove(&life).unwrap_or_default() {
+        for (_, place) in self.fanouts.forget(life) {
             self.replicas[place].forget(life);
         }
     }
@@ -154,7 +154,7 @@ impl Shard {
             }
         };
         for life in self.replicas[place].follows().into_iter().flatten() {
-            insert_sorted(self.fanouts.entry(life).or_default(), id, place);
+            self.fanouts.add(life, id, place);
         }
     }
 
@@ -175,13 +175,7 @@ impl Shard {
     fn unlist(&mut self, place: usize) {
         let replica = &self.replicas[place];
         for life in replica.follows().into_iter().flatten() {
-            let Some(list) = self.fanouts.get_mut(&life) else {
-                continue;
-            };
-            remove_sorted(list, replica.id);
-            if list.is_empty() {
-                self.fanouts.remove(&life);
-            }
+            self.fanouts.remove(life, replica.id);
         }
     }
 }
