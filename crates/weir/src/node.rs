@@ -20,8 +20,9 @@ use crate::observe::Question;
 /// How many commands may wait. The agent takes thousands a millisecond; this many waiting means it has died.
 const COMMANDS_MAX: usize = 1 << 20;
 
-/// How many events and commands are taken before time is looked at again, so that a flood of one cannot starve the timers.
-const TURN: usize = 512;
+/// How long commands are taken before events have their turn, events before time is looked at, and timers before commands are: so that a
+/// flood of one, a thousand who leave at once for instance, cannot starve the others.
+const SHARE: Duration = Duration::from_micros(500);
 
 /// How often counters are published.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
@@ -139,35 +140,44 @@ impl Node {
 
     /// Takes what waits, a bounded part of it. Says whether the controller is gone, and whether more is waiting.
     fn turn(&mut self, commands: &mut mpsc::Receiver<Command>) -> (bool, bool) {
-        let mut taken = 0;
-        let ended = loop {
-            match commands.try_recv() {
-                Ok(command) => {
-                    taken += 1;
-                    self.agent
-                        .command(clock::now(), command, &mut *self.plane, &mut self.out);
-                }
-                Err(mpsc::error::TryRecvError::Empty) => break false,
-                Err(mpsc::error::TryRecvError::Disconnected) => break true,
-            }
-            if taken == TURN {
-                break false;
-            }
-        };
-        let now = clock::now();
-        let mut events = 0;
-        while events < TURN
-            && let Some(event) = self.plane.poll()
-        {
-            events += 1;
-            self.agent.event(now, event, &mut *self.plane, &mut self.out);
-        }
+        let (ended, more_commands) = self.take_commands(commands);
+        let more_events = self.take_events();
         while let Some(done) = self.handshakes.poll() {
-            self.agent.handshaken(now, done, &mut *self.plane, &mut self.out);
+            self.agent
+                .handshaken(clock::now(), done, &mut *self.plane, &mut self.out);
         }
         self.agent.handle_timeout(clock::now(), &mut *self.plane, &mut self.out);
         self.handshakes.hand_out(&mut self.agent);
-        (ended, taken == TURN || events == TURN)
+        (ended, more_commands || more_events)
+    }
+
+    /// Says whether the controller is gone, and whether more may be waiting.
+    fn take_commands(&mut self, commands: &mut mpsc::Receiver<Command>) -> (bool, bool) {
+        let mut now = clock::now();
+        let end = now + SHARE;
+        while now < end {
+            match commands.try_recv() {
+                Ok(command) => self.agent.command(now, command, &mut *self.plane, &mut self.out),
+                Err(mpsc::error::TryRecvError::Empty) => return (false, false),
+                Err(mpsc::error::TryRecvError::Disconnected) => return (true, false),
+            }
+            now = clock::now();
+        }
+        (false, true)
+    }
+
+    /// Says whether more may be waiting.
+    fn take_events(&mut self) -> bool {
+        let mut now = clock::now();
+        let end = now + SHARE;
+        while now < end {
+            let Some(event) = self.plane.poll() else {
+                return false;
+            };
+            self.agent.event(now, event, &mut *self.plane, &mut self.out);
+            now = clock::now();
+        }
+        true
     }
 
     /// Answers one question, if there is any: the next one waits until media has had its turn again.
