@@ -1,0 +1,308 @@
+//! Ethernet, IP and UDP around a datagram: read off what came in, written in front of what goes out.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use dataplane::Path;
+
+use crate::hops::{Hop, Mac};
+
+const ETHERNET: usize = 14;
+const IPV4: usize = 20;
+const IPV6: usize = 40;
+const UDP: usize = 8;
+
+const TYPE_IPV4: [u8; 2] = [0x08, 0x00];
+const TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
+const PROTOCOL_UDP: u8 = 17;
+const HOPS_MAX: u8 = 64;
+
+/// The addresses and the payload of a frame the XDP program let through; `None` for any other.
+///
+/// Checksums are not looked at: the link has one of its own, SRTP authenticates what is inside, and between interfaces of one machine they are not
+/// even filled in.
+pub(crate) fn read(frame: &[u8]) -> Option<(Path, &[u8])> {
+    let (ethernet, packet) = frame.split_at_checked(ETHERNET)?;
+    let (remote, local, datagram): (IpAddr, IpAddr, &[u8]) = match [ethernet[12], ethernet[13]] {
+        TYPE_IPV4 => {
+            let (header, _) = packet.split_first_chunk::<IPV4>()?;
+            if header[0] != 0x45 || header[9] != PROTOCOL_UDP {
+                return None;
+            }
+            let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+            let address = |at: usize| Ipv4Addr::from(*header[at..].first_chunk::<4>().expect("inside of the header"));
+            (address(12).into(), address(16).into(), packet.get(IPV4..total)?)
+        }
+        TYPE_IPV6 => {
+            let (header, behind) = packet.split_first_chunk::<IPV6>()?;
+            if header[0] >> 4 != 6 || header[6] != PROTOCOL_UDP {
+                return None;
+            }
+            let len = usize::from(u16::from_be_bytes([header[4], header[5]]));
+            let address = |at: usize| Ipv6Addr::from(*header[at..].first_chunk::<16>().expect("inside of the header"));
+            (address(8).into(), address(24).into(), behind.get(..len)?)
+        }
+        _ => return None,
+    };
+    let (udp, _) = datagram.split_first_chunk::<UDP>()?;
+    let number = |at: usize| u16::from_be_bytes([udp[at], udp[at + 1]]);
+    let path = Path {
+        local: SocketAddr::new(local, number(2)),
+        remote: SocketAddr::new(remote, number(0)),
+    };
+    Some((path, datagram.get(UDP..usize::from(number(4)))?))
+}
+
+/// What stands in front of every datagram of one path over one hop: all of it but lengths and checksums, whose sums are begun.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    bytes: [u8; ETHERNET + IPV6 + UDP],
+    len: usize,
+    /// The IPv4 header's sum without the length.
+    ip_sum: u64,
+    /// The sum of pseudo header and ports, without lengths.
+    udp_sum: u64,
+    /// Bytes of payload that fit.
+    payload_max: usize,
+    /// Which interface, by its place in the configuration.
+    pub(crate) interface: usize,
+}
+
+impl Header {
+    /// `None` when the addresses are not of one family.
+    pub(crate) fn new(path: &Path, hop: &Hop) -> Option<Self> {
+        let mut bytes = [0; ETHERNET + IPV6 + UDP];
+        bytes[..6].copy_from_slice(&hop.to.0);
+        bytes[6..12].copy_from_slice(&hop.from.0);
+        let (ip, behind, addresses) = match (path.local.ip(), path.remote.ip()) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                bytes[12..14].copy_from_slice(&TYPE_IPV4);
+                let ip = &mut bytes[ETHERNET..][..IPV4];
+                // Version and length of the header; not to be fragmented, so that it needs no identification (RFC 6864).
+                (ip[0], ip[6], ip[8], ip[9]) = (0x45, 0x40, HOPS_MAX, PROTOCOL_UDP);
+                ip[12..16].copy_from_slice(&from.octets());
+                ip[16..20].copy_from_slice(&to.octets());
+                (sum(ip), ETHERNET + IPV4, sum(&ip[12..]))
+            }
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                bytes[12..14].copy_from_slice(&TYPE_IPV6);
+                let ip = &mut bytes[ETHERNET..][..IPV6];
+                (ip[0], ip[6], ip[7]) = (0x60, PROTOCOL_UDP, HOPS_MAX);
+                ip[8..24].copy_from_slice(&from.octets());
+                ip[24..40].copy_from_slice(&to.octets());
+                (0, ETHERNET + IPV6, sum(&ip[8..]))
+            }
+            _ => return None,
+        };
+        let udp = &mut bytes[behind..][..UDP];
+        udp[..2].copy_from_slice(&path.local.port().to_be_bytes());
+        udp[2..4].copy_from_slice(&path.remote.port().to_be_bytes());
+        let ports = sum(&udp[..4]);
+        Some(Header {
+            bytes,
+            len: behind + UDP,
+            ip_sum: ip,
+            udp_sum: addresses + ports + word([0, PROTOCOL_UDP]),
+            payload_max: (hop.mtu + ETHERNET).saturating_sub(behind + UDP),
+            interface: hop.interface,
+        })
+    }
+
+    /// The longest datagram that goes out over this hop in one piece, in bytes of payload.
+    pub(crate) fn payload_max(&self) -> usize {
+        self.payload_max
+    }
+
+    /// Writes the frame around a payload that fits; returns its length.
+    ///
+    /// Panics when there is no room.
+    pub(crate) fn write(&self, payload: &[u8], frame: &mut [u8]) -> usize {
+        let (header, rest) = frame.split_at_mut(self.len);
+        header.copy_from_slice(&self.bytes[..self.len]);
+        let udp_len = ((UDP + payload.len()) as u16).to_be_bytes();
+        if self.len == ETHERNET + IPV4 + UDP {
+            let total = ((IPV4 + UDP + payload.len()) as u16).to_be_bytes();
+            header[ETHERNET + 2..][..2].copy_from_slice(&total);
+            let check = finish(self.ip_sum + word(total));
+            header[ETHERNET + 10..][..2].copy_from_slice(&check);
+        } else {
+            header[ETHERNET + 4..][..2].copy_from_slice(&udp_len);
+        }
+        let body = copy_and_sum(payload, &mut rest[..payload.len()]);
+        // The length counts twice: in the pseudo header and in the header.
+        let check = match finish(self.udp_sum + 2 * word(udp_len) + body) {
+            // Zero would say that there is none (RFC 768).
+            [0, 0] => [0xff, 0xff],
+            check => check,
+        };
+        let udp = &mut header[self.len - UDP..];
+        udp[4..6].copy_from_slice(&udp_len);
+        udp[6..8].copy_from_slice(&check);
+        self.len + payload.len()
+    }
+}
+
+/// Two bytes as the sums here count them: ones' complement sums come out the same in any byte order, as long as it is one (RFC 1071).
+fn word(bytes: [u8; 2]) -> u64 {
+    u64::from(u16::from_ne_bytes(bytes))
+}
+
+fn sum(bytes: &[u8]) -> u64 {
+    let mut chunks = bytes.chunks_exact(4);
+    let whole: u64 = chunks
+        .by_ref()
+        .map(|four| u64::from(u32::from_ne_bytes(four.try_into().expect("four"))))
+        .sum();
+    let rest = chunks.remainder();
+    let padded = [0, 1, 2].map(|at| rest.get(at).copied().unwrap_or(0));
+    whole + word([padded[0], padded[1]]) + word([padded[2], 0])
+}
+
+/// Copies and sums in one pass, several words at a time side by side, which compilers make vectors of.
+fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u64 {
+    const BLOCK: usize = 64;
+    to.copy_from_slice(from);
+    let mut lanes = [0_u64; BLOCK / 4];
+    let mut blocks = from.chunks_exact(BLOCK);
+    for block in blocks.by_ref() {
+        for (lane, four) in lanes.iter_mut().zip(block.chunks_exact(4)) {
+            *lane += u64::from(u32::from_ne_bytes(four.try_into().expect("four")));
+        }
+    }
+    lanes.iter().sum::<u64>() + sum(blocks.remainder())
+}
+
+/// Folds a sum to sixteen bits and inverts it.
+fn finish(mut sum: u64) -> [u8; 2] {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    (!(sum as u16)).to_ne_bytes()
+}
+
+impl Mac {
+    /// Six bytes as an interface or a neighbour has them; `None` for other lengths.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Mac)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hop() -> Hop {
+        Hop {
+            interface: 0,
+            from: Mac([2, 0, 0, 0, 0, 1]),
+            to: Mac([2, 0, 0, 0, 0, 2]),
+            mtu: 1_500,
+        }
+    }
+
+    fn paths() -> [Path; 2] {
+        [
+            ("192.0.2.1:7882", "198.51.100.7:50000"),
+            ("[2001:db8::1]:7882", "[2001:db8::2]:50000"),
+        ]
+        .map(|(local, remote)| Path {
+            local: local.parse().unwrap(),
+            remote: remote.parse().unwrap(),
+        })
+    }
+
+    /// The sum of RFC 1071, as slowly as it says it.
+    fn slow_sum(parts: &[&[u8]]) -> u16 {
+        let bytes = parts.concat();
+        let words = bytes
+            .chunks(2)
+            .map(|two| u32::from(two[0]) << 8 | u32::from(*two.get(1).unwrap_or(&0)));
+        let mut sum: u32 = words.sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    fn assert_checksums(frame: &[u8]) {
+        let udp_len = |at: usize| [0, 0, frame[at], frame[at + 1]];
+        if frame[12..14] == TYPE_IPV4 {
+            assert_eq!(slow_sum(&[&frame[14..34]]), 0xffff, "the header's own");
+            assert_eq!(
+                slow_sum(&[&frame[26..34], &[0, 17], &udp_len(38), &frame[34..]]),
+                0xffff
+            );
+        } else {
+            assert_eq!(
+                slow_sum(&[&frame[22..54], &[0, 17], &udp_len(58), &frame[54..]]),
+                0xffff
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_the_other_way_round() {
+        for path in paths() {
+            let header = Header::new(&path, &hop()).unwrap();
+            for len in (0..200).chain(1_400..header.payload_max()) {
+                let payload: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
+                let mut frame = [0xee; 2_048];
+                let total = header.write(&payload, &mut frame);
+                assert_checksums(&frame[..total]);
+                let (read, bytes) = read(&frame[..total]).unwrap();
+                assert_eq!((read.local, read.remote), (path.remote, path.local));
+                assert_eq!(bytes, payload);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sum_of_zero_is_written_as_its_other_form() {
+        let path = &paths()[0];
+        let header = Header::new(path, &hop()).unwrap();
+        let mut frame = [0; 2_048];
+        header.write(&[0, 0], &mut frame);
+        // With the payload that makes the rest of the sum all ones, the checksum comes out as zero.
+        let total = header.write(&[frame[40], frame[41]], &mut frame.clone());
+        let payload = [frame[40], frame[41]];
+        header.write(&payload, &mut frame);
+        assert_eq!(frame[40..42], [0xff, 0xff]);
+        assert_checksums(&frame[..total]);
+    }
+
+    #[test]
+    fn the_link_says_how_much_fits() {
+        let [v4, v6] = paths().map(|path| Header::new(&path, &hop()).unwrap().payload_max());
+        assert_eq!((v4, v6), (1_472, 1_452));
+    }
+
+    #[test]
+    fn frames_are_read_with_their_padding_left_out_and_never_past_their_end() {
+        for path in paths() {
+            let header = Header::new(&path, &hop()).unwrap();
+            let mut frame = [0; 2_048];
+            let total = header.write(b"short", &mut frame);
+            assert_eq!(read(&frame[..total + 13]).unwrap().1, b"short");
+            for end in 0..total {
+                assert!(read(&frame[..end]).is_none(), "cut at {end}");
+            }
+            for at in 0..total {
+                for bit in 0..8 {
+                    let mut broken = frame[..total].to_vec();
+                    broken[at] ^= 1 << bit;
+                    // Whatever it makes of it, it stays inside.
+                    let _ = read(&broken);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn families_do_not_mix() {
+        let [v4, v6] = paths();
+        let mixed = Path {
+            local: v4.local,
+            remote: v6.remote,
+        };
+        assert!(Header::new(&mixed, &hop()).is_none());
+    }
+}

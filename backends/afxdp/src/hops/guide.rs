@@ -1,0 +1,281 @@
+//! The thread that asks the kernel, and hears of changes.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use dataplane::Path;
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use super::{Ask, Hop, Hops, NeighbourKey, Told};
+use crate::interface::Interface;
+use crate::netlink::{Change, Neighbour, Netlink, Way};
+use crate::sys::readable;
+
+/// How many questions, and how many answers, may wait on their way.
+const RING: usize = 4_096;
+/// How often neighbours are made sure of, and answers tried again that found no room.
+const TICK_MS: i32 = 1_000;
+/// How long routes are not asked for again, however often they change.
+const CALM: Duration = Duration::from_millis(100);
+/// How often workers forget, and routes are asked for though no change was heard of: that a path got narrower is not told.
+const TIDY: Duration = Duration::from_secs(30);
+
+/// The guide, before it runs.
+pub(crate) struct Guide {
+    ask: Netlink,
+    hear: Netlink,
+    bell: UnixStream,
+    ringer: UnixStream,
+    interfaces: Vec<Interface>,
+    workers: Vec<WorkerEnd>,
+    neighbours: HashMap<NeighbourKey, Neighbour>,
+    /// Ways changed, and nobody has looked yet.
+    changed: bool,
+    looked: Instant,
+    tidied: Instant,
+}
+
+/// What the guide knows of one worker.
+struct WorkerEnd {
+    asks: Consumer<Ask>,
+    told: Producer<Told>,
+    /// By interface: whether the worker has a ring there.
+    has_ring: Vec<bool>,
+    paths: HashMap<Path, Asked>,
+}
+
+/// One path a worker asked about.
+#[derive(Debug, Default)]
+struct Asked {
+    way: Option<Way>,
+    /// What it was told last; workers begin with nothing.
+    told: Option<Hop>,
+}
+
+/// The running guide; ends when dropped.
+pub(crate) struct GuideThread {
+    stop: Arc<AtomicBool>,
+    ringer: UnixStream,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Guide {
+    /// A guide over `interfaces`, and for each worker, which says on which of them it has a ring, what it asks through.
+    pub(crate) fn new(
+        ask: Netlink,
+        interfaces: Vec<Interface>,
+        workers: impl Iterator<Item = Vec<bool>>,
+    ) -> io::Result<(Self, Vec<Hops>)> {
+        let (bell, ringer) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        ringer.set_nonblocking(true)?;
+        let (mut ends, mut hops) = (Vec::new(), Vec::new());
+        for has_ring in workers {
+            let (asks, asked) = RingBuffer::new(RING);
+            let (told, hears) = RingBuffer::new(RING);
+            hops.push(Hops::new(asks, hears, ringer.try_clone()?));
+            ends.push(WorkerEnd {
+                asks: asked,
+                told,
+                has_ring,
+                paths: HashMap::new(),
+            });
+        }
+        let guide = Guide {
+            ask,
+            hear: Netlink::to_hear()?,
+            bell,
+            ringer,
+            interfaces,
+            workers: ends,
+            neighbours: HashMap::new(),
+            changed: true,
+            looked: now(),
+            tidied: now(),
+        };
+        Ok((guide, hops))
+    }
+
+    /// Gives it a thread.
+    pub(crate) fn start(mut self) -> io::Result<GuideThread> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, ringer) = (stop.clone(), self.ringer.try_clone()?);
+        let thread = thread::Builder::new().name("next-hops".to_owned()).spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                self.turn();
+            }
+        })?;
+        Ok(GuideThread {
+            stop,
+            ringer,
+            thread: Some(thread),
+        })
+    }
+
+    fn turn(&mut self) {
+        let patience = if self.changed { CALM.as_millis() as i32 } else { TICK_MS };
+        let [rung, _] = readable([self.bell.as_raw_fd(), self.hear.descriptor()], patience);
+        if rung {
+            let _ = self.bell.read(&mut [0; 512]);
+        }
+        let now = now();
+        self.hear();
+        let tidy = now >= self.tidied + TIDY;
+        if tidy {
+            self.tidied = now;
+            self.tidy();
+        }
+        if tidy || (self.changed && now >= self.looked + CALM) {
+            self.looked = now;
+            self.look_again();
+        }
+        self.take_asks();
+        self.make_sure();
+        self.answer();
+    }
+
+    /// Takes the news. When some was missed, everything may have changed.
+    fn hear(&mut self) {
+        let (neighbours, changed) = (&mut self.neighbours, &mut self.changed);
+        let heard = self.hear.changes(|change| match change {
+            Change::Neighbour(neighbour) => {
+                if let Some(known) = neighbours.get_mut(&(neighbour.interface, neighbour.address)) {
+                    *known = neighbour;
+                }
+            }
+            Change::Ways => *changed = true,
+        });
+        if heard.is_err() {
+            self.changed = true;
+            self.neighbours.clear();
+        }
+    }
+
+    /// Looks at interfaces, their addresses and every way anew.
+    fn look_again(&mut self) {
+        self.changed = false;
+        for interface in &mut self.interfaces {
+            interface.look_again(&mut self.ask);
+        }
+        for worker in &mut self.workers {
+            for (path, asked) in &mut worker.paths {
+                asked.way = self.ask.way(path.local.ip(), path.remote.ip());
+            }
+        }
+    }
+
+    fn take_asks(&mut self) {
+        for worker in &mut self.workers {
+            while let Ok(ask) = worker.asks.pop() {
+                match ask {
+                    Ask::About(path) => {
+                        let way = self.ask.way(path.local.ip(), path.remote.ip());
+                        worker.paths.insert(path, Asked { way, told: None });
+                    }
+                    Ask::NoMore(path) => drop(worker.paths.remove(&path)),
+                }
+            }
+        }
+    }
+
+    /// Asks for neighbours that ways need and nobody has asked for yet, and has the kernel ask those of whom it is not sure.
+    fn make_sure(&mut self) {
+        for way in self.workers.iter().flat_map(WorkerEnd::ways) {
+            if !self.interfaces.iter().any(|interface| interface.index == way.interface) {
+                continue;
+            }
+            let key = (way.interface, way.via);
+            let unknown = Neighbour {
+                interface: way.interface,
+                address: way.via,
+                mac: None,
+                stale: false,
+            };
+            self.neighbours
+                .entry(key)
+                .or_insert_with(|| self.ask.neighbour(key.0, key.1).unwrap_or(unknown));
+        }
+        for neighbour in self.neighbours.values_mut() {
+            if neighbour.stale || neighbour.mac.is_none() {
+                self.ask.confirm(neighbour.interface, neighbour.address);
+                // What comes of it is news; if nothing does, it is still known as it was.
+                neighbour.stale = false;
+            }
+        }
+    }
+
+    /// Tells workers what is not as they were told last. What finds no room is told in a later turn.
+    fn answer(&mut self) {
+        for worker in &mut self.workers {
+            for (path, asked) in &mut worker.paths {
+                let way = asked.way.as_ref();
+                let hop = way.and_then(|way| hop(&self.interfaces, &worker.has_ring, &self.neighbours, way));
+                if hop != asked.told && worker.told.push(Told::Path(*path, hop)).is_ok() {
+                    asked.told = hop;
+                }
+            }
+        }
+    }
+
+    fn tidy(&mut self) {
+        for worker in &mut self.workers {
+            let _ = worker.told.push(Told::Tidy);
+        }
+        let used: Vec<NeighbourKey> = self
+            .workers
+            .iter()
+            .flat_map(WorkerEnd::ways)
+            .map(|way| (way.interface, way.via))
+            .collect();
+        let used: std::collections::HashSet<NeighbourKey> = used.into_iter().collect();
+        self.neighbours.retain(|key, _| used.contains(key));
+    }
+}
+
+impl WorkerEnd {
+    fn ways(&self) -> impl Iterator<Item = Way> {
+        self.paths.values().filter_map(|asked| asked.way)
+    }
+}
+
+/// The hop a way begins with, if a ring leads there and everything is known.
+fn hop(
+    interfaces: &[Interface],
+    has_ring: &[bool],
+    neighbours: &HashMap<NeighbourKey, Neighbour>,
+    way: &Way,
+) -> Option<Hop> {
+    let index = interfaces
+        .iter()
+        .position(|interface| interface.index == way.interface)?;
+    let interface = interfaces.get(index).filter(|_| has_ring[index])?;
+    let to = neighbours.get(&(way.interface, way.via))?.mac?;
+    Some(Hop {
+        interface: index,
+        from: interface.mac,
+        to,
+        mtu: way.mtu.unwrap_or(usize::MAX).min(interface.mtu),
+    })
+}
+
+impl Drop for GuideThread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.ringer.write(&[0]);
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the guide has no reason to panic");
+        }
+    }
+}
+
+/// Where the guide reads the time: to be calm, and to be tidy.
+#[allow(clippy::disallowed_methods)]
+fn now() -> Instant {
+    Instant::now()
+}

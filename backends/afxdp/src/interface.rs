@@ -1,0 +1,87 @@
+//! One interface with our program on it.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use crate::hops::Mac;
+use crate::netlink::Netlink;
+use crate::program::Program;
+use crate::{AfxdpError, Step};
+
+/// An interface whose RTP we take.
+pub(crate) struct Interface {
+    pub(crate) name: String,
+    pub(crate) index: u32,
+    pub(crate) mac: Mac,
+    pub(crate) mtu: usize,
+    pub(crate) program: Program,
+    /// What the sockets are bound to.
+    bound: Vec<SocketAddr>,
+    /// The interface's own addresses among them, as the program knows them.
+    listens: BTreeSet<Ipv6Addr>,
+}
+
+impl Interface {
+    /// Puts the program on the interface. It takes nothing before it is given sockets and [`look_again`](Self::look_again) gives it addresses.
+    pub(crate) fn take(name: &str, bound: &[SocketAddr], netlink: &mut Netlink) -> Result<Self, AfxdpError> {
+        let failed = |error| AfxdpError::of(Step::Interface, name, error);
+        let link = netlink.link(name).map_err(failed)?;
+        let mac = link.mac.ok_or_else(|| AfxdpError::NotEthernet(name.to_owned()))?;
+        if link.has_xdp {
+            return Err(AfxdpError::Taken(name.to_owned()));
+        }
+        let port = bound.first().map_or(0, SocketAddr::port);
+        Ok(Interface {
+            name: name.to_owned(),
+            index: link.index,
+            mac,
+            mtu: link.mtu,
+            program: Program::attach(name, link.index, port)?,
+            bound: bound.to_vec(),
+            listens: BTreeSet::new(),
+        })
+    }
+
+    /// Looks at what may have changed. An interface that is gone leads nowhere.
+    pub(crate) fn look_again(&mut self, netlink: &mut Netlink) {
+        match netlink.link(&self.name) {
+            Ok(link) if link.index == self.index => {
+                self.mtu = link.mtu;
+                self.mac = link.mac.unwrap_or(self.mac);
+            }
+            _ => self.mtu = 0,
+        }
+        let addresses = netlink.addresses(self.index).unwrap_or_default();
+        let now: BTreeSet<Ipv6Addr> = addresses
+            .into_iter()
+            .filter(|address| self.is_bound(*address))
+            .map(mapped)
+            .collect();
+        for gone in self.listens.difference(&now) {
+            self.program.ignore(gone);
+        }
+        for new in now.difference(&self.listens) {
+            self.program.listen(new);
+        }
+        self.listens = now;
+    }
+
+    /// Whether the sockets take what is for this address. Link-local addresses are left to them: those need a zone beside them to be anybody's.
+    fn is_bound(&self, address: IpAddr) -> bool {
+        let only_v6 = self.bound.iter().all(SocketAddr::is_ipv6);
+        let takes = |bound: &SocketAddr| {
+            let takes_all = bound.ip().is_unspecified();
+            bound.ip() == address || (takes_all && (bound.is_ipv4() == address.is_ipv4() || only_v6))
+        };
+        let has_zone = matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
+        !has_zone && self.bound.iter().any(takes)
+    }
+}
+
+/// An address as the program has it.
+fn mapped(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}

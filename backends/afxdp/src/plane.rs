@@ -1,0 +1,226 @@
+//! The device: backend-udp's workers, on rings.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use backend_udp::{Sockets, UdpConfig, UdpPlane};
+use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
+
+use crate::hops::{Guide, GuideThread};
+use crate::interface::Interface;
+use crate::netlink::Netlink;
+use crate::network::RingNetwork;
+use crate::program::ProgramMode;
+use crate::statistics::{Page, Statistics};
+use crate::sys::{Mode, Xsk, XskCounts, queues, steer};
+use crate::{AfxdpError, Step};
+
+/// The most queues of one interface that are used: as many as the XDP program knows sockets, and a worker can watch.
+const QUEUES_MAX: u32 = 64;
+
+/// Where the device listens, and on which interfaces it takes packets before the stack does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AfxdpConfig {
+    /// The sockets beside the rings, and the workers.
+    pub udp: UdpConfig,
+    /// Interfaces by name, Ethernet all of them. At least one.
+    pub interfaces: Vec<String>,
+}
+
+/// What was found on one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its name.
+    pub interface: String,
+    /// How many of its queues have a ring.
+    pub queues: u32,
+    /// Where the XDP program runs.
+    pub program: ProgramMode,
+    /// Whether packets are copied between the driver's memory and ours; without zero-copy they are.
+    pub zero_copy: bool,
+}
+
+/// The data plane on AF_XDP rings: the agent's handle on workers as [`UdpPlane`] has them, with another way in and out.
+///
+/// Dropping it stops the workers and takes the XDP programs off the interfaces.
+pub struct AfxdpPlane {
+    plane: UdpPlane,
+    found: Vec<Found>,
+    statistics: Statistics,
+    drops: Vec<XskCounts>,
+    /// Behind the workers, so that it outlives them; the programs are its own.
+    _guide: GuideThread,
+}
+
+impl AfxdpPlane {
+    /// Takes the interfaces, binds the sockets and starts the workers; `waker` as in [`UdpPlane::start`].
+    ///
+    /// Errors: why it cannot be. Nothing is left behind then, and [`UdpPlane`] can be started instead.
+    pub fn start(
+        config: AfxdpConfig,
+        clock: Clock,
+        waker: Arc<dyn Fn() + Send + Sync>,
+    ) -> Result<AfxdpPlane, AfxdpError> {
+        if config.interfaces.is_empty() {
+            return Err(AfxdpError::NoInterfaces);
+        }
+        let workers = config.udp.worker_count().map_err(AfxdpError::Sockets)?;
+        let sockets = Sockets::bind(&config.udp, workers).map_err(AfxdpError::Sockets)?;
+        let local = sockets[0].local_addrs();
+        let taken = Taken::new(workers, &config.interfaces, &local)?;
+        steer_by_queue(&sockets, &taken.found)?;
+        let interfaces = taken.interfaces.len();
+        let has_rings: Vec<_> = taken
+            .queues
+            .iter()
+            .map(|queues| has_rings(queues, interfaces))
+            .collect();
+        let failed = |error| AfxdpError::of(Step::Routes, "any interface", error);
+        let (guide, hops) = Guide::new(taken.netlink, taken.interfaces, has_rings.into_iter()).map_err(failed)?;
+        let guide = guide.start().map_err(failed)?;
+        let pages: Arc<[Arc<Page>]> = (0..workers).map(|_| Arc::new(Page::default())).collect();
+        let networks = taken.queues.into_iter().zip(hops).zip(sockets).zip(&*pages);
+        let networks = networks
+            .map(|(((queues, hops), sockets), page)| RingNetwork::new(queues, interfaces, hops, sockets, page.clone()))
+            .collect();
+        Ok(AfxdpPlane {
+            plane: UdpPlane::start_on(networks, local, clock, waker).map_err(AfxdpError::Sockets)?,
+            found: taken.found,
+            statistics: Statistics(pages),
+            drops: taken.drops,
+            _guide: guide,
+        })
+    }
+
+    /// The first address it is bound to, with its real port.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.plane.local_addr()
+    }
+
+    /// What it found on its interfaces, for the log.
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
+    /// What went by ring and what by socket.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics.clone()
+    }
+
+    /// As [`UdpPlane::is_applied`].
+    pub fn is_applied(&self) -> bool {
+        self.plane.is_applied()
+    }
+}
+
+/// Interfaces with programs on them and rings bound, before there are workers.
+struct Taken {
+    netlink: Netlink,
+    interfaces: Vec<Interface>,
+    found: Vec<Found>,
+    /// By worker: its rings, each with its interface.
+    queues: Vec<Vec<(usize, Xsk)>>,
+    drops: Vec<XskCounts>,
+}
+
+impl Taken {
+    fn new(workers: usize, names: &[String], local: &[SocketAddr]) -> Result<Self, AfxdpError> {
+        let netlink = Netlink::to_ask().map_err(|error| AfxdpError::of(Step::Interface, "any interface", error))?;
+        let mut taken = Taken {
+            netlink,
+            interfaces: Vec::new(),
+            found: Vec::new(),
+            queues: (0..workers).map(|_| Vec::new()).collect(),
+            drops: Vec::new(),
+        };
+        for name in names {
+            taken.take(name, local)?;
+        }
+        Ok(taken)
+    }
+
+    /// One more interface: queue q is worker q's, counted round.
+    fn take(&mut self, name: &str, local: &[SocketAddr]) -> Result<(), AfxdpError> {
+        let failed = |error| AfxdpError::of(Step::Bind, name, error);
+        let mut interface = Interface::take(name, local, &mut self.netlink)?;
+        let mode = interface.program.mode();
+        let room = self
+            .queues
+            .iter()
+            .map(|queues| Sockets::OTHERS_MAX - queues.len())
+            .min();
+        let count = queues(name).min(QUEUES_MAX).min(room.unwrap_or(0) as u32);
+        let mut zero_copy = true;
+        for queue in 0..count {
+            let ring = Xsk::bind(interface.index, queue, mode == ProgramMode::Generic).map_err(failed)?;
+            interface.program.redirect(queue, ring.descriptor()).map_err(failed)?;
+            zero_copy &= ring.mode() == Mode::ZeroCopy;
+            self.drops.push(ring.counts());
+            let worker = queue as usize % self.queues.len();
+            self.queues[worker].push((self.interfaces.len(), ring));
+        }
+        interface.look_again(&mut self.netlink);
+        self.found.push(Found {
+            interface: name.to_owned(),
+            queues: count,
+            program: mode,
+            zero_copy,
+        });
+        self.interfaces.push(interface);
+        Ok(())
+    }
+}
+
+/// Has a peer's STUN, DTLS and RTCP come to the worker whose ring its RTP comes to, so that its leg is at home there. Where there are fewer queues than
+/// workers that would leave some without work: there, legs are spread as without rings, and workers hand over what is others'.
+fn steer_by_queue(sockets: &[Sockets], found: &[Found]) -> Result<(), AfxdpError> {
+    let workers = sockets.len();
+    if workers == 1 || found.iter().any(|found| (found.queues as usize) < workers) {
+        return Ok(());
+    }
+    let steered = |socket| steer(socket, workers as u32).map_err(AfxdpError::Sockets);
+    sockets[0].descriptors().try_for_each(steered)
+}
+
+/// On which of the interfaces these rings are.
+fn has_rings(queues: &[(usize, Xsk)], interfaces: usize) -> Vec<bool> {
+    let has = |wanted| queues.iter().any(|(interface, _)| *interface == wanted);
+    (0..interfaces).map(has).collect()
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = match self.program {
+            ProgramMode::Native => "native",
+            ProgramMode::Generic => "generic",
+        };
+        let copy = if self.zero_copy { "zero-copy" } else { "copy" };
+        write!(f, "{}: {} queues, {program}, {copy}", self.interface, self.queues)
+    }
+}
+
+impl DataPlane for AfxdpPlane {
+    fn capabilities(&self) -> Capabilities {
+        self.plane.capabilities()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.plane.write(now, update)
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.plane.inject(now, what);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.plane.poll()
+    }
+
+    fn counters(&mut self) -> Counters {
+        let mut counters = self.plane.counters();
+        counters[Counter::ReceiveOverflow] += self.drops.iter().map(XskCounts::dropped).sum::<u64>();
+        counters
+    }
+}

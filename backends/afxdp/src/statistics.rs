@@ -1,0 +1,54 @@
+//! What went by rings and what by sockets, and why.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+counting::counters! {
+    /// What this back end counts besides what every data plane counts.
+    pub enum Counter {
+        /// Frames that came in through a ring.
+        Received = "received",
+        /// Frames the XDP program should not have taken; nobody read them.
+        Unreadable = "unreadable",
+        /// Datagrams that went out through a ring.
+        Sent = "sent",
+        /// Sent by socket: nobody has asked for this path before, or the next hop's hardware address is not known, or the way leads through an interface
+        /// without a ring of this worker.
+        SocketNoHop = "socket_no_hop",
+        /// Sent by socket: longer than what the interface or the path takes in one piece.
+        SocketTooLong = "socket_too_long",
+        /// Sent by socket: every frame was on its way.
+        SocketRingFull = "socket_ring_full",
+        /// Sent by socket: no leg's, so STUN or DTLS.
+        SocketNoLeg = "socket_no_leg",
+    }
+}
+
+/// One worker's page of counters: written by that worker alone, readable from everywhere.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Page([AtomicU64; Counter::ALL.len()]);
+
+impl Page {
+    pub(crate) fn add(&self, counter: Counter, more: usize) {
+        let cell = &self.0[counter as usize];
+        cell.store(cell.load(Ordering::Relaxed) + more as u64, Ordering::Relaxed);
+    }
+}
+
+/// Reads what all workers counted.
+#[derive(Clone, Debug)]
+pub struct Statistics(pub(crate) Arc<[Arc<Page>]>);
+
+impl Statistics {
+    /// The sum so far.
+    pub fn read(&self) -> Counters {
+        let mut sum = Counters::default();
+        for page in &*self.0 {
+            for counter in Counter::ALL {
+                sum[*counter] += page.0[*counter as usize].load(Ordering::Relaxed);
+            }
+        }
+        sum
+    }
+}

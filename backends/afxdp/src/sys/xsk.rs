@@ -1,0 +1,276 @@
+//! One AF_XDP socket: frames from and to one queue of one interface.
+
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use libc::{c_int, c_void, xdp_desc};
+
+use super::check;
+use super::memory::{FRAME_SIZE, Frame, Frames};
+use super::ring::{Consumer, Producer};
+
+/// Frames for each direction, which is as many as its rings have entries: a ring of frames can then never be full.
+const FRAMES: u32 = 2048;
+/// How many frames one `sendto` moves at most, where the kernel lets us say (from 6.17 on; before, it moves 32).
+const BUDGET: u32 = 256;
+/// `XDP_MAX_TX_SKB_BUDGET`.
+const XDP_MAX_TX_BUDGET: c_int = 9;
+/// How often the kernel is asked to go on with what it left in the ring, when each time it does none of it.
+const KICKS_MAX: u32 = 3;
+/// What may be on its way through the stack in copy mode, in bytes of socket buffers.
+const SEND_BUFFER: c_int = 16 << 20;
+
+/// Whether the kernel copies packets between its memory and ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It does.
+    Copy,
+    /// The driver reads and writes our frames.
+    ZeroCopy,
+}
+
+/// A bound socket with its frames.
+///
+/// Every frame is in exactly one place: in the fill ring, on its way in, free, or on its way out. Frames that came in go back to the fill ring within
+/// [`receive`](Self::receive).
+pub(crate) struct Xsk {
+    fd: Arc<OwnedFd>,
+    frames: Frames,
+    fill: Producer<u64>,
+    received: Consumer<xdp_desc>,
+    transmit: Producer<xdp_desc>,
+    completed: Consumer<u64>,
+    free: Vec<Frame>,
+    /// Frames written since the last kick.
+    unsent: u32,
+    mode: Mode,
+}
+
+/// Reads what a socket dropped, from any thread.
+#[derive(Clone)]
+pub(crate) struct XskCounts(Arc<OwnedFd>);
+
+impl Xsk {
+    /// Binds to a queue; `must_copy` where the program runs in generic mode, which knows no other.
+    pub(crate) fn bind(interface: u32, queue: u32, must_copy: bool) -> io::Result<Self> {
+        // SAFETY: takes numbers only.
+        let fd = check(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
+        // SAFETY: the descriptor is new, and nobody else's.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let raw = fd.as_raw_fd();
+        let (frames, mut rights) = Frames::new(2 * FRAMES)?;
+        register(raw, &frames)?;
+        let rings = [
+            libc::XDP_UMEM_FILL_RING,
+            libc::XDP_UMEM_COMPLETION_RING,
+            libc::XDP_RX_RING,
+            libc::XDP_TX_RING,
+        ];
+        for ring in rings {
+            set(raw, libc::SOL_XDP, ring, FRAMES)?;
+        }
+        // Kernels that know neither work without.
+        let _ = set(raw, libc::SOL_XDP, XDP_MAX_TX_BUDGET, BUDGET);
+        let _ = set(raw, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER);
+        let offsets: libc::xdp_mmap_offsets = get(raw, libc::XDP_MMAP_OFFSETS)?;
+        let mut fill = Producer::map(raw, libc::XDP_UMEM_PGOFF_FILL_RING, &offsets.fr, FRAMES)?;
+        for frame in rights.by_ref().take(FRAMES as usize) {
+            assert!(fill.push(frames.hand_over(frame)), "the ring has room for all of them");
+        }
+        fill.publish();
+        let mut xsk = Xsk {
+            fill,
+            received: Consumer::map(raw, libc::XDP_PGOFF_RX_RING as u64, &offsets.rx, FRAMES)?,
+            transmit: Producer::map(raw, libc::XDP_PGOFF_TX_RING as u64, &offsets.tx, FRAMES)?,
+            completed: Consumer::map(raw, libc::XDP_UMEM_PGOFF_COMPLETION_RING, &offsets.cr, FRAMES)?,
+            free: rights.collect(),
+            unsent: 0,
+            mode: Mode::Copy,
+            frames,
+            fd: Arc::new(fd),
+        };
+        xsk.bind_to(interface, queue, must_copy)?;
+        Ok(xsk)
+    }
+
+    fn bind_to(&mut self, interface: u32, queue: u32, must_copy: bool) -> io::Result<()> {
+        let copy = if must_copy { libc::XDP_COPY } else { 0 };
+        let address = libc::sockaddr_xdp {
+            sxdp_family: libc::AF_XDP as u16,
+            sxdp_flags: libc::XDP_USE_NEED_WAKEUP | copy,
+            sxdp_ifindex: interface,
+            sxdp_queue_id: queue,
+            sxdp_shared_umem_fd: 0,
+        };
+        let len = mem::size_of_val(&address) as libc::socklen_t;
+        // SAFETY: the address is of this length and lives as long as the call.
+        check(unsafe { libc::bind(self.descriptor(), (&raw const address).cast(), len) })?;
+        let options: libc::xdp_options = get(self.descriptor(), libc::XDP_OPTIONS)?;
+        if options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0 {
+            self.mode = Mode::ZeroCopy;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn counts(&self) -> XskCounts {
+        XskCounts(self.fd.clone())
+    }
+
+    /// Hands at most `max` frames that came in to `take`, Ethernet header and all; returns how many.
+    pub(crate) fn receive(&mut self, max: usize, mut take: impl FnMut(&[u8])) -> usize {
+        let mut taken = 0;
+        while taken < max
+            && let Some(descriptor) = self.received.pop()
+        {
+            let (frame, start) = self.frames.given_back(descriptor.addr);
+            take(&self.frames.bytes(&frame)[start..][..descriptor.len as usize]);
+            let is_there = self.fill.push(self.frames.hand_over(frame));
+            assert!(is_there, "the ring has room for every frame of this direction");
+            taken += 1;
+        }
+        if taken > 0 {
+            self.received.release();
+            self.fill.publish();
+            if self.fill.needs_wakeup() {
+                self.wake_for_receiving();
+            }
+        }
+        taken
+    }
+
+    /// Queues one frame, which `write` fills and says the length of; false when all are on their way. It leaves with the next [`kick`](Self::kick).
+    #[must_use]
+    pub(crate) fn send(&mut self, write: impl FnOnce(&mut [u8; FRAME_SIZE]) -> usize) -> bool {
+        if self.free.is_empty() {
+            self.reclaim();
+        }
+        let Some(mut frame) = self.free.pop() else {
+            return false;
+        };
+        let len = write(self.frames.bytes_mut(&mut frame));
+        assert!(len <= FRAME_SIZE, "what was written is inside of the frame");
+        let descriptor = xdp_desc {
+            addr: self.frames.hand_over(frame),
+            len: len as u32,
+            options: 0,
+        };
+        let is_there = self.transmit.push(descriptor);
+        assert!(is_there, "the ring has room for every frame of this direction");
+        self.unsent += 1;
+        true
+    }
+
+    /// Shows the kernel what was queued and has it sent, as far as the interface takes it now. Says whether nothing is left.
+    pub(crate) fn kick(&mut self) -> bool {
+        if mem::take(&mut self.unsent) > 0 {
+            self.transmit.publish();
+        }
+        let mut left = self.transmit.pending();
+        let mut idle = 0;
+        while left > 0 && self.transmit.needs_wakeup() && idle < KICKS_MAX {
+            self.wake_for_sending();
+            let still = self.transmit.pending();
+            idle = if still == left { idle + 1 } else { 0 };
+            left = still;
+        }
+        self.reclaim();
+        // A driver that needs no waking sends the rest by itself.
+        left == 0 || !self.transmit.needs_wakeup()
+    }
+
+    /// How many frames are free to be sent.
+    #[cfg(test)]
+    pub(crate) fn free(&mut self) -> usize {
+        self.reclaim();
+        self.free.len()
+    }
+
+    fn reclaim(&mut self) {
+        let mut any = false;
+        while let Some(address) = self.completed.pop() {
+            let (frame, _) = self.frames.given_back(address);
+            self.free.push(frame);
+            any = true;
+        }
+        if any {
+            self.completed.release();
+        }
+        debug_assert!(self.free.len() <= FRAMES as usize, "no frame comes back twice");
+    }
+
+    fn wake_for_sending(&self) {
+        // What errors say (busy, no room, interface down) shows in the ring: the frames are still there.
+        // SAFETY: no buffer is given.
+        let _ = unsafe {
+            libc::sendto(
+                self.descriptor(),
+                std::ptr::null::<c_void>(),
+                0,
+                libc::MSG_DONTWAIT,
+                std::ptr::null(),
+                0,
+            )
+        };
+    }
+
+    fn wake_for_receiving(&self) {
+        // SAFETY: no buffer is given.
+        let _ = unsafe {
+            libc::recvfrom(
+                self.descriptor(),
+                std::ptr::null_mut::<c_void>(),
+                0,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
+    }
+}
+
+impl XskCounts {
+    /// How many packets the kernel had for this socket and dropped, for want of frames or of room in the ring.
+    pub(crate) fn dropped(&self) -> u64 {
+        let statistics: io::Result<libc::xdp_statistics> = get(self.0.as_raw_fd(), libc::XDP_STATISTICS);
+        statistics.map_or(0, |statistics| statistics.rx_dropped + statistics.rx_ring_full)
+    }
+}
+
+fn register(fd: RawFd, frames: &Frames) -> io::Result<()> {
+    let (addr, len) = frames.extent();
+    let registration = libc::xdp_umem_reg {
+        addr,
+        len,
+        chunk_size: FRAME_SIZE as u32,
+        headroom: 0,
+        flags: 0,
+        tx_metadata_len: 0,
+    };
+    set(fd, libc::SOL_XDP, libc::XDP_UMEM_REG, registration)
+}
+
+fn set<T: Copy>(fd: RawFd, level: c_int, option: c_int, value: T) -> io::Result<()> {
+    let len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the value is `len` bytes and lives as long as the call; of frames registered so, the kernel only uses those it is handed.
+    check(unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), len) }).map(drop)
+}
+
+/// An option that is one of the kernel's structures of numbers.
+fn get<T>(fd: RawFd, option: c_int) -> io::Result<T> {
+    let mut value = MaybeUninit::<T>::zeroed();
+    let mut len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` has room for `len` bytes, and both live as long as the call.
+    check(unsafe { libc::getsockopt(fd, libc::SOL_XDP, option, value.as_mut_ptr().cast(), &mut len) })?;
+    // SAFETY: numbers only, all of them zero or written by the kernel.
+    Ok(unsafe { value.assume_init() })
+}
