@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page test bench adaptation bench-crowd lint fuzz setup-build setup-test clean
+.PHONY: help run build page test bench peers adaptation bench-crowd lint fuzz setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -29,6 +29,9 @@ test: setup-build setup-test ## Run every test there is.
 bench: build ## Measure: CPU per replica, latency and memory beside the floor.
 	cargo build --release --locked -p eval
 	eval/run $(ARGS)
+
+peers: build ## Measure beside the servers that are installed, as root: ARGS="video audio"; eval/peers/README.md.
+	eval/peers/run $(ARGS)
 
 bench-crowd: build ## Measure rooms of 100, 300 and 1,000, ten of whom publish.
 	cargo build --release --locked -p eval

@@ -1,11 +1,14 @@
 //! The command line of `weir-bench`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use eval::floor::Cable;
 use eval::media::{PublishPlan, VideoPlan};
 use eval::peer::{Impairment, Mode};
+use eval::peers::{self, EXPERIMENTS, Experiment};
 use eval::scenario::{Behaviour, Scenario};
 
 /// Measures a server of the LiveKit protocol with many light clients.
@@ -29,6 +32,14 @@ pub enum Command {
     Suite(SuiteArguments),
     /// Measure what no server could undercut: copy, seal and send, to the same kind of sinks.
     Floor(FloorArguments),
+    /// Measure the servers that are installed beside each other; started by `eval/peers/run`, which see.
+    Peers(PeersArguments),
+    /// One round of it; started by `peers`.
+    #[command(hide = true)]
+    PeersRound {
+        /// What to measure, as JSON.
+        orders: String,
+    },
     /// The floor's sending process; started by `floor`.
     #[command(hide = true)]
     FloorSender {
@@ -68,9 +79,90 @@ pub struct FloorArguments {
     /// Where to write the report as JSON.
     #[arg(long)]
     pub json: Option<PathBuf>,
+    /// Words in front of the sender's command, to run it elsewhere; publishers send there too then.
+    #[arg(long, requires = "sender_ip", requires = "sinks_ip")]
+    pub sender_place: Option<String>,
+    /// The sender's address there.
+    #[arg(long)]
+    pub sender_ip: Option<IpAddr>,
+    /// The receivers' address.
+    #[arg(long)]
+    pub sinks_ip: Option<IpAddr>,
     /// What the receivers have to take.
     #[command(flatten)]
     pub load: Load,
+}
+
+/// A comparison of servers.
+#[derive(Args)]
+pub struct PeersArguments {
+    /// What to measure: video, audio, floor, paced, capacity, hd.
+    #[arg(required = true, value_parser = experiment)]
+    pub experiments: Vec<&'static Experiment>,
+    /// Only the load with this name; may be given several times.
+    #[arg(long = "load")]
+    pub cases: Vec<String>,
+    /// Only this server beside the subject; may be given several times.
+    #[arg(long)]
+    pub only: Vec<String>,
+    /// Rounds, 7 by default; for searches climbs, 1 by default.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: Option<u32>,
+    /// The measured window of each run.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub seconds: u64,
+    /// The servers.
+    #[arg(long, default_value = "eval/peers/peers.yaml")]
+    pub peers: PathBuf,
+    /// A command that runs another when the machine is free, put in front of each measurement.
+    #[arg(long, env = "PEERS_TURN", default_value = "")]
+    pub turn: String,
+    /// What the names of namespaces begin with.
+    #[arg(long, env = "PEERS_RIG", default_value = "weir-peers", hide = true)]
+    pub rig: String,
+    /// The page to write the results into.
+    #[arg(long, default_value = "docs/performance.md")]
+    pub page: PathBuf,
+    /// Print the results, write nothing.
+    #[arg(long)]
+    pub dry: bool,
+}
+
+fn experiment(name: &str) -> Result<&'static Experiment, String> {
+    let names = || EXPERIMENTS.iter().map(|experiment| experiment.name).collect::<Vec<_>>();
+    Experiment::named(name).ok_or_else(|| format!("expected one of {}", names().join(", ")))
+}
+
+impl PeersArguments {
+    /// What they ask for.
+    pub fn options(&self) -> peers::Options {
+        peers::Options {
+            experiments: self.experiments.clone(),
+            cases: self.cases.clone(),
+            only: self.only.clone(),
+            runs: self.runs,
+            seconds: self.seconds,
+            configuration: self.peers.clone(),
+            turn: self.turn.split_whitespace().map(String::from).collect(),
+            rig: self.rig.clone(),
+            page: (!self.dry).then(|| self.page.clone()),
+        }
+    }
+}
+
+impl FloorArguments {
+    /// Where the sender is.
+    pub fn cable(&self) -> Cable {
+        match (&self.sender_place, self.sender_ip, self.sinks_ip) {
+            (Some(place), Some(server), Some(clients)) => Cable {
+                place: place.split_whitespace().map(String::from).collect(),
+                server,
+                clients,
+                publishers: true,
+            },
+            _ => Cable::default(),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -119,6 +211,9 @@ pub struct Load {
     /// Video of three temporal layers, with VP8's layer numbers and dependency descriptors.
     #[arg(long)]
     pub layered: bool,
+    /// Video leaves in bursts of one to three packets, as libwebrtc paces it, instead of a frame at once.
+    #[arg(long)]
+    pub paced: bool,
     /// Seconds between key frames that nobody asked for.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub key_interval: u64,
@@ -212,6 +307,7 @@ impl Load {
             publish: PublishPlan {
                 video: (bitrate > 0).then_some(video),
                 layered: self.layered,
+                paced: self.paced,
                 audio: self.audio || bitrate == 0 || crowd,
             },
             watched: self.watched,

@@ -7,7 +7,8 @@
 //! Everything runs on one thread over one `epoll`, because the generator shares the machine with the server that it measures.
 //!
 //! Start with [`run`]; below it [`peer`] is one client, [`media`] what it sends and receives, [`measure`] the counting,
-//! [`net`] the sockets. [`floor`] measures what no server could undercut, [`suite`] puts the two beside each other.
+//! [`net`] the sockets. [`floor`] measures what no server could undercut, [`suite`] puts the two beside each other, [`peers`]
+//! puts servers beside each other.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +18,9 @@ pub mod measure;
 pub mod media;
 pub mod net;
 pub mod peer;
+pub mod peers;
 pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod server;
 pub mod suite;

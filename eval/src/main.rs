@@ -9,12 +9,13 @@ use clap::Parser;
 use eval::floor;
 use eval::net;
 use eval::peer::Server;
+use eval::peers::{self, Round};
 use eval::report::{Report, crowds, table};
 use eval::run::{RunError, Settings, run};
 use eval::scenario::Scenario;
 use eval::suite::Suite;
 
-use args::{Arguments, Command, FloorArguments, Load, RunArguments, SuiteArguments, Target};
+use args::{Arguments, Command, FloorArguments, Load, PeersArguments, RunArguments, SuiteArguments, Target};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -23,6 +24,8 @@ fn main() -> ExitCode {
         None => measure(&arguments.run),
         Some(Command::Suite(suite)) => measure_suite(&suite),
         Some(Command::Floor(floor)) => measure_floor(&floor),
+        Some(Command::Peers(peers)) => compare(&peers),
+        Some(Command::PeersRound { orders }) => measure_round(&orders),
         Some(Command::FloorSender { orders }) => send_floor(&orders),
     };
     match outcome {
@@ -99,10 +102,28 @@ fn measure_floor(arguments: &FloorArguments) -> Result<bool, RunError> {
             .map_err(RunError::Scenario)
     };
     let scenario = arguments.scenario.map_or_else(one_to_many, Ok)?;
-    let report = floor::measure(scenario, &arguments.load.behaviour(scenario), arguments.load.window())?;
+    let report = floor::measure(
+        scenario,
+        &arguments.load.behaviour(scenario),
+        arguments.load.window(),
+        &arguments.cable(),
+    )?;
     print!("{}", report.text());
     write_json(arguments.json.as_deref(), std::slice::from_ref(&report))?;
     Ok(report.is_clean())
+}
+
+fn compare(arguments: &PeersArguments) -> Result<bool, RunError> {
+    peers::compare(&arguments.options()).map_err(|error| RunError::Machine(std::io::Error::other(error.to_string())))
+}
+
+fn measure_round(orders: &str) -> Result<bool, RunError> {
+    let round: Round = serde_json::from_str(orders).map_err(|error| RunError::Machine(error.into()))?;
+    println!(
+        "{}",
+        serde_json::to_string(&round.perform()).expect("outcomes are plain data")
+    );
+    Ok(true)
 }
 
 fn send_floor(orders: &str) -> Result<bool, RunError> {

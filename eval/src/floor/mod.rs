@@ -4,11 +4,18 @@
 //! (nothing is received, matched or rewritten), copies each packet once for each receiver, seals it with that receiver's key and
 //! hands the kernel one run of segments per receiver and packet size. This process plays the clients: it receives, decrypts and
 //! counts with the code of a real run.
+//!
+//! Between two network namespaces ([`Cable`]) it is the generator-only run as well: publishers then send what they would send a
+//! server, to a socket that nobody reads. What the machine does beside the ideal server is then what the generator costs it.
 
+mod publishing;
 mod sender;
 mod sinks;
+mod source;
 
+use std::ffi::OsString;
 use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -16,11 +23,13 @@ use backend_udp::srtp::{Opener, Sealer};
 use dataplane::{MasterKey, SrtpProfile};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{Machine, SocketDrops, process};
+use crate::clock;
+use crate::measure::{Busiest, Machine, SocketDrops};
 use crate::media::VideoPlan;
 use crate::report::{Cost, Latency, Report};
 use crate::run::RunError;
 use crate::scenario::{Behaviour, Scenario};
+use publishing::Publishing;
 use sinks::Sinks;
 
 pub use sender::send;
@@ -28,8 +37,12 @@ pub use sender::send;
 /// What the ideal server is to send, as its parent tells it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Orders {
-    /// The ports of the sinks on loopback.
-    ports: Vec<u16>,
+    /// The address to send from.
+    local: IpAddr,
+    /// The sinks.
+    sinks: Vec<SocketAddr>,
+    /// Whether publishers send to this side, to be discarded.
+    publishers: bool,
     /// For each sink, the sources it hears.
     hears: Vec<Vec<u32>>,
     /// For each source that sends, its number and when in a frame interval its frames are due, in microseconds.
@@ -51,9 +64,44 @@ pub struct Account {
     late: u64,
     /// Processor time spent, in nanoseconds.
     cpu_ns: u64,
-    /// Resident memory at the end.
-    resident_bytes: u64,
+    /// Processor time that the generator spent meanwhile, in nanoseconds.
+    generator_cpu_ns: u64,
+    /// The share of all processors that was idle.
+    idle_share: f64,
+    /// The share that the host gave to other machines.
+    stolen_share: f64,
+    /// The busiest process beside the two.
+    busiest_other: Option<Busiest>,
 }
+
+/// What lies between the ideal server and the sinks.
+#[derive(Clone, Debug)]
+pub struct Cable {
+    /// The words in front of the ideal server's command, which put it where it has to run.
+    pub place: Vec<String>,
+    /// Its address there.
+    pub server: IpAddr,
+    /// The sinks' address.
+    pub clients: IpAddr,
+    /// Whether publishers send too.
+    pub publishers: bool,
+}
+
+impl Default for Cable {
+    /// Loopback, without publishers: the floor alone.
+    fn default() -> Self {
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Self {
+            place: Vec::new(),
+            server: loopback,
+            clients: loopback,
+            publishers: false,
+        }
+    }
+}
+
+/// Where publishers' packets are dropped (RFC 863).
+const DISCARD_PORT: u16 = 9;
 
 /// What clients of this generator agree on with most servers; a benchmark of one against the other has to use the same.
 const PROFILE: SrtpProfile = SrtpProfile::AeadAes256Gcm;
@@ -61,14 +109,17 @@ const PROFILE: SrtpProfile = SrtpProfile::AeadAes256Gcm;
 const DRAIN: Duration = Duration::from_millis(300);
 
 /// Measures the floor of a scenario.
-pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration) -> Result<Report, RunError> {
+pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration, cable: &Cable) -> Result<Report, RunError> {
     let (plans, publish) = (scenario.plans("floor", behaviour), behaviour.publish);
     let receivers: Vec<_> = plans.iter().filter(|plan| !plan.hears.is_empty()).collect();
-    let mut sinks = Sinks::open(receivers.iter().map(|plan| plan.hears.as_slice())).map_err(RunError::Machine)?;
+    let mut sinks =
+        Sinks::open(cable.clients, receivers.iter().map(|plan| plan.hears.as_slice())).map_err(RunError::Machine)?;
     let video = |plan: VideoPlan| (plan.bitrate, plan.frame_rate, plan.key_interval.as_secs());
     let publishing = plans.iter().filter(|plan| plan.publish.is_some());
     let orders = Orders {
-        ports: sinks.ports(),
+        local: cable.server,
+        sinks: sinks.addresses(),
+        publishers: cable.publishers,
         hears: receivers.iter().map(|plan| plan.hears.clone()).collect(),
         sources: publishing
             .flat_map(|plan| {
@@ -82,10 +133,8 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration) -> R
         video: publish.video.map(video),
         milliseconds: window.as_millis() as u64,
     };
-    let (machine, generator, drops) = (Machine::sample(), process(std::process::id()), SocketDrops::sample());
-    let account = run_sender(&orders, &mut sinks, window).map_err(RunError::Machine)?;
-    let idle_share = Machine::sample().idle_share_since(&machine);
-    let generator_after = process(std::process::id());
+    let drops = SocketDrops::sample();
+    let account = run_sender(&orders, &mut sinks, window, cable).map_err(RunError::Machine)?;
 
     let seconds = window.as_secs_f64();
     let mut report = Report {
@@ -100,7 +149,10 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration) -> R
         latency: Latency::of(&sinks.totals().latency),
         foreign: sinks.totals().foreign,
         damaged: sinks.totals().damaged,
-        idle_share,
+        to_last: Latency::of(&sinks.totals().to_last()),
+        idle_share: account.idle_share,
+        stolen_share: account.stolen_share,
+        busiest_other: account.busiest_other,
         ..Report::default()
     };
     for (source, tally) in sinks.meters().flat_map(|meter| meter.sources()) {
@@ -112,29 +164,37 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration) -> R
     }
     // Nothing of the floor is held back.
     report.given_up = report.lost;
-    let ports = sinks.ports();
+    let ports: Vec<u16> = orders.sinks.iter().map(SocketAddr::port).collect();
     let at_sinks = |drops: &SocketDrops| drops.at(|port| ports.contains(&port));
     report.dropped_at_clients = at_sinks(&SocketDrops::sample()).saturating_sub(at_sinks(&drops));
     let replicas = report.replicas_received;
     report.server = Some(Cost::of(Duration::from_nanos(account.cpu_ns), seconds, replicas));
-    if let (Some(before), Some(after)) = (generator, generator_after) {
-        report.generator = Cost::of(after.cpu.saturating_sub(before.cpu), seconds, replicas);
-    }
+    report.generator = Cost::of(Duration::from_nanos(account.generator_cpu_ns), seconds, replicas);
     report.attribute_rest(Machine::processors());
     Ok(report)
 }
 
 /// Starts the child, reads the sinks until it ends, and takes its account.
-fn run_sender(orders: &Orders, sinks: &mut Sinks, window: Duration) -> io::Result<Account> {
-    let orders = serde_json::to_string(orders)?;
-    let child = Command::new(std::env::current_exe()?)
-        .args(["floor-sender", &orders])
+fn run_sender(orders: &Orders, sinks: &mut Sinks, window: Duration, cable: &Cable) -> io::Result<Account> {
+    let text = serde_json::to_string(orders)?;
+    let mut words = cable.place.iter().map(OsString::from).collect::<Vec<_>>();
+    words.extend([std::env::current_exe()?.into(), "floor-sender".into(), text.into()]);
+    let child = Command::new(&words[0])
+        .args(&words[1..])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
     let mut child = KilledOnDrop(child);
-    sinks.read_for(window + sender::LEAD, || matches!(child.0.try_wait(), Ok(None)))?;
-    sinks.read_for(DRAIN, || true)?;
+    let server = SocketAddr::from((cable.server, DISCARD_PORT));
+    let mut publishing = cable
+        .publishers
+        .then(|| Publishing::new(orders, (cable.clients, server), clock::now() + sender::LEAD))
+        .transpose()?;
+    let more = Duration::from_secs(1);
+    sinks.read_for(window + sender::LEAD + more, publishing.as_mut(), || {
+        matches!(child.0.try_wait(), Ok(None))
+    })?;
+    sinks.read_for(DRAIN, None, || true)?;
     let mut text = String::new();
     if let Some(mut out) = child.0.stdout.take() {
         out.read_to_string(&mut text)?;

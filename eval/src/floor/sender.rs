@@ -3,31 +3,51 @@
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backend_udp::srtp::{Sealer, rtp_overhead};
 use nix::sys::socket::{SockaddrStorage, setsockopt, sockopt};
 
-use super::sinks::{AUDIO, VIDEO};
-use super::{Account, Orders, PROFILE};
+use super::source::{Source, Template};
+use super::{Account, DISCARD_PORT, Orders, PROFILE};
 use crate::clock;
-use crate::measure::process;
-use crate::media::{
-    AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, DESCRIPTOR_LEN, Fragment, Negotiated, Outbound, Place, VideoPlan,
-    VideoSchedule, fragment_sizes, write_audio, write_video,
-};
+use crate::measure::{Machine, MachineSample, ProcessSample, Processes, process};
 use crate::net;
-use crate::peer::Plan;
 
 /// Between the start of the process and its first frame.
 pub const LEAD: Duration = Duration::from_millis(300);
 /// Replicas sealed before they are handed to the kernel: what stays in the processor's cache.
 const QUANTUM: usize = 256;
-const SLOT: usize = 1400;
+
+/// The machine at one end of the sending.
+struct Sample {
+    own: ProcessSample,
+    generator: ProcessSample,
+    machine: MachineSample,
+    others: Processes,
+}
+
+impl Sample {
+    fn take(generator: u32) -> Self {
+        let others = Processes::sample();
+        Self {
+            own: process(std::process::id()).unwrap_or_default(),
+            generator: process(generator).unwrap_or_default(),
+            machine: Machine::sample(),
+            others,
+        }
+    }
+}
 
 /// Sends as ordered, and says what was sent.
 pub fn send(orders: &Orders) -> io::Result<Account> {
     let mut ideal = Ideal::new(orders)?;
+    // Nobody reads it: what publishers send gets as far as a server's socket, and is dropped there.
+    let _discard = orders
+        .publishers
+        .then(|| UdpSocket::bind((orders.local, DISCARD_PORT)))
+        .transpose()?;
+    let generator = std::os::unix::process::parent_id();
     thread::sleep(LEAD);
     let start = clock::now();
     let mut sources: Vec<Source> = orders
@@ -35,7 +55,7 @@ pub fn send(orders: &Orders) -> io::Result<Account> {
         .iter()
         .map(|source| Source::new(*source, orders, start))
         .collect();
-    let before = process(std::process::id()).unwrap_or_default();
+    let before = Sample::take(generator);
     let end = start + Duration::from_millis(orders.milliseconds);
     while let Some(source) = sources
         .iter_mut()
@@ -47,7 +67,9 @@ pub fn send(orders: &Orders) -> io::Result<Account> {
         source.write_due(&mut ideal.template);
         ideal.egress.replicate(&ideal.template, receivers, &mut ideal.sealers)?;
     }
-    let after = process(std::process::id()).unwrap_or_default();
+    thread::sleep(end.saturating_duration_since(clock::now()));
+    let after = Sample::take(generator);
+    let seconds = orders.milliseconds as f64 / 1e3;
     let mut packets = vec![0; ideal.receivers_of.len()];
     sources
         .iter()
@@ -56,8 +78,13 @@ pub fn send(orders: &Orders) -> io::Result<Account> {
         packets,
         octets: sources.iter().map(|source| source.stream.octets()).sum(),
         late: sources.iter().map(Source::late).sum(),
-        cpu_ns: (after.cpu - before.cpu).as_nanos() as u64,
-        resident_bytes: after.resident_bytes,
+        cpu_ns: after.own.cpu.saturating_sub(before.own.cpu).as_nanos() as u64,
+        generator_cpu_ns: after.generator.cpu.saturating_sub(before.generator.cpu).as_nanos() as u64,
+        idle_share: after.machine.idle_share_since(&before.machine),
+        stolen_share: after.machine.stolen_share_since(&before.machine),
+        busiest_other: after
+            .others
+            .busiest_since(&before.others, seconds, &[generator, std::process::id()]),
     })
 }
 
@@ -85,138 +112,10 @@ impl Ideal {
         }
         Ok(Self {
             template: Template::default(),
-            egress: Egress::new(&orders.ports)?,
-            sealers: (0..orders.ports.len()).map(super::sealer).collect(),
+            egress: Egress::new(orders)?,
+            sealers: (0..orders.sinks.len()).map(super::sealer).collect(),
             receivers_of,
         })
-    }
-}
-
-/// The packets of one frame, in clear: what an ideal server would have received.
-#[derive(Default)]
-struct Template {
-    bytes: Vec<u8>,
-    packets: Vec<Packet>,
-}
-
-#[derive(Clone, Copy)]
-struct Packet {
-    len: usize,
-    header_len: usize,
-    index: u64,
-}
-
-impl Template {
-    fn write(&mut self, stream: &mut Outbound, place: Place, fill: impl FnOnce(&mut [u8], &crate::media::Stamp)) {
-        let start = self.packets.len() * SLOT;
-        if self.bytes.len() < start + SLOT {
-            self.bytes.resize(start + SLOT, 0);
-        }
-        let written = stream.write(&mut self.bytes[start..start + SLOT], &mut 0, place, fill);
-        self.packets.push(Packet {
-            len: written.len,
-            header_len: written.header_len,
-            index: written.index,
-        });
-    }
-}
-
-/// A source of packets, due by its schedule.
-struct Source {
-    stream: Outbound,
-    schedule: Schedule,
-}
-
-enum Schedule {
-    Video { frames: VideoSchedule, frame_rate: u32 },
-    Audio { due: Instant },
-}
-
-impl Source {
-    fn new((source, phase): (u32, u64), orders: &Orders, start: Instant) -> Self {
-        let due = start + Duration::from_micros(phase);
-        let (payload_type, schedule) = match orders.video.filter(|_| !Plan::is_audio(source)) {
-            Some((bitrate, frame_rate, key_seconds)) => {
-                let plan = VideoPlan {
-                    bitrate,
-                    frame_rate,
-                    key_interval: Duration::from_secs(key_seconds),
-                };
-                (
-                    VIDEO,
-                    Schedule::Video {
-                        frames: VideoSchedule::new(plan, due),
-                        frame_rate,
-                    },
-                )
-            }
-            None => (AUDIO, Schedule::Audio { due }),
-        };
-        let negotiated = Negotiated {
-            payload_type,
-            ..Negotiated::default()
-        };
-        Self {
-            stream: Outbound::new(source, "", negotiated),
-            schedule,
-        }
-    }
-
-    fn due(&self) -> Instant {
-        match &self.schedule {
-            Schedule::Video { frames, .. } => frames.due(),
-            Schedule::Audio { due } => *due,
-        }
-    }
-
-    fn late(&self) -> u64 {
-        match &self.schedule {
-            Schedule::Video { frames, .. } => frames.late(),
-            Schedule::Audio { .. } => 0,
-        }
-    }
-
-    fn write_due(&mut self, template: &mut Template) {
-        template.packets.clear();
-        match &mut self.schedule {
-            Schedule::Audio { due } => {
-                *due += AUDIO_INTERVAL;
-                let timestamp = (self.stream.next_number() as u32).wrapping_mul(AUDIO_TICKS);
-                let place = Place {
-                    timestamp,
-                    marker: false,
-                    payload_len: AUDIO_PAYLOAD_LEN,
-                    audio_level: Place::SPEECH,
-                    ..Place::default()
-                };
-                template.write(&mut self.stream, place, write_audio);
-            }
-            Schedule::Video { frames, frame_rate } => {
-                let Some(frame) = frames.poll(clock::now()) else {
-                    return;
-                };
-                let sizes = fragment_sizes(frame.len);
-                let last = sizes.len() - 1;
-                for (index, size) in sizes.enumerate() {
-                    let timestamp = (frame.number * 90_000 / u64::from(*frame_rate)) as u32;
-                    let place = Place {
-                        timestamp,
-                        marker: index == last,
-                        payload_len: DESCRIPTOR_LEN + size,
-                        ..Place::default()
-                    };
-                    let fragment = Fragment {
-                        key_frame: frame.key,
-                        first: index == 0,
-                        picture_id: frame.number as u16 & 0x7fff,
-                        layered: None,
-                    };
-                    template.write(&mut self.stream, place, |payload, stamp| {
-                        write_video(payload, fragment, stamp)
-                    });
-                }
-            }
-        }
     }
 }
 
@@ -228,13 +127,13 @@ struct Egress {
 }
 
 impl Egress {
-    fn new(ports: &[u16]) -> io::Result<Self> {
-        let socket = UdpSocket::bind(("127.0.0.1", 0))?;
+    fn new(orders: &Orders) -> io::Result<Self> {
+        let socket = UdpSocket::bind((orders.local, 0))?;
         setsockopt(&socket, sockopt::SndBuf, &(4 << 20))?;
-        let address = |&port| Some(SockaddrStorage::from(SocketAddr::from(([127, 0, 0, 1], port))));
+        let address = |&sink: &SocketAddr| Some(SockaddrStorage::from(sink));
         Ok(Self {
             socket,
-            addresses: ports.iter().map(address).collect(),
+            addresses: orders.sinks.iter().map(address).collect(),
             bytes: Vec::new(),
         })
     }
@@ -250,8 +149,7 @@ impl Egress {
                 self.bytes.resize((some.len() * run_len).max(self.bytes.len()), 0);
                 for (run, &sink) in self.bytes.chunks_exact_mut(run_len).zip(some) {
                     for (offset, (slot, packet)) in run.chunks_exact_mut(sealed_len).zip(packets).enumerate() {
-                        let start = (first + offset) * SLOT;
-                        slot[..packet.len].copy_from_slice(&template.bytes[start..start + packet.len]);
+                        slot[..packet.len].copy_from_slice(template.packet(first + offset));
                         sealers[sink].seal_rtp(slot, packet.len, packet.header_len, packet.index);
                     }
                 }

@@ -1,10 +1,11 @@
 use std::io;
-use std::net::UdpSocket;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use backend_udp::srtp::Opener;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
+use super::publishing::Publishing;
 use crate::clock;
 use crate::media::{Carries, Inbound, Meter, Totals};
 use crate::net::{self, Inbox};
@@ -19,7 +20,7 @@ pub struct Sinks {
 
 struct Sink {
     socket: UdpSocket,
-    port: u16,
+    address: SocketAddr,
     opener: Opener,
     inbound: Inbound,
     meter: Meter,
@@ -28,17 +29,19 @@ struct Sink {
 /// The payload types of the floor's packets.
 pub const VIDEO: u8 = 96;
 pub const AUDIO: u8 = 111;
+/// How long to wait for packets before looking at the clock.
+const WAIT: Duration = Duration::from_millis(10);
 /// Every RTP header of the floor has this length: no extensions.
 const HEADER_LEN: usize = 12;
 
 impl Sinks {
     /// Opens a sink for each receiver, given what it hears.
-    pub fn open<'a>(hears: impl Iterator<Item = &'a [u32]>) -> io::Result<Self> {
+    pub fn open<'a>(local: IpAddr, hears: impl Iterator<Item = &'a [u32]>) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let mut sinks = Vec::new();
         let mut sources = 0;
         for (index, hears) in hears.enumerate() {
-            let socket = net::open([127, 0, 0, 1].into())?;
+            let socket = net::open(local)?;
             epoll.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
             let mut meter = Meter::default();
             hears.iter().for_each(|&source| meter.allow(source));
@@ -46,10 +49,10 @@ impl Sinks {
             let mut inbound = Inbound::default();
             inbound.agree(VIDEO, Carries::Video, false);
             inbound.agree(AUDIO, Carries::Audio, false);
-            let port = socket.local_addr()?.port();
+            let address = socket.local_addr()?;
             sinks.push(Sink {
                 socket,
-                port,
+                address,
                 opener: super::opener(index),
                 inbound,
                 meter,
@@ -65,9 +68,9 @@ impl Sinks {
         })
     }
 
-    /// Their ports.
-    pub fn ports(&self) -> Vec<u16> {
-        self.sinks.iter().map(|sink| sink.port).collect()
+    /// Their addresses.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.sinks.iter().map(|sink| sink.address).collect()
     }
 
     /// What all have received.
@@ -80,8 +83,13 @@ impl Sinks {
         self.sinks.iter().map(|sink| &sink.meter)
     }
 
-    /// Reads for at most this long, and while `wanted` says so.
-    pub fn read_for(&mut self, time: Duration, mut wanted: impl FnMut() -> bool) -> io::Result<()> {
+    /// Reads for at most this long, and while `wanted` says so; meanwhile publishers send what is due.
+    pub fn read_for(
+        &mut self,
+        time: Duration,
+        mut publishing: Option<&mut Publishing>,
+        mut wanted: impl FnMut() -> bool,
+    ) -> io::Result<()> {
         let end = clock::now() + time;
         let mut asked = clock::now();
         let mut events = [EpollEvent::empty(); 64];
@@ -92,7 +100,10 @@ impl Sinks {
                     break;
                 }
             }
-            let count = match self.epoll.wait(&mut events, EpollTimeout::from(10u8)) {
+            let due = publishing.as_ref().and_then(|publishing| publishing.due());
+            let wait = due.map_or(WAIT, |due| due.saturating_duration_since(clock::now()).min(WAIT));
+            let timeout = EpollTimeout::from(wait.as_micros().div_ceil(1000) as u16);
+            let count = match self.epoll.wait(&mut events, timeout) {
                 Ok(count) => count,
                 Err(nix::errno::Errno::EINTR) => 0,
                 Err(error) => return Err(error.into()),
@@ -100,6 +111,9 @@ impl Sinks {
             let now = clock::now();
             for event in &events[..count] {
                 self.read(now, event.data() as usize)?;
+            }
+            if let Some(publishing) = &mut publishing {
+                publishing.send_due()?;
             }
         }
         Ok(())

@@ -1,20 +1,30 @@
 //! Processor time, memory and dropped datagrams, read from `/proc`.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// The whole machine's processor time since it booted, in clock ticks over all processors.
-#[derive(Clone, Copy, Debug, Default)]
+use crate::clock;
+
+/// What all processors together did not use since the machine booted, in clock ticks, and when that was read.
+///
+/// Idle time is exact where the kernel stops its tick; the other columns of `/proc/stat` are counted by ticks, which work that
+/// wakes by the clock escapes. So busy time is what idle time leaves of the time that has passed, not a sum of those.
+#[derive(Clone, Copy, Debug)]
 pub struct MachineSample {
     idle: u64,
-    total: u64,
+    stolen: u64,
+    processors: usize,
+    at: Instant,
 }
+
+/// Clock ticks in a second, on every Linux there is.
+const TICKS: f64 = 100.0;
 
 /// What the machine can tell about itself.
 pub struct Machine;
 
 impl Machine {
-    /// Reads the processor times; all zero where `/proc` has none.
+    /// Reads the idle times; zero where `/proc` has none.
     pub fn sample() -> MachineSample {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let times: Vec<u64> = stat
@@ -25,11 +35,12 @@ impl Machine {
             .skip(1)
             .filter_map(|field| field.parse().ok())
             .collect();
-        // user, nice, system, idle, iowait, irq, softirq, steal; guest time is in user time already.
-        let total = times.iter().take(8).sum();
+        // user, nice, system, idle, iowait, irq, softirq, steal.
         MachineSample {
             idle: times.iter().skip(3).take(2).sum(),
-            total,
+            stolen: times.get(7).copied().unwrap_or(0),
+            processors: Self::processors(),
+            at: clock::now(),
         }
     }
 
@@ -47,11 +58,20 @@ impl Machine {
 impl MachineSample {
     /// The share of the processors' time that was idle since `earlier`, between 0 and 1.
     pub fn idle_share_since(&self, earlier: &MachineSample) -> f64 {
-        let total = self.total.saturating_sub(earlier.total);
-        if total == 0 {
-            0.0
+        self.share(self.idle.saturating_sub(earlier.idle), earlier)
+    }
+
+    /// The share that the host gave to other machines.
+    pub fn stolen_share_since(&self, earlier: &MachineSample) -> f64 {
+        self.share(self.stolen.saturating_sub(earlier.stolen), earlier)
+    }
+
+    fn share(&self, ticks: u64, earlier: &MachineSample) -> f64 {
+        let seconds = self.at.duration_since(earlier.at).as_secs_f64() * self.processors as f64;
+        if seconds > 0.0 {
+            (ticks as f64 / TICKS / seconds).min(1.0)
         } else {
-            self.idle.saturating_sub(earlier.idle) as f64 / total as f64
+            0.0
         }
     }
 }
@@ -118,7 +138,17 @@ pub struct SocketDrops(Vec<(u16, u64)>);
 impl SocketDrops {
     /// Reads the drop counts of every UDP socket in this network namespace.
     pub fn sample() -> Self {
-        let tables = ["/proc/net/udp", "/proc/net/udp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
+        Self::within("self")
+    }
+
+    /// The same of the network namespace in which another process runs.
+    pub fn sample_of(pid: u32) -> Self {
+        Self::within(&pid.to_string())
+    }
+
+    fn within(process: &str) -> Self {
+        let read = |table: &str| fs::read_to_string(format!("/proc/{process}/net/{table}")).unwrap_or_default();
+        let tables = ["udp", "udp6"].map(read);
         Self(
             tables
                 .iter()
@@ -163,9 +193,16 @@ mod tests {
 
     #[test]
     fn idle_share_is_a_share() {
-        let earlier = MachineSample { idle: 100, total: 200 };
-        let later = MachineSample { idle: 150, total: 400 };
+        let at = clock::now();
+        let sample = |seconds, idle, stolen| MachineSample {
+            idle,
+            stolen,
+            processors: 2,
+            at: at + Duration::from_secs(seconds),
+        };
+        let (earlier, later) = (sample(0, 100, 7), sample(10, 600, 107));
         assert!((later.idle_share_since(&earlier) - 0.25).abs() < 1e-9);
+        assert!((later.stolen_share_since(&earlier) - 0.05).abs() < 1e-9);
         assert_eq!(earlier.idle_share_since(&earlier), 0.0);
     }
 }

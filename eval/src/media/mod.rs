@@ -5,6 +5,7 @@ mod inbound;
 mod instream;
 mod layers;
 mod outbound;
+mod pacer;
 mod payload;
 mod publisher;
 mod schedule;

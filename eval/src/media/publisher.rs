@@ -1,10 +1,12 @@
 //! Everything one participant sends: its sources, due packets, sender reports, answers to feedback.
 
+use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::Instant;
 
 use super::layers::{Dependency, TemporalLayers};
 use super::outbound::{Negotiated, Outbound, Place};
+use super::pacer::Pacer;
 use super::payload::{Fragment, fragment_sizes, write_audio, write_video};
 use super::schedule::{Frame, VideoPlan, VideoSchedule};
 use super::speech::{Speech, SpeechSchedule, Utterance};
@@ -19,6 +21,8 @@ pub struct PublishPlan {
     pub video: Option<VideoPlan>,
     /// Whether the camera's video has three temporal layers.
     pub layered: bool,
+    /// Whether the camera's packets leave in small bursts, as libwebrtc's do, instead of a frame at once.
+    pub paced: bool,
     /// Whether it has a microphone.
     pub audio: bool,
 }
@@ -51,6 +55,55 @@ struct Video {
     frame_rate: u32,
     stream: Outbound,
     last: LastSent,
+    /// Packets that have not left, and who lets them.
+    waiting: VecDeque<(Fragment, Place)>,
+    pacer: Option<Pacer>,
+}
+
+impl Video {
+    fn due(&self) -> Instant {
+        let burst = self.pacer.as_ref().filter(|_| !self.waiting.is_empty()).map(Pacer::due);
+        burst.map_or(self.schedule.due(), |burst| burst.min(self.schedule.due()))
+    }
+
+    /// Cuts a frame into packets, behind those that wait.
+    fn cut(&mut self, frame: Frame) {
+        let timestamp = (frame.number * VIDEO_CLOCK / u64::from(self.frame_rate)) as u32;
+        let layered = self.layers.as_mut().map(|layers| layers.next(frame.key));
+        let sizes = fragment_sizes(frame.len);
+        let last = sizes.len() - 1;
+        for (index, size) in sizes.enumerate() {
+            let fragment = Fragment {
+                key_frame: frame.key,
+                first: index == 0,
+                picture_id: (frame.number & 0x7fff) as u16,
+                layered,
+            };
+            let described = self.layers.as_ref().zip(layered);
+            let place = Place {
+                timestamp,
+                marker: index == last,
+                payload_len: fragment.descriptor_len() + size,
+                audio_level: 0,
+                dependency: described.map_or(Dependency::NONE, |(layers, frame)| {
+                    layers.describe(&frame, index == 0, index == last)
+                }),
+            };
+            self.waiting.push_back((fragment, place));
+        }
+    }
+
+    /// The packets that may leave now: all of them, or a burst.
+    fn leaving(&mut self, now: Instant) -> usize {
+        let Some(pacer) = &mut self.pacer else {
+            return self.waiting.len();
+        };
+        if self.waiting.is_empty() || !pacer.begin(now) {
+            return 0;
+        }
+        let lens = self.waiting.iter().map(|(_, place)| place.payload_len);
+        lens.take_while(|&len| pacer.take(len)).count()
+    }
 }
 
 struct Audio {
@@ -83,21 +136,24 @@ impl Publisher {
         }
     }
 
-    /// Begins sending video at `start`, with three temporal layers if `layered`.
+    /// Begins sending video at `start`, if there is any.
     pub fn start_video(
         &mut self,
         source: u32,
-        (plan, layered): (VideoPlan, bool),
+        publish: PublishPlan,
         mid: &str,
         negotiated: Negotiated,
         start: Instant,
     ) {
+        let Some(plan) = publish.video else { return };
         self.video = Some(Video {
             schedule: VideoSchedule::new(plan, start),
-            layers: layered.then(TemporalLayers::default),
+            layers: publish.layered.then(TemporalLayers::default),
             frame_rate: plan.frame_rate,
             stream: Outbound::new(source, mid, negotiated),
             last: LastSent::default(),
+            waiting: VecDeque::new(),
+            pacer: publish.paced.then(|| Pacer::new(plan.bitrate, start)),
         });
     }
 
@@ -113,7 +169,7 @@ impl Publisher {
 
     /// When the next packet is due.
     pub fn due(&self) -> Option<Instant> {
-        let video = self.video.as_ref().map(|video| video.schedule.due());
+        let video = self.video.as_ref().map(Video::due);
         let audio = self.audio.as_ref().map(|audio| audio.schedule.due());
         video.into_iter().chain(audio).min()
     }
@@ -142,9 +198,12 @@ impl Publisher {
         while let Some(utterance) = self.audio.as_mut().and_then(|audio| audio.schedule.poll(now)) {
             self.prepare_audio(utterance, transport);
         }
-        if let Some(frame) = self.video.as_mut().and_then(|video| video.schedule.poll(now)) {
-            self.prepare_frame(frame, transport);
+        if let Some(video) = &mut self.video
+            && let Some(frame) = video.schedule.poll(now)
+        {
+            video.cut(frame);
         }
+        self.prepare_video(now, transport);
         self.flush(transport);
     }
 
@@ -175,30 +234,11 @@ impl Publisher {
             .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
     }
 
-    fn prepare_frame(&mut self, frame: Frame, transport: &mut Transport) {
+    fn prepare_video(&mut self, now: Instant, transport: &mut Transport) {
         let Some(video) = &mut self.video else { return };
-        let timestamp = (frame.number * VIDEO_CLOCK / u64::from(video.frame_rate)) as u32;
-        let layered = video.layers.as_mut().map(|layers| layers.next(frame.key));
-        let sizes = fragment_sizes(frame.len);
-        let last = sizes.len() - 1;
-        for (index, size) in sizes.enumerate() {
+        let leaving = video.leaving(now);
+        for (fragment, place) in video.waiting.drain(..leaving) {
             let slot = next_slot(&mut self.arena, self.sealed.len());
-            let fragment = Fragment {
-                key_frame: frame.key,
-                first: index == 0,
-                picture_id: (frame.number & 0x7fff) as u16,
-                layered,
-            };
-            let described = video.layers.as_ref().zip(layered);
-            let place = Place {
-                timestamp,
-                marker: index == last,
-                payload_len: fragment.descriptor_len() + size,
-                audio_level: 0,
-                dependency: described.map_or(Dependency::NONE, |(layers, frame)| {
-                    layers.describe(&frame, index == 0, index == last)
-                }),
-            };
             let written = video
                 .stream
                 .write(slot, &mut self.transport_sequence, place, |payload, stamp| {
@@ -206,11 +246,11 @@ impl Publisher {
                 });
             self.sealed
                 .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
+            video.last = LastSent {
+                wall_ns: clock::wall_ns(),
+                timestamp: place.timestamp,
+            };
         }
-        video.last = LastSent {
-            wall_ns: clock::wall_ns(),
-            timestamp,
-        };
     }
 
     /// Sends the arena's packets in one system call.

@@ -1,3 +1,4 @@
+use super::Stamp;
 use super::payload::Received;
 use crate::measure::{Arrival, Histogram, Tally};
 
@@ -14,6 +15,8 @@ pub struct Totals {
     pub foreign: u64,
     /// Packets whose payload is not what a source sent.
     pub damaged: u64,
+    /// By source and packet of the window: the latency to the last of those who got it at once.
+    slowest: Vec<Vec<u64>>,
     /// For each source, the number of its first packet in the window; nothing is measured before there is one.
     window_starts: Vec<u64>,
     /// For each source, the number of its first packet behind the window, once the window is over.
@@ -24,6 +27,7 @@ impl Totals {
     /// Begins the measured window: the packets from these numbers on, by source.
     pub fn begin_window(&mut self, starts: Vec<u64>) {
         *self = Self {
+            slowest: vec![Vec::new(); starts.len()],
             window_starts: starts,
             ..Self::default()
         };
@@ -32,6 +36,29 @@ impl Totals {
     /// Ends it before these numbers.
     pub fn end_window(&mut self, ends: Vec<u64>) {
         self.window_ends = ends;
+    }
+
+    fn record(&mut self, stamp: &Stamp, repair: bool, arrived_ns: u64) {
+        let latency = arrived_ns.saturating_sub(stamp.sent_ns);
+        self.latency.record(latency);
+        if repair {
+            return;
+        }
+        let source = stamp.source as usize;
+        let place = (stamp.number - self.window_starts[source]) as usize;
+        let slowest = &mut self.slowest[source];
+        if place >= slowest.len() {
+            slowest.resize(place + 1, 0);
+        }
+        slowest[place] = slowest[place].max(latency);
+    }
+
+    /// How long each packet of the window took to the last of those who got it at once.
+    pub fn to_last(&self) -> Histogram {
+        let mut histogram = Histogram::default();
+        let arrived = self.slowest.iter().flatten().filter(|&&latency| latency > 0);
+        arrived.for_each(|&latency| histogram.record(latency));
+        histogram
     }
 
     fn measures(&self, source: u32, number: u64) -> bool {
@@ -67,7 +94,7 @@ impl Meter {
         }
         let arrival = self.tallies[stamp.source as usize].record(stamp.number, repair);
         if arrival != Arrival::Duplicate && totals.measures(stamp.source, stamp.number) {
-            totals.latency.record(arrived_ns.saturating_sub(stamp.sent_ns));
+            totals.record(&stamp, repair, arrived_ns);
         }
     }
 
@@ -92,7 +119,6 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::Stamp;
 
     fn packet(source: u32, number: u64) -> Received {
         Received {
@@ -117,6 +143,24 @@ mod tests {
         totals.end_window(vec![2]);
         meter.record(&packet(0, 2), false, 90_000, &mut totals);
         assert_eq!((totals.latency.count(), totals.latency.max()), (1, 5_000));
+    }
+
+    #[test]
+    fn a_packet_counts_once_with_the_slowest_of_those_who_got_it_at_once() {
+        let mut totals = Totals::default();
+        totals.begin_window(vec![5]);
+        for (number, repair, arrived_ns) in [
+            (5, false, 3_000),
+            (5, false, 7_000),
+            (5, true, 90_000),
+            (6, false, 2_000),
+        ] {
+            let mut meter = Meter::default();
+            meter.allow(0);
+            meter.record(&packet(0, number), repair, arrived_ns, &mut totals);
+        }
+        let to_last = totals.to_last();
+        assert_eq!((totals.latency.count(), to_last.count(), to_last.max()), (4, 2, 6_000));
     }
 
     #[test]

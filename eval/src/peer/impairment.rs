@@ -1,7 +1,7 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a client's own network loses and holds up, to see repair and adaptation at work: real networks do, loopback does not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Impairment {
     /// The share of media packets lost on the way to the server, 0 to 1.
     pub up: f64,

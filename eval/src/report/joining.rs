@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How joining went.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Joining {
     /// From the first connection until everybody heard everybody, in seconds.
     pub seconds: f64,
@@ -31,7 +31,7 @@ pub struct Joining {
 }
 
 /// How long something took the participants, in seconds.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Spread {
     /// Half of them, at most.
     pub p50: f64,
@@ -44,7 +44,7 @@ pub struct Spread {
 }
 
 /// What the server signalled, all clients together: bytes of protocol messages, without WebSocket's framing.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Signalling {
     /// Of the answer to joining, per join.
     pub join_bytes: f64,
@@ -65,7 +65,7 @@ pub struct Signalling {
 }
 
 /// What was signalled about one change, to everybody together.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {
     /// A publisher mutes her microphone, or stops: bytes.
     pub mute_bytes: f64,

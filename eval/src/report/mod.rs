@@ -7,16 +7,16 @@ mod text;
 use std::ops::Range;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::measure::{Histogram, Tally};
+use crate::measure::{Busiest, Histogram, Tally};
 use crate::peer::{Impairment, Plan};
 
 pub use joining::{Changes, Joining, Signalling, Spread};
 pub use table::{crowds, table};
 
 /// One run.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// What was measured: a server's name, or `floor`.
     pub target: String,
@@ -74,18 +74,26 @@ pub struct Report {
     pub late_frames: u64,
     /// One-way latency, from just before the packet was sealed to the kernel's arrival stamp.
     pub latency: Latency,
+    /// The same until a packet had reached the last of those who got it at once, packet by packet.
+    pub to_last: Latency,
     /// The server's cost, where its process is known.
     pub server: Option<Cost>,
     /// The generator's own cost.
     pub generator: Cost,
     /// The share of all processors that was idle.
     pub idle_share: f64,
+    /// Processors kept busy by anything, the kernel's own work included.
+    pub busy_cores: f64,
+    /// The share of all processors that the host gave to other machines.
+    pub stolen_share: f64,
+    /// The process that was busiest beside server and generator, if there was another.
+    pub busiest_other: Option<Busiest>,
     /// Processors kept busy by neither server nor generator: a measurement beside other work is worth less.
     pub elsewhere_cores: f64,
 }
 
 /// One-way latency in microseconds.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     /// Median.
     pub p50: f64,
@@ -98,7 +106,7 @@ pub struct Latency {
 }
 
 /// What a process used in the window.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// Processor time per replica that arrived, in microseconds.
     pub cpu_us_per_replica: f64,
@@ -185,9 +193,9 @@ impl Report {
 
     /// Computes what else kept the machine busy, once the costs are known.
     pub fn attribute_rest(&mut self, processors: usize) {
-        let busy = processors as f64 * (1.0 - self.idle_share);
+        self.busy_cores = processors as f64 * (1.0 - self.idle_share - self.stolen_share).max(0.0);
         let ours = self.generator.cores + self.server.map_or(0.0, |server| server.cores);
-        self.elsewhere_cores = (busy - ours).max(0.0);
+        self.elsewhere_cores = (self.busy_cores - ours).max(0.0);
     }
 }
 

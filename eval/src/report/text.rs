@@ -79,6 +79,11 @@ impl Report {
                 l.p50, l.p99, l.p999, l.max
             ),
         );
+        let l = &self.to_last;
+        row(
+            "  to the last receiver",
+            format!("p50 {:.0}, p99 {:.0}, max {:.0}", l.p50, l.p99, l.max),
+        );
         if let Some(server) = &self.server {
             row(
                 "server cpu",
@@ -96,7 +101,14 @@ impl Report {
         let elsewhere = self.elsewhere_cores;
         row(
             "machine idle",
-            format!("{:.0} %, other processes {elsewhere:.2} cores", self.idle_share * 100.0),
+            format!(
+                "{:.0} %, {:.1} % stolen; neither server nor generator {elsewhere:.2} cores{}",
+                self.idle_share * 100.0,
+                self.stolen_share * 100.0,
+                self.busiest_other.as_ref().map_or_else(String::new, |other| {
+                    format!(", of these {:.2} {}", other.cores, other.name)
+                })
+            ),
         );
         out
     }

@@ -8,7 +8,7 @@ use super::joining::Joined;
 use super::world::World;
 use super::{Settings, Window};
 use crate::clock;
-use crate::measure::{Machine, MachineSample, ProcessSample, SocketDrops, process};
+use crate::measure::{Machine, MachineSample, ProcessSample, Processes, SocketDrops, process};
 use crate::peer::{Mode, Participant, Purpose};
 use crate::report::{Changes, Cost, Joining, Latency, Report, Signalling, Spread};
 
@@ -18,18 +18,39 @@ pub struct Sample {
     machine: MachineSample,
     server: Option<ProcessSample>,
     generator: ProcessSample,
-    drops: SocketDrops,
+    drops: Drops,
+    others: Processes,
+}
+
+/// Datagrams dropped at full sockets, on both sides; they may be in two network namespaces.
+pub struct Drops {
+    clients: SocketDrops,
+    server: SocketDrops,
+}
+
+impl Drops {
+    /// Counts them now.
+    pub fn sample(settings: &Settings) -> Self {
+        Self {
+            clients: SocketDrops::sample(),
+            server: settings
+                .server_pid
+                .map_or_else(SocketDrops::sample, SocketDrops::sample_of),
+        }
+    }
 }
 
 impl Sample {
     /// Takes it now.
     pub fn take(settings: &Settings) -> Self {
+        let others = Processes::sample();
         Self {
+            others,
             at: clock::now(),
             machine: Machine::sample(),
             server: settings.server_pid.and_then(process),
             generator: process(std::process::id()).unwrap_or_default(),
-            drops: SocketDrops::sample(),
+            drops: Drops::sample(settings),
         }
     }
 
@@ -43,6 +64,11 @@ impl Sample {
     fn generator_cpu_since(&self, earlier: &Self) -> Duration {
         self.generator.cpu.saturating_sub(earlier.generator.cpu)
     }
+}
+
+/// The processes that are meant to be busy.
+fn ours(settings: &Settings) -> Vec<u32> {
+    settings.server_pid.into_iter().chain([std::process::id()]).collect()
 }
 
 impl World {
@@ -69,11 +95,14 @@ impl World {
             offered_bits_per_second: (self.window.octets[1] - self.window.octets[0]) as f64 * 8.0 / seconds,
             late_frames: self.window.late[1] - self.window.late[0],
             latency: Latency::of(&self.totals.latency),
+            to_last: Latency::of(&self.totals.to_last()),
             foreign: self.totals.foreign,
             damaged: self.totals.damaged,
             impairment: settings.behaviour.impairment,
             received_bits_per_second: self.totals.bytes as f64 * 8.0 / seconds / self.receivers() as f64,
             idle_share: end.machine.idle_share_since(&start.machine),
+            stolen_share: end.machine.stolen_share_since(&start.machine),
+            busiest_other: end.others.busiest_since(&start.others, seconds, &ours(settings)),
             ..Report::default()
         };
         self.count_packets(&mut report);
@@ -169,17 +198,15 @@ impl World {
         }
     }
 
-    fn count_drops(&self, report: &mut Report, start: &SocketDrops, end: &SocketDrops) {
+    fn count_drops(&self, report: &mut Report, start: &Drops, end: &Drops) {
         let transports = || self.participants.iter().flat_map(Participant::transports);
         let ours: BTreeSet<u16> = transports().map(|transport| transport.local_port()).collect();
         let theirs: BTreeSet<u16> = transports()
             .filter_map(|transport| Some(transport.remote()?.port()))
             .collect();
-        let between = |ports: &BTreeSet<u16>| {
-            end.at(|port| ports.contains(&port))
-                .saturating_sub(start.at(|port| ports.contains(&port)))
-        };
-        (report.dropped_at_clients, report.dropped_at_server) = (between(&ours), between(&theirs));
+        let at = |drops: &SocketDrops, ports: &BTreeSet<u16>| drops.at(|port| ports.contains(&port));
+        report.dropped_at_clients = at(&end.clients, &ours).saturating_sub(at(&start.clients, &ours));
+        report.dropped_at_server = at(&end.server, &theirs).saturating_sub(at(&start.server, &theirs));
     }
 
     fn negotiated(&self, mode: Mode) -> String {

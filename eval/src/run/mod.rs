@@ -9,11 +9,11 @@ mod world;
 use std::time::Duration;
 
 use crate::clock;
-use crate::measure::{SocketDrops, process};
+use crate::measure::process;
 use crate::peer::{Server, Traffic};
 use crate::report::Report;
 use crate::scenario::{Behaviour, Scenario};
-use account::Sample;
+use account::{Drops, Sample};
 use world::World;
 
 pub use error::RunError;
@@ -62,7 +62,7 @@ struct Window {
     samples: [Sample; 2],
     traffic: [Traffic; 2],
     /// Taken behind the drain.
-    drops: SocketDrops,
+    drops: Drops,
 }
 
 impl World {
@@ -78,7 +78,7 @@ impl World {
         Ok(Window {
             samples,
             traffic,
-            drops: SocketDrops::sample(),
+            drops: Drops::sample(settings),
         })
     }
 }

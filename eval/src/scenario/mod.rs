@@ -50,7 +50,7 @@ pub struct Behaviour {
 }
 
 /// No single machine carries more clients than this in one run.
-const PARTICIPANTS_MAX: u32 = 2000;
+const PARTICIPANTS_MAX: u32 = 4000;
 
 impl Scenario {
     /// Whether this is a crowd.

@@ -108,6 +108,7 @@ mod tests {
         publish: PublishPlan {
             video: None,
             layered: false,
+            paced: false,
             audio: true,
         },
         mode: Mode::V0,
@@ -158,6 +159,7 @@ mod tests {
             publish: PublishPlan {
                 video: Some(video),
                 layered: false,
+                paced: false,
                 audio: true,
             },
             ..BEHAVIOUR

@@ -130,11 +130,10 @@ impl Participant {
                 continue;
             };
             let start = now + self.plan.phase;
-            match (kind, publish.video) {
-                (Kind::Video, Some(plan)) => {
-                    self.publisher
-                        .start_video(source, (plan, publish.layered), &section.mid, negotiated, start)
-                }
+            match kind {
+                Kind::Video => self
+                    .publisher
+                    .start_video(source, publish, &section.mid, negotiated, start),
                 _ => self
                     .publisher
                     .start_audio(source, self.plan.speech, &section.mid, negotiated, start),

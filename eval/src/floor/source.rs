@@ -1,0 +1,156 @@
+//! What the ideal server sends, and what publishers would have sent it.
+
+use std::time::{Duration, Instant};
+
+use super::Orders;
+use super::sinks::{AUDIO, VIDEO};
+use crate::clock;
+use crate::media::{
+    AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, DESCRIPTOR_LEN, Fragment, Negotiated, Outbound, Place, VideoPlan,
+    VideoSchedule, fragment_sizes, write_audio, write_video,
+};
+use crate::peer::Plan;
+
+/// Room for any packet.
+pub const SLOT: usize = 1400;
+
+/// The packets of one frame, in clear: what an ideal server would have received.
+#[derive(Default)]
+pub struct Template {
+    bytes: Vec<u8>,
+    pub(super) packets: Vec<Packet>,
+}
+
+/// One of them.
+#[derive(Clone, Copy)]
+pub struct Packet {
+    /// Bytes of header and payload.
+    pub len: usize,
+    /// Bytes of header.
+    pub header_len: usize,
+    /// The number by which it is sealed.
+    pub index: u64,
+}
+
+impl Template {
+    /// The bytes of the packet with this place in the frame.
+    pub fn packet(&self, place: usize) -> &[u8] {
+        &self.bytes[place * SLOT..][..self.packets[place].len]
+    }
+
+    fn write(&mut self, stream: &mut Outbound, place: Place, fill: impl FnOnce(&mut [u8], &crate::media::Stamp)) {
+        let start = self.packets.len() * SLOT;
+        if self.bytes.len() < start + SLOT {
+            self.bytes.resize(start + SLOT, 0);
+        }
+        let written = stream.write(&mut self.bytes[start..start + SLOT], &mut 0, place, fill);
+        self.packets.push(Packet {
+            len: written.len,
+            header_len: written.header_len,
+            index: written.index,
+        });
+    }
+}
+
+/// A source of packets, due by its schedule.
+pub struct Source {
+    pub(super) stream: Outbound,
+    schedule: Schedule,
+}
+
+enum Schedule {
+    Video { frames: VideoSchedule, frame_rate: u32 },
+    Audio { due: Instant },
+}
+
+impl Source {
+    /// The source with this number; its first frame is due this many microseconds behind `start`.
+    pub fn new((source, phase): (u32, u64), orders: &Orders, start: Instant) -> Self {
+        let due = start + Duration::from_micros(phase);
+        let (payload_type, schedule) = match orders.video.filter(|_| !Plan::is_audio(source)) {
+            Some((bitrate, frame_rate, key_seconds)) => {
+                let plan = VideoPlan {
+                    bitrate,
+                    frame_rate,
+                    key_interval: Duration::from_secs(key_seconds),
+                };
+                (
+                    VIDEO,
+                    Schedule::Video {
+                        frames: VideoSchedule::new(plan, due),
+                        frame_rate,
+                    },
+                )
+            }
+            None => (AUDIO, Schedule::Audio { due }),
+        };
+        let negotiated = Negotiated {
+            payload_type,
+            ..Negotiated::default()
+        };
+        Self {
+            stream: Outbound::new(source, "", negotiated),
+            schedule,
+        }
+    }
+
+    /// When its next frame is due.
+    pub fn due(&self) -> Instant {
+        match &self.schedule {
+            Schedule::Video { frames, .. } => frames.due(),
+            Schedule::Audio { due } => *due,
+        }
+    }
+
+    /// Frames that left late.
+    pub fn late(&self) -> u64 {
+        match &self.schedule {
+            Schedule::Video { frames, .. } => frames.late(),
+            Schedule::Audio { .. } => 0,
+        }
+    }
+
+    /// Writes the frame that is due.
+    pub fn write_due(&mut self, template: &mut Template) {
+        template.packets.clear();
+        match &mut self.schedule {
+            Schedule::Audio { due } => {
+                *due += AUDIO_INTERVAL;
+                let timestamp = (self.stream.next_number() as u32).wrapping_mul(AUDIO_TICKS);
+                let place = Place {
+                    timestamp,
+                    marker: false,
+                    payload_len: AUDIO_PAYLOAD_LEN,
+                    audio_level: Place::SPEECH,
+                    ..Place::default()
+                };
+                template.write(&mut self.stream, place, write_audio);
+            }
+            Schedule::Video { frames, frame_rate } => {
+                let Some(frame) = frames.poll(clock::now()) else {
+                    return;
+                };
+                let sizes = fragment_sizes(frame.len);
+                let last = sizes.len() - 1;
+                for (index, size) in sizes.enumerate() {
+                    let timestamp = (frame.number * 90_000 / u64::from(*frame_rate)) as u32;
+                    let place = Place {
+                        timestamp,
+                        marker: index == last,
+                        payload_len: DESCRIPTOR_LEN + size,
+                        ..Place::default()
+                    };
+                    let fragment = Fragment {
+                        key_frame: frame.key,
+                        first: index == 0,
+                        picture_id: frame.number as u16 & 0x7fff,
+                        layered: None,
+                    };
+                    template.write(&mut self.stream, place, |payload, stamp| {
+                        write_video(payload, fragment, stamp)
+                    });
+                }
+            }
+        }
+    }
+}

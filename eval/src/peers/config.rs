@@ -1,0 +1,153 @@
+//! The servers to measure, from a file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::PeersError;
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// The server that the others are compared with.
+    pub subject: String,
+    /// All servers.
+    pub peers: Vec<Peer>,
+}
+
+/// A server of the LiveKit protocol and how to start it.
+///
+/// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for where its files are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// What tables call it.
+    pub name: String,
+    /// Its program: a path from the root of this tree, or a name on the search path.
+    pub program: String,
+    /// The environment variable that names another.
+    pub variable: String,
+    /// What to ask the program for its version.
+    pub version: String,
+    /// What to start it with, in words.
+    pub arguments: String,
+    /// Files that it reads: name and content.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Where it takes WebSockets.
+    pub port: u16,
+    /// The API key.
+    pub key: String,
+    /// Its secret.
+    pub secret: String,
+    /// What the generator needs to speak to it: `--mode`, `--dtls`.
+    #[serde(default)]
+    pub clients: String,
+}
+
+impl Configuration {
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Self, PeersError> {
+        let refuse = |error: String| PeersError::Configuration(format!("{}: {error}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+        Self::parse(&text).map_err(refuse)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let read: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        let known = |name: &str| read.peers.iter().filter(|peer| peer.name == name).count();
+        match read.peers.iter().find(|peer| known(&peer.name) > 1) {
+            Some(twice) => Err(format!("{} is there twice", twice.name)),
+            None if known(&read.subject) == 0 => Err(format!("there is no {}", read.subject)),
+            None => Ok(read),
+        }
+    }
+}
+
+impl Peer {
+    /// The program, if it is installed.
+    pub fn installed(&self) -> Option<PathBuf> {
+        let given = std::env::var_os(&self.variable).filter(|value| !value.is_empty());
+        let program = given.map_or_else(|| PathBuf::from(&self.program), PathBuf::from);
+        if program.components().count() > 1 {
+            return program.is_file().then_some(program);
+        }
+        let search = std::env::var_os("PATH")?;
+        std::env::split_paths(&search)
+            .map(|folder| folder.join(&program))
+            .find(|path| path.is_file())
+    }
+
+    /// The words that start it.
+    pub fn command(&self, program: &Path, address: &str, folder: &Path) -> Vec<String> {
+        let filled = fill(&self.arguments, address, folder);
+        let words = filled.split_whitespace().map(String::from);
+        std::iter::once(program.display().to_string()).chain(words).collect()
+    }
+
+    /// Writes its files into `folder`.
+    pub fn write_files(&self, address: &str, folder: &Path) -> std::io::Result<()> {
+        let write =
+            |(name, content): (&String, &String)| std::fs::write(folder.join(name), fill(content, address, folder));
+        self.files.iter().try_for_each(write)
+    }
+}
+
+fn fill(text: &str, address: &str, folder: &Path) -> String {
+    text.replace("{address}", address)
+        .replace("{folder}", &folder.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEER: &str = "
+  - name: one
+    program: no-such-program
+    variable: NO_SUCH_VARIABLE
+    version: --version
+    arguments: serve --at {address} --file {folder}/a
+    files:
+      a: |
+        at {address}
+    port: 1
+    key: k
+    secret: s
+";
+
+    fn parse(text: &str) -> Result<Configuration, String> {
+        Configuration::parse(text)
+    }
+
+    #[test]
+    fn a_peer_is_read_and_filled_in() {
+        let read = parse(&format!("subject: one\npeers:{PEER}")).expect("valid");
+        let peer = &read.peers[0];
+        assert_eq!(peer.installed(), None);
+        let command = peer.command(Path::new("/p"), "10.0.0.1", Path::new("/f"));
+        assert_eq!(command.join(" "), "/p serve --at 10.0.0.1 --file /f/a");
+        assert_eq!(fill(&peer.files["a"], "10.0.0.1", Path::new("/f")), "at 10.0.0.1\n");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            format!("subject: two\npeers:{PEER}"),
+            format!("subject: one\npeers:{PEER}{PEER}"),
+            format!("subject: one\nother: 1\npeers:{PEER}"),
+            String::new(),
+        ] {
+            assert!(parse(&text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_file_of_this_tree_is_valid() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/peers.yaml");
+        let read = Configuration::read(&path).expect("valid");
+        assert_eq!(read.subject, "weir");
+    }
+}

@@ -1,0 +1,158 @@
+//! What there is to measure.
+
+/// A named set of measurements.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// What is asked, for the page.
+    pub title: &'static str,
+    /// How.
+    pub method: Method,
+}
+
+/// How an experiment is done.
+#[derive(Clone, Copy, Debug)]
+pub enum Method {
+    /// All servers by turns, round after round, under the same load.
+    Rounds(&'static [Case]),
+    /// Each server on a processor of its own under more and more receivers of one publisher, until it no longer serves them.
+    Search(&'static [Climb]),
+}
+
+/// One load.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// What tables call it.
+    pub name: &'static str,
+    /// The generator's arguments.
+    pub load: &'static str,
+    /// Whether other servers carry it too; else only the subject, beside the floor.
+    pub peers: bool,
+}
+
+/// A load that grows by receivers.
+#[derive(Clone, Copy, Debug)]
+pub struct Climb {
+    /// What tables call it.
+    pub name: &'static str,
+    /// The generator's arguments, without the scenario.
+    pub load: &'static str,
+    /// Receivers to begin with.
+    pub first: u32,
+    /// What must hold.
+    pub limit: Limit,
+}
+
+/// When a server no longer serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// One packet in a hundred, over all receivers, takes longer than this, in microseconds, or any is lost.
+    Latency(f64),
+    /// One packet in a hundred has not reached the last of its receivers after this, or any is lost.
+    ToLast(f64),
+}
+
+/// LiveKit loses packets here beyond about 15,000 replicas a second on two cores: what is compared stays below.
+const VIDEO: &[Case] = &[
+    both("1x50", "--bitrate 2M 1x50"),
+    both("4*5x5", "--bitrate 1600K 4*5x5"),
+    both("6x6", "--bitrate 2M 6x6"),
+];
+
+const AUDIO: &[Case] = &[both("audio 10 to 30", "--bitrate 0 10x30")];
+
+const FLOOR: &[Case] = &[
+    alone("1x50", "--bitrate 2M 1x50"),
+    alone("1x200", "--bitrate 2M 1x200"),
+    alone("10x10", "--bitrate 2M 10x10"),
+    alone("20*5x5", "--bitrate 2M 20*5x5"),
+    alone("audio 10 to 30", "--bitrate 0 10x30"),
+    alone("audio 10 to 300", "--bitrate 0 10x300"),
+];
+
+const PACED: &[Case] = &[
+    both("1x50", "--bitrate 2M --paced 1x50"),
+    both("4*5x5", "--bitrate 1600K --paced 4*5x5"),
+    both("6x6", "--bitrate 2M --paced 6x6"),
+];
+
+const CAPACITY: &[Climb] = &[Climb {
+    name: "2 Mbit/s",
+    load: "--bitrate 2M",
+    first: 25,
+    limit: Limit::Latency(5_000.0),
+}];
+
+/// Frames of 1080p at 24 a second: at the paper's rate two packets each.
+const HD: &[Climb] = &[
+    Climb {
+        name: "48 packets/s",
+        load: "--bitrate 338K --fps 24 --key-interval 3600",
+        first: 100,
+        limit: Limit::ToLast(20_500.0),
+    },
+    Climb {
+        name: "3 Mbit/s",
+        load: "--bitrate 3M --fps 24 --key-interval 3600",
+        first: 25,
+        limit: Limit::ToLast(20_500.0),
+    },
+];
+
+const fn both(name: &'static str, load: &'static str) -> Case {
+    Case {
+        name,
+        load,
+        peers: true,
+    }
+}
+
+const fn alone(name: &'static str, load: &'static str) -> Case {
+    Case {
+        name,
+        load,
+        peers: false,
+    }
+}
+
+/// All experiments.
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "video",
+        title: "Video, each frame sent at once",
+        method: Method::Rounds(VIDEO),
+    },
+    Experiment {
+        name: "audio",
+        title: "Audio, 50 packets a second from each of ten",
+        method: Method::Rounds(AUDIO),
+    },
+    Experiment {
+        name: "floor",
+        title: "Beside the floor",
+        method: Method::Rounds(FLOOR),
+    },
+    Experiment {
+        name: "paced",
+        title: "Video, paced as libwebrtc paces it",
+        method: Method::Rounds(PACED),
+    },
+    Experiment {
+        name: "capacity",
+        title: "Replicas a second on one core",
+        method: Method::Search(CAPACITY),
+    },
+    Experiment {
+        name: "hd",
+        title: "Receivers of one 1080p sender on one core",
+        method: Method::Search(HD),
+    },
+];
+
+impl Experiment {
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+    }
+}

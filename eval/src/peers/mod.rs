@@ -1,0 +1,82 @@
+//! Servers beside each other: the same generator, the same rates, by turns, each server in a network namespace of its own.
+//!
+//! [`compare`] does what the command line asks. An [`Experiment`] is either rounds, in each of which every server and the floor are
+//! measured once under the same load ([`rounds`]), or a search for what one processor carries ([`search`]). Each single measurement
+//! is a [`Round`] in a process of its own. What is found goes to the terminal, to a table of all runs, to a drawing, and between
+//! the markers of a page ([`document`]).
+
+mod bars;
+mod config;
+mod csv;
+mod document;
+mod error;
+mod experiment;
+mod field;
+mod figures;
+mod place;
+mod round;
+mod rounds;
+mod search;
+mod spread;
+
+use std::path::PathBuf;
+
+pub use error::PeersError;
+pub use experiment::{EXPERIMENTS, Experiment};
+pub use round::Round;
+
+use document::Section;
+use experiment::Method;
+use field::Field;
+
+/// What to compare, and where to write.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What to measure.
+    pub experiments: Vec<&'static Experiment>,
+    /// Only loads with these names; all if empty.
+    pub cases: Vec<String>,
+    /// Only servers with these names, and the subject; all if empty.
+    pub only: Vec<String>,
+    /// Rounds of each experiment, or climbs of each search.
+    pub runs: Option<u32>,
+    /// The measured window of each run in seconds.
+    pub seconds: u64,
+    /// The file of peers.
+    pub configuration: PathBuf,
+    /// Words in front of each measurement's command, where the machine is shared by turns.
+    pub turn: Vec<String>,
+    /// What the names of this run's namespaces begin with.
+    pub rig: String,
+    /// The page to write into; none: only the terminal.
+    pub page: Option<PathBuf>,
+}
+
+/// Measures everything that was asked for; says whether every server could be measured under every load.
+pub fn compare(options: &Options) -> Result<bool, PeersError> {
+    let field = Field::prepare(options)?;
+    let mut complete = true;
+    for experiment in &options.experiments {
+        let section = match experiment.method {
+            Method::Rounds(cases) => rounds::measure(&field, options, experiment, cases)?,
+            Method::Search(climbs) => search::measure(&field, options, experiment, climbs)?,
+        };
+        println!("{}", section.text);
+        complete &= section.complete;
+        if let Some(page) = &options.page {
+            write(&section, experiment, page)?;
+        }
+    }
+    Ok(complete)
+}
+
+/// Writes the section into the page, and its drawing and table of runs beside it.
+fn write(section: &Section, experiment: &Experiment, page: &std::path::Path) -> Result<(), PeersError> {
+    let folder = page.with_extension("");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(format!("{}.svg", experiment.name)), &section.drawing)?;
+    std::fs::write(folder.join(format!("{}.csv", experiment.name)), &section.runs)?;
+    let text = std::fs::read_to_string(page)?;
+    std::fs::write(page, section.put_into(&text, experiment, page))?;
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! One round: each server once, one after another, in a process of its own, so that rounds can wait for a machine that is shared.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::Report;
+use crate::server::RunningServer;
+
+/// What to measure, as the process that measures is told it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Round {
+    /// What to measure, in this order.
+    pub jobs: Vec<Job>,
+    /// The generator's arguments.
+    pub load: Vec<String>,
+    /// The processors of the server and of the generator, if they are to have their own.
+    pub processors: Option<[String; 2]>,
+    /// Where to write.
+    pub folder: PathBuf,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Job {
+    /// A server, started for it and stopped behind it.
+    Server {
+        /// Its name.
+        name: String,
+        /// The words that put a command into its network.
+        place: Vec<String>,
+        /// The words that start it.
+        command: Vec<String>,
+        /// Where it takes WebSockets.
+        address: SocketAddr,
+        /// The generator's arguments for it.
+        clients: Vec<String>,
+    },
+    /// The floor, which is the generator-only run too.
+    Floor {
+        /// The words that put a command into the ideal server's network.
+        place: Vec<String>,
+        /// Its address there.
+        server: Ipv4Addr,
+        /// The clients' address.
+        clients: Ipv4Addr,
+    },
+}
+
+impl Job {
+    /// What tables call it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Server { name, .. } => name,
+            Self::Floor { .. } => FLOOR,
+        }
+    }
+}
+
+/// What tables call the floor.
+pub const FLOOR: &str = "floor";
+
+/// What became of a job: its report, or why there is none.
+pub type Outcome = Result<Report, String>;
+
+impl Round {
+    /// Has a process do it, started by the words of `turn` if the machine is shared by turns.
+    pub fn order(&self, turn: &[String]) -> io::Result<Vec<Outcome>> {
+        let program = std::env::current_exe()?.display().to_string();
+        let mut words = turn.to_vec();
+        words.extend([program, "peers-round".into(), serde_json::to_string(self)?]);
+        let output = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()?;
+        serde_json::from_slice(&output.stdout).map_err(|_| io::Error::other("the measuring process failed"))
+    }
+
+    /// Does it: what the process is for.
+    pub fn perform(&self) -> Vec<Outcome> {
+        self.jobs
+            .iter()
+            .map(|job| self.measure(job).map_err(|error| error.to_string()))
+            .collect()
+    }
+
+    fn measure(&self, job: &Job) -> io::Result<Report> {
+        match job {
+            Job::Floor { place, server, clients } => {
+                let pinned = [self.pinned(0), place.clone()].concat().join(" ");
+                let cable = [
+                    "--sender-place",
+                    &pinned,
+                    "--sender-ip",
+                    &server.to_string(),
+                    "--sinks-ip",
+                    &clients.to_string(),
+                ]
+                .map(String::from);
+                self.generate([&["floor".to_owned()], cable.as_slice()].concat())
+            }
+            Job::Server {
+                name,
+                place,
+                command,
+                address,
+                clients,
+            } => {
+                let words = [self.pinned(0).as_slice(), place, command].concat();
+                let log = self.folder.join(format!("{name}.log"));
+                let mut server = RunningServer::start(&words, *address, log)?;
+                let (url, pid) = (format!("ws://{address}"), server.pid().to_string());
+                let target = ["--name", name, "--url", &url, "--server-pid", &pid].map(String::from);
+                let report = self.generate([target.as_slice(), clients].concat());
+                if server.has_ended() {
+                    let log = server.log().display();
+                    return Err(io::Error::other(format!(
+                        "it ended during the run; its output is in {log}"
+                    )));
+                }
+                report
+            }
+        }
+    }
+
+    /// Runs the generator in a process of its own, and reads its report.
+    fn generate(&self, arguments: Vec<String>) -> io::Result<Report> {
+        let program = std::env::current_exe()?.display().to_string();
+        let path = self.folder.join("report.json");
+        let _ = std::fs::remove_file(&path);
+        let json = ["--json".to_owned(), path.display().to_string()];
+        let words = [
+            self.pinned(1),
+            vec![program],
+            arguments,
+            json.to_vec(),
+            self.load.clone(),
+        ]
+        .concat();
+        let output = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::null())
+            .output()?;
+        // It ends with a failure too when packets were lost: that is a result.
+        read_report(&path).map_err(|_| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            io::Error::other(said.trim().to_owned())
+        })
+    }
+
+    fn pinned(&self, which: usize) -> Vec<String> {
+        self.processors.as_ref().map_or_else(Vec::new, |processors| {
+            vec!["taskset".into(), "-c".into(), processors[which].clone()]
+        })
+    }
+}
+
+fn read_report(path: &Path) -> io::Result<Report> {
+    let reports: Vec<Report> = serde_json::from_slice(&std::fs::read(path)?)?;
+    reports.into_iter().next().ok_or_else(|| io::Error::other("no report"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_and_failures_survive_the_way_between_processes() {
+        let report = Report {
+            target: "one".into(),
+            replicas_received: 7,
+            ..Report::default()
+        };
+        let outcomes: Vec<Outcome> = vec![Ok(report), Err("it did not listen".into())];
+        let text = serde_json::to_string(&outcomes).expect("plain data");
+        let read: Vec<Outcome> = serde_json::from_str(&text).expect("what was written");
+        assert_eq!(read[0].as_ref().map(|report| report.replicas_received), Ok(7));
+        assert_eq!(read[1].as_ref().err().map(String::as_str), Some("it did not listen"));
+    }
+
+    #[test]
+    fn a_report_of_the_generator_is_read() {
+        let path = std::env::temp_dir().join(format!("weir-peers-report-{}.json", std::process::id()));
+        let reports = [Report::default()];
+        std::fs::write(&path, serde_json::to_string_pretty(&reports).expect("plain data")).expect("written");
+        assert_eq!(read_report(&path).map(|report| report.lost).ok(), Some(0));
+        std::fs::write(&path, "[]").expect("written");
+        assert!(read_report(&path).is_err());
+        let _ = std::fs::remove_file(path);
+    }
+}

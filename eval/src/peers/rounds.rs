@@ -1,0 +1,383 @@
+//! All servers by turns under the same load, and what the runs say together.
+
+use std::fmt::Write as _;
+
+use super::bars::{Bar, Drawing, Group, Panel};
+use super::csv;
+use super::document::{Section, conditions};
+use super::experiment::{Case, Experiment};
+use super::field::Field;
+use super::figures::Figures;
+use super::round::{FLOOR, Job, Outcome, Round};
+use super::spread::Spread;
+use super::{Options, PeersError};
+use crate::report::Report;
+
+/// Rounds, unless the command line says otherwise.
+const ROUNDS: u32 = 7;
+
+/// What all rounds found under one load.
+struct Found {
+    case: Case,
+    servers: Vec<Runs>,
+}
+
+/// One server's runs.
+#[derive(Default)]
+struct Runs {
+    name: String,
+    negotiated: String,
+    /// By round; none where there was no measurement.
+    figures: Vec<Option<Figures>>,
+    failures: Vec<String>,
+}
+
+/// Measures, and writes up.
+pub fn measure(
+    field: &Field,
+    options: &Options,
+    experiment: &Experiment,
+    cases: &[Case],
+) -> Result<Section, PeersError> {
+    let wanted = |case: &&Case| options.cases.is_empty() || options.cases.iter().any(|name| name == case.name);
+    let rounds = options.runs.unwrap_or(ROUNDS);
+    let mut found = Vec::new();
+    for case in cases.iter().filter(wanted) {
+        found.push(measure_case(field, options, case, rounds)?);
+    }
+    let mut text = conditions(field, &format!("{rounds} alternating runs of {} s", options.seconds));
+    text.push_str(&tables(&found));
+    Ok(Section {
+        text,
+        drawing: draw(experiment, &found).svg(),
+        runs: rows(experiment, &found),
+        complete: found
+            .iter()
+            .flat_map(|found| &found.servers)
+            .all(|runs| runs.failures.is_empty()),
+    })
+}
+
+fn measure_case(field: &Field, options: &Options, case: &Case, rounds: u32) -> Result<Found, PeersError> {
+    let servers = field.servers.iter().take(if case.peers { usize::MAX } else { 1 });
+    let mut jobs: Vec<Job> = servers.map(|server| field.job(server)).collect::<Result<_, _>>()?;
+    jobs.push(field.floor());
+    let mut runs: Vec<Runs> = jobs.iter().map(|job| Runs::new(job.name())).collect();
+    for number in 0..rounds {
+        // Nobody is always the first: what the machine does by the clock meets everyone.
+        jobs.rotate_left(usize::from(number > 0));
+        eprintln!("peers: {}, round {} of {rounds}", case.name, number + 1);
+        let round = Round {
+            jobs: jobs.clone(),
+            load: load(case.load, options.seconds),
+            processors: None,
+            folder: field.folder.clone(),
+        };
+        let outcomes = round.order(&options.turn)?;
+        take(&mut runs, &jobs, &outcomes);
+    }
+    Ok(Found {
+        case: *case,
+        servers: runs,
+    })
+}
+
+/// The generator's arguments; the scenario comes last in `words`.
+pub fn load(words: &str, seconds: u64) -> Vec<String> {
+    let window = ["--seconds".to_owned(), seconds.to_string()];
+    window
+        .into_iter()
+        .chain(words.split_whitespace().map(String::from))
+        .collect()
+}
+
+/// Adds a round's outcomes to the runs.
+fn take(runs: &mut [Runs], jobs: &[Job], outcomes: &[Outcome]) {
+    let by_name = || jobs.iter().map(Job::name).zip(outcomes);
+    let floor = by_name().find(|(name, _)| *name == FLOOR);
+    let generator_only: Option<&Report> = floor.and_then(|(_, outcome)| outcome.as_ref().ok());
+    for (name, outcome) in by_name() {
+        let Some(runs) = runs.iter_mut().find(|runs| runs.name == name) else {
+            continue;
+        };
+        match outcome {
+            Ok(report) => {
+                let figures = Figures::of(report, generator_only);
+                eprintln!("peers:   {name}: {}", line(&figures));
+                runs.negotiated.clone_from(&report.negotiated);
+                runs.figures.push(Some(figures));
+            }
+            Err(why) => {
+                eprintln!("peers:   {name}: no measurement: {why}");
+                runs.figures.push(None);
+                runs.failures.push(why.clone());
+            }
+        }
+    }
+}
+
+fn line(figures: &Figures) -> String {
+    let mut text = format!(
+        "{:.0} replicas/s, lost {}, p50 {:.0} p99 {:.0} us, process {:.2}, machine {:.2} us/replica, {:.0} % idle",
+        figures.offered,
+        figures.lost,
+        figures.p50,
+        figures.p99,
+        figures.process_us,
+        figures.machine_us.unwrap_or(f64::NAN),
+        figures.idle * 100.0
+    );
+    for doubt in &figures.doubts {
+        let _ = write!(text, "; {doubt}");
+    }
+    text
+}
+
+impl Runs {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &Figures> {
+        self.figures.iter().flatten()
+    }
+
+    fn spread(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
+        Spread::of(self.measured().filter_map(figure))
+    }
+
+    /// The ratios of this server's figure to another's, round by round.
+    fn ratio(&self, other: &Self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
+        let rounds = self.figures.iter().zip(&other.figures);
+        let both = rounds.filter_map(|(ours, theirs)| Some((figure(ours.as_ref()?)?, figure(theirs.as_ref()?)?)));
+        Spread::of(
+            both.filter(|(_, theirs)| *theirs > 0.0)
+                .map(|(ours, theirs)| ours / theirs),
+        )
+    }
+}
+
+fn tables(found: &[Found]) -> String {
+    let mut text = String::from(
+        "| load | server | replicas/s offered | lost | p50 us | p99 us | process us/replica | machine us/replica | idle % | runs to be trusted |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for found in found {
+        found.servers.iter().for_each(|runs| row(&mut text, &found.case, runs));
+    }
+    text.push_str("\n| load | ratio | process | machine | p50 | p99 |\n|---|---|---|---|---|---|\n");
+    for found in found {
+        let Some((subject, others)) = found.servers.split_first() else {
+            continue;
+        };
+        for other in others {
+            let ratio = |figure: fn(&Figures) -> Option<f64>| cell(subject.ratio(other, figure), 2);
+            let _ = writeln!(
+                text,
+                "| {} | {} / {} | {} | {} | {} | {} |",
+                found.case.name,
+                subject.name,
+                other.name,
+                ratio(|it| Some(it.process_us)),
+                ratio(|it| it.machine_us),
+                ratio(|it| Some(it.p50)),
+                ratio(|it| Some(it.p99)),
+            );
+        }
+    }
+    text.push('\n');
+    notes(&mut text, found);
+    text
+}
+
+fn row(text: &mut String, case: &Case, runs: &Runs) {
+    let spread = |figure: fn(&Figures) -> Option<f64>, digits| cell(runs.spread(figure), digits);
+    let trusted = runs.measured().filter(|figures| figures.doubts.is_empty()).count();
+    let _ = writeln!(
+        text,
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {trusted} of {} |",
+        case.name,
+        runs.name,
+        runs.spread(|it| Some(it.offered))
+            .map_or_else(|| "-".into(), |it| format!("{:.0}", it.median)),
+        spread(|it| Some(it.lost as f64), 0),
+        spread(|it| Some(it.p50), 0),
+        spread(|it| Some(it.p99), 0),
+        spread(|it| Some(it.process_us), 2),
+        spread(|it| it.machine_us, 2),
+        spread(|it| Some(it.idle * 100.0), 0),
+        runs.figures.len(),
+    );
+}
+
+fn cell(spread: Option<Spread>, digits: usize) -> String {
+    match spread {
+        None => "-".into(),
+        Some(it) if it.least == it.greatest => format!("{:.digits$}", it.median),
+        Some(it) => format!("{it:.digits$}"),
+    }
+}
+
+/// What was negotiated, what failed, what is doubtful.
+fn notes(text: &mut String, found: &[Found]) {
+    let mut lines: Vec<String> = Vec::new();
+    for (found, runs) in found
+        .iter()
+        .flat_map(|found| found.servers.iter().map(move |runs| (found, runs)))
+    {
+        let negotiated = format!("{}: {}", runs.name, runs.negotiated);
+        if !runs.negotiated.is_empty() && !lines.contains(&negotiated) {
+            lines.push(negotiated);
+        }
+        let failed = runs.failures.iter().map(|why| format!("no measurement: {why}"));
+        let doubts = runs.measured().flat_map(|figures| &figures.doubts);
+        let doubted = doubts.map(|doubt| format!("not to be trusted: {doubt}"));
+        lines.extend(
+            failed
+                .chain(doubted)
+                .map(|why| format!("{}, {}, {why}", found.case.name, runs.name)),
+        );
+    }
+    lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
+}
+
+fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
+    let panel = |label: &str, figure: fn(&Figures) -> Option<f64>| Panel {
+        label: label.to_owned(),
+        groups: found
+            .iter()
+            .map(|found| Group {
+                label: found.case.name.to_owned(),
+                bars: found
+                    .servers
+                    .iter()
+                    .filter_map(|runs| {
+                        let spread = runs.spread(figure)?;
+                        Some(Bar {
+                            name: runs.name.clone(),
+                            spread,
+                        })
+                    })
+                    .collect(),
+            })
+            .collect(),
+    };
+    Drawing {
+        title: experiment.title.to_owned(),
+        panels: vec![
+            panel("machine, us per replica", |it| it.machine_us),
+            panel("latency p50, us", |it| Some(it.p50)),
+            panel("latency p99, us", |it| Some(it.p99)),
+        ],
+    }
+}
+
+fn rows(experiment: &Experiment, found: &[Found]) -> String {
+    let mut text = csv::header();
+    for found in found {
+        for runs in &found.servers {
+            for (number, figures) in runs.figures.iter().enumerate() {
+                let key = [experiment.name, found.case.name, &runs.name];
+                csv::row(&mut text, key, number + 1, figures.as_ref(), &runs.negotiated);
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Cost, Latency};
+
+    fn report(cores: f64, busy_cores: f64, p50: f64) -> Report {
+        let cost = |cores| Cost {
+            cores,
+            ..Cost::default()
+        };
+        Report {
+            seconds: 1.0,
+            packets_sent: 100,
+            replicas_expected: 10_000,
+            replicas_received: 10_000,
+            latency: Latency {
+                p50,
+                p99: 2.0 * p50,
+                ..Latency::default()
+            },
+            server: Some(cost(cores)),
+            busy_cores,
+            idle_share: 0.8,
+            ..Report::default()
+        }
+    }
+
+    fn server(name: &str) -> Job {
+        Job::Server {
+            name: name.into(),
+            place: Vec::new(),
+            command: Vec::new(),
+            address: ([127, 0, 0, 1], 1).into(),
+            clients: Vec::new(),
+        }
+    }
+
+    fn floor() -> Job {
+        Job::Floor {
+            place: Vec::new(),
+            server: [127, 0, 0, 1].into(),
+            clients: [127, 0, 0, 1].into(),
+        }
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round_whatever_the_order() {
+        let mut jobs = vec![server("a"), server("b"), floor()];
+        let mut runs: Vec<Runs> = jobs.iter().map(|job| Runs::new(job.name())).collect();
+        let mut outcomes = vec![
+            Ok(report(0.02, 0.05, 100.0)),
+            Ok(report(0.10, 0.13, 400.0)),
+            Ok(report(0.01, 0.03, 50.0)),
+        ];
+        take(&mut runs, &jobs, &outcomes);
+        jobs.rotate_left(1);
+        outcomes.rotate_left(1);
+        outcomes[0] = Ok(report(0.20, 0.22, 300.0));
+        take(&mut runs, &jobs, &outcomes);
+        let ratio = runs[0].ratio(&runs[1], |it| it.machine_us).expect("both measured");
+        assert!(
+            (ratio.greatest - 3.0 / 11.0).abs() < 1e-9 && (ratio.least - 3.0 / 20.0).abs() < 1e-9,
+            "{ratio:?}"
+        );
+        assert_eq!(runs[1].spread(|it| Some(it.p50)).map(|it| it.median), Some(350.0));
+    }
+
+    #[test]
+    fn a_round_without_a_measurement_leaves_a_gap_and_a_note() {
+        let jobs = vec![server("a"), server("b"), floor()];
+        let mut runs: Vec<Runs> = jobs.iter().map(|job| Runs::new(job.name())).collect();
+        let outcomes = vec![
+            Ok(report(0.02, 0.05, 100.0)),
+            Err("it did not listen".into()),
+            Ok(report(0.01, 0.03, 50.0)),
+        ];
+        take(&mut runs, &jobs, &outcomes);
+        assert_eq!(runs[0].ratio(&runs[1], |it| it.machine_us), None);
+        let found = [Found {
+            case: Case {
+                name: "1x2",
+                load: "",
+                peers: true,
+            },
+            servers: runs,
+        }];
+        let text = tables(&found);
+        assert!(
+            text.contains("| 1x2 | b | - | - |") && text.contains("- 1x2, b, no measurement: it did not listen"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! A server that a measurement starts, and that ends with it.
+
+use std::fs::File;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::clock;
+
+/// How long a server may take to open its port.
+const START_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long it may take to end when asked.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A server's process; it is stopped when this is dropped.
+pub struct RunningServer {
+    child: Child,
+    log: PathBuf,
+}
+
+impl RunningServer {
+    /// Starts it by these words and waits until it listens on `address`; what it prints goes to `log`.
+    ///
+    /// Errors: another process listens there, the command fails, or it does not listen in time.
+    pub fn start(command: &[String], address: SocketAddr, log: PathBuf) -> io::Result<Self> {
+        let listens = || TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok();
+        if listens() {
+            return Err(io::Error::other(format!(
+                "another process listens on {address} already"
+            )));
+        }
+        let mut server = Self::spawn(command, log)?;
+        let began = clock::now();
+        while !listens() {
+            if began.elapsed() > START_TIMEOUT || server.has_ended() {
+                let log = server.log.display();
+                let text = format!("the server does not listen on {address}; its output is in {log}");
+                return Err(io::Error::other(text));
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        Ok(server)
+    }
+
+    fn spawn(command: &[String], log: PathBuf) -> io::Result<Self> {
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| io::Error::other("an empty server command"))?;
+        let out = File::create(&log)?;
+        let child = Command::new(Path::new(program))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(out)
+            .spawn()
+            .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+        Ok(Self { child, log })
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where its output is.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for RunningServer {
+    /// Asks it to end, and insists.
+    fn drop(&mut self) {
+        // A process number fits: the kernel's are below 2^22.
+        let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
+        let began = clock::now();
+        while began.elapsed() < STOP_TIMEOUT {
+            if self.has_ended() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
