@@ -1,9 +1,11 @@
 //! The device: backend-udp's workers, on rings.
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use backend_udp::{Sockets, UdpConfig, UdpPlane};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
@@ -19,6 +21,9 @@ use crate::{AfxdpError, Step};
 
 /// The most queues of one interface that are used: as many as the XDP program knows sockets, and a worker can watch.
 const QUEUES_MAX: u32 = 64;
+/// How often to try to bind a queue that is somebody else's, and how long to wait in between.
+const ATTEMPTS: u32 = 50;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
 
 /// Where the device listens, and on which interfaces it takes packets before the stack does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,7 +159,7 @@ impl Taken {
         let count = queues(name).min(QUEUES_MAX).min(room.unwrap_or(0) as u32);
         let mut zero_copy = true;
         for queue in 0..count {
-            let ring = Xsk::bind(interface.index, queue, mode == ProgramMode::Generic).map_err(failed)?;
+            let ring = bind(interface.index, queue, mode).map_err(failed)?;
             interface.program.redirect(queue, ring.descriptor()).map_err(failed)?;
             zero_copy &= ring.mode() == Mode::ZeroCopy;
             self.drops.push(ring.counts());
@@ -171,6 +176,18 @@ impl Taken {
         self.interfaces.push(interface);
         Ok(())
     }
+}
+
+/// A ring on a queue. The kernel frees the queues of a process that ended a little after it did.
+fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
+    let must_copy = mode == ProgramMode::Generic;
+    for _ in 0..ATTEMPTS {
+        match Xsk::bind(interface, queue, must_copy) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(BETWEEN_ATTEMPTS),
+            bound => return bound,
+        }
+    }
+    Xsk::bind(interface, queue, must_copy)
 }
 
 /// Has a peer's STUN, DTLS and RTCP come to the worker whose ring its RTP comes to, so that its leg is at home there. Where there are fewer queues than

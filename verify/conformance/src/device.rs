@@ -2,6 +2,7 @@
 
 mod inline;
 mod model;
+mod rings;
 mod sockets;
 
 use std::time::Instant;
@@ -11,6 +12,7 @@ use wire::NtpTime;
 
 pub use inline::InlineDevice;
 pub use model::ModelDevice;
+pub use rings::Rings;
 pub use sockets::{Family, SocketDevice};
 
 /// A datagram that went out.

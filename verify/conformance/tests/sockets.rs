@@ -1,11 +1,11 @@
-//! Random histories on the UDP back end as it runs: threads, sockets, and datagrams that arrive together.
+//! Random histories on back ends as they run: threads, sockets, rings, and datagrams that arrive together.
 //!
 //! Real time is nobody's to repeat, so what depends on it is not compared here; `random.rs` compares everything, without sockets.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use conformance::device::{Family, ModelDevice, SocketDevice};
+use conformance::device::{Family, ModelDevice, Rings, SocketDevice};
 use conformance::invariants::Invariants;
 use conformance::keystream::KeystreamCheck;
 use conformance::random::{Network, Options, Srtp, history};
@@ -18,8 +18,10 @@ fn now() -> Instant {
     Instant::now()
 }
 
-fn sockets(family: Family, workers: usize, start: Instant) -> Box<dyn Device> {
-    Box::new(SocketDevice::start(family, workers, start).expect("loopback works"))
+type NewDevice<'a> = &'a dyn Fn(Instant) -> Box<dyn Device>;
+
+fn sockets(family: Family, workers: usize) -> impl Fn(Instant) -> Box<dyn Device> {
+    move |start| Box::new(SocketDevice::start(family, workers, start).expect("loopback works"))
 }
 
 /// A history with waits short enough to sit through.
@@ -53,18 +55,18 @@ fn timeless(observation: &Observation) -> BTreeMap<Path, Vec<String>> {
     got.collect()
 }
 
-fn sockets_do_what_the_model_does(family: Family, workers: usize, srtp: Srtp, seeds: std::ops::Range<u64>) {
+fn does_what_the_model_does(device: NewDevice<'_>, srtp: Srtp, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let start = now();
         let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
-        let mut device = Subject::new(sockets(family, workers, start), start);
+        let mut subject = Subject::new(device(start), start);
         for (at, step) in short_history(seed, srtp, 400).iter().enumerate() {
-            let (expected, mut got) = (model.step(step), device.step(step));
+            let (expected, mut got) = (model.step(step), subject.step(step));
             let same = |got: &Observation| timeless(&expected) == timeless(got) && expected.counters == got.counters;
             let deadline = now() + Duration::from_secs(3);
             while !same(&got) && now() < deadline {
                 std::thread::sleep(Duration::from_millis(2));
-                got = device.look_again(got);
+                got = subject.look_again(got);
             }
             let place = format!("seed {seed} with SRTP {srtp:?}, step {}: {step:?}", at + 1);
             assert_eq!(expected.written, got.written, "{place}");
@@ -76,12 +78,12 @@ fn sockets_do_what_the_model_does(family: Family, workers: usize, srtp: Srtp, se
 
 #[test]
 fn one_worker_does_what_the_model_does() {
-    sockets_do_what_the_model_does(Family::V4, 1, Srtp::Mixed, 60_001..60_004);
+    does_what_the_model_does(&sockets(Family::V4, 1), Srtp::Mixed, 60_001..60_004);
 }
 
 #[test]
 fn three_workers_do_what_the_model_does() {
-    sockets_do_what_the_model_does(Family::Both, 3, Srtp::Mixed, 61_001..61_004);
+    does_what_the_model_does(&sockets(Family::Both, 3), Srtp::Mixed, 61_001..61_004);
 }
 
 /// Splits a history where something else than a datagram happens, and now and then in between.
@@ -99,21 +101,21 @@ fn sends(steps: &[Step]) -> impl Iterator<Item = &Send> {
 }
 
 /// What no race between workers may break.
-fn bursts_keep_the_invariants(family: Family, workers: usize, srtp: Srtp, seeds: std::ops::Range<u64>) {
+fn bursts_keep_the_invariants(device: NewDevice<'_>, srtp: Srtp, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let start = now();
-        let mut device = Subject::new(sockets(family, workers, start), start);
+        let mut subject = Subject::new(device(start), start);
         let mut invariants = Invariants::default();
         let mut keystream = KeystreamCheck::default();
         for steps in bursts(&short_history(seed, srtp, 1_000)) {
             let (observation, kept) = match steps {
                 [step] => {
-                    let observation = device.step(step);
+                    let observation = subject.step(step);
                     let kept = invariants.observe(step, &observation);
                     (observation, kept)
                 }
                 steps => {
-                    let observation = device.burst(sends(steps));
+                    let observation = subject.burst(sends(steps));
                     let kept = invariants.observe_burst(sends(steps), &observation);
                     (observation, kept)
                 }
@@ -126,11 +128,33 @@ fn bursts_keep_the_invariants(family: Family, workers: usize, srtp: Srtp, seeds:
 
 #[test]
 fn bursts_to_one_worker_keep_the_invariants() {
-    bursts_keep_the_invariants(Family::Both, 1, Srtp::Mixed, 70_001..70_003);
+    bursts_keep_the_invariants(&sockets(Family::Both, 1), Srtp::Mixed, 70_001..70_003);
 }
 
 #[test]
 fn bursts_to_four_workers_keep_the_invariants() {
-    bursts_keep_the_invariants(Family::Both, 4, Srtp::Mixed, 71_001..71_004);
-    bursts_keep_the_invariants(Family::V4, 4, Srtp::Never, 72_001..72_003);
+    bursts_keep_the_invariants(&sockets(Family::Both, 4), Srtp::Mixed, 71_001..71_004);
+    bursts_keep_the_invariants(&sockets(Family::V4, 4), Srtp::Never, 72_001..72_003);
+}
+
+#[test]
+fn a_worker_on_rings_does_what_the_model_does() {
+    let Some(rings) = Rings::or_skip(1) else { return };
+    does_what_the_model_does(&|start| rings.device(Family::V4, start), Srtp::Mixed, 62_001..62_004);
+    println!("{:?}", rings.counted());
+}
+
+#[test]
+fn three_workers_on_rings_do_what_the_model_does() {
+    let Some(rings) = Rings::or_skip(3) else { return };
+    does_what_the_model_does(&|start| rings.device(Family::Both, start), Srtp::Mixed, 63_001..63_004);
+    println!("{:?}", rings.counted());
+}
+
+#[test]
+fn bursts_to_rings_keep_the_invariants() {
+    let Some(rings) = Rings::or_skip(2) else { return };
+    bursts_keep_the_invariants(&|start| rings.device(Family::Both, start), Srtp::Mixed, 73_001..73_004);
+    bursts_keep_the_invariants(&|start| rings.device(Family::V6, start), Srtp::Never, 74_001..74_003);
+    println!("{:?}", rings.counted());
 }

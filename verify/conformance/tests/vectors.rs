@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use conformance::Device;
-use conformance::device::{Family, InlineDevice, ModelDevice, SocketDevice};
+use conformance::device::{Family, InlineDevice, ModelDevice, Rings, SocketDevice};
 use conformance::text::{Names, Statement, Vector, parse};
 use conformance::vector::run;
 use dataplane::{Counter, WriteError};
@@ -77,6 +77,34 @@ fn sockets_keep_every_vector_over_ipv6() {
 #[test]
 fn sockets_keep_every_vector_over_both() {
     run_all(|start| Box::new(SocketDevice::start(Family::Both, 2, start).expect("loopback works")));
+}
+
+/// Each path's first datagram goes by socket, while the way to it is looked up, and so does what is not RTP; but much must not.
+fn rings_keep_every_vector(family: Family, workers: usize, queues: usize) {
+    use backend_afxdp::Counter::{Received, Sent, Unreadable};
+    let Some(rings) = Rings::with_queues_or_skip(workers, queues) else {
+        return;
+    };
+    run_all(|start| rings.device(family, start));
+    let counted = rings.counted();
+    println!("{counted:?}");
+    assert!(counted[Received] > 400 && counted[Sent] > 150, "{counted:?}");
+    assert_eq!(counted[Unreadable], 0);
+}
+
+#[test]
+fn rings_keep_every_vector_over_ipv4() {
+    rings_keep_every_vector(Family::V4, 1, 1);
+}
+
+#[test]
+fn rings_keep_every_vector_over_ipv6() {
+    rings_keep_every_vector(Family::V6, 2, 2);
+}
+
+#[test]
+fn rings_keep_every_vector_over_both_with_a_worker_that_has_none() {
+    rings_keep_every_vector(Family::Both, 2, 1);
 }
 
 /// Counters that no vector can reach: queues, sockets and two to the forty-eighth packets.

@@ -1,4 +1,4 @@
-//! The UDP back end as it runs: threads and sockets, on the loopback interface.
+//! Back ends as they run: threads and sockets, on the loopback interface or between two namespaces.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -6,8 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane, Statistics};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
+use veth::Pair;
 
 use super::{Datagram, Device, STARTED_AT};
 
@@ -28,9 +30,45 @@ pub enum Family {
     Both,
 }
 
-/// [`UdpPlane`] as a device. Every peer is a socket of its own.
+/// A data plane with threads.
+trait Running: DataPlane {
+    fn local_addr(&self) -> SocketAddr;
+    fn is_applied(&self) -> bool;
+}
+
+impl Running for UdpPlane {
+    fn local_addr(&self) -> SocketAddr {
+        self.local_addr()
+    }
+
+    fn is_applied(&self) -> bool {
+        self.is_applied()
+    }
+}
+
+impl Running for AfxdpPlane {
+    fn local_addr(&self) -> SocketAddr {
+        self.local_addr()
+    }
+
+    fn is_applied(&self) -> bool {
+        self.is_applied()
+    }
+}
+
+/// Where device and peers are.
+enum Ground {
+    /// Both on the loopback interface.
+    Loopback,
+    /// At either end of a cable.
+    Cable(Arc<Pair>),
+}
+
+/// [`UdpPlane`] or [`AfxdpPlane`] as a device. Every peer is a socket of its own.
 pub struct SocketDevice {
-    plane: UdpPlane,
+    name: &'static str,
+    plane: Box<dyn Running>,
+    ground: Ground,
     family: Family,
     peers: BTreeMap<Path, UdpSocket>,
     sent: Vec<Datagram>,
@@ -51,7 +89,7 @@ struct Seen {
 }
 
 impl SocketDevice {
-    /// A device of `workers` threads.
+    /// [`UdpPlane`] with `workers` threads, on the loopback interface.
     ///
     /// Errors: the operating system's.
     pub fn start(family: Family, workers: usize, origin: Instant) -> io::Result<Self> {
@@ -60,44 +98,78 @@ impl SocketDevice {
             Family::V6 => Ipv6Addr::LOCALHOST.into(),
             Family::Both => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let config = UdpConfig {
-            addresses: vec![SocketAddr::new(address, 0)],
-            workers,
-            receive_buffer: 1 << 20,
-            send_buffer: 1 << 20,
+        let plane = UdpPlane::start(config(address, workers), clock_from(origin), Arc::new(|| {}))?;
+        Ok(Self::new("udp over sockets", Box::new(plane), Ground::Loopback, family))
+    }
+
+    /// [`AfxdpPlane`] with `workers` threads, at the near end of a cable; and what goes by its rings.
+    ///
+    /// Errors: the back end's.
+    pub fn start_on_rings(
+        pair: Arc<Pair>,
+        family: Family,
+        workers: usize,
+        origin: Instant,
+    ) -> Result<(Self, Statistics), AfxdpError> {
+        let address: IpAddr = match family {
+            Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
+            Family::V6 => pair.near.v6.into(),
+            Family::Both => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let clock = Clock {
-            origin,
-            ntp: STARTED_AT,
+        let config = AfxdpConfig {
+            udp: config(address, workers),
+            interfaces: vec![pair.near.interface.to_owned()],
         };
-        Ok(SocketDevice {
-            plane: UdpPlane::start(config, clock, Arc::new(|| {}))?,
+        let clock = clock_from(origin);
+        let plane = pair.near.run(|| AfxdpPlane::start(config, clock, Arc::new(|| {})))?;
+        let statistics = plane.statistics();
+        let device = Self::new("afxdp", Box::new(plane), Ground::Cable(pair), family);
+        Ok((device, statistics))
+    }
+
+    fn new(name: &'static str, plane: Box<dyn Running>, ground: Ground, family: Family) -> Self {
+        SocketDevice {
+            name,
+            plane,
+            ground,
             family,
             peers: BTreeMap::new(),
             sent: Vec::new(),
             events: VecDeque::new(),
             seen: Seen::default(),
             injected: 0,
-        })
+        }
     }
 
-    fn loopback(&self, path: Path) -> IpAddr {
-        match (self.family, path.remote) {
-            (Family::V4, _) | (Family::Both, SocketAddr::V4(_)) => Ipv4Addr::LOCALHOST.into(),
-            (Family::V6, _) | (Family::Both, SocketAddr::V6(_)) => Ipv6Addr::LOCALHOST.into(),
+    fn is_v4(&self, path: Path) -> bool {
+        self.family == Family::V4 || (self.family == Family::Both && path.remote.is_ipv4())
+    }
+
+    /// Where the device is and where its peer, on a path.
+    fn ends(&self, path: Path) -> (IpAddr, IpAddr) {
+        match (&self.ground, self.is_v4(path)) {
+            (Ground::Loopback, true) => (Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()),
+            (Ground::Loopback, false) => (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()),
+            (Ground::Cable(pair), true) => (pair.near.v4.into(), pair.far.v4.into()),
+            (Ground::Cable(pair), false) => (pair.near.v6.into(), pair.far.v6.into()),
         }
     }
 
     /// The real addresses behind a path; the peer's socket is opened on first use.
     fn real(&mut self, path: Path) -> Path {
-        let address = self.loopback(path);
+        let (device, peer) = self.ends(path);
+        let ground = &self.ground;
         let socket = self.peers.entry(path).or_insert_with(|| {
-            let socket = UdpSocket::bind(SocketAddr::new(address, 0)).expect("loopback has ports");
+            let bind = || UdpSocket::bind(SocketAddr::new(peer, 0)).expect("there are ports");
+            let socket = match ground {
+                Ground::Loopback => bind(),
+                Ground::Cable(pair) => pair.far.run(bind),
+            };
             socket.set_nonblocking(true).expect("a socket can");
             socket
         });
         Path {
-            local: SocketAddr::new(address, self.plane.local_addr().port()),
+            local: SocketAddr::new(device, self.plane.local_addr().port()),
             remote: socket.local_addr().expect("it is bound"),
         }
     }
@@ -171,6 +243,22 @@ impl SocketDevice {
     }
 }
 
+fn config(address: IpAddr, workers: usize) -> UdpConfig {
+    UdpConfig {
+        addresses: vec![SocketAddr::new(address, 0)],
+        workers,
+        receive_buffer: 1 << 20,
+        send_buffer: 1 << 20,
+    }
+}
+
+fn clock_from(origin: Instant) -> Clock {
+    Clock {
+        origin,
+        ntp: STARTED_AT,
+    }
+}
+
 #[allow(clippy::disallowed_methods, reason = "threads and sockets live in real time")]
 fn clock() -> Instant {
     Instant::now()
@@ -201,7 +289,7 @@ fn resends(counters: &Counters) -> u64 {
 
 impl Device for SocketDevice {
     fn name(&self) -> String {
-        format!("udp over sockets, {:?}", self.family)
+        format!("{}, {:?}", self.name, self.family)
     }
 
     fn write(&mut self, now: Instant, mut update: Update) -> Result<(), WriteError> {
@@ -251,7 +339,7 @@ impl Device for SocketDevice {
         let before = verdicts(&self.plane.counters());
         for Datagram { path, bytes } in datagrams {
             let real = self.real(*path);
-            self.peers[path].send_to(bytes, real.local).expect("loopback takes it");
+            self.peers[path].send_to(bytes, real.local).expect("the way is open");
             self.seen.sent += 1;
         }
         let quiet = if datagrams.len() > 1 { QUIET_AFTER_BURST } else { QUIET };
