@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-pub use media::Rtc;
 use media::RtcFile;
+pub use media::{Dataplane, Rtc};
 pub use rooms::{Audio, Room};
 
 use crate::cli;
@@ -162,6 +162,8 @@ impl Config {
                     .or(file.rtc.workers)
                     .filter(|workers| *workers > 0)
                     .unwrap_or_else(cores),
+                dataplane: file.rtc.dataplane,
+                afxdp: file.rtc.afxdp,
                 adaptation: file.rtc.adaptation.unwrap_or(true),
                 policy: file.rtc.policy,
                 playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
@@ -260,6 +262,17 @@ mod tests {
         assert_eq!(policy("rtc: {}\n"), Policy::Utility);
         assert_eq!(policy("rtc: {policy: thresholds}\n"), Policy::Thresholds);
         assert!(error("rtc: {policy: greed}\n").contains("greed"));
+    }
+
+    #[test]
+    fn packets_go_through_sockets_unless_somebody_says_otherwise() {
+        let rtc = |text: &str| File::parse("weir.yaml", text).unwrap().rtc;
+        assert_eq!(rtc("rtc: {}\n").dataplane, Dataplane::Udp);
+        let afxdp = rtc("rtc: {dataplane: afxdp, afxdp: {interfaces: [eth0, eth1]}}\n");
+        assert_eq!(afxdp.dataplane, Dataplane::Afxdp);
+        assert_eq!(afxdp.afxdp.interfaces, ["eth0", "eth1"]);
+        assert!(error("rtc: {dataplane: magic}\n").contains("magic"));
+        assert!(error("rtc: {afxdp: {interface: eth0}}\n").contains("interface"));
     }
 
     #[test]

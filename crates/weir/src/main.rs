@@ -15,6 +15,7 @@ mod metrics;
 mod node;
 mod observe;
 mod page;
+mod plane;
 mod receivers;
 mod scrape;
 mod serve;

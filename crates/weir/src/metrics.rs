@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use backend_afxdp::Statistics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -36,6 +37,8 @@ struct Values {
     controller: controller::Counters,
     refused: BTreeMap<u16, u64>,
     slow_clients: u64,
+    /// Where there are any.
+    rings: Option<Statistics>,
 }
 
 impl fmt::Debug for Metrics {
@@ -64,6 +67,11 @@ impl Metrics {
         let mut values = self.values();
         values.plane = plane;
         values.agent = agent;
+    }
+
+    /// Shows what goes by AF_XDP rings, too.
+    pub fn watch_rings(&self, rings: Statistics) {
+        self.values().rings = Some(rings);
     }
 
     /// Counts something of the controller's.
@@ -107,6 +115,16 @@ impl Collector for Metrics {
             "reason",
             plane,
         )?;
+        if let Some(rings) = values.rings.as_ref().map(Statistics::read) {
+            let rings = rings.iter().map(|(counter, value)| (counter.name(), value));
+            family(
+                &mut encoder,
+                "afxdp",
+                "What went by AF_XDP rings, and what by socket beside them, by reason",
+                "reason",
+                rings,
+            )?;
+        }
         let agent = values.agent.iter().map(|(counter, value)| (counter.name(), value));
         family(
             &mut encoder,

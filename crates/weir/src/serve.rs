@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Agent, Certificate};
-use backend_udp::{UdpConfig, UdpPlane};
 use controller::Controller;
 use controller::livekit::ApiKeys;
 use tokio::net::TcpListener;
@@ -19,7 +19,7 @@ use crate::http::{self, Http};
 use crate::metrics::Metrics;
 use crate::observe::Observer;
 use crate::scrape::Scrape;
-use crate::{cli, listen, node, signal};
+use crate::{cli, listen, node, plane, signal};
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -44,17 +44,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     let waker = node::Waker::default();
 
     let to_wake = waker.clone();
-    let media = UdpConfig {
-        addresses: config
-            .bind
-            .iter()
-            .map(|address| SocketAddr::new(*address, config.rtc.port))
-            .collect(),
-        workers: config.rtc.workers,
-        ..UdpConfig::default()
-    };
-    let plane = UdpPlane::start(media, clocks.media, std::sync::Arc::new(move || to_wake.wake()))
-        .map_err(|error| format!("cannot open UDP port {}: {error}", config.rtc.port))?;
+    let plane = plane::open(&config, clocks.media, Arc::new(move || to_wake.wake()), &metrics)?;
     let candidates = candidates(&config)?;
     let agent = Agent::new(
         agent::Config {
@@ -70,7 +60,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
     let (observer, questions) = Observer::new(waker.clone());
-    let commands = node::start(agent, Box::new(plane), waker, notices, questions, metrics.clone())?;
+    let commands = node::start(agent, plane, waker, notices, questions, metrics.clone())?;
     let keys = config.keys.iter().fold(ApiKeys::default(), |keys, (key, secret)| {
         keys.with(key.as_str(), secret.as_str())
     });

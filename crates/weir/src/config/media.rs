@@ -12,6 +12,8 @@ pub(super) struct RtcFile {
     pub(super) port: Option<u16>,
     pub(super) node_ip: Vec<IpAddr>,
     pub(super) workers: Option<usize>,
+    pub(super) dataplane: Dataplane,
+    pub(super) afxdp: Afxdp,
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
     pub(super) playout_delay_max: Option<u64>,
@@ -27,6 +29,10 @@ pub struct Rtc {
     pub node_ips: Vec<IpAddr>,
     /// Worker threads.
     pub workers: usize,
+    /// What moves packets.
+    pub dataplane: Dataplane,
+    /// Settings of that choice.
+    pub afxdp: Afxdp,
     /// Whether receivers get only what their downlink carries.
     pub adaptation: bool,
     /// How that is divided among the videos that want it.
@@ -35,6 +41,25 @@ pub struct Rtc {
     pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit.
     pub last_n: usize,
+}
+
+/// What moves packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dataplane {
+    /// Sockets, which always work.
+    #[default]
+    Udp,
+    /// AF_XDP rings on some interfaces, and sockets beside them; where that cannot be, sockets alone.
+    Afxdp,
+}
+
+/// Settings of AF_XDP.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Afxdp {
+    /// On which interfaces RTP is taken.
+    pub interfaces: Vec<String>,
 }
 
 /// How what a downlink carries is divided.
