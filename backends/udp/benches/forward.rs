@@ -188,7 +188,7 @@ impl Call {
             .for_each(|packet| shard.receive(now, publisher_path(), packet));
         while shard.has_work() {
             shard.work(now);
-            shard.flush(&mut Discard, now);
+            shard.flush(&mut Discard);
         }
         let taken = start.elapsed();
         while self.control.poll().is_some() {}

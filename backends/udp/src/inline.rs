@@ -98,7 +98,7 @@ impl InlinePlane {
             for shard in &mut self.shards {
                 busy |= shard.take_orders(now) + shard.take_relays(now) > 0 || shard.has_work();
                 shard.work(now);
-                shard.flush(&mut self.sent, now);
+                shard.flush(&mut self.sent);
                 shard.settle(now);
             }
         }

@@ -49,7 +49,7 @@ impl<N: Network> Worker<N> {
             busy |= self.shard.take_relays(now) > 0;
             busy |= self.receive(now) > 0;
             self.shard.work(now);
-            self.shard.flush(&mut self.network, now);
+            self.shard.flush(&mut self.network);
             self.shard.settle(now);
             if !busy && !self.shard.has_work() {
                 self.rest(now);

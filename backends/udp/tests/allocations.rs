@@ -124,7 +124,7 @@ impl Call {
             for shard in &mut self.shards {
                 busy |= shard.take_orders(self.now) + shard.take_relays(self.now) > 0 || shard.has_work();
                 shard.work(self.now);
-                shard.flush(&mut self.sent, self.now);
+                shard.flush(&mut self.sent);
                 shard.settle(self.now);
             }
         }

@@ -100,7 +100,7 @@ impl History {
             51..=60 => _ = self.shards[shard].take_orders(self.now),
             61..=75 => _ = self.shards[shard].take_relays(self.now),
             76..=90 => self.shards[shard].work(self.now),
-            91..=95 => self.shards[shard].flush(&mut self.sent, self.now),
+            91..=95 => self.shards[shard].flush(&mut self.sent),
             _ => while self.control.poll().is_some() {},
         }
     }
@@ -208,7 +208,7 @@ impl History {
                 shard.take_orders(self.now);
                 shard.take_relays(self.now);
                 shard.work(self.now);
-                shard.flush(&mut self.sent, self.now);
+                shard.flush(&mut self.sent);
             }
         }
     }
@@ -292,11 +292,11 @@ fn audio_overtakes_a_large_picture() {
     let from = path("10.0.0.1:7882", "10.1.0.0:2");
     shard.receive(now, from, &vp8(1, 1, KEY_FRAME, 100));
     shard.work(now);
-    shard.flush(&mut sent, now);
+    shard.flush(&mut sent);
     assert_eq!(sent.0.len(), QUANTUM);
     shard.receive(now, from, &rtp(2, AUDIO_TYPE, 1, b"sound"));
     shard.work(now);
-    shard.flush(&mut sent, now);
+    shard.flush(&mut sent);
     let ssrcs: Vec<Ssrc> = sent
         .0
         .iter()
@@ -307,7 +307,7 @@ fn audio_overtakes_a_large_picture() {
     assert_eq!(sent.0.len(), 2 * QUANTUM + 10);
     assert!(shard.has_work());
     shard.work(now);
-    shard.flush(&mut sent, now);
+    shard.flush(&mut sent);
     assert_eq!(sent.0.len(), CROWD as usize + 10);
     assert!(!shard.has_work());
 }
@@ -330,7 +330,7 @@ fn a_list_that_changes_midway_gives_nobody_a_packet_twice() {
     while shard.take_orders(now) > 0 || shard.has_work() {
         shard.work(now);
     }
-    shard.flush(&mut sent, now);
+    shard.flush(&mut sent);
     let mut seen = HashMap::new();
     for (leg, bytes) in &sent.0 {
         let ssrc = RtpPacket::parse(bytes).unwrap().ssrc();

@@ -119,12 +119,13 @@ impl Agent {
             }
             Event::Punt {
                 kind: PuntKind::Rtcp,
+                at,
                 leg,
                 bytes,
                 ..
             } => {
                 if let Some(leg) = leg {
-                    self.media.rtcp(cx, leg, &bytes);
+                    self.media.rtcp(cx, at.min(cx.now), leg, &bytes);
                 }
             }
             Event::UnknownStream {

@@ -30,15 +30,36 @@ struct Arrival {
     size: u16,
     /// Of the packet sent before it.
     before: Known,
+    /// Everything up to here: what is between two packets is the difference.
+    reported: Sum,
+    gapless: Sum,
 }
 
-/// After which packets the time up to an arrival, and its bytes, count.
-type Counted = fn(Known) -> bool;
+/// After which packets the time up to an arrival, and its bytes, count; and where their sums are.
+#[derive(Clone, Copy)]
+struct Counted {
+    after: fn(Known) -> bool,
+    sum: fn(&Arrival) -> Sum,
+}
 
 /// Whatever was lost is part of what does not arrive; what was not reported is not.
-const REPORTED: Counted = |before| before != Known::Nothing;
+const REPORTED: Counted = Counted {
+    after: |before| before != Known::Nothing,
+    sum: |arrival| arrival.reported,
+};
 /// A path that loses was no less busy meanwhile.
-const GAPLESS: Counted = |before| before == Known::Arrived;
+const GAPLESS: Counted = Counted {
+    after: |before| before == Known::Arrived,
+    sum: |arrival| arrival.gapless,
+};
+
+/// A [`Span`] since some packet long ago, modulo 2^32.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    packets: u32,
+    bytes: u32,
+    time: u32,
+}
 
 /// Bytes, and the time in which they arrived.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,11 +80,34 @@ impl Acknowledged {
             .iter()
             .rposition(|other| other.at <= at)
             .map_or(0, |index| index + 1);
-        self.arrivals.insert(place, Arrival { at, size, before });
+        let arrival = Arrival {
+            at,
+            size,
+            before,
+            reported: Sum::default(),
+            gapless: Sum::default(),
+        };
+        self.arrivals.insert(place, arrival);
+        (place..self.arrivals.len()).for_each(|index| self.sum(index));
         while self.arrivals.len() > ARRIVALS_MAX || self.arrivals.front().is_some_and(|front| front.at < newest - KEPT)
         {
             self.arrivals.pop_front();
         }
+    }
+
+    /// Adds a packet to the sums of the one before it.
+    fn sum(&mut self, index: usize) {
+        let before = index.checked_sub(1).map(|before| self.arrivals[before]);
+        let arrival = &mut self.arrivals[index];
+        let Some(before) = before else { return };
+        let time = (arrival.at - before.at) as u32;
+        let add = |sum: Sum, counts: bool| match counts {
+            true => sum.plus(arrival.size, time),
+            false => sum,
+        };
+        let reported = add(before.reported, (REPORTED.after)(arrival.before));
+        let gapless = add(before.gapless, (GAPLESS.after)(arrival.before));
+        (arrival.reported, arrival.gapless) = (reported, gapless);
     }
 
     /// What arrives, evened out over frames. Shape: bits per second.
@@ -76,7 +120,7 @@ impl Acknowledged {
         // The pause before the window's first packet belongs to it only in part.
         let mut span = self.span(before, REPORTED);
         let first = self.arrivals.get(before)?;
-        if REPORTED(first.before) {
+        if (REPORTED.after)(first.before) {
             span.add(first, first.at - (newest - WINDOW));
         }
         span.rate()
@@ -113,14 +157,28 @@ impl Acknowledged {
 
     /// All after the packet at `first`.
     fn span(&self, first: usize, counted: Counted) -> Span {
-        let mut span = Span::default();
-        let arrivals = self.arrivals.range(first.min(self.arrivals.len())..);
-        for (before, arrival) in arrivals.clone().zip(arrivals.skip(1)) {
-            if counted(arrival.before) {
-                span.add(arrival, arrival.at - before.at);
-            }
+        match (self.arrivals.get(first), self.arrivals.back()) {
+            (Some(first), Some(last)) => (counted.sum)(first).until((counted.sum)(last)),
+            _ => Span::default(),
         }
-        span
+    }
+}
+
+impl Sum {
+    fn plus(self, size: u16, time: u32) -> Self {
+        Sum {
+            packets: self.packets.wrapping_add(1),
+            bytes: self.bytes.wrapping_add(size.into()),
+            time: self.time.wrapping_add(time),
+        }
+    }
+
+    fn until(self, later: Sum) -> Span {
+        Span {
+            packets: later.packets.wrapping_sub(self.packets) as usize,
+            bytes: later.bytes.wrapping_sub(self.bytes).into(),
+            time: later.time.wrapping_sub(self.time).into(),
+        }
     }
 }
 

@@ -85,15 +85,18 @@ impl History {
             return;
         }
         let index = (number - self.first) as usize;
-        if index >= self.packets.len() {
-            self.packets.resize(index + 1, None);
-        }
-        self.packets[index] = Some(Packet {
+        let packet = Some(Packet {
             at: sent.at,
             probe: sent.probe,
             size: sent.size,
             known: Known::Nothing,
         });
+        if index < self.packets.len() {
+            self.packets[index] = packet;
+        } else {
+            self.packets.resize(index, None);
+            self.packets.push_back(packet);
+        }
         self.forget(sent.at);
     }
 

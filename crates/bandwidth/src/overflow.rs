@@ -33,6 +33,9 @@ const SHARE_MIN: f64 = 0.05;
 pub(crate) struct Overflow {
     epoch: Option<Instant>,
     spans: VecDeque<Span>,
+    /// Of all spans.
+    least: i64,
+    most: i64,
     /// Of the newest packet that arrived.
     delay: i64,
     short: Count,
@@ -81,26 +84,29 @@ impl Overflow {
             Some(span) if sent - span.from < SPAN => {
                 span.least = span.least.min(self.delay);
                 span.most = span.most.max(self.delay);
+                self.least = self.least.min(self.delay);
+                self.most = self.most.max(self.delay);
             }
-            _ => self.spans.push_back(Span {
-                from: sent,
-                least: self.delay,
-                most: self.delay,
-            }),
-        }
-        while self.spans.len() > SPANS {
-            self.spans.pop_front();
+            _ => self.begin_span(sent),
         }
     }
 
+    fn begin_span(&mut self, from: i64) {
+        self.spans.push_back(Span {
+            from,
+            least: self.delay,
+            most: self.delay,
+        });
+        while self.spans.len() > SPANS {
+            self.spans.pop_front();
+        }
+        self.least = self.spans.iter().map(|span| span.least).min().unwrap_or_default();
+        self.most = self.spans.iter().map(|span| span.most).max().unwrap_or_default();
+    }
+
     fn is_long(&self) -> bool {
-        let least = self.spans.iter().map(|span| span.least).min();
-        let most = self.spans.iter().map(|span| span.most).max();
-        let Some((least, most)) = least.zip(most) else {
-            return false;
-        };
-        let long = (LONG * most.saturating_sub(least) as f64) as i64;
-        self.delay.saturating_sub(least) >= long.max(LONG_MIN)
+        let long = (LONG * self.most.saturating_sub(self.least) as f64) as i64;
+        !self.spans.is_empty() && self.delay.saturating_sub(self.least) >= long.max(LONG_MIN)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Events out of a shard's notes. Allocating is done here, on the agent's thread.
 
-use dataplane::{Arrival, Departure, Event, LegId};
+use dataplane::{Arrival, Event, LegId};
 use rtrb::Consumer;
 
-use crate::shard::notes::{Note, NoteReader, Punted};
+use crate::shard::notes::{Departed, Note, NoteReader, Punted};
 
 /// How many packets one event reports at most.
 const BATCH_MAX: usize = 256;
@@ -34,10 +34,7 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
             leg,
             arrivals: batch(first, behind, |note| arrival_of(note, leg)),
         },
-        Note::Departure(leg, first) => Event::Departures {
-            leg,
-            departures: batch(first, behind, |note| departure_of(note, leg)),
-        },
+        Note::Departed(first) => departures(&first, behind),
         Note::Selected(replica, (source, layer, awaits_key_frame)) => Event::Selected {
             replica,
             source,
@@ -66,11 +63,18 @@ fn arrival_of(note: &Note, of: LegId) -> Option<Arrival> {
     }
 }
 
-fn departure_of(note: &Note, of: LegId) -> Option<Departure> {
-    match note {
-        Note::Departure(leg, departure) if *leg == of => Some(*departure),
-        _ => None,
+fn departures(first: &Departed, behind: &mut Consumer<Note>) -> Event {
+    let leg = first.leg;
+    let mut departures = Vec::with_capacity(first.each().len());
+    departures.extend(first.each());
+    while departures.len() < BATCH_MAX
+        && let Ok(Note::Departed(next)) = behind.peek()
+        && next.leg == leg
+    {
+        departures.extend(next.each());
+        let _ = behind.pop();
     }
+    Event::Departures { leg, departures }
 }
 
 /// Gathers the notes right behind the first as long as they are of the same kind and leg.

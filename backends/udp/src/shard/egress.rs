@@ -118,10 +118,10 @@ impl Egress {
     }
 
     /// Reports what is numbered, sends everything and starts the next batch; returns how many datagrams could not be sent.
-    pub(crate) fn flush(&mut self, out: &mut impl Transmit, mut report: impl FnMut(LegId, &Departure)) -> u64 {
+    pub(crate) fn flush(&mut self, out: &mut impl Transmit, mut report: impl FnMut(LegId, &[Departure])) -> u64 {
         let used = &self.buffers[..self.used];
         for (leg, buffer) in used.iter().filter_map(|buffer| Some((buffer.leg?, buffer))) {
-            buffer.departures.iter().for_each(|departure| report(leg, departure));
+            report(leg, &buffer.departures);
         }
         let failed = out.transmit(used.iter().flat_map(Buffer::runs));
         self.buffers[..self.used].iter_mut().for_each(Buffer::reset);

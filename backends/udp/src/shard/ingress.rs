@@ -78,12 +78,14 @@ impl Shard {
             PuntKind::Rtcp => Counter::PuntedRtcp,
         };
         let leg = place.map(|place| self.legs[place].id);
+        let may_wait = kind == PuntKind::Rtcp && only_reports(bytes);
         let punted = PuntedRef {
             kind,
             at,
             path,
             leg,
             bytes,
+            may_wait,
         };
         if self.notes.punt(&self.counters, &punted) {
             self.counters.count(counter);
@@ -141,6 +143,21 @@ fn open(leg: &mut LegState, packet: &mut Packet, datagram: &[u8]) -> Result<usiz
     let header = RtpPacket::parse_protected(datagram).map_err(|_| Counter::Malformed)?;
     let opened = keys.opener.open_rtp(buffer, header.header_len()).map_err(reason)?;
     Ok(opened.len)
+}
+
+/// Whether a compound only reports: it asks for nothing that somebody waits for.
+///
+/// Source: RFC 3550 section 12.1, draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.
+fn only_reports(mut compound: &[u8]) -> bool {
+    while let [first, kind, high, low, ..] = *compound {
+        let is_report = matches!((kind, first & 31), (200..=202, _) | (205, 15));
+        let len = 4 * (1 + usize::from(u16::from_be_bytes([high, low])));
+        match compound.get(len..) {
+            Some(rest) if is_report => compound = rest,
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn reason(error: OpenError) -> Counter {

@@ -184,14 +184,14 @@ impl Shard {
     }
 
     /// Sends everything written since the last time.
-    pub fn flush(&mut self, out: &mut impl Transmit, now: Instant) {
+    pub fn flush(&mut self, out: &mut impl Transmit) {
         if self.egress.is_empty() {
             return;
         }
         let (notes, counters) = (&mut self.notes, &self.counters);
-        let failed = self.egress.flush(out, |leg, departure| {
-            notes.mention(counters, now, notes::Note::Departure(leg, *departure));
-        });
+        let failed = self
+            .egress
+            .flush(out, |leg, departures| notes.departed(counters, leg, departures));
         self.counters.add(Counter::SendFailed, failed);
     }
 

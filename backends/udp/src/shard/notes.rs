@@ -17,15 +17,19 @@ use super::loan::take_back;
 use crate::alarm::Alarm;
 
 /// How many notes may wait for the agent: more than a second of a busy shard.
-const NOTES_MAX: usize = 65_536;
+const NOTES_MAX: usize = 32_768;
 /// How many punted datagrams of addresses that are no leg's may wait. They have a ring of their own: a flood of STUN must not crowd out anybody's RTCP.
 const STRANGERS_MAX: usize = 1_024;
 /// How many punted datagrams of legs may be on their way.
 const LENT_MAX: usize = 4_096;
 /// Of both, this part is not for reports, nor for RTCP: who cannot prove itself in time for what others report would lose its transport.
 const RESERVED: usize = 4;
-/// How long a note that only fills a report may wait before the agent is woken for it.
+/// How long a note that only fills a report may wait before the agent is woken for it,
 const PATIENCE: Duration = Duration::from_millis(10);
+/// and how long a receiver's report may: it says when it came.
+const REPORT_PATIENCE: Duration = Duration::from_millis(5);
+/// How many packets that left one note tells of: a whole run, most often.
+const DEPARTED_MAX: usize = 12;
 
 /// One thing to tell. Small, so that the ring is; what is rare or large is behind a pointer.
 #[derive(Debug)]
@@ -33,14 +37,64 @@ pub(crate) enum Note {
     Punt(Arc<Punted>),
     UnknownStream(Box<(LegId, PayloadType, Description)>),
     Arrival(LegId, Arrival),
-    Departure(LegId, Departure),
+    Departed(Departed),
     /// Where a replica comes from, the highest layer it gets, and whether it waits for a key frame.
     Selected(ReplicaId, (StreamKey, Layer, bool)),
     Stream(Box<(StreamKey, StreamStatistics)>),
     Replica(Box<(ReplicaId, ReplicaStatistics)>),
 }
 
-const _: () = assert!(size_of::<Note>() <= 48, "tens of thousands of notes wait in each ring");
+const _: () = assert!(size_of::<Note>() <= 64, "tens of thousands of notes wait in each ring");
+
+/// Packets that left together on one leg, their transport-wide numbers without a gap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departed {
+    pub(crate) leg: LegId,
+    at: Instant,
+    probe: Option<u32>,
+    first: u16,
+    count: u8,
+    sizes: [u16; DEPARTED_MAX],
+}
+
+impl Departed {
+    fn new(leg: LegId, first: &Departure) -> Self {
+        let mut sizes = [0; DEPARTED_MAX];
+        sizes[0] = first.size;
+        Departed {
+            leg,
+            at: first.at,
+            probe: first.probe,
+            first: first.transport_sequence,
+            count: 1,
+            sizes,
+        }
+    }
+
+    /// Adds a packet, if it can be told in the same note.
+    fn takes(&mut self, next: &Departure) -> bool {
+        let number = self.first.wrapping_add(self.count.into());
+        let is_alike = (number, self.at, self.probe) == (next.transport_sequence, next.at, next.probe);
+        let takes = is_alike && usize::from(self.count) < DEPARTED_MAX;
+        if takes {
+            self.sizes[usize::from(self.count)] = next.size;
+            self.count += 1;
+        }
+        takes
+    }
+
+    /// One packet after the other.
+    pub(crate) fn each(&self) -> impl ExactSizeIterator<Item = Departure> {
+        let sizes = self.sizes.into_iter().take(self.count.into()).enumerate();
+        let (at, first, probe) = (self.at, self.first, self.probe);
+        sizes.map(move |(index, size)| Departure {
+            at,
+            transport_sequence: first.wrapping_add(index as u16),
+            size,
+            probe,
+        })
+    }
+}
 
 /// A punted datagram, on loan to the agent's thread.
 #[derive(Clone, Debug)]
@@ -110,6 +164,7 @@ impl Notes {
                 .is_some_and(|loan| ring.push(Note::Punt(loan)).is_ok()),
         };
         match pushed {
+            true if punted.may_wait => self.wait(punted.at + REPORT_PATIENCE),
             true => self.urgent = true,
             false => counters.count(Counter::PuntQueueFull),
         }
@@ -124,11 +179,30 @@ impl Notes {
 
     /// Tells something that can wait until the agent looks, or for a while.
     pub(crate) fn mention(&mut self, counters: &CounterPage, now: Instant, note: Note) {
-        self.due.get_or_insert(now + PATIENCE);
+        self.wait(now + PATIENCE);
         match self.notes.slots() <= NOTES_MAX / RESERVED {
             true => counters.count(Counter::PuntQueueFull),
             false => self.push(counters, note),
         }
+    }
+
+    /// Mentions packets that left on a leg.
+    pub(crate) fn departed(&mut self, counters: &CounterPage, leg: LegId, departures: &[Departure]) {
+        let Some((first, rest)) = departures.split_first() else {
+            return;
+        };
+        let mut departed = Departed::new(leg, first);
+        for departure in rest {
+            if !departed.takes(departure) {
+                let full = std::mem::replace(&mut departed, Departed::new(leg, departure));
+                self.mention(counters, full.at, Note::Departed(full));
+            }
+        }
+        self.mention(counters, departed.at, Note::Departed(departed));
+    }
+
+    fn wait(&mut self, until: Instant) {
+        self.due = Some(self.due.map_or(until, |due| due.min(until)));
     }
 
     fn push(&mut self, counters: &CounterPage, note: Note) {
@@ -192,6 +266,8 @@ pub(crate) struct PuntedRef<'a> {
     pub(crate) path: Path,
     pub(crate) leg: Option<LegId>,
     pub(crate) bytes: &'a [u8],
+    /// Whether the agent need not be woken for it at once.
+    pub(crate) may_wait: bool,
 }
 
 impl PuntedRef<'_> {
@@ -231,6 +307,7 @@ mod tests {
             },
             leg: Some(LegId(1)),
             bytes: b"datagram",
+            may_wait: false,
         };
         let reports = (0..2 * LENT_MAX).filter(|_| notes.punt(&counters, &punted(PuntKind::Rtcp)));
         assert_eq!(reports.count(), LENT_MAX - LENT_MAX / RESERVED);

@@ -58,6 +58,8 @@ pub(super) struct Budget {
     /// When it first was an estimate of something.
     reported: Option<Instant>,
     pace: Option<u64>,
+    /// What left last, kept only to be filled again.
+    sent: Vec<Sent>,
     allocated: u64,
     wanted: u64,
     probes: u64,
@@ -84,6 +86,7 @@ impl Budget {
             granted: Vec::new(),
             reported: None,
             pace: None,
+            sent: Vec::new(),
             allocated: 0,
             wanted: 0,
             probes: 0,
@@ -101,8 +104,9 @@ impl Budget {
         if let (Evidence::Nothing, Some(first)) = (self.evidence, departures.first()) {
             self.evidence = Evidence::Departures(first.at);
         }
-        let sent: Vec<Sent> = departures.iter().map(sent).collect();
-        self.estimator.sent(&sent);
+        self.sent.clear();
+        self.sent.extend(departures.iter().map(sent));
+        self.estimator.sent(&self.sent);
     }
 
     /// The receiver reports on packets.

@@ -1,5 +1,7 @@
 //! Learning what a downlink carries: what left and what the receiver says of it go in, a pace and probes come out.
 
+use std::time::Instant;
+
 use dataplane::{Departure, Inject, LegId, Update};
 use southbound::TransportId;
 use wire::MediaKind;
@@ -61,10 +63,11 @@ impl Media {
         }
     }
 
-    /// A receiver reports which packets arrived, and when.
+    /// A receiver reports which packets arrived, and when; the report came at `at`.
     pub(super) fn transport_feedback(
         &mut self,
         cx: &mut Context<'_>,
+        at: Instant,
         transport: TransportId,
         feedback: &TransportFeedback<'_>,
     ) {
@@ -73,7 +76,7 @@ impl Media {
             return;
         };
         let Some(budget) = &mut link.budget else { return };
-        budget.reported(cx.now, &mut feedback.packets());
+        budget.reported(at, &mut feedback.packets());
         self.follow_estimate(cx, transport);
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Whatever is about a stream that is not its sender's to talk about is counted and ignored: a peer can ask only for what it is sent.
 
+use std::time::Instant;
+
 use dataplane::{LegId, StreamKey, Update};
 use southbound::{SubscriptionId, TransportId};
 use wire::Ssrc;
@@ -26,8 +28,8 @@ fn cost(packet: &RtcpPacket<'_>) -> u32 {
 }
 
 impl Media {
-    /// A compound arrived on a leg, authenticated.
-    pub(crate) fn rtcp(&mut self, cx: &mut Context<'_>, leg: LegId, compound: &[u8]) {
+    /// A compound arrived on a leg, authenticated, at this time: what it measures is measured up to then.
+    pub(crate) fn rtcp(&mut self, cx: &mut Context<'_>, at: Instant, leg: LegId, compound: &[u8]) {
         let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
@@ -41,19 +43,26 @@ impl Media {
                 return;
             }
             match packet {
-                Ok(packet) => self.rtcp_packet(cx, transport, leg, packet),
+                Ok(packet) => self.rtcp_packet(cx, at, transport, leg, packet),
                 Err(_) => cx.count(Counter::RtcpMalformed),
             }
         }
     }
 
-    fn rtcp_packet(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId, packet: RtcpPacket<'_>) {
+    fn rtcp_packet(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Instant,
+        transport: TransportId,
+        leg: LegId,
+        packet: RtcpPacket<'_>,
+    ) {
         match packet {
             RtcpPacket::SenderReport(report) => {
-                self.sender_report(cx, transport, leg, &report);
-                self.report_blocks(cx, transport, report.blocks);
+                self.sender_report(cx, at, transport, leg, &report);
+                self.report_blocks(cx, at, transport, report.blocks);
             }
-            RtcpPacket::ReceiverReport(report) => self.report_blocks(cx, transport, report.blocks),
+            RtcpPacket::ReceiverReport(report) => self.report_blocks(cx, at, transport, report.blocks),
             RtcpPacket::Nack(nack) => match self.subscription_of(transport, nack.media) {
                 Some(id) => self.resend(cx, transport, id, &nack),
                 None => cx.count(Counter::RtcpNotTheirs),
@@ -71,7 +80,7 @@ impl Media {
                 }
             }
             RtcpPacket::Remb(remb) => self.receiver_estimate(cx, transport, &remb),
-            RtcpPacket::TransportFeedback(feedback) => self.transport_feedback(cx, transport, &feedback),
+            RtcpPacket::TransportFeedback(feedback) => self.transport_feedback(cx, at, transport, &feedback),
             // A name is not needed, and a source that ends is noticed by its silence.
             RtcpPacket::SourceDescription(_) | RtcpPacket::Bye(_) => {}
             RtcpPacket::Unknown(_) => cx.count(Counter::RtcpIgnored),
@@ -84,7 +93,14 @@ impl Media {
 
     /// One instant in both of a publisher's clocks: receivers need it to play sound and picture together, and the data plane to switch
     /// between encodings.
-    fn sender_report(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId, report: &SenderReport<'_>) {
+    fn sender_report(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Instant,
+        transport: TransportId,
+        leg: LegId,
+        report: &SenderReport<'_>,
+    ) {
         let key = StreamKey {
             leg,
             ssrc: report.sender,
@@ -97,17 +113,17 @@ impl Media {
         if report.info.ntp.0 == 0 {
             return;
         }
-        uplink.reference = Some((report.info.ntp, report.info.rtp, cx.now));
+        uplink.reference = Some((report.info.ntp, report.info.rtp, at));
         let (track, encoding) = (uplink.track, uplink.encoding);
         if let Some(link) = self.links.get_mut(&transport) {
-            link.compared_clocks(report.info.ntp, cx.shared.clock.ntp(cx.now));
+            link.compared_clocks(report.info.ntp, cx.shared.clock.ntp(at));
         }
         let entry = self.tracks[&track].stream(encoding, Some((report.info.ntp, report.info.rtp)));
         cx.write(Update::SetStream(key, entry));
     }
 
-    fn report_blocks(&mut self, cx: &mut Context<'_>, transport: TransportId, blocks: ReportBlocks<'_>) {
-        let now = cx.shared.clock.ntp(cx.now);
+    fn report_blocks(&mut self, cx: &mut Context<'_>, at: Instant, transport: TransportId, blocks: ReportBlocks<'_>) {
+        let now = cx.shared.clock.ntp(at);
         for block in blocks.iter() {
             let Some(link) = self.links.get_mut(&transport) else {
                 return;
