@@ -270,18 +270,13 @@ impl Gcc {
 
 impl Estimator for Gcc {
     fn sent(&mut self, packets: &[Sent]) {
-        let (Some(first), Some(last)) = (packets.first(), packets.last()) else {
-            return;
-        };
-        let sendable = self.sendable();
         for packet in packets {
             self.history.sent(*packet);
-            self.application.sent(packet.at, packet.size, sendable);
+            self.application.sent(packet.at, packet.size, self.sendable());
+            self.prober.started(packet.at, self.situation());
+            self.waits_for(packet.at);
+            self.last_sent = Some(packet.at);
         }
-        self.prober.started(first.at, self.situation());
-        self.waits_for(first.at);
-        self.waits_for(last.at);
-        self.last_sent = Some(last.at);
     }
 
     fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{DefaultBodyLimit, FromRequestParts, Json, Query, Request, State};
+use axum::extract::{DefaultBodyLimit, Json, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
@@ -20,13 +19,7 @@ use crate::observe::Observer;
 use crate::receivers::{self, Denial, ReceiverView, ReceiversView};
 use crate::scrape::Scrape;
 use crate::signal::Handle;
-use crate::{clock, dev, page, socket};
-
-/// The largest signalling message, after any decompression.
-const MESSAGE_MAX: usize = 2 << 20;
-
-/// What is read of a signalling socket at a time. Every connection keeps so much for good, and few messages are longer.
-const READ_BUFFER: usize = 4 << 10;
+use crate::{clock, dev, page, socket, websocket};
 
 /// The largest body of any other request.
 const BODY_MAX: usize = 64 << 10;
@@ -146,15 +139,11 @@ async fn signalling(http: &Http, route: Route, mut parts: Parts) -> Response<Bod
     if route.validate {
         return page::text(StatusCode::OK, "success");
     }
-    let Ok(upgrade) = WebSocketUpgrade::from_request_parts(&mut parts, &()).await else {
+    let Some((upgrade, answer)) = websocket::upgrade(&mut parts) else {
         return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
     };
-    let controller = http.controller.clone();
-    upgrade
-        .read_buffer_size(READ_BUFFER)
-        .max_message_size(MESSAGE_MAX)
-        .max_frame_size(MESSAGE_MAX)
-        .on_upgrade(move |socket| socket::run(socket, Box::new(admission), controller))
+    tokio::spawn(socket::run(upgrade, Box::new(admission), http.controller.clone()));
+    answer
 }
 
 async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {

@@ -22,6 +22,7 @@ mod serve;
 mod signal;
 mod socket;
 mod token;
+mod websocket;
 
 use std::process::ExitCode;
 

@@ -1,16 +1,31 @@
 //! One WebSocket of the signalling protocol.
 
+use std::io;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use bytes::Bytes;
 use controller::livekit::Admission;
 use controller::{ConnectionId, Frame};
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt, StreamExt};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tracing::debug;
 
 use crate::signal::{Handle, ToSocket};
+use crate::websocket::{self, Message, Reader, Upgrade, Writer};
+
+/// The code of a goodbye that is no error (RFC 6455 section 7.4.1).
+const NORMAL: u16 = 1000;
+
+type Stream = TokioIo<Upgraded>;
+
+/// The largest signalling message.
+const MESSAGE_MAX: usize = 2 << 20;
+
+/// How many answers to a client's pings may wait; further pings are not answered.
+const REPLIES_MAX: usize = 4;
 
 /// How often we ask whether the other end is there.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
@@ -21,61 +36,103 @@ const SILENCE_MAX: Duration = Duration::from_secs(35);
 /// How long a message may take to be sent before the connection counts as lost.
 const SEND_MAX: Duration = Duration::from_secs(10);
 
+/// How long a client may take to answer a goodbye before the connection goes.
+const GOODBYE: Duration = Duration::from_millis(200);
+
+/// What the reading half has the writing half say.
+enum Reply {
+    Pong(Bytes),
+    Close(u16),
+}
+
 /// Runs the connection until either end closes it.
-pub async fn run(socket: WebSocket, admission: Box<Admission>, controller: Handle) {
+pub async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle) {
+    let Some(stream) = upgrade.stream().await else {
+        return;
+    };
     let Some((connection, told)) = controller.open(admission).await else {
         return;
     };
-    let (sink, stream) = socket.split();
+    let (reader, writer) = websocket::split(stream, MESSAGE_MAX);
+    let (replies, to_reply) = mpsc::channel(REPLIES_MAX);
+    let reading = async {
+        read(reader, replies, connection, &controller).await;
+        // The writing half ends the connection: it alone knows whether a frame is half written.
+        std::future::pending::<()>().await;
+    };
     tokio::select! {
-        () = write(sink, told) => {}
-        () = read(stream, connection, &controller) => {}
+        () = write(writer, told, to_reply) => {}
+        () = reading => {}
     }
     controller.closed(connection).await;
 }
 
-async fn read(mut stream: SplitStream<WebSocket>, connection: ConnectionId, controller: &Handle) {
+/// Takes what the client says to the controller, until it says nothing more.
+async fn read(
+    mut reader: Reader<ReadHalf<Stream>>,
+    replies: mpsc::Sender<Reply>,
+    connection: ConnectionId,
+    controller: &Handle,
+) {
     loop {
-        let message = match tokio::time::timeout(SILENCE_MAX, stream.next()).await {
+        let message = match timeout(SILENCE_MAX, reader.next()).await {
             Ok(Some(Ok(message))) => message,
-            Ok(Some(Err(error))) => return debug!(%connection, %error, "the socket failed"),
+            Ok(Some(Err(error))) => {
+                debug!(%connection, %error, "the socket failed");
+                let code = error.code();
+                return drop(code.map(|code| replies.try_send(Reply::Close(code))));
+            }
             Ok(None) => return,
             Err(_) => return debug!(%connection, "the client fell silent"),
         };
         match message {
             Message::Binary(bytes) => controller.message(connection, Frame::Binary(bytes)).await,
-            Message::Text(text) => controller.message(connection, Frame::Text(text.to_string())).await,
-            Message::Ping(_) | Message::Pong(_) => {}
-            Message::Close(_) => return,
+            Message::Text(text) => controller.message(connection, Frame::Text(text)).await,
+            // Whoever pings faster than it reads the answers gets fewer of them.
+            Message::Ping(payload) => drop(replies.try_send(Reply::Pong(payload))),
+            Message::Pong => {}
+            Message::Close => return drop(replies.try_send(Reply::Close(NORMAL))),
         }
     }
 }
 
-async fn write(mut sink: SplitSink<WebSocket, Message>, mut told: mpsc::Receiver<ToSocket>) {
+/// Tells the client what it is to be told, until it or the controller has closed.
+async fn write(
+    mut writer: Writer<WriteHalf<Stream>>,
+    mut told: mpsc::Receiver<ToSocket>,
+    mut replies: mpsc::Receiver<Reply>,
+) {
     let mut ping = tokio::time::interval(PING_INTERVAL);
     ping.reset();
     loop {
-        let message = tokio::select! {
+        let sending = tokio::select! {
             what = told.recv() => match what {
-                Some(ToSocket::Frame(Frame::Binary(bytes))) => Message::Binary(bytes),
-                Some(ToSocket::Frame(Frame::Text(text))) => Message::Text(text.into()),
-                Some(ToSocket::Close(code, reason)) => return close(sink, code, reason).await,
-                None => return close(sink, 1013, "too slow").await,
+                Some(ToSocket::Frame(frame)) => timeout(SEND_MAX, send(&mut writer, &frame)).await,
+                Some(ToSocket::Close(code, reason)) => return close(writer, code, reason).await,
+                None => return close(writer, 1013, "too slow").await,
             },
-            _ = ping.tick() => Message::Ping(Default::default()),
+            reply = replies.recv() => match reply {
+                Some(Reply::Pong(payload)) => timeout(SEND_MAX, writer.pong(&payload)).await,
+                Some(Reply::Close(code)) => return drop(timeout(SEND_MAX, writer.close(code, "")).await),
+                None => return,
+            },
+            _ = ping.tick() => timeout(SEND_MAX, writer.ping()).await,
         };
-        if !matches!(tokio::time::timeout(SEND_MAX, sink.send(message)).await, Ok(Ok(()))) {
+        if !matches!(sending, Ok(Ok(()))) {
             return;
         }
     }
 }
 
-async fn close(mut sink: SplitSink<WebSocket, Message>, code: u16, reason: &'static str) {
-    let frame = CloseFrame {
-        code,
-        reason: reason.into(),
-    };
-    let _ = tokio::time::timeout(SEND_MAX, sink.send(Message::Close(Some(frame)))).await;
-    // The client answers with its own close frame; give it a moment before the connection goes.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+async fn send(writer: &mut Writer<WriteHalf<Stream>>, frame: &Frame) -> io::Result<()> {
+    match frame {
+        Frame::Binary(bytes) => writer.binary(bytes).await,
+        Frame::Text(text) => writer.text(text).await,
+    }
+}
+
+async fn close(mut writer: Writer<WriteHalf<Stream>>, code: u16, reason: &str) {
+    // Whether the client hears it or not, the connection goes.
+    let _ = timeout(SEND_MAX, writer.close(code, reason)).await;
+    tokio::time::sleep(GOODBYE).await;
 }

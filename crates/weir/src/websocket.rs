@@ -1,0 +1,95 @@
+//! WebSockets, server's side, that keep nothing of what has passed through them.
+//!
+//! A signalling connection carries a few descriptions of tens of kilobytes when somebody joins, and hardly anything for hours after. Libraries
+//! keep a buffer of the longest message in each direction for as long as the connection lasts, and in a large room that was half of the server's
+//! memory. Here a message is read into memory of its own and written from where it is.
+//!
+//! No extensions and no subprotocols: what is not offered is not used.
+//!
+//! Source: RFC 6455.
+
+mod read;
+mod upgrade;
+mod write;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use read::Reader;
+pub use upgrade::{Upgrade, upgrade};
+pub use write::Writer;
+
+/// What a client says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Bytes.
+    Binary(Bytes),
+    /// Text.
+    Text(String),
+    /// To be answered with a pong of the same content.
+    Ping(Bytes),
+    /// An answer to our ping.
+    Pong,
+    /// The last thing it says.
+    Close,
+}
+
+/// Why nothing more can be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The client broke a rule of the protocol.
+    Protocol(&'static str),
+    /// A message is longer than one may be.
+    TooLong,
+    /// The connection is gone.
+    Io(std::io::Error),
+}
+
+impl ReadError {
+    /// What the client is told, if it can be told anything.
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            ReadError::Protocol(_) => Some(1002),
+            ReadError::TooLong => Some(1009),
+            ReadError::Io(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ReadError::Protocol(what) => write!(f, "the client broke the protocol: {what}"),
+            ReadError::TooLong => write!(f, "a message is too long"),
+            ReadError::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The two directions of a connection that has been upgraded. No message may be longer than `message_max` bytes.
+pub fn split<S: AsyncRead + AsyncWrite>(
+    stream: S,
+    message_max: usize,
+) -> (Reader<tokio::io::ReadHalf<S>>, Writer<tokio::io::WriteHalf<S>>) {
+    let (reader, writer) = tokio::io::split(stream);
+    (Reader::new(reader, message_max), Writer::new(writer))
+}
+
+/// What a frame is (section 5.2).
+mod opcode {
+    pub const CONTINUATION: u8 = 0x0;
+    pub const TEXT: u8 = 0x1;
+    pub const BINARY: u8 = 0x2;
+    pub const CLOSE: u8 = 0x8;
+    pub const PING: u8 = 0x9;
+    pub const PONG: u8 = 0xa;
+}
+
+/// The last frame of a message.
+const FIN: u8 = 0x80;
+
+/// The longest payload of a control frame (section 5.5).
+const CONTROL_MAX: usize = 125;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! From frames to messages.
+
+use std::io::ErrorKind;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
+
+use super::{CONTROL_MAX, FIN, Message, ReadError, opcode};
+
+/// What is read at a time. Most messages are shorter; of a longer one the rest is read into where it belongs.
+const BUFFER: usize = 512;
+
+/// Reads what a client says.
+pub struct Reader<R> {
+    stream: BufReader<R>,
+    message_max: usize,
+    /// The message whose last frame has not come.
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    opcode: u8,
+    payload: Vec<u8>,
+}
+
+/// The first bytes of a frame.
+struct Header {
+    opcode: u8,
+    is_last: bool,
+    len: u64,
+    mask: [u8; 4],
+}
+
+impl<R: AsyncRead + Unpin> Reader<R> {
+    pub(super) fn new(stream: R, message_max: usize) -> Self {
+        Reader {
+            stream: BufReader::with_capacity(BUFFER, stream),
+            message_max,
+            begun: None,
+        }
+    }
+
+    /// The next message; `None` when the client has hung up. After an error, or when this was dropped before it was done, nothing more can
+    /// be read.
+    pub async fn next(&mut self) -> Option<Result<Message, ReadError>> {
+        match self.read_message().await {
+            Err(ReadError::Io(error)) if error.kind() == ErrorKind::UnexpectedEof => None,
+            read => Some(read),
+        }
+    }
+
+    async fn read_message(&mut self) -> Result<Message, ReadError> {
+        loop {
+            let header = self.read_header().await?;
+            if let Some(message) = self.read_frame(header).await? {
+                return Ok(message);
+            }
+        }
+    }
+
+    async fn read_header(&mut self) -> Result<Header, ReadError> {
+        let [first, second] = self.read_array().await?;
+        let (is_last, reserved, opcode) = (first & FIN != 0, first & 0x70, first & 0x0f);
+        let (is_masked, short) = (second & 0x80 != 0, second & 0x7f);
+        if reserved != 0 {
+            return Err(ReadError::Protocol("no extension was negotiated"));
+        }
+        if !is_masked {
+            return Err(ReadError::Protocol("a frame is not masked"));
+        }
+        let len = match short {
+            126 => u16::from_be_bytes(self.read_array().await?).into(),
+            127 => u64::from_be_bytes(self.read_array().await?),
+            len => len.into(),
+        };
+        Ok(Header {
+            opcode,
+            is_last,
+            len,
+            mask: self.read_array().await?,
+        })
+    }
+
+    /// Reads the rest of a frame; `None` if more frames of its message are to come.
+    async fn read_frame(&mut self, header: Header) -> Result<Option<Message>, ReadError> {
+        match header.opcode {
+            opcode::CLOSE | opcode::PING | opcode::PONG => self.read_control(header).await.map(Some),
+            opcode::CONTINUATION => {
+                let begun = self.begun.take();
+                let begun = begun.ok_or(ReadError::Protocol("a message goes on that has not begun"))?;
+                self.read_data(header, begun).await
+            }
+            opcode @ (opcode::TEXT | opcode::BINARY) => {
+                if self.begun.is_some() {
+                    return Err(ReadError::Protocol("a message begins within another"));
+                }
+                let payload = Vec::new();
+                self.read_data(header, Begun { opcode, payload }).await
+            }
+            _ => Err(ReadError::Protocol("a frame of unknown kind")),
+        }
+    }
+
+    async fn read_control(&mut self, header: Header) -> Result<Message, ReadError> {
+        if !header.is_last || header.len > CONTROL_MAX as u64 {
+            return Err(ReadError::Protocol("a control frame that is too long or in pieces"));
+        }
+        let mut payload = Vec::new();
+        self.read_payload(&header, &mut payload).await?;
+        Ok(match header.opcode {
+            opcode::PING => Message::Ping(payload.into()),
+            opcode::PONG => Message::Pong,
+            _ => Message::Close,
+        })
+    }
+
+    async fn read_data(&mut self, header: Header, mut begun: Begun) -> Result<Option<Message>, ReadError> {
+        self.read_payload(&header, &mut begun.payload).await?;
+        if !header.is_last {
+            self.begun = Some(begun);
+            return Ok(None);
+        }
+        let payload = begun.payload;
+        if begun.opcode == opcode::BINARY {
+            return Ok(Some(Message::Binary(Bytes::from(payload))));
+        }
+        let text = String::from_utf8(payload).map_err(|_| ReadError::Protocol("a text that is none"))?;
+        Ok(Some(Message::Text(text)))
+    }
+
+    /// Appends the payload to `to`, which grows with what arrives and not with what is announced.
+    async fn read_payload(&mut self, header: &Header, to: &mut Vec<u8>) -> Result<(), ReadError> {
+        let begin = to.len();
+        let fits = usize::try_from(header.len).is_ok_and(|len| len <= self.message_max - begin);
+        if !fits {
+            return Err(ReadError::TooLong);
+        }
+        let read = (&mut self.stream).take(header.len).read_to_end(to).await;
+        if read.map_err(ReadError::Io)? as u64 != header.len {
+            return Err(ReadError::Io(ErrorKind::UnexpectedEof.into()));
+        }
+        for (byte, mask) in to[begin..].iter_mut().zip(header.mask.iter().cycle()) {
+            *byte ^= mask;
+        }
+        Ok(())
+    }
+
+    async fn read_array<const N: usize>(&mut self) -> Result<[u8; N], ReadError> {
+        let mut bytes = [0; N];
+        self.stream.read_exact(&mut bytes).await.map_err(ReadError::Io)?;
+        Ok(bytes)
+    }
+}

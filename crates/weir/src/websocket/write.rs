@@ -1,0 +1,77 @@
+//! From messages to frames: one for each, written from where the message is.
+
+use std::io;
+
+use bytes::Buf;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use super::{CONTROL_MAX, FIN, opcode};
+
+/// The longest header of a frame that is not masked.
+const HEADER_MAX: usize = 10;
+
+/// Tells a client things. Dropping what one of its methods returns before it is done leaves half a frame: then nothing more can be said.
+pub struct Writer<W> {
+    stream: W,
+}
+
+impl<W: AsyncWrite + Unpin> Writer<W> {
+    pub(super) fn new(stream: W) -> Self {
+        Writer { stream }
+    }
+
+    /// Sends bytes.
+    pub async fn binary(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.frame(opcode::BINARY, payload).await
+    }
+
+    /// Sends a text.
+    pub async fn text(&mut self, payload: &str) -> io::Result<()> {
+        self.frame(opcode::TEXT, payload.as_bytes()).await
+    }
+
+    /// Asks whether the client is there.
+    pub async fn ping(&mut self) -> io::Result<()> {
+        self.frame(opcode::PING, &[]).await
+    }
+
+    /// Says that we are here.
+    pub async fn pong(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.frame(opcode::PONG, payload).await
+    }
+
+    /// Says goodbye, and why; of a reason that is too long, the beginning.
+    pub async fn close(&mut self, code: u16, reason: &str) -> io::Result<()> {
+        let reason = &reason[..reason.floor_char_boundary(CONTROL_MAX - 2)];
+        let payload = [&code.to_be_bytes(), reason.as_bytes()].concat();
+        self.frame(opcode::CLOSE, &payload).await
+    }
+
+    async fn frame(&mut self, opcode: u8, payload: &[u8]) -> io::Result<()> {
+        let mut bytes = [0; HEADER_MAX];
+        let header = write_header(&mut bytes, opcode, payload.len());
+        self.stream.write_all_buf(&mut header.chain(payload)).await?;
+        self.stream.flush().await
+    }
+}
+
+fn write_header(bytes: &mut [u8; HEADER_MAX], opcode: u8, len: usize) -> &[u8] {
+    bytes[0] = FIN | opcode;
+    let header_len = match len {
+        0..126 => {
+            bytes[1] = len as u8;
+            2
+        }
+        126..65_536 => {
+            bytes[1] = 126;
+            bytes[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+            4
+        }
+        _ => {
+            bytes[1] = 127;
+            bytes[2..10].copy_from_slice(&(len as u64).to_be_bytes());
+            10
+        }
+    };
+    &bytes[..header_len]
+}
