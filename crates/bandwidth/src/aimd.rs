@@ -25,6 +25,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// What detection takes on top of a round trip.
 const DETECTION: Duration = Duration::from_millis(100);
 const ROUND_TRIP_START: Duration = Duration::from_millis(200);
+/// A queue so soon after a probe raised the rate says that the probe was wrong.
+const TRIAL: Duration = Duration::from_secs(1);
 
 /// Additive increase, multiplicative decrease.
 ///
@@ -32,6 +34,8 @@ const ROUND_TRIP_START: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Aimd {
     rate: f64,
+    /// When a probe raised the rate last, and from where.
+    raised: Option<(Instant, f64)>,
     state: State,
     changed: Option<Instant>,
     /// When too much was sent last.
@@ -60,12 +64,15 @@ pub(crate) struct Input {
     pub(crate) application_limited: bool,
     /// Whether so much stands in the queue that the rate must not rise, and must fall whatever seems to arrive.
     pub(crate) long_queue: bool,
+    /// The share of the rate that a decrease keeps at least.
+    pub(crate) keeps: f64,
 }
 
 impl Aimd {
     pub(crate) fn new(start: f64, min: f64, max: f64) -> Self {
         Self {
             rate: start.clamp(min, max),
+            raised: None,
             state: State::Increase,
             changed: None,
             over: None,
@@ -86,6 +93,9 @@ impl Aimd {
 
     /// A probe, or the end of a silence, found this rate.
     pub(crate) fn set(&mut self, now: Instant, rate: f64) {
+        if rate > self.rate {
+            self.raised = Some((now, self.rate));
+        }
         self.rate = rate.clamp(self.min, self.max);
         self.changed = Some(now);
         if self.capacity.upper().is_some_and(|upper| self.rate > upper) {
@@ -117,7 +127,9 @@ impl Aimd {
         if !self.may_decrease(now, Some(throughput)) {
             return;
         }
-        let rate = (DECREASE * self.carried(now, throughput, input)).min(self.rate);
+        let rate = (DECREASE * self.carried(now, throughput, input))
+            .max(input.keeps * self.proven(now))
+            .min(self.rate);
         self.over = Some(now);
         if rate < self.rate {
             // Otherwise more is carried than the rate: a burst made the queue, and the path was not found full.
@@ -131,6 +143,14 @@ impl Aimd {
                 rate
             },
         );
+    }
+
+    /// The rate, without what a probe added a moment ago.
+    fn proven(&self, now: Instant) -> f64 {
+        match self.raised {
+            Some((at, before)) if now.saturating_duration_since(at) < TRIAL => before.min(self.rate),
+            _ => self.rate,
+        }
     }
 
     /// What the path carries, from what arrives now and what was known: a first sign within the usual spread says no more than that the path is
@@ -264,6 +284,7 @@ mod tests {
         burst_throughput: Some(1e6),
         application_limited: false,
         long_queue: false,
+        keeps: 0.0,
     };
 
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
@@ -332,6 +353,21 @@ mod tests {
         assert!((0.91e6..0.93e6).contains(&aimd.rate()), "{}", aimd.rate());
         aimd.update(later + Duration::from_millis(2300), over(0.95e6));
         assert!((0.87e6..0.88e6).contains(&aimd.rate()), "{}", aimd.rate());
+    }
+
+    #[test]
+    fn one_decrease_keeps_most_of_the_rate_but_not_of_what_a_probe_has_just_added() {
+        let (mut aimd, start) = (Aimd::new(2e6, 1e5, 1e8), now());
+        let over = Input {
+            usage: Usage::Over,
+            keeps: 0.9,
+            ..QUIET
+        };
+        aimd.update(start, over);
+        assert_eq!(aimd.rate(), 1.8e6);
+        aimd.set(start + Duration::from_secs(1), 3e6);
+        aimd.update(start + Duration::from_millis(1500), over);
+        assert_eq!(aimd.rate(), 1.62e6);
     }
 
     #[test]

@@ -22,6 +22,15 @@ const SURGE_THINNER: f64 = 0.8;
 
 /// With a queue longer than this nothing is to be gained by sending more.
 const QUEUE_LONG: Duration = Duration::from_millis(80);
+/// A queue longer than this comes from a path that carries much less than before, whatever jitter there is.
+pub(crate) const QUEUE_CERTAIN: Duration = Duration::from_millis(150);
+/// Delay that falls with a queue shorter than this is no queue that drains: nothing need be waited for.
+const QUEUE_NONE: Duration = Duration::from_millis(20);
+
+/// What a decrease keeps at least of the rate while the queue is short, and until it is certain: a burst of somebody else's traffic makes such a queue too, and
+/// leaves. If it grows nevertheless, the next decrease comes a round trip later.
+const SHORT_KEEPS: f64 = 0.93;
+const LONG_KEEPS: f64 = 0.9;
 
 /// As in RFC 3550 section 6.4.1.
 const JITTER_WEIGHT: f64 = 1.0 / 16.0;
@@ -58,6 +67,17 @@ pub(crate) struct Evidence {
     pub(crate) overflowing: bool,
 }
 
+impl Evidence {
+    /// The share of the rate that a decrease keeps at least.
+    fn keeps(self) -> f64 {
+        match self.queue {
+            queue if self.overflowing || queue >= QUEUE_CERTAIN => 0.0,
+            queue if queue > QUEUE_LONG => LONG_KEEPS,
+            _ => SHORT_KEEPS,
+        }
+    }
+}
+
 impl DelayBased {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
@@ -86,17 +106,19 @@ impl DelayBased {
             }
         }
         let over = usage == Usage::Over || over && usage == Usage::Normal;
+        let surges = self.surges(evidence);
         let usage = match usage {
-            _ if evidence.overflowing || self.surges(evidence) => Usage::Over,
+            _ if evidence.overflowing || surges => Usage::Over,
             // A trend without a queue is jitter: no reason to fall, and none to grow.
             _ if over && !self.grown(evidence.queue) => Usage::Under,
             _ if over => Usage::Over,
+            Usage::Under if evidence.queue < QUEUE_NONE => Usage::Normal,
             usage => usage,
         };
         if usage == Usage::Over {
             self.over = Some(now);
         }
-        self.decide(now, usage, evidence);
+        self.decide(now, usage, evidence, if surges { 0.0 } else { evidence.keeps() });
         self.queue = evidence.queue;
         self.least = if usage == Usage::Over {
             evidence.queue
@@ -119,7 +141,7 @@ impl DelayBased {
         queue >= QUEUE_MIN && queue >= self.least + grown
     }
 
-    fn decide(&mut self, now: Instant, usage: Usage, evidence: Evidence) {
+    fn decide(&mut self, now: Instant, usage: Usage, evidence: Evidence, keeps: f64) {
         match evidence.probed {
             Some(rate) if usage != Usage::Over && (rate > self.aimd.rate() || evidence.application_limited) => {
                 self.aimd.set(now, rate)
@@ -132,6 +154,7 @@ impl DelayBased {
                     burst_throughput: evidence.burst_throughput,
                     application_limited: evidence.application_limited,
                     long_queue: evidence.queue > QUEUE_LONG || evidence.overflowing,
+                    keeps,
                 },
             ),
         }

@@ -10,7 +10,7 @@ use wire::rtcp::ArrivalTicks;
 use crate::acknowledged::Acknowledged;
 use crate::application::Application;
 use crate::cluster::{Clusters, Found};
-use crate::delay::{DelayBased, Evidence};
+use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN};
 use crate::loss::LossBased;
 use crate::overflow::Overflow;
 use crate::probe::{Prober, Situation};
@@ -26,13 +26,15 @@ const SILENCE_KEEPS: f64 = 0.7;
 /// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
 const DRAIN: Duration = Duration::from_millis(800);
-/// A queue longer than this comes from a path that carries much less than before, whatever jitter there is.
-const QUEUE_CERTAIN: Duration = Duration::from_millis(150);
 /// One shorter than this may have grown by chance: what arrives is looked at for longer.
 const QUEUE_CHANCE: Duration = Duration::from_millis(80);
 /// A probe counts when it found so much more than was believed. On a path shared with others a flow that has much finds hardly more,
 /// one that has little finds a lot.
 const PROBE_WORTH: f64 = 1.1;
+/// So soon after a queue grew a probe may have met a lull in somebody else's traffic. Then no single one is believed beyond so many times the rate; the next one
+/// goes on from there.
+const LULL: Duration = Duration::from_secs(2);
+const LULL_STEP: f64 = 1.25;
 /// At least this share of the target is sent while a queue drains.
 const DRAIN_KEEPS: f64 = 0.4;
 
@@ -115,7 +117,7 @@ impl Gcc {
         }
         self.measure(now, arrived);
         let measured = self.measured(arrived);
-        let probed = measured.and_then(|(probe, found)| self.probed(probe, found));
+        let probed = measured.and_then(|(probe, found)| self.probed(now, probe, found));
         let evidence = Evidence {
             throughput: self.throughput,
             burst_throughput: self.burst_throughput(),
@@ -183,15 +185,24 @@ impl Gcc {
     }
 
     /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise, and never when more than that arrives.
-    fn probed(&self, probe: ProbeId, found: Found) -> Option<f64> {
+    fn probed(&self, now: Instant, probe: ProbeId, found: Found) -> Option<f64> {
         let Found::Rate { rate, .. } = found else {
             return None;
         };
         let arrives = self.throughput.unwrap_or_default();
         let lower_counts = self.application.limited() && rate >= arrives;
         match rate > self.target {
-            true => (rate > PROBE_WORTH * self.target && self.prober.believes(probe)).then_some(rate),
+            true => (rate > PROBE_WORTH * self.target && self.prober.believes(probe)).then(|| self.credible(now, rate)),
             false => lower_counts.then_some(rate),
+        }
+    }
+
+    /// How much of what a probe found is believed.
+    fn credible(&self, now: Instant, rate: f64) -> f64 {
+        let over = self.delay.last_over();
+        match over.is_some_and(|over| now.saturating_duration_since(over) < LULL) {
+            true => rate.min(LULL_STEP * self.target),
+            false => rate,
         }
     }
 
@@ -270,13 +281,18 @@ impl Gcc {
 
 impl Estimator for Gcc {
     fn sent(&mut self, packets: &[Sent]) {
+        let (Some(first), Some(last)) = (packets.first(), packets.last()) else {
+            return;
+        };
+        let sendable = self.sendable();
         for packet in packets {
             self.history.sent(*packet);
-            self.application.sent(packet.at, packet.size, self.sendable());
-            self.prober.started(packet.at, self.situation());
-            self.waits_for(packet.at);
-            self.last_sent = Some(packet.at);
+            self.application.sent(packet.at, packet.size, sendable);
         }
+        self.prober.started(first.at, self.situation());
+        self.waits_for(first.at);
+        self.waits_for(last.at);
+        self.last_sent = Some(last.at);
     }
 
     fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
