@@ -1,0 +1,322 @@
+//! One call: who is in it, and what media they have with each other.
+//!
+//! Both control protocols end here. A call has dialogues, pairs of parties: one to begin with, more when it forks. A dialogue has
+//! media sections, and a section has two sides, one facing each party: a pair of our ports that the party sends to, and what is known
+//! of where the party wants media and where its packets come from.
+
+mod entries;
+mod keying;
+mod lifetime;
+mod media;
+mod negotiate;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::limits::{DIALOGUES_MAX, TAGS_MAX};
+use crate::plan::Entry;
+use crate::ports::Ports;
+use crate::random::Random;
+use crate::{Config, Counter, Counters};
+
+pub(crate) use lifetime::Ending;
+pub(crate) use media::{Component, Heard, Media, Policy, Side, Source};
+pub(crate) use negotiate::Role;
+
+/// A call-id.
+pub(crate) type CallName = Arc<[u8]>;
+
+/// What a call needs of everything around it.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Instant,
+    pub(crate) config: &'a Config,
+    pub(crate) ports: &'a mut Ports,
+    pub(crate) random: &'a mut Random,
+    /// What this relay calls itself in descriptions that must not go through it twice.
+    pub(crate) instance: &'a str,
+    pub(crate) counters: &'a mut Counters,
+}
+
+/// Why a request was refused. The proxy must act, and for [`NoPorts`](Refused::NoPorts) and [`Full`](Refused::Full) the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// There is no such call, or nobody of that tag in it.
+    Unknown,
+    /// The description cannot be read.
+    Sdp,
+    /// The description lacks an address.
+    NoAddress,
+    /// Protection that is needed cannot be had: no suite in common, or no certificate of ours.
+    Keys,
+    /// No port is free.
+    NoPorts,
+    /// There are too many calls, or parties in this one.
+    Full,
+}
+
+/// A call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) created: Instant,
+    pub(crate) last_signal: Instant,
+    pub(crate) metadata: Option<Vec<u8>>,
+    pub(crate) dialogues: Vec<Dialogue>,
+    /// Our addresses that the data plane knows to be in use.
+    pub(crate) open: BTreeSet<SocketAddr>,
+    /// What it was told to do there.
+    pub(crate) installed: BTreeMap<SocketAddr, Entry>,
+    /// When it is to be looked at again, as it stands in the relay's list.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// Two parties and their media.
+#[derive(Debug)]
+pub(crate) struct Dialogue {
+    /// Who made the first offer, and who got it.
+    pub(crate) ends: [End; 2],
+    pub(crate) branch: Option<Vec<u8>>,
+    pub(crate) media: Vec<Media>,
+    pub(crate) answered: bool,
+    /// It is over, and kept until then.
+    pub(crate) kept_until: Option<Instant>,
+    /// Where to tell that it timed out, and what.
+    pub(crate) notify: Option<(String, String)>,
+    /// rtpproxy's reasons to keep it: a strong one, and a weak one for each party.
+    pub(crate) strong: bool,
+    pub(crate) weak: [bool; 2],
+}
+
+/// One party.
+#[derive(Debug)]
+pub(crate) struct End {
+    /// Its tags; the last one is valid. None until it has answered.
+    pub(crate) tags: Vec<Vec<u8>>,
+    pub(crate) created: Instant,
+    pub(crate) label: Option<Vec<u8>>,
+    pub(crate) interface: usize,
+    /// What descriptions to it said first.
+    pub(crate) identity: Option<negotiate::Identity>,
+}
+
+/// Who speaks to whom, as a request says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Names<'a> {
+    pub(crate) from: &'a [u8],
+    pub(crate) to: Option<&'a [u8]>,
+    pub(crate) branch: Option<&'a [u8]>,
+}
+
+/// A party in a call: which dialogue, and which end of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) dialogue: usize,
+    pub(crate) end: usize,
+}
+
+/// What a request to end found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Something it is about.
+    pub(crate) any: bool,
+    /// It ended the last of what was alive.
+    pub(crate) ended: bool,
+}
+
+impl End {
+    pub(crate) fn new(now: Instant, tag: Option<&[u8]>, interface: usize) -> Self {
+        let tags = tag.into_iter().map(<[u8]>::to_vec).collect();
+        Self {
+            tags,
+            created: now,
+            label: None,
+            interface,
+            identity: None,
+        }
+    }
+
+    pub(crate) fn tag(&self) -> Option<&[u8]> {
+        self.tags.last().map(Vec::as_slice)
+    }
+
+    pub(crate) fn is(&self, tag: &[u8]) -> bool {
+        self.tags.iter().any(|known| known == tag)
+    }
+
+    /// This is its tag from now on.
+    fn rename(&mut self, tag: &[u8]) {
+        self.tags.retain(|known| known != tag);
+        self.tags.push(tag.to_vec());
+        if self.tags.len() > TAGS_MAX {
+            self.tags.remove(0);
+        }
+    }
+}
+
+impl Dialogue {
+    pub(crate) fn new(ends: [End; 2], branch: Option<&[u8]>) -> Self {
+        Self {
+            ends,
+            branch: branch.map(<[u8]>::to_vec),
+            media: Vec::new(),
+            answered: false,
+            kept_until: None,
+            notify: None,
+            strong: false,
+            weak: [false; 2],
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.kept_until.is_some()
+    }
+
+    /// Whether a request of this branch may be about it. A request or a dialogue without one fits all.
+    fn fits(&self, branch: Option<&[u8]>) -> bool {
+        match (branch, &self.branch) {
+            (Some(asked), Some(known)) => asked == known,
+            _ => true,
+        }
+    }
+
+    fn is_between(&self, names: &Names<'_>, end: usize) -> bool {
+        let to_fits = names.to.is_none_or(|to| self.ends[1 - end].is(to));
+        self.ends[end].is(names.from) && to_fits
+    }
+}
+
+impl Call {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            created: now,
+            last_signal: now,
+            metadata: None,
+            dialogues: Vec::new(),
+            open: BTreeSet::new(),
+            installed: BTreeMap::new(),
+            deadline: None,
+        }
+    }
+
+    /// Whom an offer is from: of a dialogue that is there, or else of a new one on these interfaces.
+    pub(crate) fn place_of_offer(
+        &mut self,
+        names: &Names<'_>,
+        interfaces: [usize; 2],
+        context: &mut Context<'_>,
+    ) -> Result<Place, Refused> {
+        let place = self.named(names).or_else(|| self.unanswered(names));
+        if let Some(place) = place.or_else(|| names.to.is_none().then(|| self.offered_again(names)).flatten()) {
+            if let Some(to) = names.to {
+                self.dialogues[place.dialogue].ends[1 - place.end].rename(to);
+            }
+            return Ok(place);
+        }
+        if self.dialogues.len() == DIALOGUES_MAX {
+            context.counters.count(Counter::DialoguesFull);
+            return Err(Refused::Full);
+        }
+        let [speaker, other] = interfaces;
+        let ends = [
+            End::new(context.now, Some(names.from), speaker),
+            End::new(context.now, names.to, other),
+        ];
+        self.dialogues.push(Dialogue::new(ends, names.branch));
+        Ok(Place {
+            dialogue: self.dialogues.len() - 1,
+            end: 0,
+        })
+    }
+
+    /// Whom an answer is from, `to` being the one who answers.
+    ///
+    /// When a call forks behind the proxy, several answer one offer. They share the ports of that offer, so the last one has them.
+    pub(crate) fn place_of_answer(&mut self, names: &Names<'_>) -> Option<Place> {
+        let to = names.to?;
+        let asked = Names { to: None, ..*names };
+        let offerer = self
+            .named(names)
+            .or_else(|| self.unanswered(names))
+            .or_else(|| self.offered_again(&asked))?;
+        self.dialogues[offerer.dialogue].ends[1 - offerer.end].rename(to);
+        Some(Place {
+            end: 1 - offerer.end,
+            ..offerer
+        })
+    }
+
+    /// The dialogues that a request to delete or to look at is about, those that are not over first.
+    pub(crate) fn places(&self, names: &Names<'_>) -> Vec<Place> {
+        let fitting = self
+            .all()
+            .filter(|((dialogue, _), end)| dialogue.is_between(names, *end) && dialogue.fits(names.branch));
+        let mut places: Vec<Place> = fitting.map(|((_, dialogue), end)| Place { dialogue, end }).collect();
+        places.dedup_by_key(|place| place.dialogue);
+        places.sort_by_key(|place| self.dialogues[place.dialogue].is_over());
+        places
+    }
+
+    /// A request ended the dialogues it is about, or all; they are kept until then. Those that are over stay as they are.
+    pub(crate) fn end(&mut self, names: Option<&Names<'_>>, kept_until: Instant) -> Found {
+        self.end_where(names, kept_until, |_| true)
+    }
+
+    /// The same for those of them that may end.
+    pub(crate) fn end_where(
+        &mut self,
+        names: Option<&Names<'_>>,
+        kept_until: Instant,
+        may_end: impl Fn(&Dialogue) -> bool,
+    ) -> Found {
+        let about: Vec<usize> = match names {
+            Some(names) => self.places(names).into_iter().map(|place| place.dialogue).collect(),
+            None => (0..self.dialogues.len()).collect(),
+        };
+        let was_alive = self.dialogues.iter().any(|dialogue| !dialogue.is_over());
+        for index in &about {
+            let dialogue = &mut self.dialogues[*index];
+            if may_end(dialogue) {
+                dialogue.kept_until = dialogue.kept_until.or(Some(kept_until));
+            }
+        }
+        let is_alive = self.dialogues.iter().any(|dialogue| !dialogue.is_over());
+        Found {
+            any: !about.is_empty(),
+            ended: was_alive && !is_alive,
+        }
+    }
+
+    /// Between the two of these tags.
+    fn named(&self, names: &Names<'_>) -> Option<Place> {
+        names.to?;
+        self.best(|dialogue, end| dialogue.is_between(names, end))
+    }
+
+    /// Offered by `from` and not answered by anybody yet.
+    fn unanswered(&self, names: &Names<'_>) -> Option<Place> {
+        let fits = |dialogue: &Dialogue, end: usize| {
+            dialogue.ends[end].is(names.from) && dialogue.ends[1 - end].tags.is_empty() && dialogue.fits(names.branch)
+        };
+        self.best(fits)
+    }
+
+    /// Offered by `from`, whoever answered.
+    fn offered_again(&self, names: &Names<'_>) -> Option<Place> {
+        self.best(|dialogue, end| dialogue.ends[end].is(names.from) && dialogue.fits(names.branch))
+    }
+
+    /// The last that fits, rather one that is not over.
+    fn best(&self, fits: impl Fn(&Dialogue, usize) -> bool) -> Option<Place> {
+        let fitting = || self.all().filter(|((dialogue, _), end)| fits(dialogue, *end));
+        let alive = fitting().filter(|((dialogue, _), _)| !dialogue.is_over()).last();
+        alive
+            .or_else(|| fitting().last())
+            .map(|((_, dialogue), end)| Place { dialogue, end })
+    }
+
+    fn all(&self) -> impl Iterator<Item = ((&Dialogue, usize), usize)> {
+        let numbered = self.dialogues.iter().zip(0..);
+        numbered.flat_map(|numbered| [1, 0].map(|end| (numbered, end)))
+    }
+}

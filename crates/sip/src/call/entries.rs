@@ -1,0 +1,93 @@
+//! From what is known of a call to what the data plane is to do.
+
+use super::{Call, Component, Dialogue, Media};
+use crate::plan::{Entry, Hop, Keys};
+
+impl Call {
+    /// What is to be forwarded now. Nothing before an answer: until then nobody but the caller is known to listen.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for dialogue in self
+            .dialogues
+            .iter()
+            .filter(|dialogue| dialogue.answered && !dialogue.is_over())
+        {
+            dialogue
+                .media
+                .iter()
+                .filter(|media| !media.refused)
+                .for_each(|media| media.entries(&mut entries));
+        }
+        entries
+    }
+}
+
+impl Dialogue {
+    /// All addresses of ours in it, with whose side and which component they are.
+    pub(crate) fn locals(&self) -> impl Iterator<Item = (std::net::SocketAddr, usize, usize, Component)> {
+        let sides = self
+            .media
+            .iter()
+            .enumerate()
+            .flat_map(|(index, media)| media.sides.iter().enumerate().map(move |side| (index, side)));
+        sides.flat_map(|(index, (end, side))| {
+            let pair = side.local.iter();
+            pair.flat_map(move |pair| {
+                [
+                    (pair.rtp(), index, end, Component::Rtp),
+                    (pair.rtcp(), index, end, Component::Rtcp),
+                ]
+            })
+        })
+    }
+}
+
+impl Media {
+    fn entries(&self, entries: &mut Vec<Entry>) {
+        for end in [0, 1] {
+            entries.extend(self.entry(end, Component::Rtp));
+            if self.is_rtp && !self.sides[end].mux {
+                entries.extend(self.entry(end, Component::Rtcp));
+            }
+        }
+    }
+
+    /// What arrives from the party at `end`; nothing while it is not known or not agreed how it is protected.
+    fn entry(&self, end: usize, component: Component) -> Option<Entry> {
+        let side = &self.sides[end];
+        let opens = side.security.opens()?;
+        let carries_rtcp = self.is_rtp && (side.mux || component == Component::Rtcp);
+        let checks = side
+            .ice
+            .clone()
+            .map(|ours| (ours, side.heard.as_ref().and_then(|heard| heard.ice.clone())));
+        Some(Entry {
+            at: side.local(component)?,
+            accept: side.accept(component)?,
+            opens,
+            rtp: if component == Component::Rtp {
+                self.hop(end, Component::Rtp)
+            } else {
+                None
+            },
+            rtcp: if carries_rtcp {
+                self.hop(end, Component::Rtcp)
+            } else {
+                None
+            },
+            checks,
+        })
+    }
+
+    /// Where what arrives from the party at `end` goes.
+    fn hop(&self, end: usize, component: Component) -> Option<Hop> {
+        let other = &self.sides[1 - end];
+        let seals: Keys = other.security.seals()?;
+        Some(Hop {
+            from: other.local(component)?,
+            to: other.destination(component)?,
+            seals,
+            tos: self.tos,
+        })
+    }
+}

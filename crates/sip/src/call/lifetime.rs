@@ -1,0 +1,91 @@
+//! When calls end by themselves, and when they are to be looked at again.
+
+use std::time::{Duration, Instant};
+
+use super::media::Source;
+use super::{Call, Context, Dialogue};
+use crate::ports::Ports;
+use crate::{Config, Counter};
+
+/// Why a call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It was deleted, and the time is over for which it was kept.
+    Deleted,
+    /// It ran out of time in this way.
+    TimedOut(Counter),
+}
+
+impl Call {
+    /// When something happens by itself next.
+    pub(crate) fn next_deadline(&self, config: &Config) -> Option<Instant> {
+        let kept = self.dialogues.iter().filter_map(|dialogue| dialogue.kept_until);
+        let learning = self
+            .alive()
+            .flat_map(|dialogue| &dialogue.media)
+            .flat_map(|media| &media.sides);
+        let learning = learning
+            .flat_map(|side| side.sources)
+            .filter_map(|source| match source {
+                Source::Learning { until, .. } => Some(until),
+                _ => None,
+            });
+        let idle = self
+            .alive()
+            .next()
+            .map(|_| self.last_activity() + self.patience(config).0);
+        kept.chain(learning).chain(idle).min()
+    }
+
+    /// What has happened by itself by now: says whether the call is over.
+    pub(crate) fn pass_time(&mut self, context: &mut Context<'_>) -> Option<Ending> {
+        let now = context.now;
+        let media = self.dialogues.iter_mut().flat_map(|dialogue| &mut dialogue.media);
+        media
+            .flat_map(|media| &mut media.sides)
+            .for_each(|side| side.settle(now));
+        self.forget(context.ports, |dialogue| {
+            dialogue.kept_until.is_some_and(|until| until <= now)
+        });
+        if self.dialogues.is_empty() {
+            return Some(Ending::Deleted);
+        }
+        let (patience, counter) = self.patience(context.config);
+        let idle = self.alive().next().is_some() && self.last_activity() + patience <= now;
+        idle.then_some(Ending::TimedOut(counter))
+    }
+
+    /// Gives back what the dialogues have that are over and out.
+    pub(crate) fn forget(&mut self, ports: &mut Ports, which: impl Fn(&Dialogue) -> bool) {
+        for dialogue in self.dialogues.iter_mut().filter(|dialogue| which(dialogue)) {
+            dialogue.media.iter_mut().for_each(|media| media.release(ports));
+        }
+        self.dialogues.retain(|dialogue| !which(dialogue));
+    }
+
+    /// When a packet was last seen, or somebody last spoke of it.
+    pub(crate) fn last_activity(&self) -> Instant {
+        let sides = self
+            .alive()
+            .flat_map(|dialogue| &dialogue.media)
+            .flat_map(|media| &media.sides);
+        let packets = sides.flat_map(|side| side.last_packets).flatten();
+        packets.fold(self.last_signal, Instant::max)
+    }
+
+    /// How long it may be without a packet, and what it is called when that is over.
+    pub(crate) fn patience(&self, config: &Config) -> (Duration, Counter) {
+        let mut answered = self.alive().filter(|dialogue| dialogue.answered).peekable();
+        if answered.peek().is_none() {
+            return (config.offer_timeout, Counter::CallsOfferTimeout);
+        }
+        if answered.any(|dialogue| dialogue.media.iter().any(|media| media.flows())) {
+            return (config.media_timeout, Counter::CallsMediaTimeout);
+        }
+        (config.silent_timeout, Counter::CallsSilentTimeout)
+    }
+
+    fn alive(&self) -> impl Iterator<Item = &Dialogue> {
+        self.dialogues.iter().filter(|dialogue| !dialogue.is_over())
+    }
+}

@@ -1,0 +1,270 @@
+//! One media section of a dialogue, with its two sides.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use wire::sdp::{Direction, IceCredentials};
+
+use super::keying::Security;
+use crate::limits::QUALITIES_MAX;
+use crate::ng::Learning;
+use crate::plan::{Accept, Traffic};
+use crate::ports::{Pair, Ports};
+use crate::quality::{Quality, Sample};
+use crate::{Config, Counter};
+
+/// RTP, or RTCP beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Component {
+    Rtp = 0,
+    Rtcp = 1,
+}
+
+/// One media section.
+#[derive(Debug)]
+pub(crate) struct Media {
+    /// What it carries, as `audio`.
+    pub(crate) kind: String,
+    pub(crate) is_rtp: bool,
+    /// The transport protocol on each side.
+    pub(crate) protocols: [String; 2],
+    pub(crate) sides: [Side; 2],
+    /// Somebody does not want it.
+    pub(crate) refused: bool,
+    pub(crate) tos: Option<u8>,
+}
+
+/// What faces one party.
+#[derive(Debug, Default)]
+pub(crate) struct Side {
+    /// Our ports that the party sends to.
+    pub(crate) local: Option<Pair>,
+    /// What the party said last.
+    pub(crate) heard: Option<Heard>,
+    pub(crate) policy: Policy,
+    /// Where its packets come from.
+    pub(crate) sources: [Source; 2],
+    /// RTP and RTCP share a port.
+    pub(crate) mux: bool,
+    /// The party offered that, or we did.
+    pub(crate) mux_offered: bool,
+    /// It is to be accepted whatever the other party says, or not at all.
+    pub(crate) mux_fate: Option<bool>,
+    pub(crate) security: Security,
+    /// Our credentials towards the party, where it has ICE.
+    pub(crate) ice: Option<IceCredentials>,
+    pub(crate) traffic: [Traffic; 2],
+    pub(crate) last_packets: [Option<Instant>; 2],
+    pub(crate) qualities: Vec<Quality>,
+}
+
+/// Where a party wants media, as it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) rtp: SocketAddr,
+    pub(crate) rtcp: SocketAddr,
+    pub(crate) direction: Direction,
+    pub(crate) ice: Option<IceCredentials>,
+}
+
+/// How a party's packets are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Policy {
+    pub(crate) learning: Learning,
+    pub(crate) asymmetric: bool,
+    pub(crate) strict: bool,
+    pub(crate) handover: bool,
+}
+
+/// Where packets come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// None came yet.
+    #[default]
+    Unknown,
+    /// From here, if nothing better comes until then.
+    Learning { from: SocketAddr, until: Instant },
+    /// From here.
+    Settled(SocketAddr),
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            learning: Learning::Delayed,
+            asymmetric: false,
+            strict: false,
+            handover: false,
+        }
+    }
+}
+
+impl Heard {
+    pub(crate) fn at(&self, component: Component) -> SocketAddr {
+        match component {
+            Component::Rtp => self.rtp,
+            Component::Rtcp => self.rtcp,
+        }
+    }
+
+    /// It wants nothing, said in the old way.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.rtp.ip().is_unspecified()
+    }
+}
+
+impl Source {
+    pub(crate) fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::Unknown => None,
+            Self::Learning { from, .. } | Self::Settled(from) => Some(from),
+        }
+    }
+}
+
+impl Media {
+    pub(crate) fn new(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            is_rtp: true,
+            protocols: Default::default(),
+            sides: Default::default(),
+            refused: false,
+            tos: None,
+        }
+    }
+
+    /// Neither party has it on hold.
+    pub(crate) fn flows(&self) -> bool {
+        let speaks = |side: &Side| {
+            side.heard
+                .as_ref()
+                .is_some_and(|heard| !heard.is_zero() && heard.direction == Direction::SendRecv)
+        };
+        !self.refused && self.sides.iter().all(speaks)
+    }
+
+    /// Gives the ports of both sides back.
+    pub(crate) fn release(&mut self, ports: &mut Ports) {
+        for side in &mut self.sides {
+            side.local.take().into_iter().for_each(|pair| ports.give_back(pair));
+        }
+    }
+}
+
+impl Side {
+    /// The party said where it wants media. What was learned of another place is forgotten.
+    pub(crate) fn hear(&mut self, heard: Heard, policy: Policy, reset: bool) {
+        let moved = self
+            .heard
+            .as_ref()
+            .is_none_or(|before| (before.rtp, before.rtcp) != (heard.rtp, heard.rtcp));
+        // On hold, a party is still where it was.
+        if reset || moved && !heard.is_zero() {
+            self.sources = Default::default();
+        }
+        self.heard = Some(heard);
+        self.policy = policy;
+    }
+
+    /// Our address for a component, seen from the party.
+    pub(crate) fn local(&self, component: Component) -> Option<SocketAddr> {
+        let pair = self.local.as_ref()?;
+        match component {
+            Component::Rtcp if !self.mux => Some(pair.rtcp()),
+            _ => Some(pair.rtp()),
+        }
+    }
+
+    /// Where packets to the party go; `None` while it wants none.
+    pub(crate) fn destination(&self, component: Component) -> Option<SocketAddr> {
+        let component = if self.mux { Component::Rtp } else { component };
+        let heard = self.heard.as_ref().filter(|heard| !heard.is_zero())?;
+        let learned = self.sources[component as usize]
+            .address()
+            .filter(|_| !self.policy.asymmetric);
+        let to = learned.unwrap_or(heard.at(component));
+        (to.port() != 0).then_some(to)
+    }
+
+    /// Whose packets are taken at our address for a component.
+    pub(crate) fn accept(&self, component: Component) -> Option<Accept> {
+        let expected = self.heard.as_ref()?.at(component);
+        let within = self.within(component);
+        Some(match (self.policy.learning, self.sources[component as usize]) {
+            (Learning::Off, _) if self.ice.is_none() => Accept::Only(expected),
+            (_, Source::Settled(from)) if !self.policy.handover => Accept::Only(from),
+            (_, Source::Learning { until, .. }) => Accept::Learn {
+                within,
+                until: Some(until),
+            },
+            _ => Accept::Learn { within, until: None },
+        })
+    }
+
+    /// The only address that may be learned from.
+    fn within(&self, component: Component) -> Option<IpAddr> {
+        let strict = self.policy.strict && self.ice.is_none();
+        let heard = self.heard.as_ref().filter(|heard| strict && !heard.is_zero())?;
+        Some(heard.at(component).ip())
+    }
+
+    /// A packet came from there. Says what became of that.
+    pub(crate) fn learn(&mut self, component: Component, from: SocketAddr, now: Instant, config: &Config) -> Counter {
+        let allowed = self.within(component).is_none_or(|only| only == from.ip());
+        let learning = self.policy.learning;
+        if !allowed || self.heard.is_none() || learning == Learning::Off && self.ice.is_none() {
+            return Counter::SourceRefused;
+        }
+        let expected = self.heard.as_ref().map(|heard| heard.at(component));
+        let source = &mut self.sources[component as usize];
+        *source = match *source {
+            Source::Settled(_) if !self.policy.handover => return Counter::SourceRefused,
+            Source::Settled(_) => Source::Settled(from),
+            Source::Unknown if learning == Learning::Immediate => Source::Settled(from),
+            Source::Unknown => Source::Learning {
+                from,
+                until: now + config.learning_window,
+            },
+            Source::Learning { from: before, until } => {
+                let better = learning != Learning::Heuristic || likeness(from, expected) >= likeness(before, expected);
+                Source::Learning {
+                    from: if better { from } else { before },
+                    until,
+                }
+            }
+        };
+        Counter::SourceLearned
+    }
+
+    /// What is learned by now stays.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        for source in &mut self.sources {
+            if let Source::Learning { from, until } = *source
+                && until <= now
+            {
+                *source = Source::Settled(from);
+            }
+        }
+    }
+
+    /// Somebody told how well a stream of the party was received.
+    pub(crate) fn rate(&mut self, ssrc: u32, sample: Sample) {
+        if let Some(quality) = self.qualities.iter_mut().find(|quality| quality.ssrc == ssrc) {
+            quality.add(sample);
+        } else if self.qualities.len() < QUALITIES_MAX {
+            self.qualities.push(Quality::new(ssrc, sample));
+        }
+    }
+}
+
+/// How much an address is like the one that was said.
+fn likeness(from: SocketAddr, expected: Option<SocketAddr>) -> u8 {
+    let Some(expected) = expected else { return 0 };
+    match (from.ip() == expected.ip(), from.port() == expected.port()) {
+        (true, true) => 3,
+        (true, false) => 2,
+        (false, true) => 1,
+        (false, false) => 0,
+    }
+}

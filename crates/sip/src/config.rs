@@ -1,0 +1,96 @@
+//! What an operator may set, and what time it is in the world.
+
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
+use wire::sdp::Fingerprint;
+
+use crate::ng::Learning;
+
+/// What an operator may set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where media may go in and out, the first by default. rtpproxy's `I` and `E` and the names `internal` and `external` mean the
+    /// first and the second name, where nothing has those names.
+    pub interfaces: Vec<Interface>,
+    /// How addresses are learned from packets, unless a proxy says otherwise.
+    pub learning: Learning,
+    /// How long they are learned, from the first packet.
+    pub learning_window: Duration,
+    /// How long an answered call may be without any packet.
+    pub media_timeout: Duration,
+    /// The same for a call on hold.
+    pub silent_timeout: Duration,
+    /// How long a call may wait for its answer.
+    pub offer_timeout: Duration,
+    /// How long a deleted call keeps its ports and its statistics, for late answers and queries.
+    pub delete_delay: Duration,
+    /// The most calls; one more is refused.
+    pub calls_max: usize,
+    /// What the certificate of the data plane hashes to; without it DTLS is not offered.
+    pub fingerprint: Option<Fingerprint>,
+    /// Whether the source address of the SIP message is believed rather than the one in the description, unless a proxy says otherwise.
+    pub sip_source: bool,
+}
+
+impl Config {
+    /// The defaults, which are rtpengine's.
+    pub fn new(interfaces: Vec<Interface>) -> Self {
+        Self {
+            interfaces,
+            learning: Learning::Delayed,
+            learning_window: Duration::from_secs(3),
+            media_timeout: Duration::from_secs(60),
+            silent_timeout: Duration::from_secs(3600),
+            offer_timeout: Duration::from_secs(3600),
+            delete_delay: Duration::from_secs(30),
+            calls_max: 20_000,
+            fingerprint: None,
+            sip_source: false,
+        }
+    }
+}
+
+/// Where media may go in and out. An interface with an IPv4 and an IPv6 address is two of these with one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// What proxies call it.
+    pub name: String,
+    /// Our address.
+    pub address: IpAddr,
+    /// What descriptions say instead, when a translator stands before us.
+    pub advertised: Option<IpAddr>,
+    /// The ports to give out. A stream takes an even one and the next.
+    pub ports: RangeInclusive<u16>,
+}
+
+/// Why a configuration cannot be used. The operator must act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigRefused {
+    /// There is no interface.
+    NoInterface,
+    /// An interface has no room for a pair of ports; port 0 is none.
+    NoPorts(String),
+    /// Two interfaces give out the same port of the same address.
+    Overlap(String, String),
+}
+
+/// Ties the monotonic clock to the calendar: calls are reported with calendar times.
+#[derive(Clone, Copy, Debug)]
+pub struct WallClock {
+    /// A moment by the monotonic clock.
+    pub now: Instant,
+    /// The same moment since 1970-01-01 UTC.
+    pub unix: Duration,
+}
+
+impl WallClock {
+    /// The calendar time of `now`, since 1970-01-01 UTC.
+    pub fn unix(&self, now: Instant) -> Duration {
+        match now.checked_duration_since(self.now) {
+            Some(later) => self.unix + later,
+            None => self.unix.saturating_sub(self.now.duration_since(now)),
+        }
+    }
+}

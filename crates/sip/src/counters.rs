@@ -1,0 +1,79 @@
+//! What was refused, ignored or given up, by name.
+
+counting::counters! {
+    /// Everything the relay counts.
+    pub enum Counter {
+        /// Messages without a cookie, or with too long a one; not answered.
+        CookieMissing = "cookie_missing",
+        /// Requests answered again from memory.
+        CookieRepeated = "cookie_repeated",
+        /// `ng` payloads that are neither bencode nor JSON.
+        NgMalformed = "ng_malformed",
+        /// `ng` commands nobody knows.
+        NgUnknownCommand = "ng_unknown_command",
+        /// `ng` commands that are known and not done.
+        NgUnsupported = "ng_unsupported",
+        /// `ng` requests that lack something, or have too long a name.
+        NgIncomplete = "ng_incomplete",
+        /// Keys and flags that are not known; ignored.
+        FlagUnknown = "flag_unknown",
+        /// Keys, flags and modifiers that are known and not done; ignored.
+        FlagIgnored = "flag_ignored",
+        /// rtpproxy commands that cannot be read.
+        RtpproxyRefused = "rtpproxy_refused",
+        /// Descriptions that cannot be read.
+        SdpMalformed = "sdp_malformed",
+        /// Descriptions that lack an address.
+        SdpNoAddress = "sdp_no_address",
+        /// Media sections that cannot be relayed; refused in what goes on.
+        SectionNotRelayed = "section_not_relayed",
+        /// Sections whose keys cannot be used, so that both sides could not be joined.
+        KeysUnusable = "keys_unusable",
+        /// Interfaces asked for that are not there; another one was used.
+        InterfaceUnknown = "interface_unknown",
+        /// Requests about calls that are not there.
+        CallUnknown = "call_unknown",
+        /// Calls refused because there are too many.
+        CallsFull = "calls_full",
+        /// Requests refused because a call has too many parties.
+        DialoguesFull = "dialogues_full",
+        /// Requests refused because no port was free.
+        PortsExhausted = "ports_exhausted",
+        /// Deleted calls that gave their ports back early, because none was free.
+        PortsReclaimed = "ports_reclaimed",
+
+        /// `ping` commands.
+        Pings = "pings",
+        /// `offer` commands, and `U`.
+        Offers = "offers",
+        /// `answer` commands, and `L`.
+        Answers = "answers",
+        /// `delete` commands, and `D`.
+        Deletes = "deletes",
+        /// `query` commands, and `Q`.
+        Queries = "queries",
+        /// `list` commands.
+        Lists = "lists",
+        /// `statistics` commands.
+        StatisticsAsked = "statistics",
+        /// Requests answered with an error, of both protocols.
+        Errors = "errors",
+
+        /// Calls begun.
+        CallsBegun = "calls_begun",
+        /// Calls ended by a command.
+        CallsEnded = "calls_ended",
+        /// Calls ended because no media came.
+        CallsMediaTimeout = "calls_media_timeout",
+        /// Calls ended because they were on hold for too long.
+        CallsSilentTimeout = "calls_silent_timeout",
+        /// Calls ended because nobody answered.
+        CallsOfferTimeout = "calls_offer_timeout",
+        /// Addresses learned from packets.
+        SourceLearned = "source_learned",
+        /// Sources reported that were not to be learned.
+        SourceRefused = "source_refused",
+        /// Reports from the data plane about ports that are not in use.
+        ReportStale = "report_stale",
+    }
+}

@@ -1,0 +1,45 @@
+//! How much of everything there may be, and what happens at the limit.
+
+use std::time::Duration;
+
+/// The longest control message, in bytes; a longer one is refused before it is read.
+pub const MESSAGE_MAX: usize = 65_535;
+
+/// How deep lists and dictionaries may be nested; deeper is refused.
+pub const DEPTH_MAX: usize = 16;
+
+/// The longest cookie, in bytes; a message with a longer one is dropped.
+pub const COOKIE_MAX: usize = 256;
+
+/// How long the reply to a cookie is repeated. A proxy repeats a request for about five seconds.
+pub const COOKIE_LIFE: Duration = Duration::from_secs(30);
+
+/// How many replies are kept; the oldest goes first.
+pub const COOKIES_MAX: usize = 65_536;
+
+/// How many bytes of replies are kept; the oldest goes first.
+pub const COOKIE_BYTES_MAX: usize = 32 << 20;
+
+/// The longest call-id, tag, branch or label, in bytes; a request with a longer one is refused.
+pub const NAME_MAX: usize = 512;
+
+/// Media sections in a session description; a description with more is refused.
+pub const SECTIONS_MAX: usize = 32;
+
+/// `a=crypto` lines read in a section; what follows is not looked at.
+pub const CRYPTOS_MAX: usize = 16;
+
+/// ICE candidates read in a section; what follows is not looked at.
+pub const CANDIDATES_MAX: usize = 64;
+
+/// Pairs of parties in a call (it forks); one more is refused.
+pub const DIALOGUES_MAX: usize = 16;
+
+/// Tags that one party of a dialogue had, one after the other; the oldest is forgotten.
+pub const TAGS_MAX: usize = 8;
+
+/// Streams of one party whose quality is kept; those of a further one are not.
+pub const QUALITIES_MAX: usize = 4;
+
+/// Calls listed when nobody says how many.
+pub const LIST_DEFAULT: usize = 32;

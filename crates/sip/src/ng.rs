@@ -1,0 +1,19 @@
+//! rtpengine's control protocol, `ng`.
+//!
+//! A message is a cookie, a space and a dictionary, in bencode or JSON; the reply has the same cookie and the same encoding.
+//! [`Stream`] and [`route`] find messages in byte streams and HTTP bodies; the commands are the [`Relay`](crate::Relay)'s.
+//!
+//! Source: rtpengine's documents, `ng_control_protocol.md`.
+
+pub mod bencode;
+pub mod json;
+pub mod value;
+
+mod commands;
+mod flags;
+mod framing;
+mod report;
+mod statistics;
+
+pub use flags::{Dtls, Flags, Ice, Learning, Mux, Protocol, Replace, Sdes, TEXT_FLAGS_MAX};
+pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, Unreadable, route, split};

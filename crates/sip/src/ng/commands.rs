@@ -1,0 +1,370 @@
+//! What the commands do.
+
+use std::time::Instant;
+
+use super::value::{Dictionary, Value};
+use super::{Encoding, Flags, report, statistics};
+use crate::call::{Call, CallName, Names, Refused, Role};
+use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX};
+use crate::relay::Output;
+use crate::sdp::Description;
+use crate::{Counter, Relay};
+
+/// Commands of rtpengine that are not done here: they need media to be made, changed, copied or recorded.
+const UNSUPPORTED: &[&str] = &[
+    "start recording",
+    "stop recording",
+    "pause recording",
+    "block DTMF",
+    "unblock DTMF",
+    "block media",
+    "unblock media",
+    "silence media",
+    "unsilence media",
+    "start forwarding",
+    "stop forwarding",
+    "play media",
+    "stop media",
+    "play DTMF",
+    "publish",
+    "subscribe request",
+    "subscribe answer",
+    "unsubscribe",
+    "inject start",
+    "inject stop",
+    "connect",
+    "create",
+    "create answer",
+    "mesh",
+    "transform",
+    "cli",
+    "CLI",
+];
+
+/// Why a command failed.
+enum Failure {
+    /// For this reason.
+    Error(&'static str),
+    /// Another relay might take it.
+    LoadLimit(&'static str),
+}
+
+impl Relay {
+    /// One payload, and what is answered.
+    pub(crate) fn ng_payload(&mut self, now: Instant, payload: &[u8], out: &mut Vec<Output>) -> Vec<u8> {
+        let encoding = Encoding::of(payload).unwrap_or(Encoding::Bencode);
+        let outcome = self.read(payload).and_then(|request| self.command(now, &request, out));
+        let reply = match outcome {
+            Ok(reply) => reply,
+            Err(Failure::Error(reason)) => {
+                self.counters.count(Counter::Errors);
+                Dictionary::default()
+                    .with("result", "error")
+                    .with("error-reason", reason)
+            }
+            Err(Failure::LoadLimit(reason)) => {
+                self.counters.count(Counter::Errors);
+                Dictionary::default()
+                    .with("result", "load limit")
+                    .with("message", reason)
+            }
+        };
+        let mut bytes = Vec::new();
+        encoding.encode(&Value::Dictionary(reply), &mut bytes);
+        bytes
+    }
+
+    fn read(&mut self, payload: &[u8]) -> Result<Dictionary, Failure> {
+        let reason = match Encoding::of(payload) {
+            _ if payload.len() > MESSAGE_MAX => "Message too long",
+            None if payload.is_empty() => "Invalid data (no payload)",
+            None => "Invalid NG data format",
+            Some(encoding) => match (encoding.decode(payload), encoding) {
+                (Ok((Value::Dictionary(request), _)), _) => return Ok(request),
+                (_, Encoding::Bencode) => "Could not decode bencode dictionary",
+                (_, Encoding::Json) => "Failed to parse JSON document",
+            },
+        };
+        self.counters.count(Counter::NgMalformed);
+        Err(Failure::Error(reason))
+    }
+
+    fn command(&mut self, now: Instant, request: &Dictionary, out: &mut Vec<Output>) -> Result<Dictionary, Failure> {
+        let Some(command) = request.text("command") else {
+            return Err(self.incomplete("Dictionary contains no key \"command\""));
+        };
+        let reply = match command {
+            b"ping" => {
+                self.counters.count(Counter::Pings);
+                return Ok(Dictionary::default().with("result", "pong"));
+            }
+            b"offer" => self.describe(now, request, Role::Offer, out),
+            b"answer" => self.describe(now, request, Role::Answer, out),
+            b"delete" => self.delete(now, request, out),
+            b"query" => self.query(request),
+            b"list" => self.list(request),
+            b"statistics" => {
+                self.counters.count(Counter::StatisticsAsked);
+                Ok(Dictionary::default().with("statistics", statistics::of(self, now)))
+            }
+            _ if UNSUPPORTED.iter().any(|name| name.as_bytes() == command) => {
+                self.counters.count(Counter::NgUnsupported);
+                Err(Failure::Error("unsupported"))
+            }
+            _ => {
+                self.counters.count(Counter::NgUnknownCommand);
+                Err(Failure::Error("Unrecognized command"))
+            }
+        };
+        reply.map(|reply| reply.with("result", "ok"))
+    }
+
+    fn describe(
+        &mut self,
+        now: Instant,
+        request: &Dictionary,
+        role: Role,
+        out: &mut Vec<Output>,
+    ) -> Result<Dictionary, Failure> {
+        self.counters.count(if role == Role::Offer {
+            Counter::Offers
+        } else {
+            Counter::Answers
+        });
+        let flags = self.flags(request)?;
+        if flags.fragment {
+            // More candidates need no answer: packets that come from them are found without.
+            return Ok(Dictionary::default());
+        }
+        let sdp = request
+            .text("sdp")
+            .ok_or_else(|| self.incomplete("No SDP body in message"))?;
+        let call = self
+            .name(request, "call-id")?
+            .ok_or_else(|| self.incomplete("No call-id in message"))?;
+        let from = self
+            .name(request, "from-tag")?
+            .ok_or_else(|| self.incomplete("No from-tag in message"))?;
+        let to = self.name(request, "to-tag")?;
+        if role == Role::Answer && to.is_none() {
+            return Err(self.incomplete("No to-tag in message"));
+        }
+        let names = Names {
+            from,
+            to,
+            branch: self.name(request, "via-branch")?,
+        };
+        let written = self.negotiate(now, CallName::from(call), &names, role, sdp, &flags, out);
+        let written = written.map_err(|refused| self.failure(refused, &flags))?;
+        let reply = Dictionary::default().with("sdp", written);
+        Ok(if flags.unknown > 0 {
+            reply.with("warning", "Unknown flags were ignored")
+        } else {
+            reply
+        })
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "whose call, who says what in it, and what is wanted"
+    )]
+    fn negotiate(
+        &mut self,
+        now: Instant,
+        name: CallName,
+        names: &Names<'_>,
+        role: Role,
+        sdp: &[u8],
+        flags: &Flags,
+        out: &mut Vec<Output>,
+    ) -> Result<Vec<u8>, Refused> {
+        let description = Description::parse(sdp).map_err(|_| {
+            self.counters.count(Counter::SdpMalformed);
+            Refused::Sdp
+        })?;
+        if flags.loop_protect && description.is_marked(&self.instance) {
+            return Ok(sdp.to_vec());
+        }
+        let mut call = match role {
+            Role::Offer => self.take_or_begin(now, &name)?,
+            Role::Answer => self.calls.remove(&name).ok_or_else(|| self.unknown_call())?,
+        };
+        let written = self.negotiate_in(now, &mut call, names, role, &description, flags, out);
+        self.put(name, call, out);
+        written
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the call, who says what in it, and what is wanted"
+    )]
+    fn negotiate_in(
+        &mut self,
+        now: Instant,
+        call: &mut Call,
+        names: &Names<'_>,
+        role: Role,
+        description: &Description<'_>,
+        flags: &Flags,
+        out: &mut Vec<Output>,
+    ) -> Result<Vec<u8>, Refused> {
+        let before = call.dialogues.len();
+        let place = match role {
+            Role::Offer => {
+                let interfaces = self.interfaces(description, flags);
+                self.with(now, |context| call.place_of_offer(names, interfaces, context))?
+            }
+            Role::Answer => call.place_of_answer(names).ok_or_else(|| self.unknown_call())?,
+        };
+        let written = self.with_ports(now, out, |context| {
+            call.describe(place, role, description, flags, context)
+        });
+        if written.is_err() && call.dialogues.len() > before {
+            // What this request began ends with it.
+            call.dialogues[place.dialogue].kept_until = Some(now);
+            call.forget(&mut self.ports, |dialogue| dialogue.kept_until == Some(now));
+        }
+        written
+    }
+
+    /// On which interfaces the speaker and the other are.
+    fn interfaces(&mut self, description: &Description<'_>, flags: &Flags) -> [usize; 2] {
+        let said = description.sections.iter().find_map(|section| section.address);
+        let speaks_v6 = said.is_some_and(|address| address.is_ipv6());
+        let families = [speaks_v6, flags.v6.unwrap_or(speaks_v6)];
+        [0, 1].map(|end| {
+            let v6 = families[end];
+            let Some(name) = flags.direction.get(end) else {
+                return self.ports.default_interface(v6);
+            };
+            self.ports.interface(name, v6).unwrap_or_else(|| {
+                self.counters.count(Counter::InterfaceUnknown);
+                self.ports.default_interface(v6)
+            })
+        })
+    }
+
+    fn delete(&mut self, now: Instant, request: &Dictionary, out: &mut Vec<Output>) -> Result<Dictionary, Failure> {
+        self.counters.count(Counter::Deletes);
+        let flags = self.flags(request)?;
+        let name = self
+            .name(request, "call-id")?
+            .ok_or_else(|| self.incomplete("No call-id in message"))?;
+        let from = self.name(request, "from-tag")?.filter(|tag| !tag.is_empty());
+        let to = self.name(request, "to-tag")?.filter(|_| flags.to_tag);
+        let branch = self.name(request, "via-branch")?;
+        let delay = flags.delete_delay.unwrap_or(self.config.delete_delay);
+        let names = from.map(|from| Names { from, to, branch });
+        let name = CallName::from(name);
+        let Some(mut call) = self.calls.remove(&name) else {
+            return self.nothing_to_delete(&flags);
+        };
+        let found = call.end(names.as_ref(), now + delay);
+        let report = if flags.fast {
+            Dictionary::default()
+        } else {
+            report::of(self, &call, from, to)
+        };
+        if found.ended {
+            self.counters.count(Counter::CallsEnded);
+        }
+        if delay.is_zero() {
+            call.forget(&mut self.ports, |dialogue| {
+                dialogue.kept_until.is_some_and(|until| until <= now)
+            });
+        }
+        self.put(name, call, out);
+        if found.any {
+            Ok(report)
+        } else {
+            self.nothing_to_delete(&flags)
+        }
+    }
+
+    fn nothing_to_delete(&mut self, flags: &Flags) -> Result<Dictionary, Failure> {
+        const REASON: &str = "Call-ID not found or tags didn't match";
+        self.counters.count(Counter::CallUnknown);
+        if flags.fatal {
+            Err(Failure::Error(REASON))
+        } else {
+            Ok(Dictionary::default().with("warning", REASON))
+        }
+    }
+
+    fn query(&mut self, request: &Dictionary) -> Result<Dictionary, Failure> {
+        self.counters.count(Counter::Queries);
+        let name = self
+            .name(request, "call-id")?
+            .ok_or_else(|| self.incomplete("No call-id in message"))?;
+        let from = self.name(request, "from-tag")?;
+        let to = self.name(request, "to-tag")?;
+        match self.calls.get(name) {
+            Some(call) => Ok(report::of(self, call, from, to)),
+            None => {
+                self.counters.count(Counter::CallUnknown);
+                Err(Failure::Error("Unknown call-id"))
+            }
+        }
+    }
+
+    fn list(&mut self, request: &Dictionary) -> Result<Dictionary, Failure> {
+        self.counters.count(Counter::Lists);
+        let limit = request.value("limit").and_then(Value::integer);
+        let limit = usize::try_from(limit.unwrap_or(LIST_DEFAULT as i64));
+        let limit = limit.map_err(|_| Failure::Error("invalid limit, must be >= 0"))?;
+        // The reply must fit a message.
+        let mut room = MESSAGE_MAX / 2;
+        let names = self.calls.keys().take(limit).take_while(|name| {
+            let takes = name.len() + 8;
+            let fits = takes <= room;
+            room = room.saturating_sub(takes);
+            fits
+        });
+        let calls: Vec<Value> = names.map(|name| Value::from(&**name)).collect();
+        Ok(Dictionary::default().with("calls", calls))
+    }
+
+    fn flags(&mut self, request: &Dictionary) -> Result<Flags, Failure> {
+        let flags = Flags::of(request);
+        self.counters[Counter::FlagUnknown] += flags.unknown;
+        self.counters[Counter::FlagIgnored] += flags.ignored;
+        match flags.unsupported {
+            Some(reason) => {
+                self.counters.count(Counter::NgUnsupported);
+                Err(Failure::Error(reason))
+            }
+            None => Ok(flags),
+        }
+    }
+
+    fn name<'a>(&mut self, request: &'a Dictionary, key: &str) -> Result<Option<&'a [u8]>, Failure> {
+        match request.text(key) {
+            Some(name) if name.len() > NAME_MAX => Err(self.incomplete("Name too long")),
+            name => Ok(name),
+        }
+    }
+
+    fn incomplete(&mut self, reason: &'static str) -> Failure {
+        self.counters.count(Counter::NgIncomplete);
+        Failure::Error(reason)
+    }
+
+    pub(crate) fn unknown_call(&mut self) -> Refused {
+        self.counters.count(Counter::CallUnknown);
+        Refused::Unknown
+    }
+
+    fn failure(&self, refused: Refused, flags: &Flags) -> Failure {
+        // Proxies take this very text for a reason to try another relay.
+        const FULL: &str = "Parallel session limit reached";
+        match refused {
+            Refused::Unknown => Failure::Error("Unknown call-id"),
+            Refused::Sdp => Failure::Error("Failed to parse SDP"),
+            Refused::NoAddress => Failure::Error("Incomplete SDP specification"),
+            Refused::Keys => Failure::Error("No usable SRTP keys"),
+            Refused::NoPorts => Failure::Error("Ran out of ports"),
+            Refused::Full if flags.supports_load_limit => Failure::LoadLimit(FULL),
+            Refused::Full => Failure::Error(FULL),
+        }
+    }
+}

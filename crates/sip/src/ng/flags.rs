@@ -1,0 +1,188 @@
+//! What a proxy wants done with a description: the keys and flags of `offer` and `answer`.
+//!
+//! The same wish comes in many forms: as a key with a text or a list, as a flag in the list `flags`, as a flag with its key
+//! in front (`SDES-off`), in one string that the proxy did not parse (`rtpp-flags`), with spaces, dashes or underscores.
+//! So all forms end in one function, [`Flags::set`].
+//!
+//! Source: rtpengine's documents, `ng_control_protocol.md`.
+
+mod set;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::sdp::CodecPolicy;
+
+pub use text::MAX as TEXT_FLAGS_MAX;
+
+/// Everything asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Interfaces: of who speaks, and of the other.
+    pub direction: Vec<String>,
+    /// Which address family the other side gets; `true` for IPv6.
+    pub v6: Option<bool>,
+    /// The address to write into descriptions in place of ours.
+    pub media_address: Option<IpAddr>,
+    /// Where the SIP message came from.
+    pub received_from: Option<IpAddr>,
+    /// Whether the address in the description is believed, rather than `received_from`.
+    pub trust_address: Option<bool>,
+    /// The transport protocol of the other side.
+    pub protocol: Option<Protocol>,
+    /// How addresses are learned.
+    pub learning: Option<Learning>,
+    /// The party sends from elsewhere than it receives.
+    pub asymmetric: bool,
+    /// Only packets from where the party said are taken.
+    pub strict_source: bool,
+    /// An address may be learned anew at any time.
+    pub media_handover: bool,
+    /// What was learned is forgotten.
+    pub reset: bool,
+    /// What of the session part changes.
+    pub replace: Replace,
+    /// ICE towards the other side.
+    pub ice: Ice,
+    /// RTP and RTCP on one port.
+    pub mux: Mux,
+    /// SDES towards the other side.
+    pub sdes: Sdes,
+    /// DTLS.
+    pub dtls: Dtls,
+    /// Codecs taken out.
+    pub codecs: CodecPolicy,
+    /// Write the address into `a=rtcp` too.
+    pub full_rtcp_attribute: bool,
+    /// Write no `a=rtcp`.
+    pub no_rtcp_attribute: bool,
+    /// Leave `a=sendrecv` and its like as they are.
+    pub original_sendrecv: bool,
+    /// Write an `a=mid` where there is none.
+    pub generate_mid: bool,
+    /// A description that went through here already is left alone.
+    pub loop_protect: bool,
+    /// The description is a fragment with more ICE candidates.
+    pub fragment: bool,
+    /// SRTP is opened and sealed anew, though it could pass.
+    pub recrypt: bool,
+    /// A `delete` that finds nothing is an error.
+    pub fatal: bool,
+    /// A `delete` is answered without statistics.
+    pub fast: bool,
+    /// A `delete` minds the other tag.
+    pub to_tag: bool,
+    /// How long a deleted call is kept.
+    pub delete_delay: Option<Duration>,
+    /// Differentiated services of what we send, the whole octet.
+    pub tos: Option<u8>,
+    /// A name for the party, kept for queries.
+    pub label: Option<Vec<u8>>,
+    /// Something to keep with the call, for queries.
+    pub metadata: Option<Vec<u8>>,
+    /// The proxy understands `load limit`.
+    pub supports_load_limit: bool,
+    /// What was asked for that cannot be done, if anything: the request is refused.
+    pub unsupported: Option<&'static str>,
+    /// How many keys and flags nobody knows.
+    pub unknown: u64,
+    /// How many are known, and make no difference here.
+    pub ignored: u64,
+}
+
+/// Which transport protocol the other side gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// This one.
+    Exactly(String),
+    /// In an answer: the one that came, though another was offered.
+    Accept,
+}
+
+/// How addresses are learned from packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Learning {
+    /// Not at all.
+    Off,
+    /// From the first packet, for good.
+    Immediate,
+    /// For a while; the last one stays.
+    Delayed,
+    /// For a while; the one most like what was said stays.
+    Heuristic,
+}
+
+/// What of the session part changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replace {
+    /// The address of `o=`.
+    pub origin: bool,
+    /// All of `o=` stays the same for one receiver.
+    pub origin_full: bool,
+    /// The version of `o=` rises with every change.
+    pub version: bool,
+    /// The version of `o=` rises with every description.
+    pub version_always: bool,
+    /// The user of `o=` stays the same for one receiver.
+    pub username: bool,
+    /// `s=` stays the same for one receiver.
+    pub session_name: bool,
+    /// 0.0.0.0 is replaced by a real address.
+    pub zero_address: bool,
+}
+
+/// What happens to ICE towards the other side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ice {
+    /// Ours in place of theirs, where there is any.
+    #[default]
+    Default,
+    /// It goes.
+    Remove,
+    /// Ours, whether or not there is any.
+    Force,
+}
+
+/// RTP and RTCP on one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mux {
+    /// Offer it, though it was not offered.
+    pub offer: bool,
+    /// Offer it as if it were accepted already.
+    pub require: bool,
+    /// Do not offer it on, and accept it.
+    pub demux: bool,
+    /// Accept it, whatever the other side says.
+    pub accept: bool,
+    /// Do not accept it.
+    pub reject: bool,
+}
+
+/// SDES towards the other side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sdes {
+    /// None.
+    pub off: bool,
+    /// Keys are padded.
+    pub padded: bool,
+    /// Suites not to offer.
+    pub without: Vec<String>,
+    /// The only suites to offer.
+    pub only: Vec<String>,
+}
+
+/// DTLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dtls {
+    /// We wait for the handshake, where we may choose.
+    #[default]
+    Passive,
+    /// We start it, where we may choose.
+    Active,
+    /// None.
+    Off,
+}

@@ -1,0 +1,312 @@
+//! One key or flag at a time.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::{Dtls, Flags, Ice, Learning, Protocol, text};
+use crate::ng::value::{Dictionary, Value};
+
+/// Keys that also come as a flag with the value behind a dash, as `ICE-remove`.
+const PREFIXES: &[&str] = &[
+    "replace",
+    "ice",
+    "sdes",
+    "dtls",
+    "rtcp-mux",
+    "endpoint-learning",
+    "transport-protocol",
+    "codec-strip",
+    "codec-except",
+    "address-family",
+];
+
+/// What is there in rtpengine and makes no difference to a relay that neither records, nor transcodes, nor plays.
+const WITHOUT_EFFECT: &[&str] = &[
+    "allow-asymmetric-codecs",
+    "allow-no-codec-media",
+    "allow-transcoding",
+    "asymmetric-codecs",
+    "all",
+    "audio-player",
+    "bidirectional",
+    "block-dtmf",
+    "bundle",
+    "debug",
+    "detect-dtmf",
+    "directional",
+    "discard-recording",
+    "dtls-fingerprint",
+    "early-media",
+    "egress",
+    "exclude-recording",
+    "generate-rtcp",
+    "ice-lite",
+    "ice-reject",
+    "mirror-rtcp",
+    "mix",
+    "nat-wait",
+    "new-branch",
+    "no-codec-renegotiation",
+    "no-jitter-buffer",
+    "no-passthrough",
+    "no-port-latching",
+    "no-redis-update",
+    "no-tls-id",
+    "osrtp",
+    "passthrough",
+    "pierce-nat",
+    "port-latching",
+    "provisional",
+    "record-call",
+    "reorder-codecs",
+    "reuse-codecs",
+    "set-label-only",
+    "single-codec",
+    "siprec",
+    "sip-code",
+    "sip-message-type",
+    "static-codecs",
+    "symmetric",
+    "trickle-ice",
+    "unidirectional",
+];
+
+/// Keys that the commands themselves read.
+const READ_ELSEWHERE: &[&str] = &[
+    "command",
+    "sdp",
+    "call-id",
+    "from-tag",
+    "to-tag",
+    "via-branch",
+    "limit",
+    "template",
+];
+
+impl Flags {
+    /// What a request asks for.
+    pub fn of(request: &Dictionary) -> Self {
+        let mut flags = Self::default();
+        for (name, value) in request.iter() {
+            let name = plain(&String::from_utf8_lossy(name));
+            // Where a proxy says `to-tag` as a key it names the tag; as a flag it asks for it to be minded.
+            if !READ_ELSEWHERE.contains(&name.as_str()) {
+                flags.set(&name, value);
+            }
+        }
+        flags
+    }
+
+    /// One key with its value, or a flag with none. The name is in small letters with dashes.
+    pub(super) fn set(&mut self, name: &str, value: &Value) {
+        match name {
+            "flags" => self.flags(value),
+            "rtpp-flags" => self.text_flags(value),
+            "direction" => self.direction.extend(value.texts().into_iter().map(lossy)),
+            "address-family" => self.v6 = Some(lossy_value(value).eq_ignore_ascii_case("IP6")),
+            "media-address" => self.media_address = address(value),
+            "received-from" => self.received_from = value.texts().last().and_then(|text| lossy(text).parse().ok()),
+            "transport-protocol" => self.set_protocol(&lossy_value(value)),
+            "codec" => self.codec(value),
+            "delete-delay" => {
+                self.delete_delay = value
+                    .integer()
+                    .and_then(|it| u64::try_from(it).ok())
+                    .map(Duration::from_secs)
+            }
+            "tos" => self.tos = value.integer().and_then(|tos| u8::try_from(tos).ok()),
+            "label" | "set-label" => self.label = value.text().map(<[u8]>::to_vec),
+            "metadata" => self.metadata = value.text().map(<[u8]>::to_vec),
+            "supports" => self.supports_load_limit = value.texts().contains(&&b"load limit"[..]),
+            "replace" | "ice" | "sdes" | "dtls" | "rtcp-mux" | "endpoint-learning" => {
+                value
+                    .texts()
+                    .into_iter()
+                    .for_each(|text| self.choice(name, &lossy(text)));
+            }
+            "ptime" | "ptime-reverse" => self.unsupported = Some("Repacketising is not supported"),
+            "t38" | "t.38" => self.unsupported = Some("T.38 gateways are not supported"),
+            _ => self.flag(name),
+        }
+    }
+
+    fn flags(&mut self, value: &Value) {
+        for flag in value.texts() {
+            let flag = lossy(flag);
+            match flag.split_once('=') {
+                Some((name, value)) => self.set(&plain(name), &Value::from(value)),
+                None => self.named(&flag),
+            }
+        }
+    }
+
+    fn text_flags(&mut self, value: &Value) {
+        for (name, value) in text::read(&lossy_value(value)) {
+            match value.text() {
+                Some(b"") => self.named(&name),
+                _ => self.set(&plain(&name), &value),
+            }
+        }
+    }
+
+    /// A flag, alone or with a key in front. What follows the key keeps its case: suites and codecs have one.
+    fn named(&mut self, flag: &str) {
+        let name = plain(flag);
+        let found = PREFIXES
+            .iter()
+            .find(|prefix| name.strip_prefix(**prefix).is_some_and(|rest| rest.starts_with('-')));
+        match found {
+            _ if WITHOUT_EFFECT.contains(&name.as_str()) => self.ignored += 1,
+            Some(prefix) if flag.is_char_boundary(prefix.len() + 1) => {
+                let value = &flag[prefix.len() + 1..];
+                match *prefix {
+                    "codec-strip" => self.codecs.strip.push(value.to_owned()),
+                    "codec-except" => self.codecs.except.push(value.to_owned()),
+                    prefix => self.set(prefix, &Value::from(value)),
+                }
+            }
+            _ => self.flag(&name),
+        }
+    }
+
+    fn flag(&mut self, name: &str) {
+        match name {
+            "trust-address" => self.trust_address = Some(true),
+            "sip-source-address" => self.trust_address = Some(false),
+            "asymmetric" => self.asymmetric = true,
+            "strict-source" => self.strict_source = true,
+            "media-handover" => self.media_handover = true,
+            "reset" => self.reset = true,
+            "full-rtcp-attribute" => self.full_rtcp_attribute = true,
+            "no-rtcp-attribute" => self.no_rtcp_attribute = true,
+            "original-sendrecv" => self.original_sendrecv = true,
+            "generate-mid" => self.generate_mid = true,
+            "loop-protect" => self.loop_protect = true,
+            "fragment" => self.fragment = true,
+            "recrypt" => self.recrypt = true,
+            "pad-crypto" => self.sdes.padded = true,
+            "fatal" => self.fatal = true,
+            "fast" => self.fast = true,
+            "to-tag" => self.to_tag = true,
+            "webrtc" => self.webrtc(),
+            "always-transcode" | "force-transcoding" | "inject-dtmf" => {
+                self.unsupported = Some("Transcoding is not supported");
+            }
+            _ if name.starts_with("codec-transcode") => self.unsupported = Some("Transcoding is not supported"),
+            _ if WITHOUT_EFFECT.contains(&name) || name.starts_with("codec-") => self.ignored += 1,
+            _ => self.unknown += 1,
+        }
+    }
+
+    /// What a browser needs.
+    fn webrtc(&mut self) {
+        self.protocol = Some(Protocol::Exactly("UDP/TLS/RTP/SAVPF".to_owned()));
+        self.ice = Ice::Force;
+        self.mux.offer = true;
+        self.mux.require = true;
+        self.no_rtcp_attribute = true;
+        self.sdes.off = true;
+        self.generate_mid = true;
+    }
+
+    fn set_protocol(&mut self, name: &str) {
+        match name.to_ascii_uppercase().as_str() {
+            "ACCEPT" => self.protocol = Some(Protocol::Accept),
+            "RTP/AVP" | "RTP/AVPF" | "RTP/SAVP" | "RTP/SAVPF" | "UDP/TLS/RTP/SAVP" | "UDP/TLS/RTP/SAVPF" => {
+                self.protocol = Some(Protocol::Exactly(name.to_ascii_uppercase()));
+            }
+            _ => self.unknown += 1,
+        }
+    }
+
+    /// One word of a key that takes several.
+    fn choice(&mut self, name: &str, value: &str) {
+        let word = plain(value);
+        match (name, word.as_str()) {
+            ("replace", "origin") => self.replace.origin = true,
+            ("replace", "origin-full") => self.replace.origin_full = true,
+            ("replace", "sdp-version") => self.replace.version = true,
+            ("replace", "force-increment-sdp-ver") => self.replace.version_always = true,
+            ("replace", "username") => self.replace.username = true,
+            ("replace", "session-name") => self.replace.session_name = true,
+            ("replace", "zero-address") => self.replace.zero_address = true,
+            // The address of the session is replaced in any case: without, nothing would be relayed.
+            ("replace", "session-connection") => {}
+            ("ice", "remove") => self.ice = Ice::Remove,
+            ("ice", "force" | "optional") => self.ice = Ice::Force,
+            ("ice", "default") => self.ice = Ice::Default,
+            ("ice", "force-relay") => self.unsupported = Some("ICE=force-relay is not supported"),
+            ("ice", "trickle" | "ice2" | "lite-both" | "lite-forward" | "lite-backward") => self.ignored += 1,
+            ("rtcp-mux", "offer") => self.mux.offer = true,
+            ("rtcp-mux", "require") => self.mux.require = true,
+            ("rtcp-mux", "demux") => self.mux.demux = true,
+            ("rtcp-mux", "accept") => self.mux.accept = true,
+            ("rtcp-mux", "reject") => self.mux.reject = true,
+            ("dtls", "passive") => self.dtls = Dtls::Passive,
+            ("dtls", "active") => self.dtls = Dtls::Active,
+            ("dtls", "off" | "no" | "disable" | "disabled") => self.dtls = Dtls::Off,
+            ("endpoint-learning", "off") => self.learning = Some(Learning::Off),
+            ("endpoint-learning", "immediate") => self.learning = Some(Learning::Immediate),
+            ("endpoint-learning", "delayed") => self.learning = Some(Learning::Delayed),
+            ("endpoint-learning", "heuristic") => self.learning = Some(Learning::Heuristic),
+            ("sdes", _) => self.choice_of_sdes(value, &word),
+            _ => self.unknown += 1,
+        }
+    }
+
+    fn choice_of_sdes(&mut self, value: &str, word: &str) {
+        match word {
+            "off" | "no" | "disable" | "disabled" => self.sdes.off = true,
+            "pad" => self.sdes.padded = true,
+            // Keys that pass are the offered ones, and where keys are ours the session parameters are none.
+            "nonew" | "lifetime" | "static" | "prefer" | "priority" => self.ignored += 1,
+            _ if word.contains("crypted-srt") || word.contains("authenticated-srtp") => self.ignored += 1,
+            _ if word.starts_with("order:") => self.ignored += 1,
+            _ if word.starts_with("no-") => self.sdes.without.push(value[3..].to_owned()),
+            _ if word.starts_with("only-") => self.sdes.only.push(value[5..].to_owned()),
+            _ => self.unknown += 1,
+        }
+    }
+
+    fn codec(&mut self, value: &Value) {
+        let Value::Dictionary(codec) = value else {
+            self.unknown += 1;
+            return;
+        };
+        for (name, value) in codec.iter() {
+            let codecs = value.texts().into_iter().map(lossy);
+            match name {
+                // Without transcoding, a codec that is masked might as well not be there.
+                b"strip" | b"mask" => self.codecs.strip.extend(codecs),
+                b"except" | b"offer" => self.codecs.except.extend(codecs),
+                b"transcode" | b"consume" => self.unsupported = Some("Transcoding is not supported"),
+                b"set" | b"accept" | b"ignore" => self.ignored += 1,
+                _ => self.unknown += 1,
+            }
+        }
+    }
+}
+
+/// A name in small letters with dashes.
+fn plain(name: &str) -> String {
+    let dash = |letter: char| {
+        if matches!(letter, ' ' | '_') {
+            '-'
+        } else {
+            letter.to_ascii_lowercase()
+        }
+    };
+    name.trim().chars().map(dash).collect()
+}
+
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+fn lossy_value(value: &Value) -> String {
+    value.texts().first().map(|text| lossy(text)).unwrap_or_default()
+}
+
+fn address(value: &Value) -> Option<IpAddr> {
+    lossy_value(value).trim_matches(['[', ']']).parse().ok()
+}

@@ -1,0 +1,124 @@
+//! What both encodings of the `ng` protocol say: texts, whole numbers, lists and dictionaries.
+
+/// One value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Bytes, mostly text.
+    Text(Vec<u8>),
+    /// A whole number.
+    Integer(i64),
+    /// Values in order.
+    List(Vec<Value>),
+    /// Values with names.
+    Dictionary(Dictionary),
+}
+
+/// Values with names, in the order in which they were said: proxies do not sort them, and neither do we.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dictionary(Vec<(Vec<u8>, Value)>);
+
+impl Dictionary {
+    /// The first value of that name.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        let found = self.0.iter().find(|(key, _)| key == name.as_bytes());
+        found.map(|(_, value)| value)
+    }
+
+    /// The first value of that name, when it is text.
+    pub fn text(&self, name: &str) -> Option<&[u8]> {
+        self.value(name)?.text()
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
+        self.0.iter().map(|(key, value)| (key.as_slice(), value))
+    }
+
+    /// Says one more thing.
+    pub fn push(&mut self, name: impl Into<Vec<u8>>, value: impl Into<Value>) {
+        self.0.push((name.into(), value.into()));
+    }
+
+    /// The same with one more thing said.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<Vec<u8>>, value: impl Into<Value>) -> Self {
+        self.push(name, value);
+        self
+    }
+}
+
+impl Value {
+    /// The bytes of a text.
+    pub fn text(&self) -> Option<&[u8]> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A whole number, whether it was sent as one or as text.
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(integer) => Some(*integer),
+            Self::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The texts of a list; a text alone is a list of one, as proxies send both.
+    pub fn texts(&self) -> Vec<&[u8]> {
+        match self {
+            Self::Text(text) => vec![text],
+            Self::List(list) => list.iter().filter_map(Value::text).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text.into_bytes())
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(text: &[u8]) -> Self {
+        Self::Text(text.to_vec())
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(text: Vec<u8>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(integer: u64) -> Self {
+        Self::Integer(i64::try_from(integer).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(list: Vec<Value>) -> Self {
+        Self::List(list)
+    }
+}
+
+impl From<Dictionary> for Value {
+    fn from(dictionary: Dictionary) -> Self {
+        Self::Dictionary(dictionary)
+    }
+}

@@ -1,0 +1,219 @@
+//! Which ports are free.
+
+use std::collections::{HashSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+use crate::random::Random;
+use crate::{ConfigRefused, Interface};
+
+/// The ports of all interfaces: even ones, each with the odd one above it.
+///
+/// They are given out in an order nobody can guess, and one that comes back goes to the end: what still arrives for the last
+/// call does not reach the next one.
+pub(crate) struct Ports {
+    pools: Vec<Pool>,
+}
+
+struct Pool {
+    interface: Interface,
+    free: VecDeque<u16>,
+    taken: HashSet<u16>,
+}
+
+/// An even port of ours and the next, taken; whoever has it gives it back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pool: usize,
+    address: IpAddr,
+    /// What descriptions say in place of the address.
+    pub(crate) advertised: IpAddr,
+    port: u16,
+}
+
+impl Pair {
+    pub(crate) fn rtp(&self) -> SocketAddr {
+        (self.address, self.port).into()
+    }
+
+    pub(crate) fn rtcp(&self) -> SocketAddr {
+        (self.address, self.port + 1).into()
+    }
+}
+
+impl Ports {
+    pub(crate) fn new(interfaces: &[Interface], random: &mut Random) -> Result<Self, ConfigRefused> {
+        if interfaces.is_empty() {
+            return Err(ConfigRefused::NoInterface);
+        }
+        for (position, interface) in interfaces.iter().enumerate() {
+            let overlaps = |other: &&Interface| {
+                let (mine, theirs) = (&interface.ports, &other.ports);
+                other.address == interface.address && mine.start() <= theirs.end() && theirs.start() <= mine.end()
+            };
+            if let Some(other) = interfaces[..position].iter().find(overlaps) {
+                return Err(ConfigRefused::Overlap(other.name.clone(), interface.name.clone()));
+            }
+        }
+        let pools = interfaces
+            .iter()
+            .map(|interface| Pool::new(interface, random))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { pools })
+    }
+
+    /// Which interface is meant by `name`, with an address of the family if it has one. `None` when there is no such name.
+    ///
+    /// `internal` and `external` are the first and the second name, where nothing is called that.
+    pub(crate) fn interface(&self, name: &str, v6: bool) -> Option<usize> {
+        let has = |name: &str| self.pools.iter().any(|pool| pool.interface.name == name);
+        let first = &self.pools[0].interface.name;
+        let name = match name {
+            _ if has(name) => name,
+            "internal" => first,
+            "external" => self
+                .pools
+                .iter()
+                .map(|pool| &pool.interface.name)
+                .find(|other| *other != first)?,
+            _ => return None,
+        };
+        self.with_family(name, v6)
+    }
+
+    /// The interface that is used when none is named.
+    pub(crate) fn default_interface(&self, v6: bool) -> usize {
+        self.with_family(&self.pools[0].interface.name, v6).unwrap_or(0)
+    }
+
+    /// The interface with this address.
+    pub(crate) fn interface_at(&self, address: IpAddr) -> Option<usize> {
+        self.pools.iter().position(|pool| pool.interface.address == address)
+    }
+
+    fn with_family(&self, name: &str, v6: bool) -> Option<usize> {
+        let named = || {
+            self.pools
+                .iter()
+                .enumerate()
+                .filter(|(_, pool)| pool.interface.name == name)
+        };
+        let suits = named().find(|(_, pool)| pool.interface.address.is_ipv6() == v6);
+        suits.or_else(|| named().next()).map(|(position, _)| position)
+    }
+
+    /// A pair on this interface, when one is free.
+    pub(crate) fn take(&mut self, interface: usize) -> Option<Pair> {
+        let pool = &mut self.pools[interface];
+        let port = pool.free.pop_front()?;
+        assert!(pool.taken.insert(port), "a free port is not taken");
+        let Interface {
+            address, advertised, ..
+        } = pool.interface;
+        Some(Pair {
+            pool: interface,
+            address,
+            advertised: advertised.unwrap_or(address),
+            port,
+        })
+    }
+
+    pub(crate) fn give_back(&mut self, pair: Pair) {
+        let pool = &mut self.pools[pair.pool];
+        assert!(pool.taken.remove(&pair.port), "only what was taken comes back");
+        pool.free.push_back(pair.port);
+    }
+
+    /// How many pairs are taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.pools.iter().map(|pool| pool.taken.len()).sum()
+    }
+}
+
+impl Pool {
+    fn new(interface: &Interface, random: &mut Random) -> Result<Self, ConfigRefused> {
+        let (start, end) = (*interface.ports.start(), *interface.ports.end());
+        let mut free: Vec<u16> = (start..end).filter(|port| *port != 0 && port % 2 == 0).collect();
+        if free.is_empty() {
+            return Err(ConfigRefused::NoPorts(interface.name.clone()));
+        }
+        random.shuffle(&mut free);
+        Ok(Self {
+            interface: interface.clone(),
+            free: free.into(),
+            taken: HashSet::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface(name: &str, last: u8, ports: std::ops::RangeInclusive<u16>) -> Interface {
+        Interface {
+            name: name.to_owned(),
+            address: [192, 0, 2, last].into(),
+            advertised: None,
+            ports,
+        }
+    }
+
+    fn ports(interfaces: &[Interface]) -> Result<Ports, ConfigRefused> {
+        Ports::new(interfaces, &mut Random::new([7; 32]))
+    }
+
+    #[test]
+    fn pairs_are_even_and_whole_and_each_is_given_once() {
+        let mut ports = ports(&[interface("a", 1, 5001..=5008)]).expect("usable");
+        let pairs: Vec<Pair> = std::iter::from_fn(|| ports.take(0)).collect();
+        let mut numbers: Vec<u16> = pairs.iter().map(|pair| pair.rtp().port()).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [5002, 5004, 5006]);
+        assert_eq!(pairs[0].rtcp().port(), pairs[0].rtp().port() + 1);
+        pairs.into_iter().for_each(|pair| ports.give_back(pair));
+        assert_eq!((ports.taken(), ports.pools[0].free.len()), (0, 3));
+    }
+
+    #[test]
+    fn the_last_port_that_came_back_is_the_last_to_go_out_again() {
+        let mut ports = ports(&[interface("a", 1, 5000..=5009)]).expect("usable");
+        let first = ports.take(0).expect("free");
+        let port = first.rtp().port();
+        ports.give_back(first);
+        let order: Vec<u16> = std::iter::from_fn(|| ports.take(0))
+            .map(|pair| pair.rtp().port())
+            .collect();
+        assert_eq!(order.last(), Some(&port));
+    }
+
+    #[test]
+    fn names_of_old_mean_the_first_and_the_second() {
+        let ports = ports(&[interface("lan", 1, 5000..=5009), interface("wan", 2, 5000..=5009)]).expect("usable");
+        assert_eq!(
+            (ports.interface("internal", false), ports.interface("external", false)),
+            (Some(0), Some(1))
+        );
+        assert_eq!(
+            (ports.interface("wan", true), ports.interface("dmz", false)),
+            (Some(1), None)
+        );
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        assert_eq!(ports(&[]).err(), Some(ConfigRefused::NoInterface));
+        assert_eq!(
+            ports(&[interface("a", 1, 5001..=5002)]).err(),
+            Some(ConfigRefused::NoPorts("a".to_owned()))
+        );
+        assert_eq!(
+            ports(&[interface("a", 1, 0..=1)]).err(),
+            Some(ConfigRefused::NoPorts("a".to_owned()))
+        );
+        let twice = [interface("a", 1, 5000..=5009), interface("b", 1, 5009..=5020)];
+        assert_eq!(
+            ports(&twice).err(),
+            Some(ConfigRefused::Overlap("a".to_owned(), "b".to_owned()))
+        );
+    }
+}

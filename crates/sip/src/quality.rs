@@ -1,0 +1,195 @@
+//! What a listener would say: mean opinion scores by the E-model.
+//!
+//! Assumptions, all of them: G.711 with packet loss concealment ([`CONCEALED`]), so that without loss a narrow-band call is as good
+//! as it gets; random loss; no echo, no noise, the defaults of G.107 for everything else, which make R 93.2 without delay; no
+//! advantage factor. One-way delay is half the round trip from end to end and the jitter, which a jitter buffer adds. Where the
+//! round trip is not known, only the jitter counts, and the score is one of listening quality.
+//!
+//! Source: ITU-T G.107 (2015) clauses 7.1 to 7.4 and annex B, G.113 appendix I for the loss robustness of codecs.
+
+use std::time::Duration;
+
+use crate::plan::Report;
+
+/// How a codec takes loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Codec {
+    /// Equipment impairment without loss, Ie.
+    pub impairment: f64,
+    /// Packet-loss robustness, Bpl.
+    pub robustness: f64,
+}
+
+/// G.711 with the concealment of its appendix I.
+pub const CONCEALED: Codec = Codec {
+    impairment: 0.0,
+    robustness: 25.1,
+};
+
+/// G.711 without concealment.
+pub const UNCONCEALED: Codec = Codec {
+    impairment: 0.0,
+    robustness: 4.3,
+};
+
+/// The mean opinion score, 1 to 4.5.
+///
+/// Shape: `delay` is one way, `loss` a part of all packets, 0 to 1.
+pub fn mean_opinion_score(codec: Codec, delay: Duration, loss: f64) -> f64 {
+    let d = delay.as_secs_f64() * 1000.0;
+    let percent = loss.clamp(0.0, 1.0) * 100.0;
+    let by_delay = 0.024 * d + if d > 177.3 { 0.11 * (d - 177.3) } else { 0.0 };
+    let by_loss = codec.impairment + (95.0 - codec.impairment) * percent / (percent + codec.robustness);
+    score(93.2 - by_delay - by_loss)
+}
+
+/// The score of a transmission rating (annex B).
+fn score(rating: f64) -> f64 {
+    if rating <= 0.0 {
+        return 1.0;
+    }
+    if rating >= 100.0 {
+        return 4.5;
+    }
+    // The cubic dips below its own scale near zero.
+    (1.0 + 0.035 * rating + rating * (rating - 60.0) * (100.0 - rating) * 7e-6).max(1.0)
+}
+
+/// The quality of one stream over time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Quality {
+    pub(crate) ssrc: u32,
+    pub(crate) samples: u32,
+    pub(crate) lowest: Sample,
+    pub(crate) highest: Sample,
+    sum: Sample,
+}
+
+/// One report, with its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    pub(crate) score: f64,
+    pub(crate) report: Report,
+    /// When, since 1970-01-01 UTC.
+    pub(crate) at: Duration,
+}
+
+impl Sample {
+    pub(crate) fn new(report: Report, at: Duration) -> Self {
+        let delay = report.round_trip.unwrap_or_default() / 2 + report.jitter;
+        Self {
+            score: mean_opinion_score(CONCEALED, delay, report.loss),
+            report,
+            at,
+        }
+    }
+}
+
+impl Quality {
+    pub(crate) fn new(ssrc: u32, first: Sample) -> Self {
+        Self {
+            ssrc,
+            samples: 1,
+            lowest: first,
+            highest: first,
+            sum: first,
+        }
+    }
+
+    pub(crate) fn add(&mut self, sample: Sample) {
+        self.samples += 1;
+        if sample.score < self.lowest.score {
+            self.lowest = sample;
+        }
+        if sample.score > self.highest.score {
+            self.highest = sample;
+        }
+        let (sum, report) = (&mut self.sum, sample.report);
+        sum.score += sample.score;
+        sum.report.loss += report.loss;
+        sum.report.jitter += report.jitter;
+        sum.report.round_trip = added(sum.report.round_trip, report.round_trip);
+        sum.report.round_trip_leg = added(sum.report.round_trip_leg, report.round_trip_leg);
+        sum.at = sample.at;
+    }
+
+    pub(crate) fn average(&self) -> Sample {
+        let (count, report) = (f64::from(self.samples), self.sum.report);
+        Sample {
+            score: self.sum.score / count,
+            report: Report {
+                loss: report.loss / count,
+                jitter: report.jitter / self.samples,
+                round_trip: report.round_trip.map(|sum| sum / self.samples),
+                round_trip_leg: report.round_trip_leg.map(|sum| sum / self.samples),
+            },
+            at: self.sum.at,
+        }
+    }
+}
+
+fn added(sum: Option<Duration>, more: Option<Duration>) -> Option<Duration> {
+    match (sum, more) {
+        (None, None) => None,
+        (sum, more) => Some(sum.unwrap_or_default() + more.unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_those_of_the_tables() {
+        let table = [
+            (20, 0.0, 4.40, 4.40),
+            (150, 0.0, 4.33, 4.33),
+            (50, 1.0, 3.78, 4.30),
+            (150, 1.0, 3.67, 4.23),
+            (50, 3.0, 2.73, 4.09),
+            (200, 2.0, 2.88, 3.98),
+            (300, 0.0, 3.71, 3.71),
+        ];
+        for (delay, percent, bare, concealed) in table {
+            let delay = Duration::from_millis(delay);
+            for (codec, expected) in [(UNCONCEALED, bare), (CONCEALED, concealed)] {
+                let score = mean_opinion_score(codec, delay, percent / 100.0);
+                assert!(
+                    (score - expected).abs() < 0.01,
+                    "{delay:?} {percent} %: {score}, not {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn scores_stay_within_their_scale_and_fall_with_loss() {
+        let mut last = f64::INFINITY;
+        for percent in 0..=100 {
+            let score = mean_opinion_score(UNCONCEALED, Duration::from_secs(2), f64::from(percent) / 100.0);
+            assert!((1.0..=4.5).contains(&score) && score <= last);
+            last = score;
+        }
+        let best = mean_opinion_score(CONCEALED, Duration::ZERO, 0.0);
+        assert!((4.40..4.42).contains(&best), "{best}");
+    }
+
+    #[test]
+    fn an_average_is_of_all_samples() {
+        let report = |loss| Report {
+            loss,
+            jitter: Duration::from_millis(10),
+            round_trip: None,
+            round_trip_leg: None,
+        };
+        let (good, bad) = (
+            Sample::new(report(0.0), Duration::ZERO),
+            Sample::new(report(0.2), Duration::ZERO),
+        );
+        let mut quality = Quality::new(1, good);
+        quality.add(bad);
+        assert_eq!((quality.lowest, quality.highest), (bad, good));
+        assert!((quality.average().score - (good.score + bad.score) / 2.0).abs() < 1e-9);
+        assert!((quality.average().report.loss - 0.1).abs() < 1e-9);
+    }
+}

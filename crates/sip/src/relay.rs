@@ -1,0 +1,346 @@
+//! The state machine of all calls.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::call::{CallName, Context, Ending, Refused};
+use crate::cookies::Cookies;
+use crate::plan::{Entry, Observation, Traffic};
+use crate::ports::Ports;
+use crate::quality::Sample;
+use crate::random::Random;
+use crate::{Call, Config, ConfigRefused, Counter, Counters, WallClock};
+
+/// What the relay is told.
+#[derive(Clone, Debug)]
+pub enum Input<'a> {
+    /// An `ng` message with its cookie: a datagram, one of [`Stream`](crate::ng::Stream)'s, or an HTTP body.
+    Ng {
+        /// Who sent it, where that is known.
+        from: Option<IpAddr>,
+        /// The message.
+        message: &'a [u8],
+    },
+    /// An `ng` message without a cookie.
+    NgPlain(&'a [u8]),
+    /// A datagram of the rtpproxy protocol, with its cookie.
+    Rtpproxy {
+        /// Who sent it, where that is known.
+        from: Option<IpAddr>,
+        /// The message.
+        message: &'a [u8],
+    },
+    /// A command of the rtpproxy protocol without a cookie, from a stream.
+    RtpproxyPlain(&'a [u8]),
+    /// Something the data plane tells.
+    Observed(Observation),
+    /// Nothing but that it is later.
+    TimePassed,
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// This address of ours is in use from now on.
+    Open(SocketAddr),
+    /// It is not any more.
+    Close(SocketAddr),
+    /// The data plane does this, instead of what it did at the same address.
+    Install(Box<Entry>),
+    /// It does nothing any more at this address. What it counted there is to be reported once more.
+    Remove(SocketAddr),
+    /// A call timed out that somebody wanted to know of.
+    Notify {
+        /// The socket to tell, as the proxy named it.
+        socket: String,
+        /// What to write to it.
+        tag: String,
+    },
+    /// The answer to the request. A request without one is not answered.
+    Reply(Arc<[u8]>),
+}
+
+/// All calls, and all that is known of them.
+pub struct Relay {
+    pub(crate) config: Config,
+    pub(crate) clock: WallClock,
+    pub(crate) started: Instant,
+    pub(crate) calls: HashMap<CallName, Call>,
+    pub(crate) counters: Counters,
+    /// All that was ever relayed.
+    pub(crate) relayed: Traffic,
+    pub(crate) ports: Ports,
+    /// What this relay calls itself in descriptions that must not go through it twice.
+    pub(crate) instance: String,
+    random: Random,
+    ng_cookies: Cookies,
+    rtpproxy_cookies: Cookies,
+    owners: HashMap<SocketAddr, CallName>,
+    deadlines: BTreeSet<(Instant, CallName)>,
+}
+
+impl Relay {
+    /// A relay without calls. `seed` is all the randomness there is: which ports, keys and ICE passwords.
+    ///
+    /// Errors: see [`ConfigRefused`].
+    pub fn new(config: Config, clock: WallClock, seed: [u8; 32]) -> Result<Self, ConfigRefused> {
+        let mut random = Random::new(seed);
+        let ports = Ports::new(&config.interfaces, &mut random)?;
+        Ok(Self {
+            config,
+            clock,
+            started: clock.now,
+            calls: HashMap::new(),
+            counters: Counters::default(),
+            relayed: Traffic::default(),
+            ports,
+            instance: random.credentials().ufrag,
+            random,
+            ng_cookies: Cookies::default(),
+            rtpproxy_cookies: Cookies::default(),
+            owners: HashMap::new(),
+            deadlines: BTreeSet::new(),
+        })
+    }
+
+    /// Takes one input; what is to be done is appended to `out`.
+    pub fn handle(&mut self, now: Instant, input: Input<'_>, out: &mut Vec<Output>) {
+        self.pass_time(now, out);
+        match input {
+            Input::Ng { from, message } => self.ng(now, from, message, out),
+            Input::NgPlain(payload) => {
+                let reply = self.ng_payload(now, payload, out);
+                out.push(Output::Reply(reply.into()));
+            }
+            Input::Rtpproxy { from, message } => self.rtpproxy(now, from, message, out),
+            Input::RtpproxyPlain(command) => {
+                let reply = self.rtpproxy_command(now, command, out);
+                out.push(Output::Reply(reply.into_bytes().into()));
+            }
+            Input::Observed(observation) => self.observe(now, observation, out),
+            Input::TimePassed => {}
+        }
+    }
+
+    /// When [`Input::TimePassed`] is due, if nothing else comes before.
+    pub fn wakes_at(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How many calls there are, those included that are over and still kept.
+    pub fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// How many pairs of ports are in use.
+    pub fn port_pairs(&self) -> usize {
+        self.ports.taken()
+    }
+
+    fn ng(&mut self, now: Instant, from: Option<IpAddr>, message: &[u8], out: &mut Vec<Output>) {
+        let Some((cookie, payload)) = crate::ng::split(message) else {
+            return self.counters.count(Counter::CookieMissing);
+        };
+        if let Some(reply) = self.ng_cookies.reply(now, from, cookie) {
+            self.counters.count(Counter::CookieRepeated);
+            return out.push(Output::Reply(reply));
+        }
+        let answer = self.ng_payload(now, payload, out);
+        let reply: Arc<[u8]> = [cookie, b" ", &answer].concat().into();
+        self.ng_cookies.remember(now, from, cookie, reply.clone());
+        out.push(Output::Reply(reply));
+    }
+
+    fn rtpproxy(&mut self, now: Instant, from: Option<IpAddr>, message: &[u8], out: &mut Vec<Output>) {
+        let Some((cookie, command)) = crate::ng::split(message) else {
+            return self.counters.count(Counter::CookieMissing);
+        };
+        if let Some(reply) = self.rtpproxy_cookies.reply(now, from, cookie) {
+            self.counters.count(Counter::CookieRepeated);
+            return out.push(Output::Reply(reply));
+        }
+        let answer = self.rtpproxy_command(now, command, out);
+        let reply: Arc<[u8]> = [cookie, b" ", answer.as_bytes()].concat().into();
+        self.rtpproxy_cookies.remember(now, from, cookie, reply.clone());
+        out.push(Output::Reply(reply));
+    }
+
+    fn observe(&mut self, now: Instant, observation: Observation, out: &mut Vec<Output>) {
+        let (Observation::Source { at, .. } | Observation::Traffic { at, .. } | Observation::Quality { at, .. }) =
+            observation;
+        let Some(name) = self.owners.get(&at).cloned() else {
+            return self.counters.count(Counter::ReportStale);
+        };
+        let mut call = self.calls.remove(&name).expect("an address in use belongs to a call");
+        let unix = self.clock.unix(now);
+        for dialogue in &mut call.dialogues {
+            let found = dialogue.locals().find(|(local, ..)| *local == at);
+            let Some((_, media, end, component)) = found else {
+                continue;
+            };
+            let side = &mut dialogue.media[media].sides[end];
+            match observation {
+                Observation::Source { from, .. } => {
+                    let outcome = side.learn(component, from, now, &self.config);
+                    self.counters.count(outcome);
+                }
+                Observation::Traffic { traffic, last, .. } => {
+                    let before = std::mem::replace(&mut side.traffic[component as usize], traffic);
+                    self.relayed.packets += traffic.packets.saturating_sub(before.packets);
+                    self.relayed.bytes += traffic.bytes.saturating_sub(before.bytes);
+                    self.relayed.errors += traffic.errors.saturating_sub(before.errors);
+                    let seen = &mut side.last_packets[component as usize];
+                    *seen = (*seen).max(last);
+                }
+                Observation::Quality { ssrc, report, .. } => side.rate(ssrc, Sample::new(report, unix)),
+            }
+        }
+        self.put(name, call, out);
+    }
+
+    fn pass_time(&mut self, now: Instant, out: &mut Vec<Output>) {
+        while let Some((at, name)) = self.deadlines.first()
+            && *at <= now
+        {
+            let name = name.clone();
+            let mut call = self.calls.remove(&name).expect("a deadline belongs to a call");
+            if let Some(Ending::TimedOut(counter)) = self.with(now, |context| call.pass_time(context)) {
+                self.counters.count(counter);
+                for (socket, tag) in call.dialogues.iter().filter_map(|dialogue| dialogue.notify.clone()) {
+                    out.push(Output::Notify { socket, tag });
+                }
+                call.forget(&mut self.ports, |_| true);
+            }
+            self.put(name, call, out);
+        }
+    }
+
+    /// What a call needs to work with.
+    pub(crate) fn with<T>(&mut self, now: Instant, work: impl FnOnce(&mut Context<'_>) -> T) -> T {
+        let Self {
+            config,
+            ports,
+            random,
+            counters,
+            instance,
+            ..
+        } = self;
+        work(&mut Context {
+            now,
+            config,
+            ports,
+            random,
+            counters,
+            instance,
+        })
+    }
+
+    /// Does what needs ports. When none is free, the oldest of the calls that are over give theirs back.
+    pub(crate) fn with_ports<T>(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<Output>,
+        mut work: impl FnMut(&mut Context<'_>) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        loop {
+            match self.with(now, &mut work) {
+                Err(Refused::NoPorts) if self.reclaim(out) => {}
+                Err(Refused::NoPorts) => {
+                    self.counters.count(Counter::PortsExhausted);
+                    return Err(Refused::NoPorts);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn reclaim(&mut self, out: &mut Vec<Output>) -> bool {
+        // Finding the oldest costs a look at every call, so some are taken at once.
+        const AT_ONCE: usize = 64;
+        let oldest = |(name, call): (&CallName, &Call)| {
+            let kept = call.dialogues.iter().filter(|dialogue| !dialogue.media.is_empty());
+            kept.filter_map(|dialogue| dialogue.kept_until)
+                .min()
+                .map(|until| (until, name.clone()))
+        };
+        let mut kept: Vec<_> = self.calls.iter().filter_map(oldest).collect();
+        kept.sort();
+        for (_, name) in kept.iter().take(AT_ONCE) {
+            let mut call = self.calls.remove(name).expect("it was just there");
+            call.forget(&mut self.ports, |dialogue| dialogue.is_over());
+            self.counters.count(Counter::PortsReclaimed);
+            self.put(name.clone(), call, out);
+        }
+        !kept.is_empty()
+    }
+
+    /// The call of that name out of all calls, or a new one. Whoever takes it puts it back.
+    pub(crate) fn take_or_begin(&mut self, now: Instant, name: &CallName) -> Result<Call, Refused> {
+        if let Some(call) = self.calls.remove(name) {
+            return Ok(call);
+        }
+        if self.calls.len() >= self.config.calls_max {
+            self.counters.count(Counter::CallsFull);
+            return Err(Refused::Full);
+        }
+        self.counters.count(Counter::CallsBegun);
+        Ok(Call::new(now))
+    }
+
+    /// Puts a call back among the others, unless nothing is left of it, and tells the data plane what has changed.
+    pub(crate) fn put(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
+        self.tell(&name, &mut call, out);
+        let deadline = call.next_deadline(&self.config);
+        if deadline != call.deadline {
+            call.deadline
+                .take()
+                .into_iter()
+                .for_each(|at| _ = self.deadlines.remove(&(at, name.clone())));
+            deadline
+                .into_iter()
+                .for_each(|at| _ = self.deadlines.insert((at, name.clone())));
+            call.deadline = deadline;
+        }
+        if !call.dialogues.is_empty() {
+            self.calls.insert(name, call);
+        }
+    }
+
+    fn tell(&mut self, name: &CallName, call: &mut Call, out: &mut Vec<Output>) {
+        let open: BTreeSet<SocketAddr> = call
+            .dialogues
+            .iter()
+            .flat_map(|dialogue| dialogue.locals())
+            .map(|(at, ..)| at)
+            .collect();
+        let entries: BTreeMap<SocketAddr, Entry> = call.entries().into_iter().map(|entry| (entry.at, entry)).collect();
+        out.extend(
+            call.installed
+                .keys()
+                .filter(|at| !entries.contains_key(at))
+                .map(|at| Output::Remove(*at)),
+        );
+        for at in call.open.difference(&open) {
+            self.owners.remove(at);
+            out.push(Output::Close(*at));
+        }
+        for at in open.difference(&call.open) {
+            let before = self.owners.insert(*at, name.clone());
+            assert!(before.is_none(), "a port belongs to one call");
+            out.push(Output::Open(*at));
+        }
+        let changed = entries
+            .values()
+            .filter(|entry| call.installed.get(&entry.at) != Some(entry));
+        out.extend(changed.cloned().map(Box::new).map(Output::Install));
+        call.open = open;
+        call.installed = entries;
+    }
+}

@@ -1,0 +1,142 @@
+//! Session descriptions as SIP carries them: read leniently, rewritten in place.
+//!
+//! `wire::sdp` understands a WebRTC description and writes one of its own. A relay must not: phones say things nobody has heard
+//! of, in orders no grammar allows, and the other phone understands them. So here a description stays the lines it came in.
+//! Only what a relay must know is read, and only the lines that say it are replaced.
+//!
+//! Source: RFC 8866 (SDP), RFC 3264 (offer and answer), RFC 3605 (`a=rtcp`), RFC 4568 (`a=crypto`), RFC 8839 (ICE).
+
+mod codecs;
+mod crypto;
+mod parse;
+mod rewrite;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+use wire::sdp::{Direction, Fingerprint, IceCredentials, Setup};
+
+pub use codecs::CodecPolicy;
+pub use crypto::{Crypto, CryptoParameters};
+pub(crate) use crypto::{SUITES, suite_name};
+pub use rewrite::{Attributes, Candidate, Rewrite, SectionRewrite};
+
+/// A description: what stands before the first `m=` line, and the media sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description<'a> {
+    /// The lines before the first section.
+    pub lines: Vec<Line<'a>>,
+    /// The media sections.
+    pub sections: Vec<Section<'a>>,
+    /// The sender only answers connectivity checks.
+    pub ice_lite: bool,
+}
+
+/// One line, as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// All of it, with how it ends.
+    pub raw: &'a [u8],
+    /// The letter before `=`; 0 when there is none.
+    pub letter: u8,
+    /// What follows `=`, without the end of line; empty when it is not UTF-8.
+    pub value: &'a str,
+}
+
+impl<'a> Line<'a> {
+    /// The name and value of an attribute.
+    pub fn attribute(&self) -> Option<(&'a str, &'a str)> {
+        (self.letter == b'a').then(|| self.value.split_once(':').unwrap_or((self.value, "")))
+    }
+}
+
+/// A media section: its lines, and what a relay must know of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section<'a> {
+    /// Its lines, `m=` first.
+    pub lines: Vec<Line<'a>>,
+    /// What it carries, as `audio`.
+    pub media: &'a str,
+    /// Where the sender wants it; 0 when it does not.
+    pub port: u16,
+    /// Transport protocol, as `RTP/AVP`.
+    pub protocol: &'a str,
+    /// What follows the protocol.
+    pub formats: &'a str,
+    /// The address of its own `c=` line or the session's, if that is a number.
+    pub address: Option<IpAddr>,
+    /// Which way media flows, seen from the sender.
+    pub direction: Direction,
+    /// Where the sender wants RTCP, when it says so.
+    pub rtcp: Option<(u16, Option<IpAddr>)>,
+    /// RTP and RTCP may share a port.
+    pub rtcp_mux: bool,
+    /// The section's name.
+    pub mid: Option<&'a str>,
+    /// SDES keys, in order of preference.
+    pub cryptos: Vec<Crypto>,
+    /// What its certificate hashes to.
+    pub fingerprint: Option<Fingerprint>,
+    /// Who starts DTLS.
+    pub setup: Option<Setup>,
+    /// ICE user fragment and password.
+    pub ice: Option<IceCredentials>,
+}
+
+/// How a section's media is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keying {
+    /// Not at all, or in a way that only the two ends know of.
+    Plain,
+    /// SRTP with keys in the description (RFC 4568).
+    Sdes,
+    /// SRTP with keys from a DTLS handshake (RFC 5764).
+    Dtls,
+}
+
+impl Keying {
+    /// What a transport protocol asks for. `RTP/SAVP` may mean both; it is DTLS when there is a fingerprint and no key.
+    pub fn of(protocol: &str, has_crypto: bool, has_fingerprint: bool) -> Self {
+        let protocol = protocol.to_ascii_uppercase();
+        if protocol.contains("TLS") {
+            Self::Dtls
+        } else if !protocol.contains("SAVP") {
+            Self::Plain
+        } else if has_fingerprint && !has_crypto {
+            Self::Dtls
+        } else {
+            Self::Sdes
+        }
+    }
+}
+
+impl Section<'_> {
+    /// How its media is protected.
+    pub fn keying(&self) -> Keying {
+        Keying::of(self.protocol, !self.cryptos.is_empty(), self.fingerprint.is_some())
+    }
+
+    /// Whether it carries RTP, and so has RTCP beside it.
+    pub fn is_rtp(&self) -> bool {
+        self.protocol.to_ascii_uppercase().contains("RTP/")
+    }
+
+    /// Whether it can be relayed: over UDP, whatever is on top.
+    pub fn is_datagrams(&self) -> bool {
+        let protocol = self.protocol.to_ascii_uppercase();
+        self.is_rtp() && !protocol.starts_with("TCP") || protocol.starts_with("UDP") || protocol == "UDPTL"
+    }
+}
+
+/// Why a description cannot be taken. Who wrote it must act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SdpRefused {
+    /// It does not begin with `v=`.
+    NotSdp,
+    /// A media section has no readable `m=` line.
+    Section,
+    /// It has more than [`SECTIONS_MAX`](crate::limits::SECTIONS_MAX) sections.
+    TooManySections,
+}

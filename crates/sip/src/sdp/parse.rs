@@ -1,0 +1,191 @@
+//! Reading: every line is kept, few are understood.
+
+use std::net::IpAddr;
+
+use wire::sdp::{Direction, Fingerprint, HashFunction, IceCredentials, Setup};
+
+use super::{Crypto, Description, Line, SdpRefused, Section};
+use crate::limits::{CRYPTOS_MAX, SECTIONS_MAX};
+
+impl<'a> Description<'a> {
+    /// Reads a description. What is not understood is kept as it is.
+    ///
+    /// Errors: only for what cannot be relayed, see [`SdpRefused`].
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, SdpRefused> {
+        let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').map(read_line).peekable();
+        let mut session = Vec::new();
+        while let Some(line) = lines.next_if(|line| line.letter != b'm') {
+            session.push(line);
+        }
+        let first = session.iter().find(|line| !line.raw.trim_ascii().is_empty());
+        if first.is_none_or(|line| line.letter != b'v') {
+            return Err(SdpRefused::NotSdp);
+        }
+
+        let mut sections: Vec<Vec<Line<'a>>> = Vec::new();
+        for line in lines {
+            match sections.last_mut() {
+                Some(section) if line.letter != b'm' => section.push(line),
+                _ => sections.push(vec![line]),
+            }
+        }
+        if sections.len() > SECTIONS_MAX {
+            return Err(SdpRefused::TooManySections);
+        }
+        let session_facts = Facts::of(&session);
+        let read = |lines| read_section(lines, &session_facts);
+        let sections = sections.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Self {
+            ice_lite: session_facts.ice_lite,
+            lines: session,
+            sections,
+        })
+    }
+}
+
+fn read_line(raw: &[u8]) -> Line<'_> {
+    let text = raw.strip_suffix(b"\n").unwrap_or(raw);
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    match text {
+        [letter, b'=', value @ ..] => Line {
+            raw,
+            letter: *letter,
+            value: std::str::from_utf8(value).unwrap_or_default(),
+        },
+        _ => Line {
+            raw,
+            letter: 0,
+            value: "",
+        },
+    }
+}
+
+fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section<'a>, SdpRefused> {
+    let mut words = lines[0]
+        .value
+        .splitn(4, ' ')
+        .map(str::trim)
+        .filter(|word| !word.is_empty());
+    let media = words.next().ok_or(SdpRefused::Section)?;
+    let ports = words.next().ok_or(SdpRefused::Section)?;
+    let port = ports
+        .split('/')
+        .next()
+        .and_then(|port| port.parse().ok())
+        .ok_or(SdpRefused::Section)?;
+    let protocol = words.next().ok_or(SdpRefused::Section)?;
+    let formats = words.next().unwrap_or_default();
+    let own = Facts::of(&lines);
+    let ice = own.credentials().or_else(|| session.credentials());
+    Ok(Section {
+        media,
+        port,
+        protocol,
+        formats,
+        address: if own.has_connection {
+            own.address
+        } else {
+            session.address
+        },
+        direction: own.direction.or(session.direction).unwrap_or(Direction::SendRecv),
+        rtcp: own.rtcp,
+        rtcp_mux: own.rtcp_mux,
+        mid: own.mid,
+        cryptos: own.cryptos,
+        fingerprint: own.fingerprint.or_else(|| session.fingerprint.clone()),
+        setup: own.setup.or(session.setup),
+        ice,
+        lines,
+    })
+}
+
+/// What lines say, of one section or of all.
+#[derive(Default)]
+struct Facts<'a> {
+    has_connection: bool,
+    address: Option<IpAddr>,
+    direction: Option<Direction>,
+    rtcp: Option<(u16, Option<IpAddr>)>,
+    rtcp_mux: bool,
+    mid: Option<&'a str>,
+    cryptos: Vec<Crypto>,
+    fingerprint: Option<Fingerprint>,
+    setup: Option<Setup>,
+    ufrag: Option<&'a str>,
+    password: Option<&'a str>,
+    ice_lite: bool,
+}
+
+impl<'a> Facts<'a> {
+    fn of(lines: &[Line<'a>]) -> Self {
+        let mut facts = Self::default();
+        for line in lines {
+            if line.letter == b'c' {
+                facts.has_connection = true;
+                facts.address = read_address(line.value);
+            } else if let Some((name, value)) = line.attribute() {
+                facts.attribute(name, value.trim());
+            }
+        }
+        facts
+    }
+
+    fn attribute(&mut self, name: &str, value: &'a str) {
+        match name {
+            "sendrecv" => self.direction = Some(Direction::SendRecv),
+            "sendonly" => self.direction = Some(Direction::SendOnly),
+            "recvonly" => self.direction = Some(Direction::RecvOnly),
+            "inactive" => self.direction = Some(Direction::Inactive),
+            "rtcp" => self.rtcp = read_rtcp(value),
+            "rtcp-mux" => self.rtcp_mux = true,
+            "mid" => self.mid = Some(value),
+            "crypto" if self.cryptos.len() < CRYPTOS_MAX => self.cryptos.extend(Crypto::parse(value)),
+            "fingerprint" => self.fingerprint = read_fingerprint(value),
+            "setup" => {
+                self.setup = [Setup::ActPass, Setup::Active, Setup::Passive]
+                    .into_iter()
+                    .find(|it| it.name() == value)
+            }
+            "ice-ufrag" => self.ufrag = Some(value),
+            "ice-pwd" => self.password = Some(value),
+            "ice-lite" => self.ice_lite = true,
+            _ => {}
+        }
+    }
+
+    fn credentials(&self) -> Option<IceCredentials> {
+        let (ufrag, password) = (self.ufrag?, self.password?);
+        let fits = (4..=256).contains(&ufrag.len()) && (22..=256).contains(&password.len());
+        fits.then(|| IceCredentials {
+            ufrag: ufrag.to_owned(),
+            password: password.to_owned(),
+        })
+    }
+}
+
+/// The address of `IN IP4 192.0.2.1/127`; names are not looked up.
+fn read_address(value: &str) -> Option<IpAddr> {
+    let address = value.split_ascii_whitespace().nth(2)?;
+    address.split('/').next()?.parse().ok()
+}
+
+/// The port and address of `5001 IN IP4 192.0.2.1`.
+fn read_rtcp(value: &str) -> Option<(u16, Option<IpAddr>)> {
+    let (port, rest) = value.split_once(' ').unwrap_or((value, ""));
+    Some((port.parse().ok()?, read_address(rest)))
+}
+
+fn read_fingerprint(value: &str) -> Option<Fingerprint> {
+    let (name, digits) = value.split_once(' ')?;
+    let functions = [HashFunction::Sha256, HashFunction::Sha384, HashFunction::Sha512];
+    let hash = functions
+        .into_iter()
+        .find(|hash| hash.name().eq_ignore_ascii_case(name))?;
+    let octet = |digits: &str| {
+        (digits.len() == 2)
+            .then(|| u8::from_str_radix(digits, 16).ok())
+            .flatten()
+    };
+    let digest: Vec<u8> = digits.trim().split(':').map(octet).collect::<Option<_>>()?;
+    (digest.len() == hash.digest_len()).then_some(Fingerprint { hash, digest })
+}

@@ -1,0 +1,328 @@
+//! Writing: the lines that came, but for those that say where and how media goes.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use wire::sdp::{Direction, IceCredentials};
+
+use super::{Description, Line, Section};
+
+/// What a description is to say instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The address of `c=` lines.
+    pub address: IpAddr,
+    /// The address of the `o=` line, when that is to change.
+    pub origin: Option<IpAddr>,
+    /// The user name, session id and version of the `o=` line, each when it is to change.
+    pub origin_fields: [Option<String>; 3],
+    /// The session's name, when that is to change.
+    pub session_name: Option<String>,
+    /// Say that we only answer connectivity checks.
+    pub ice_lite: bool,
+    /// What the relay calls itself, to be found again by [`Description::is_marked`].
+    pub mark: Option<String>,
+    /// One for each section.
+    pub sections: Vec<SectionRewrite>,
+}
+
+/// The attribute that says which relay a description went through.
+const MARK: &str = "weir-relay";
+
+/// What a section is to say instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionRewrite {
+    /// The port; 0 refuses the section.
+    pub port: u16,
+    /// The address of the section's own `c=` line, where it is not the description's: 0.0.0.0 for media on hold in the old way.
+    pub address: Option<IpAddr>,
+    /// The transport protocol, when that is to change.
+    pub protocol: Option<String>,
+    /// Payload types that go.
+    pub without: Vec<String>,
+    /// The direction to say at the end; `None` leaves the lines about it as they are.
+    pub direction: Option<Direction>,
+    /// The port of `a=rtcp`.
+    pub rtcp: Option<u16>,
+    /// Say the address in `a=rtcp` too.
+    pub rtcp_in_full: bool,
+    /// RTP and RTCP may share the port.
+    pub rtcp_mux: bool,
+    /// The section's name, when it has none and needs one.
+    pub mid: Option<String>,
+    /// SDES and DTLS.
+    pub keying: Attributes,
+    /// ICE.
+    pub ice: Attributes<(IceCredentials, Vec<Candidate>)>,
+}
+
+/// What happens to the attributes of one matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attributes<T = Vec<String>> {
+    /// They stay as they are.
+    Keep,
+    /// They go, and these come.
+    Replace(T),
+    /// They go.
+    Strip,
+}
+
+/// An address of ours to be tried by ICE; always a host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// 1 for RTP, 2 for RTCP.
+    pub component: u8,
+    /// The address.
+    pub address: IpAddr,
+    /// The port.
+    pub port: u16,
+}
+
+impl Description<'_> {
+    /// Whether it went through the relay of that name.
+    pub fn is_marked(&self, name: &str) -> bool {
+        self.lines.iter().any(|line| line.attribute() == Some((MARK, name)))
+    }
+
+    /// The description with what `rewrite` says instead.
+    ///
+    /// Panics: when `rewrite` does not have as many sections.
+    pub fn rewrite(&self, rewrite: &Rewrite) -> Vec<u8> {
+        assert_eq!(
+            self.sections.len(),
+            rewrite.sections.len(),
+            "one rewrite for each section"
+        );
+        let mut out = Writer::new(self);
+        let any_ice = rewrite.sections.iter().any(|section| section.ice != Attributes::Keep);
+        for line in &self.lines {
+            out.session_line(line, rewrite, any_ice);
+        }
+        if rewrite.ice_lite {
+            out.attribute(format_args!("ice-lite"));
+        }
+        rewrite
+            .mark
+            .iter()
+            .for_each(|mark| out.attribute(format_args!("{MARK}:{mark}")));
+        for (section, change) in self.sections.iter().zip(&rewrite.sections) {
+            out.section(section, change, rewrite.address);
+        }
+        out.bytes
+    }
+}
+
+struct Writer {
+    bytes: Vec<u8>,
+    end_of_line: &'static str,
+}
+
+impl Writer {
+    fn new(description: &Description<'_>) -> Self {
+        let has_return = description.lines.iter().any(|line| line.raw.ends_with(b"\r\n"));
+        Self {
+            bytes: Vec::new(),
+            end_of_line: if has_return { "\r\n" } else { "\n" },
+        }
+    }
+
+    fn session_line(&mut self, line: &Line<'_>, rewrite: &Rewrite, any_ice: bool) {
+        match (line.letter, line.attribute()) {
+            (b'o', _) => self.origin(line, rewrite),
+            (b's', _) if rewrite.session_name.is_some() => {
+                self.line(format_args!(
+                    "s={}",
+                    rewrite.session_name.as_deref().unwrap_or_default()
+                ));
+            }
+            (b'c', _) => self.connection(rewrite.address),
+            // Sections are relayed one by one: what we send out is never bundled.
+            (_, Some(("group", value))) if value.starts_with("BUNDLE") => {}
+            (_, Some(("ice-lite", _))) => {
+                if !any_ice {
+                    self.keep(line);
+                }
+            }
+            // What is said for all sections is said again in each that needs it.
+            (_, Some((name, _))) if any_ice && is_ice(name) => {}
+            (_, Some((name, _)))
+                if is_dtls(name) && rewrite.sections.iter().any(|it| it.keying != Attributes::Keep) => {}
+            _ => self.keep(line),
+        }
+    }
+
+    fn origin(&mut self, line: &Line<'_>, rewrite: &Rewrite) {
+        let mut fields: Vec<String> = line.value.split_ascii_whitespace().map(str::to_owned).collect();
+        let unchanged = rewrite.origin.is_none() && rewrite.origin_fields.iter().all(Option::is_none);
+        if fields.len() != 6 || unchanged {
+            return self.keep(line);
+        }
+        for (field, change) in fields.iter_mut().zip(&rewrite.origin_fields) {
+            if let Some(change) = change {
+                field.clone_from(change);
+            }
+        }
+        if let Some(address) = rewrite.origin {
+            fields[4] = family(address).to_owned();
+            fields[5] = address.to_string();
+        }
+        self.line(format_args!("o={}", fields.join(" ")));
+    }
+
+    fn section(&mut self, section: &Section<'_>, change: &SectionRewrite, address: IpAddr) {
+        self.media_line(section, change);
+        let own_address = change.address.unwrap_or(address);
+        let has_connection = section.lines.iter().any(|line| line.letter == b'c');
+        let mut missing = change.address.filter(|_| !has_connection);
+        for line in &section.lines[1..] {
+            // The order is m, i, c, and then the rest.
+            if line.letter != b'i' {
+                missing.take().into_iter().for_each(|address| self.connection(address));
+            }
+            if line.letter == b'c' {
+                self.connection(own_address);
+            } else if !is_replaced(line, section, change) {
+                self.keep(line);
+            }
+        }
+        missing.into_iter().for_each(|address| self.connection(address));
+        if change.port != 0 {
+            self.additions(section, change, own_address);
+        }
+    }
+
+    fn media_line(&mut self, section: &Section<'_>, change: &SectionRewrite) {
+        let protocol = change.protocol.as_deref().unwrap_or(section.protocol);
+        let kept = section
+            .formats
+            .split_ascii_whitespace()
+            .filter(|format| !change.without.iter().any(|it| it == format));
+        let formats = if change.without.is_empty() {
+            section.formats.to_owned()
+        } else {
+            kept.collect::<Vec<_>>().join(" ")
+        };
+        let space = if formats.is_empty() { "" } else { " " };
+        self.line(format_args!(
+            "m={} {} {protocol}{space}{formats}",
+            section.media, change.port
+        ));
+    }
+
+    fn additions(&mut self, section: &Section<'_>, change: &SectionRewrite, address: IpAddr) {
+        if let Some(mid) = change.mid.as_ref().filter(|_| section.mid.is_none()) {
+            self.attribute(format_args!("mid:{mid}"));
+        }
+        if let Some(direction) = change.direction {
+            self.attribute(format_args!("{}", direction.name()));
+        }
+        match change.rtcp {
+            Some(port) if change.rtcp_in_full => {
+                self.attribute(format_args!("rtcp:{port} IN {} {address}", family(address)));
+            }
+            Some(port) => self.attribute(format_args!("rtcp:{port}")),
+            None => {}
+        }
+        if change.rtcp_mux {
+            self.attribute(format_args!("rtcp-mux"));
+        }
+        if let Attributes::Replace(lines) = &change.keying {
+            lines.iter().for_each(|line| self.attribute(format_args!("{line}")));
+        }
+        if let Attributes::Replace((credentials, candidates)) = &change.ice {
+            self.attribute(format_args!("ice-ufrag:{}", credentials.ufrag));
+            self.attribute(format_args!("ice-pwd:{}", credentials.password));
+            for Candidate {
+                component,
+                address,
+                port,
+            } in candidates
+            {
+                // The priority of a host's only address (RFC 8445 section 5.1.2.1).
+                let priority = (126 << 24) + (65_535 << 8) + (256 - u32::from(*component));
+                self.attribute(format_args!(
+                    "candidate:1 {component} UDP {priority} {address} {port} typ host"
+                ));
+            }
+            self.attribute(format_args!("end-of-candidates"));
+        }
+    }
+
+    fn connection(&mut self, address: IpAddr) {
+        self.line(format_args!("c=IN {} {address}", family(address)));
+    }
+
+    fn attribute(&mut self, text: std::fmt::Arguments<'_>) {
+        self.line(format_args!("a={text}"));
+    }
+
+    fn line(&mut self, text: std::fmt::Arguments<'_>) {
+        self.begin_line();
+        let mut line = String::new();
+        write!(line, "{text}").expect("writing to a string cannot fail");
+        self.bytes.extend(line.bytes());
+        self.bytes.extend(self.end_of_line.bytes());
+    }
+
+    fn keep(&mut self, line: &Line<'_>) {
+        // A blank line ends some parsers' attention, and more may follow here.
+        if line.raw.trim_ascii().is_empty() {
+            return;
+        }
+        self.begin_line();
+        self.bytes.extend_from_slice(line.raw);
+    }
+
+    /// The last line that came may lack its end.
+    fn begin_line(&mut self) {
+        if self.bytes.last().is_some_and(|last| *last != b'\n') {
+            self.bytes.extend(self.end_of_line.bytes());
+        }
+    }
+}
+
+/// Whether a line of a section is replaced by what follows at its end, or goes.
+fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite) -> bool {
+    let Some((name, value)) = line.attribute() else {
+        return false;
+    };
+    match name {
+        "sendrecv" | "sendonly" | "recvonly" | "inactive" => change.direction.is_some(),
+        "rtcp" | "rtcp-mux" => section.is_rtp(),
+        "bundle-only" => true,
+        "crypto" => change.keying != Attributes::Keep,
+        "rtpmap" | "fmtp" | "rtcp-fb" => {
+            let format = value.split_ascii_whitespace().next().unwrap_or_default();
+            change.without.iter().any(|without| without == format)
+        }
+        _ if is_dtls(name) => change.keying != Attributes::Keep,
+        _ if is_ice(name) => change.ice != Attributes::Keep,
+        _ => false,
+    }
+}
+
+fn is_dtls(name: &str) -> bool {
+    matches!(name, "fingerprint" | "setup" | "tls-id")
+}
+
+fn is_ice(name: &str) -> bool {
+    matches!(
+        name,
+        "ice-ufrag"
+            | "ice-pwd"
+            | "ice-options"
+            | "ice-lite"
+            | "ice-mismatch"
+            | "ice-pacing"
+            | "candidate"
+            | "remote-candidates"
+            | "end-of-candidates"
+    )
+}
+
+const fn family(address: IpAddr) -> &'static str {
+    match address {
+        IpAddr::V4(_) => "IP4",
+        IpAddr::V6(_) => "IP6",
+    }
+}

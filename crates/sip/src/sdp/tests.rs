@@ -1,0 +1,215 @@
+use std::net::IpAddr;
+
+use super::*;
+
+/// What a phone says: no CR at places, things nobody has heard of, a line that is no line, bytes that are no UTF-8.
+const MESSY: &[u8] = b"v=0\r\no=- 1 2 IN IP4 192.0.2.1\r\ns=\xe9t\xe9\r\nc=IN IP4 192.0.2.1\nt=0 0\r\na=X-nat:0\r\nbroken\r\n\
+m=audio 4000/2 RTP/AVP 0 8 96\r\ni=voice\r\na=rtpmap:0 PCMU/8000\r\na=rtpmap:96 telephone-event/8000\r\na=fmtp:96 0-15\r\n\
+a=rtcp:4101 IN IP4 192.0.2.9\r\na=sendonly\r\na=silenceSupp:off - - - -\r\nm=video 0 RTP/AVP 34";
+
+fn plain(port: u16) -> SectionRewrite {
+    SectionRewrite {
+        port,
+        address: None,
+        protocol: None,
+        without: Vec::new(),
+        direction: None,
+        rtcp: None,
+        rtcp_in_full: false,
+        rtcp_mux: false,
+        mid: None,
+        keying: Attributes::Keep,
+        ice: Attributes::Keep,
+    }
+}
+
+fn rewrite(sections: Vec<SectionRewrite>) -> Rewrite {
+    Rewrite {
+        address: IpAddr::from([198, 51, 100, 1]),
+        origin: None,
+        origin_fields: Default::default(),
+        session_name: None,
+        ice_lite: false,
+        mark: None,
+        sections,
+    }
+}
+
+#[test]
+fn a_messy_description_is_read() {
+    let description = Description::parse(MESSY).expect("readable");
+    let [audio, video] = description.sections.as_slice() else {
+        panic!("two sections")
+    };
+    assert_eq!(
+        (audio.media, audio.port, audio.protocol, audio.formats),
+        ("audio", 4000, "RTP/AVP", "0 8 96")
+    );
+    assert_eq!(audio.address, Some([192, 0, 2, 1].into()));
+    assert_eq!(audio.rtcp, Some((4101, Some([192, 0, 2, 9].into()))));
+    assert_eq!(
+        (audio.direction, video.direction),
+        (Direction::SendOnly, Direction::SendRecv)
+    );
+    assert_eq!((video.port, video.formats, video.keying()), (0, "34", Keying::Plain));
+}
+
+#[test]
+fn what_is_not_replaced_stays_byte_for_byte_and_in_order() {
+    let description = Description::parse(MESSY).expect("readable");
+    let audio = SectionRewrite {
+        direction: Some(Direction::SendOnly),
+        rtcp: Some(5001),
+        ..plain(5000)
+    };
+    let written = description.rewrite(&rewrite(vec![audio, plain(0)]));
+    let expected: &[u8] = b"v=0\r\no=- 1 2 IN IP4 192.0.2.1\r\ns=\xe9t\xe9\r\nc=IN IP4 198.51.100.1\r\nt=0 0\r\na=X-nat:0\r\nbroken\r\n\
+m=audio 5000 RTP/AVP 0 8 96\r\ni=voice\r\na=rtpmap:0 PCMU/8000\r\na=rtpmap:96 telephone-event/8000\r\na=fmtp:96 0-15\r\n\
+a=silenceSupp:off - - - -\r\na=sendonly\r\na=rtcp:5001\r\nm=video 0 RTP/AVP 34\r\n";
+    assert_eq!(String::from_utf8_lossy(&written), String::from_utf8_lossy(expected));
+}
+
+#[test]
+fn a_codec_goes_with_all_that_is_said_of_it() {
+    let description = Description::parse(MESSY).expect("readable");
+    let policy = CodecPolicy {
+        strip: vec!["all".to_owned()],
+        except: vec!["pcmu".to_owned()],
+    };
+    let unwanted = policy.unwanted(&description.sections[0]);
+    assert_eq!(unwanted, ["8", "96"]);
+    let audio = SectionRewrite {
+        without: unwanted.into_iter().map(str::to_owned).collect(),
+        ..plain(5000)
+    };
+    let written = description.rewrite(&rewrite(vec![audio, plain(0)]));
+    let written = String::from_utf8_lossy(&written);
+    assert!(
+        written.contains("m=audio 5000 RTP/AVP 0\r\n") && !written.contains(":96"),
+        "{written}"
+    );
+    let everything = CodecPolicy {
+        strip: vec!["all".to_owned()],
+        except: Vec::new(),
+    };
+    assert!(
+        everything.unwanted(&description.sections[0]).is_empty(),
+        "a section without formats is none"
+    );
+}
+
+#[test]
+fn keys_and_ice_are_replaced_where_they_stood_and_where_they_were_said_for_all() {
+    let text = b"v=0\no=- 1 1 IN IP6 ::1\ns=-\na=ice-lite\na=fingerprint:sha-256 00\na=group:BUNDLE 0\n\
+m=audio 9 UDP/TLS/RTP/SAVPF 111\nc=IN IP6 ::1\na=setup:actpass\na=ice-ufrag:abcd\na=ice-pwd:0123456789012345678901\n\
+a=candidate:1 1 udp 1 ::1 9 typ host\na=rtcp-mux\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:short\n";
+    let description = Description::parse(text).expect("readable");
+    let section = &description.sections[0];
+    assert!(description.ice_lite && section.rtcp_mux && section.ice.is_some() && section.cryptos.is_empty());
+    let credentials = IceCredentials {
+        ufrag: "ours".to_owned(),
+        password: "p".repeat(22),
+    };
+    let candidate = Candidate {
+        component: 1,
+        address: [198, 51, 100, 1].into(),
+        port: 5000,
+    };
+    let change = SectionRewrite {
+        protocol: Some("RTP/AVP".to_owned()),
+        keying: Attributes::Strip,
+        ice: Attributes::Replace((credentials, vec![candidate])),
+        mid: Some("1".to_owned()),
+        ..plain(5000)
+    };
+    let written = description.rewrite(&Rewrite {
+        origin: Some([198, 51, 100, 1].into()),
+        ice_lite: true,
+        ..rewrite(vec![change])
+    });
+    let expected = "v=0\no=- 1 1 IN IP4 198.51.100.1\ns=-\na=ice-lite\nm=audio 5000 RTP/AVP 111\nc=IN IP4 198.51.100.1\na=mid:1\n\
+a=ice-ufrag:ours\na=ice-pwd:pppppppppppppppppppppp\na=candidate:1 1 UDP 2130706431 198.51.100.1 5000 typ host\na=end-of-candidates\n";
+    assert_eq!(String::from_utf8_lossy(&written), expected);
+}
+
+#[test]
+fn an_address_of_its_own_is_said_in_the_right_place() {
+    let description = Description::parse(MESSY).expect("readable");
+    let audio = SectionRewrite {
+        address: Some([0, 0, 0, 0].into()),
+        ..plain(5000)
+    };
+    let written = description.rewrite(&rewrite(vec![audio, plain(0)]));
+    let written = String::from_utf8_lossy(&written);
+    assert!(
+        written.contains("i=voice\r\nc=IN IP4 0.0.0.0\r\na=rtpmap:0"),
+        "{written}"
+    );
+}
+
+#[test]
+fn what_cannot_be_relayed_is_refused() {
+    assert_eq!(Description::parse(b"hello").err(), Some(SdpRefused::NotSdp));
+    assert_eq!(Description::parse(b"").err(), Some(SdpRefused::NotSdp));
+    assert_eq!(
+        Description::parse(b"v=0\r\nm=audio\r\n").err(),
+        Some(SdpRefused::Section)
+    );
+    assert_eq!(
+        Description::parse(b"v=0\r\nm=audio 70000 RTP/AVP 0\r\n").err(),
+        Some(SdpRefused::Section)
+    );
+    let many = [b"v=0\r\n".as_slice(), &b"m=audio 4000 RTP/AVP 0\r\n".repeat(33)].concat();
+    assert_eq!(Description::parse(&many).err(), Some(SdpRefused::TooManySections));
+}
+
+#[test]
+fn what_can_be_relayed_is_told_by_its_protocol() {
+    let of = |protocol: &str| {
+        let text = format!("v=0\r\nm=image 4000 {protocol} x\r\n");
+        let description = Description::parse(text.as_bytes()).expect("readable");
+        (description.sections[0].is_datagrams(), description.sections[0].is_rtp())
+    };
+    assert_eq!((of("RTP/AVP"), of("UDP/TLS/RTP/SAVPF")), ((true, true), (true, true)));
+    assert_eq!((of("udptl"), of("UDP/DTLS/SCTP")), ((true, false), (true, false)));
+    assert_eq!((of("TCP/MSRP"), of("TCP/RTP/AVP").0), ((false, false), false));
+}
+
+#[test]
+fn keys_are_written_as_they_were_read() {
+    let lines = [
+        (
+            "1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20|1:4 FEC_ORDER=FEC_SRTP",
+            true,
+        ),
+        (
+            "2 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20",
+            false,
+        ),
+        (
+            "3 AEAD_AES_128_GCM inline:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGw==",
+            false,
+        ),
+    ];
+    for (line, unsupported) in lines {
+        let crypto = Crypto::parse(line).expect("a known suite");
+        assert_eq!(crypto.parameters.unsupported, unsupported, "{line}");
+        assert_eq!(
+            Crypto::parse(&crypto.write(true)).map(|again| again.key),
+            Some(crypto.key.clone())
+        );
+        assert_eq!(
+            Crypto::parse(&crypto.write(false)).map(|again| again.key),
+            Some(crypto.key)
+        );
+    }
+    for line in [
+        "",
+        "1",
+        "1 F8_128_HMAC_SHA1_80 inline:AAAA",
+        "1 AES_CM_128_HMAC_SHA1_80 inline:AAAA",
+        "x AES_CM_128_HMAC_SHA1_80 inline:A",
+    ] {
+        assert_eq!(Crypto::parse(line), None, "{line}");
+    }
+}
