@@ -111,6 +111,12 @@ pub struct PeersArguments {
     /// The measured window of each run.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub seconds: u64,
+    /// Seconds between the last join and the window: servers that estimate bandwidth have to have found enough.
+    #[arg(long, default_value_t = 6)]
+    pub settle: u64,
+    /// Rounds that are measured in one turn at the machine.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub together: u32,
     /// The servers.
     #[arg(long, default_value = "eval/peers/peers.yaml")]
     pub peers: PathBuf,
@@ -142,6 +148,8 @@ impl PeersArguments {
             only: self.only.clone(),
             runs: self.runs,
             seconds: self.seconds,
+            settle: self.settle,
+            together: self.together,
             configuration: self.peers.clone(),
             turn: self.turn.split_whitespace().map(String::from).collect(),
             rig: self.rig.clone(),
@@ -229,6 +237,9 @@ pub struct Load {
     /// Participants that join per second; by default a few at a time, as fast as they can, in a crowd 50.
     #[arg(long, value_parser = rate)]
     pub join_rate: Option<f64>,
+    /// Between the last join and the measured window: key frames and rate estimates calm down.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=600))]
+    pub settle: u64,
     /// The measured window.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
@@ -328,6 +339,11 @@ impl Load {
     /// How many join per second.
     pub fn join_rate(&self, scenario: Scenario) -> Option<f64> {
         self.join_rate.or(scenario.is_crowd().then_some(50.0))
+    }
+
+    /// How long to wait before measuring.
+    pub fn settle(&self) -> Duration {
+        Duration::from_secs(self.settle)
     }
 
     /// How long is measured.

@@ -45,6 +45,7 @@ fn settings(target: &Target, load: &Load, scenario: Scenario) -> Result<Settings
         server_pid: target.server_pid,
         scenario,
         behaviour: load.behaviour(scenario),
+        settle: load.settle(),
         window: load.window(),
         join_rate: load.join_rate(scenario),
     })

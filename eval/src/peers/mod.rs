@@ -42,6 +42,10 @@ pub struct Options {
     pub runs: Option<u32>,
     /// The measured window of each run in seconds.
     pub seconds: u64,
+    /// Seconds between the last join and the window.
+    pub settle: u64,
+    /// Rounds that are measured in one turn at the machine.
+    pub together: u32,
     /// The file of peers.
     pub configuration: PathBuf,
     /// Words in front of each measurement's command, where the machine is shared by turns.

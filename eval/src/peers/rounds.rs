@@ -63,18 +63,21 @@ fn measure_case(field: &Field, options: &Options, case: &Case, rounds: u32) -> R
     let mut jobs: Vec<Job> = servers.map(|server| field.job(server)).collect::<Result<_, _>>()?;
     jobs.push(field.floor());
     let mut runs: Vec<Runs> = jobs.iter().map(|job| Runs::new(job.name())).collect();
-    for number in 0..rounds {
-        // Nobody is always the first: what the machine does by the clock meets everyone.
-        jobs.rotate_left(usize::from(number > 0));
-        eprintln!("peers: {}, round {} of {rounds}", case.name, number + 1);
+    let mut left = rounds as usize;
+    while left > 0 {
+        let together = left.min(options.together.max(1) as usize);
+        eprintln!("peers: {}, rounds to go: {left}", case.name);
         let round = Round {
-            jobs: jobs.clone(),
-            load: load(case.load, options.seconds),
+            jobs: by_turns(&mut jobs, together),
+            load: load(case.load, options),
             processors: None,
             folder: field.folder.clone(),
         };
         let outcomes = round.order(&options.turn)?;
-        take(&mut runs, &jobs, &outcomes);
+        for (jobs, outcomes) in round.jobs.chunks(jobs.len()).zip(outcomes.chunks(jobs.len())) {
+            take(&mut runs, jobs, outcomes);
+        }
+        left -= together;
     }
     Ok(Found {
         case: *case,
@@ -82,9 +85,20 @@ fn measure_case(field: &Field, options: &Options, case: &Case, rounds: u32) -> R
     })
 }
 
+/// So many rounds of these jobs. Nobody is always the first: what the machine does by the clock meets everyone.
+fn by_turns(jobs: &mut [Job], rounds: usize) -> Vec<Job> {
+    let mut all = Vec::new();
+    for _ in 0..rounds {
+        all.extend_from_slice(jobs);
+        jobs.rotate_left(1);
+    }
+    all
+}
+
 /// The generator's arguments; the scenario comes last in `words`.
-pub fn load(words: &str, seconds: u64) -> Vec<String> {
-    let window = ["--seconds".to_owned(), seconds.to_string()];
+pub fn load(words: &str, options: &Options) -> Vec<String> {
+    let (seconds, settle) = (options.seconds.to_string(), options.settle.to_string());
+    let window = ["--seconds", &seconds, "--settle", &settle].map(String::from);
     window
         .into_iter()
         .chain(words.split_whitespace().map(String::from))

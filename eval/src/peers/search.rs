@@ -158,7 +158,7 @@ fn try_step(
     for _ in 0..ATTEMPTS {
         let round = Round {
             jobs: vec![field.job(server)?],
-            load: load(&format!("{} 1x{receivers}", climb.load), options.seconds),
+            load: load(&format!("{} 1x{receivers}", climb.load), options),
             processors: Some(processors()),
             folder: field.folder.clone(),
         };

@@ -31,14 +31,14 @@ pub struct Settings {
     pub scenario: Scenario,
     /// How they behave.
     pub behaviour: Behaviour,
+    /// Between the last join and the window: key frames and rate estimates calm down.
+    pub settle: Duration,
     /// The measured window.
     pub window: Duration,
     /// Participants that begin to join per second; none: a few at a time, as fast as the server lets them.
     pub join_rate: Option<f64>,
 }
 
-/// Between the last join and the window: key frames and rate estimates calm down.
-const SETTLE: Duration = Duration::from_secs(3);
 /// Behind the window: what is under way or being repaired may still arrive.
 const DRAIN: Duration = Duration::from_millis(1200);
 
@@ -49,7 +49,7 @@ pub fn run(settings: &Settings) -> Result<Report, RunError> {
     }
     let mut world = World::new(settings)?;
     let joined = world.join_all(settings)?;
-    world.turn_until(clock::now() + SETTLE)?;
+    world.turn_until(clock::now() + settings.settle)?;
     let window = world.measure(settings)?;
     let changed = settings.scenario.is_crowd().then(|| world.change()).transpose()?;
     let report = world.report(settings, &joined, &window, changed.as_ref());
