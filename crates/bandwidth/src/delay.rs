@@ -9,7 +9,7 @@ use crate::trendline::Trendline;
 use crate::{Config, Fate, Usage};
 
 /// A queue shorter than this is no sign of too much.
-const QUEUE_MIN: Duration = Duration::from_millis(30);
+pub(crate) const QUEUE_MIN: Duration = Duration::from_millis(30);
 
 /// One that grew by less since the last decrease is still the same one.
 const QUEUE_GROWN: Duration = Duration::from_millis(10);
@@ -57,6 +57,7 @@ pub(crate) struct DelayBased {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) throughput: Option<f64>,
+    /// Only where a queue of [`QUEUE_MIN`] stands or packets are lost to a full one.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
     /// What a probe found.

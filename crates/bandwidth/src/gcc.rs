@@ -10,7 +10,7 @@ use wire::rtcp::ArrivalTicks;
 use crate::acknowledged::Acknowledged;
 use crate::application::Application;
 use crate::cluster::{Clusters, Found};
-use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN};
+use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN};
 use crate::loss::LossBased;
 use crate::overflow::Overflow;
 use crate::probe::{Prober, Situation};
@@ -120,7 +120,10 @@ impl Gcc {
         let probed = measured.and_then(|(probe, found)| self.probed(now, probe, found));
         let evidence = Evidence {
             throughput: self.throughput,
-            burst_throughput: self.burst_throughput(),
+            // Only a queue asks for it, and measuring walks over every packet of a second.
+            burst_throughput: (overflowing || self.queue.standing() >= QUEUE_MIN)
+                .then(|| self.burst_throughput())
+                .flatten(),
             application_limited: self.application.limited(),
             probed,
             queue: self.queue.standing(),

@@ -44,6 +44,8 @@ const REGROWTH_WINDOW: Duration = Duration::from_millis(1000);
 pub(crate) struct LossBased {
     observations: VecDeque<Observation>,
     partial: Partial,
+    /// Part of the packets lost lately, as of the last report: it is asked for more often than it changes.
+    lately: f64,
     best: Option<Candidate>,
     regrowth: Option<Regrowth>,
     min: f64,
@@ -94,6 +96,7 @@ impl LossBased {
         Self {
             observations: VecDeque::new(),
             partial: Partial::default(),
+            lately: 0.0,
             best: None,
             regrowth: None,
             min,
@@ -105,6 +108,9 @@ impl LossBased {
     pub(crate) fn report(&mut self, now: Instant, fates: &[Fate], delay_based: f64, throughput: Option<f64>) {
         fates.iter().for_each(|fate| self.count(fate));
         let Some(observation) = self.partial.complete() else {
+            if fates.iter().any(|fate| fate.recovered) {
+                self.lately = self.mean();
+            }
             return;
         };
         self.partial = Partial::default();
@@ -112,6 +118,7 @@ impl LossBased {
             self.observations.pop_front();
         }
         self.observations.push_back(observation);
+        self.lately = self.mean();
         self.fit(now, delay_based, throughput);
     }
 
@@ -136,7 +143,7 @@ impl LossBased {
             rate: delay_based,
             inherent: INHERENT_START,
         });
-        let loss = self.loss();
+        let loss = self.lately;
         let spread = self.spread(loss);
         let limited = before.rate < delay_based;
         let mut best = self.likeliest(before, delay_based, throughput.filter(|_| limited), loss, spread);
@@ -254,6 +261,10 @@ impl LossBased {
 
     /// Part of the packets lost lately.
     pub(crate) fn loss(&self) -> f64 {
+        self.lately
+    }
+
+    fn mean(&self) -> f64 {
         let (lost, packets) = self
             .weighted()
             .fold((0.0, 0.0), |(lost, packets), (observation, weight)| {
@@ -357,7 +368,7 @@ mod tests {
                 lost,
                 rate: 1e6,
             }));
-            loss.spread(loss.loss())
+            loss.spread(loss.mean())
         };
         let (alone, together) = (spread([9.0, 11.0, 10.0, 10.0]), spread([0.0, 24.0, 0.0, 16.0]));
         assert_eq!(alone.clumping, 1.0);

@@ -131,10 +131,15 @@ impl Prober {
         }
     }
 
+    /// Whether nothing was sent yet.
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self.state, State::Start)
+    }
+
     /// A packet left. The first ones that are of use are probed with: while nothing is wanted yet, such as with sound alone, a probe would be wasted, and the
     /// next would come too late for the first picture.
     pub(crate) fn started(&mut self, now: Instant, situation: Situation) {
-        if matches!(self.state, State::Start) && situation.rate * WANTED < situation.ceiling {
+        if self.is_new() && situation.rate * WANTED < situation.ceiling {
             for factor in FIRST {
                 self.ask(now, Purpose::Start, factor * situation.rate, situation);
             }
