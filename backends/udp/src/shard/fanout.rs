@@ -13,11 +13,14 @@ use super::leg::{insert_sorted, remove_sorted};
 use super::packet::Packet;
 use super::slab::Slab;
 
-/// How many packets may wait for their replicas in one shard. Those beyond are lost, and counted.
+/// How many packets may wait for their replicas in one shard, of sound and of pictures each. Those beyond are lost, and counted.
 const WAITING_MAX: usize = 4_096;
 
 /// How many packets of a stream are offered to a replica in one go: a whole picture, most often, so that they leave in one run.
 const TOGETHER: usize = 32;
+
+/// A packet is padded by so many bytes at most.
+const PADDING_MAX: u8 = 2;
 
 /// A picture that has waited longer than this comes too late to be of use.
 const HOPELESS: Duration = Duration::from_millis(250);
@@ -27,9 +30,14 @@ const HOPELESS: Duration = Duration::from_millis(250);
 pub(super) struct Fanouts {
     places: HashMap<Life, usize, Mixed>,
     fanouts: Slab<Fanout>,
-    /// Those with packets waiting, in the order of their turns.
-    audio: VecDeque<usize>,
-    video: VecDeque<usize>,
+    audio: Queue,
+    video: Queue,
+}
+
+/// The fan-outs with packets waiting, in the order of their turns, and how many packets these are.
+#[derive(Default)]
+struct Queue {
+    places: VecDeque<usize>,
     waiting: usize,
 }
 
@@ -41,8 +49,8 @@ struct Fanout {
     waiting: VecDeque<Arc<Packet>>,
     /// What is left of an interrupted turn.
     turn: Turn,
-    /// Whether it is in a queue.
-    is_queued: bool,
+    /// The queue it is in.
+    queued: Option<MediaKind>,
 }
 
 /// Packets that are offered together to one replica after the other.
@@ -57,6 +65,8 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) struct Offered {
     pub(super) packet: Arc<Packet>,
+    /// Bytes of padding that make it as long as its neighbours.
+    pub(super) padding: u8,
     pub(super) progress: Progress,
 }
 
@@ -117,26 +127,30 @@ impl Fanouts {
         let Some(place) = self.places.get(&facts.life).copied() else {
             return Err(Refused::Unfollowed(packet));
         };
-        if self.waiting >= WAITING_MAX {
+        // A stream may become one of the other kind while packets of it wait: those go first.
+        let queued = self.fanouts[place].queued;
+        let kind = queued.unwrap_or(facts.kind);
+        let queue = self.queue(kind);
+        if queue.waiting >= WAITING_MAX {
             return Err(Refused::Full(packet));
         }
-        let kind = facts.kind;
-        let fanout = &mut self.fanouts[place];
-        fanout.waiting.push_back(packet);
-        self.waiting += 1;
-        if !std::mem::replace(&mut fanout.is_queued, true) {
-            self.queue(kind).push_back(place);
+        queue.waiting += 1;
+        if queued.is_none() {
+            queue.places.push_back(place);
         }
+        let fanout = &mut self.fanouts[place];
+        fanout.queued = Some(kind);
+        fanout.waiting.push_back(packet);
         Ok(())
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.audio.is_empty() && self.video.is_empty()
+        self.audio.places.is_empty() && self.video.places.is_empty()
     }
 
     /// Takes out the fan-out whose turn it is.
     pub(super) fn next(&mut self, kind: MediaKind) -> Option<Taken> {
-        let place = self.queue(kind).pop_front()?;
+        let place = self.queue(kind).places.pop_front()?;
         Some(Taken {
             place,
             fanout: std::mem::take(&mut self.fanouts[place]),
@@ -146,20 +160,21 @@ impl Fanouts {
     /// Puts a fan-out back, behind all others if it still has something waiting.
     pub(super) fn put_back(&mut self, taken: Taken, kind: MediaKind) {
         let Taken { place, mut fanout } = taken;
-        fanout.is_queued = !(fanout.waiting.is_empty() && fanout.turn.offered.is_empty());
-        if fanout.is_queued {
-            self.queue(kind).push_back(place);
+        let has_packets = !(fanout.waiting.is_empty() && fanout.turn.offered.is_empty());
+        fanout.queued = has_packets.then_some(kind);
+        if has_packets {
+            self.queue(kind).places.push_back(place);
         }
         self.fanouts[place] = fanout;
         self.tidy(place);
     }
 
     /// Packets that were taken to be served do not wait any more.
-    pub(super) fn begun(&mut self, packets: usize) {
-        self.waiting -= packets;
+    pub(super) fn begun(&mut self, kind: MediaKind, packets: usize) {
+        self.queue(kind).waiting -= packets;
     }
 
-    fn queue(&mut self, kind: MediaKind) -> &mut VecDeque<usize> {
+    fn queue(&mut self, kind: MediaKind) -> &mut Queue {
         match kind {
             MediaKind::Audio => &mut self.audio,
             MediaKind::Video => &mut self.video,
@@ -169,7 +184,7 @@ impl Fanouts {
     /// Drops a fan-out that nobody needs. One that is queued goes when its turn is over.
     fn tidy(&mut self, place: usize) {
         let fanout = &self.fanouts[place];
-        if fanout.replicas.is_empty() && !fanout.is_queued {
+        if fanout.replicas.is_empty() && fanout.queued.is_none() {
             self.places.remove(&fanout.life);
             self.fanouts.remove(place);
         }
@@ -198,8 +213,12 @@ impl Taken {
             }
             self.fanout.turn.offered.push(Offered {
                 packet,
+                padding: 0,
                 progress: Progress::default(),
             });
+        }
+        if self.fanout.turn.offered.len() > 1 {
+            even_out(&mut self.fanout.turn.offered);
         }
         count
     }
@@ -228,5 +247,27 @@ impl Taken {
 
     pub(super) fn has_packets(&self) -> bool {
         !(self.fanout.waiting.is_empty() && self.fanout.turn.offered.is_empty())
+    }
+}
+
+/// Pads pictures' packets of nearly the same length to the longest: encoders cut a frame into packets whose lengths differ by a byte, which would end a run in the middle
+/// of each frame.
+fn even_out(offered: &mut [Offered]) {
+    let mut rest = offered;
+    while !rest.is_empty() {
+        let (mut least, mut most) = (usize::MAX, 0);
+        let alike = rest.iter().take_while(|offered| {
+            let len = offered.packet.payload().len();
+            (least, most) = (least.min(len), most.max(len));
+            let is_picture = offered.packet.facts().kind == MediaKind::Video;
+            is_picture && most - least <= usize::from(PADDING_MAX)
+        });
+        let count = alike.count().max(1);
+        let (stretch, others) = rest.split_at_mut(count);
+        let longest = stretch.iter().map(|offered| offered.packet.payload().len()).max();
+        for offered in stretch {
+            offered.padding = (longest.unwrap_or_default() - offered.packet.payload().len()) as u8;
+        }
+        rest = others;
     }
 }

@@ -64,6 +64,8 @@ pub(crate) struct Rewrite {
     /// What is added to VP8's picture id and TL0PICIDX.
     vp8: Vp8Ids,
     descriptor: DescriptorChange,
+    /// Bytes of padding behind the payload.
+    padding: u8,
 }
 
 impl Rewrite {
@@ -87,7 +89,13 @@ impl Rewrite {
                 frame_offset: offsets.frame,
                 active: facts.frame.as_ref().and_then(|frame| told(frame, &decision.active)),
             },
+            padding: 0,
         }
+    }
+
+    /// The same with so many bytes of padding behind the payload.
+    pub(crate) fn padded(self, padding: u8) -> Self {
+        Rewrite { padding, ..self }
     }
 
     pub(crate) fn is_retransmission(&self) -> bool {
@@ -131,7 +139,7 @@ pub(crate) fn append(
     rewrite: &Rewrite,
     moment: &Moment,
 ) -> Result<(), Counter> {
-    let (header, name) = (rewrite.header(), rewrite.name);
+    let (mut header, name) = (rewrite.header(), rewrite.name);
     let number = leg.transport_sequence.to_be_bytes();
     // Rarely needed, so that it is not even cleared.
     let mut descriptor = None;
@@ -149,9 +157,12 @@ pub(crate) fn append(
     let prefix = name.original.map(|original| original.0.to_be_bytes());
     let prefix = prefix.as_ref().map_or(&[][..], |bytes| &bytes[..]);
     let payload = rewrite.payload(packet);
-    if header_len + prefix.len() + payload.len() > DATAGRAM_MAX {
-        return Err(Counter::ReplicaOversized);
-    }
+    let room = DATAGRAM_MAX
+        .checked_sub(header_len + prefix.len() + payload.len())
+        .ok_or(Counter::ReplicaOversized)?;
+    let padding = Some(usize::from(rewrite.padding)).filter(|padding| *padding <= room);
+    let padding = padding.unwrap_or_default();
+    header.has_padding = padding > 0;
     claim(leg, name)?;
 
     let (buffer, start) = begin(egress, leg, &header, &extensions);
@@ -159,6 +170,11 @@ pub(crate) fn append(
     let payload_at = buffer.bytes.len();
     buffer.bytes.extend_from_slice(payload);
     rewrite_vp8(&mut buffer.bytes[payload_at..], packet, rewrite.vp8);
+    if padding > 0 {
+        let end = buffer.bytes.len();
+        buffer.bytes.resize(end + padding, 0);
+        wire::fill_padding(&mut buffer.bytes[end..]);
+    }
     protect(leg, &mut buffer.bytes, start, header_len, name.index);
     buffer.cut(path, start);
     depart(leg, buffer, start, None, moment);

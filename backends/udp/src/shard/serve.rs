@@ -87,12 +87,12 @@ impl Shard {
                 self.counters.count(Counter::WorkerQueueFull);
                 self.complete(packet, Progress::default());
             });
-            self.fanouts.begun(begun);
+            self.fanouts.begun(kind, begun);
             let (turn, part) = fanout.part(budget - served);
             for (_, replica) in part {
                 for offered in &mut turn.offered {
                     offered.progress.followed = true;
-                    match self.offer(*replica, &offered.packet, moment) {
+                    match self.offer(*replica, &offered.packet, offered.padding, moment) {
                         Ok(()) => offered.progress.sent = true,
                         // A packet that is only padding is no loss to anybody.
                         Err(Counter::PaddingOnly) => {}
@@ -130,8 +130,8 @@ impl Shard {
         }
     }
 
-    /// What one replica makes of a packet of a stream in its fan-out list.
-    fn offer(&mut self, place: usize, packet: &Arc<Packet>, moment: &Moment) -> Result<(), Counter> {
+    /// What one replica makes of a packet of a stream in its fan-out list, which is sent with so many bytes of padding.
+    fn offer(&mut self, place: usize, packet: &Arc<Packet>, padding: u8, moment: &Moment) -> Result<(), Counter> {
         let replica = &mut self.replicas[place];
         let leg = &self.legs[replica.leg];
         let facts = packet.facts();
@@ -173,7 +173,7 @@ impl Shard {
             index: number - (1 << 16),
             original: None,
         };
-        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision);
+        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision).padded(padding);
         self.send(place, packet, &mut rewrite, moment)
     }
 }
