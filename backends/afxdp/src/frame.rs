@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use dataplane::Path;
 
 use crate::hops::{Hop, Mac};
+use crate::sys::Checksum;
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
@@ -59,8 +60,10 @@ pub(crate) struct Header {
     len: usize,
     /// The IPv4 header's sum without the length.
     ip_sum: u64,
-    /// The sum of pseudo header and ports, without lengths.
-    udp_sum: u64,
+    /// The sum of the pseudo header without the length.
+    pseudo_sum: u64,
+    /// The sum of the ports.
+    ports_sum: u64,
     /// Bytes of payload that fit.
     payload_max: usize,
     /// Which interface, by its place in the configuration.
@@ -101,7 +104,8 @@ impl Header {
             bytes,
             len: behind + UDP,
             ip_sum: ip,
-            udp_sum: addresses + ports + word([0, PROTOCOL_UDP]),
+            pseudo_sum: addresses + word([0, PROTOCOL_UDP]),
+            ports_sum: ports,
             payload_max: (hop.mtu + ETHERNET).saturating_sub(behind + UDP),
             interface: hop.interface,
         })
@@ -112,10 +116,15 @@ impl Header {
         self.payload_max
     }
 
+    /// Where the UDP header begins.
+    pub(crate) fn udp_at(&self) -> u16 {
+        (self.len - UDP) as u16
+    }
+
     /// Writes the frame around a payload that fits; returns its length.
     ///
     /// Panics when there is no room.
-    pub(crate) fn write(&self, payload: &[u8], frame: &mut [u8]) -> usize {
+    pub(crate) fn write(&self, payload: &[u8], frame: &mut [u8], checksum: Checksum) -> usize {
         let (header, rest) = frame.split_at_mut(self.len);
         header.copy_from_slice(&self.bytes[..self.len]);
         let udp_len = ((UDP + payload.len()) as u16).to_be_bytes();
@@ -127,12 +136,16 @@ impl Header {
         } else {
             header[ETHERNET + 4..][..2].copy_from_slice(&udp_len);
         }
-        let body = copy_and_sum(payload, &mut rest[..payload.len()]);
-        // The length counts twice: in the pseudo header and in the header.
-        let check = match finish(self.udp_sum + 2 * word(udp_len) + body) {
-            // Zero would say that there is none (RFC 768).
-            [0, 0] => [0xff, 0xff],
-            check => check,
+        let body = &mut rest[..payload.len()];
+        body.copy_from_slice(payload);
+        let check = match checksum {
+            Checksum::Kernels => fold(self.pseudo_sum + word(udp_len)).to_ne_bytes(),
+            // The length counts twice: in the pseudo header and in the header.
+            Checksum::Ours => match finish(self.pseudo_sum + self.ports_sum + 2 * word(udp_len) + long_sum(payload)) {
+                // Zero would say that there is none (RFC 768).
+                [0, 0] => [0xff, 0xff],
+                check => check,
+            },
         };
         let udp = &mut header[self.len - UDP..];
         udp[4..6].copy_from_slice(&udp_len);
@@ -147,36 +160,33 @@ fn word(bytes: [u8; 2]) -> u64 {
 }
 
 fn sum(bytes: &[u8]) -> u64 {
-    let mut chunks = bytes.chunks_exact(4);
-    let whole: u64 = chunks
-        .by_ref()
-        .map(|four| u64::from(u32::from_ne_bytes(four.try_into().expect("four"))))
-        .sum();
-    let rest = chunks.remainder();
-    let padded = [0, 1, 2].map(|at| rest.get(at).copied().unwrap_or(0));
-    whole + word([padded[0], padded[1]]) + word([padded[2], 0])
+    let (words, rest) = bytes.as_chunks::<2>();
+    let last = rest.first().map_or(0, |last| word([*last, 0]));
+    words.iter().map(|two| word(*two)).sum::<u64>() + last
 }
 
-/// Copies and sums in one pass, several words at a time side by side, which compilers make vectors of.
-fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u64 {
+/// The same for many bytes: several words at a time side by side, which compilers make vectors of.
+fn long_sum(bytes: &[u8]) -> u64 {
     const BLOCK: usize = 64;
-    to.copy_from_slice(from);
     let mut lanes = [0_u64; BLOCK / 4];
-    let mut blocks = from.chunks_exact(BLOCK);
-    for block in blocks.by_ref() {
-        for (lane, four) in lanes.iter_mut().zip(block.chunks_exact(4)) {
-            *lane += u64::from(u32::from_ne_bytes(four.try_into().expect("four")));
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    for block in blocks {
+        for (lane, four) in lanes.iter_mut().zip(block.as_chunks::<4>().0) {
+            *lane += u64::from(u32::from_ne_bytes(*four));
         }
     }
-    lanes.iter().sum::<u64>() + sum(blocks.remainder())
+    lanes.iter().sum::<u64>() + sum(rest)
 }
 
-/// Folds a sum to sixteen bits and inverts it.
-fn finish(mut sum: u64) -> [u8; 2] {
+fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    (!(sum as u16)).to_ne_bytes()
+    sum as u16
+}
+
+fn finish(sum: u64) -> [u8; 2] {
+    (!fold(sum)).to_ne_bytes()
 }
 
 impl Mac {
@@ -246,7 +256,7 @@ mod tests {
             for len in (0..200).chain(1_400..header.payload_max()) {
                 let payload: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
                 let mut frame = [0xee; 2_048];
-                let total = header.write(&payload, &mut frame);
+                let total = header.write(&payload, &mut frame, Checksum::Ours);
                 assert_checksums(&frame[..total]);
                 let (read, bytes) = read(&frame[..total]).unwrap();
                 assert_eq!((read.local, read.remote), (path.remote, path.local));
@@ -255,16 +265,32 @@ mod tests {
         }
     }
 
+    /// The kernel sums from the UDP header on and puts the result in place of what is there.
+    #[test]
+    fn what_is_left_to_the_kernel_is_the_rest_of_the_sum() {
+        for path in paths() {
+            let header = Header::new(&path, &hop()).unwrap();
+            let (mut ours, mut kernels) = ([0; 2_048], [0; 2_048]);
+            let payload: Vec<u8> = (0..601).map(|at| (at * 31) as u8).collect();
+            let len = header.write(&payload, &mut ours, Checksum::Ours);
+            header.write(&payload, &mut kernels, Checksum::Kernels);
+            let udp = usize::from(header.udp_at());
+            let rest = !slow_sum(&[&kernels[udp..len]]);
+            kernels[udp + 6..][..2].copy_from_slice(&rest.to_be_bytes());
+            assert_eq!(kernels[..len], ours[..len]);
+        }
+    }
+
     #[test]
     fn a_sum_of_zero_is_written_as_its_other_form() {
         let path = &paths()[0];
         let header = Header::new(path, &hop()).unwrap();
         let mut frame = [0; 2_048];
-        header.write(&[0, 0], &mut frame);
+        header.write(&[0, 0], &mut frame, Checksum::Ours);
         // With the payload that makes the rest of the sum all ones, the checksum comes out as zero.
-        let total = header.write(&[frame[40], frame[41]], &mut frame.clone());
+        let total = header.write(&[frame[40], frame[41]], &mut frame.clone(), Checksum::Ours);
         let payload = [frame[40], frame[41]];
-        header.write(&payload, &mut frame);
+        header.write(&payload, &mut frame, Checksum::Ours);
         assert_eq!(frame[40..42], [0xff, 0xff]);
         assert_checksums(&frame[..total]);
     }
@@ -280,7 +306,7 @@ mod tests {
         for path in paths() {
             let header = Header::new(&path, &hop()).unwrap();
             let mut frame = [0; 2_048];
-            let total = header.write(b"short", &mut frame);
+            let total = header.write(b"short", &mut frame, Checksum::Ours);
             assert_eq!(read(&frame[..total + 13]).unwrap().1, b"short");
             for end in 0..total {
                 assert!(read(&frame[..end]).is_none(), "cut at {end}");

@@ -11,12 +11,16 @@ use dataplane::Path;
 use crate::frame;
 use crate::hops::Hops;
 use crate::statistics::{Counter, Page};
-use crate::sys::Xsk;
+use crate::sys::{Mode, Xsk};
 
 /// How many frames one turn takes from one ring.
 const BATCH: usize = 64;
 /// How often sockets are looked at while rings keep the worker from sleeping, which is when it would be told that they have something.
 const SOCKETS_EVERY: u32 = 16;
+/// Where the kernel copies, a run of so many datagrams costs less by socket, where it goes through the stack as one packet; where it does not copy, none does.
+const LONG_RUN: usize = 3;
+/// How many runs are put aside before sockets send them.
+const ASIDE: usize = 64;
 /// How long to sleep at most while frames wait for an interface that had no room.
 const BACKLOG_WAIT: Duration = Duration::from_millis(1);
 
@@ -38,6 +42,8 @@ struct Rings {
     outlets: Vec<Option<usize>>,
     hops: Hops,
     page: Arc<Page>,
+    /// Runs of so many datagrams go by socket.
+    long_run: usize,
     /// Whether an interface has not taken everything yet.
     backlog: bool,
 }
@@ -51,6 +57,7 @@ impl RingNetwork {
         sockets: Sockets,
         page: Arc<Page>,
     ) -> Self {
+        let copies = queues.iter().any(|(_, queue)| queue.mode() == Mode::Copy);
         let outlet = |wanted| queues.iter().position(|(interface, _)| *interface == wanted);
         RingNetwork {
             rings: Rings {
@@ -59,6 +66,7 @@ impl RingNetwork {
                 queues: queues.into_iter().map(|(_, queue)| queue).collect(),
                 hops,
                 page,
+                long_run: if copies { LONG_RUN } else { usize::MAX },
                 backlog: false,
             },
             sockets,
@@ -99,10 +107,65 @@ impl Network for RingNetwork {
 
 impl Transmit for RingNetwork {
     fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
-        let rings = &mut self.rings;
-        let failed = self.sockets.transmit(runs.filter_map(|run| rings.send(run)));
-        rings.kick();
-        failed
+        let mut aside = Aside::default();
+        let mut failed = 0;
+        for run in runs {
+            // All of a path's runs come one after the other. Behind one that goes by socket, those that follow may not overtake it.
+            let left = match aside.holds(&run.path) {
+                true => Some(run),
+                false => self.rings.send(run),
+            };
+            if let Some(run) = left {
+                aside.push(run);
+            }
+            if aside.is_full() {
+                failed += self.send_aside(&mut aside);
+            }
+        }
+        failed + self.send_aside(&mut aside)
+    }
+}
+
+impl RingNetwork {
+    /// Has rings sent what they have, and then, so that it stays behind it, sends what was put aside.
+    fn send_aside(&mut self, aside: &mut Aside<'_>) -> u64 {
+        self.rings.kick();
+        let runs = aside.runs[..std::mem::take(&mut aside.count)].iter_mut();
+        self.sockets.transmit(runs.filter_map(Option::take))
+    }
+}
+
+/// Runs that go by socket, in order.
+struct Aside<'a> {
+    runs: [Option<Run<'a>>; ASIDE],
+    count: usize,
+    last: Option<Path>,
+}
+
+impl Default for Aside<'_> {
+    fn default() -> Self {
+        Aside {
+            runs: [None; ASIDE],
+            count: 0,
+            last: None,
+        }
+    }
+}
+
+impl<'a> Aside<'a> {
+    /// Whether the last run put aside, sent already or not, is of this path.
+    fn holds(&self, path: &Path) -> bool {
+        self.last.as_ref() == Some(path)
+    }
+
+    fn push(&mut self, run: Run<'a>) {
+        self.last = Some(run.path);
+        self.runs[self.count] = Some(run);
+        self.count += 1;
+    }
+
+    fn is_full(&self) -> bool {
+        self.count == ASIDE
     }
 }
 
@@ -125,11 +188,15 @@ impl Rings {
     /// Queues a run's datagrams; gives back what must go by socket.
     fn send<'a>(&mut self, run: Run<'a>) -> Option<Run<'a>> {
         let all = run.datagrams().len();
-        if run.leg.is_none() {
-            self.page.add(Counter::SocketNoLeg, all);
+        if all >= self.long_run {
+            self.page.add(Counter::SocketLongRun, all);
             return Some(run);
         }
-        let Some(header) = self.hops.header(&run.path) else {
+        let Some(leg) = run.leg else {
+            self.page.add(Counter::SocketNoLeg, all);
+            return Some(run);
+        };
+        let Some(header) = self.hops.header(leg, &run.path) else {
             self.page.add(Counter::SocketNoHop, all);
             return Some(run);
         };
@@ -139,11 +206,16 @@ impl Rings {
         }
         let outlet = self.outlets[header.interface].expect("the guide only names interfaces with a ring of ours");
         let queue = &mut self.queues[outlet];
+        let (udp_at, checksum) = (header.udp_at(), queue.checksum());
         let mut sent = 0;
         for datagram in run.datagrams() {
-            let is_queued = queue.send(|frame| header.write(datagram, frame));
+            let queue_it = |queue: &mut Xsk| queue.send(udp_at, |room| header.write(datagram, room, checksum));
             // When all frames are on their way, some are done as soon as the kernel has been told of them.
-            if !is_queued && (!queue.kick() || !queue.send(|frame| header.write(datagram, frame))) {
+            let is_queued = queue_it(queue) || {
+                queue.kick();
+                queue_it(queue)
+            };
+            if !is_queued {
                 break;
             }
             sent += 1;

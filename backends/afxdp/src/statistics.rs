@@ -19,6 +19,8 @@ counting::counters! {
         SocketTooLong = "socket_too_long",
         /// Sent by socket: every frame was on its way.
         SocketRingFull = "socket_ring_full",
+        /// Sent by socket: so many to one receiver at a time that segmenting costs less than a ring that copies.
+        SocketLongRun = "socket_long_run",
         /// Sent by socket: no leg's, so STUN or DTLS.
         SocketNoLeg = "socket_no_leg",
     }

@@ -1,11 +1,10 @@
 //! What one worker knows.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-use dataplane::Path;
+use dataplane::{LegId, Path};
 use rtrb::{Consumer, Producer};
 
 use super::{Ask, Told};
@@ -14,17 +13,25 @@ use crate::frame::Header;
 /// The most paths one worker asks about; all others go by socket.
 const PATHS_MAX: usize = 65_536;
 
+/// How many legs' places are remembered by the leg, so that their paths need no look-up. A power of two.
+const RECENT: usize = 4_096;
+
 /// A worker's headers, by path.
 pub(crate) struct Hops {
-    known: HashMap<Path, Known, BuildHasherDefault<PathHasher>>,
+    places: HashMap<Path, u32>,
+    known: Vec<Known>,
+    free: Vec<u32>,
+    /// By leg, counted round: where its path was last. What is there may be another's; the path says.
+    recent: Box<[u32; RECENT]>,
     asks: Producer<Ask>,
     told: Consumer<Told>,
     guide: UnixStream,
 }
 
 struct Known {
+    path: Path,
     /// `None` until there is an answer, or when it is: by socket.
-    header: Option<Box<Header>>,
+    header: Option<Header>,
     /// Since the last time we were told to tidy.
     used: bool,
 }
@@ -32,40 +39,58 @@ struct Known {
 impl Hops {
     pub(super) fn new(asks: Producer<Ask>, told: Consumer<Told>, guide: UnixStream) -> Self {
         Hops {
-            known: HashMap::default(),
+            places: HashMap::new(),
+            known: Vec::new(),
+            free: Vec::new(),
+            recent: Box::new([0; RECENT]),
             asks,
             told,
             guide,
         }
     }
 
-    /// What stands in front of a datagram on this path, if a ring leads there.
-    pub(crate) fn header(&mut self, path: &Path) -> Option<&Header> {
-        if !self.known.contains_key(path) {
-            self.ask(path);
-            return None;
+    /// What stands in front of a leg's datagrams on this path, if a ring leads there.
+    pub(crate) fn header(&mut self, leg: LegId, path: &Path) -> Option<&Header> {
+        let recent = &mut self.recent[leg.0 as usize % RECENT];
+        let is_there = self
+            .known
+            .get(*recent as usize)
+            .is_some_and(|known| known.path == *path);
+        if !is_there {
+            match self.places.get(path) {
+                Some(place) => *recent = *place,
+                None => {
+                    self.ask(path);
+                    return None;
+                }
+            }
         }
-        let known = self.known.get_mut(path).expect("just seen");
+        let known = &mut self.known[*recent as usize];
         known.used = true;
-        known.header.as_deref()
+        known.header.as_ref()
     }
 
     /// A question that finds no room is asked again with the next datagram.
     fn ask(&mut self, path: &Path) {
-        if self.known.len() < PATHS_MAX && self.tell_guide(Ask::About(*path)) {
-            let unknown = Known {
-                header: None,
-                used: true,
-            };
-            self.known.insert(*path, unknown);
+        if self.places.len() >= PATHS_MAX || !tell(&mut self.asks, &mut self.guide, Ask::About(*path)) {
+            return;
         }
-    }
-
-    fn tell_guide(&mut self, ask: Ask) -> bool {
-        let told = self.asks.push(ask).is_ok();
-        // When the pipe is full the guide has enough to wake up for.
-        let _ = self.guide.write(&[0]);
-        told
+        let known = Known {
+            path: *path,
+            header: None,
+            used: true,
+        };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.known[place as usize] = known;
+                place
+            }
+            None => {
+                self.known.push(known);
+                (self.known.len() - 1) as u32
+            }
+        };
+        self.places.insert(*path, place);
     }
 
     /// Takes the guide's answers.
@@ -74,8 +99,8 @@ impl Hops {
             match told {
                 Told::Path(path, hop) => {
                     // An answer may cross with our having forgotten the question.
-                    if let Some(known) = self.known.get_mut(&path) {
-                        known.header = hop.and_then(|hop| Header::new(&path, &hop)).map(Box::new);
+                    if let Some(place) = self.places.get(&path) {
+                        self.known[*place as usize].header = hop.and_then(|hop| Header::new(&path, &hop));
                     }
                 }
                 Told::Tidy => self.tidy(),
@@ -85,50 +110,24 @@ impl Hops {
 
     /// Forgets what was not used for a while. What cannot be said to the guide now is forgotten the next time.
     fn tidy(&mut self) {
-        let unused: Vec<Path> = self
-            .known
-            .iter_mut()
-            .filter_map(|(path, known)| (!std::mem::take(&mut known.used)).then_some(*path))
-            .collect();
-        for path in unused {
-            if !self.tell_guide(Ask::NoMore(path)) {
-                return;
+        let (known, free) = (&mut self.known, &mut self.free);
+        let (asks, guide) = (&mut self.asks, &mut self.guide);
+        self.places.retain(|path, place| {
+            let known = &mut known[*place as usize];
+            let is_kept = std::mem::take(&mut known.used) || !tell(asks, guide, Ask::NoMore(*path));
+            if !is_kept {
+                known.header = None;
+                free.push(*place);
             }
-            self.known.remove(&path);
-        }
+            is_kept
+        });
     }
 }
 
-/// A cheap hash of address pairs. Only legs' paths are kept, which are proved, so nobody can choose many that collide.
-#[derive(Default)]
-struct PathHasher(u64);
-
-impl Hasher for PathHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for eight in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..eight.len()].copy_from_slice(eight);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u16(&mut self, number: u16) {
-        self.write_u64(number.into());
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(number.into());
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
+/// Says something to the guide; false when there is no room.
+fn tell(asks: &mut Producer<Ask>, guide: &mut UnixStream, ask: Ask) -> bool {
+    let told = asks.push(ask).is_ok();
+    // When the pipe is full the guide has enough to wake up for.
+    let _ = guide.write(&[0]);
+    told
 }

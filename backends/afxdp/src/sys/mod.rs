@@ -12,7 +12,7 @@ mod xsk;
 pub(crate) use interface::{queues, steer};
 pub(crate) use netlink::NetlinkSocket;
 pub(crate) use poll::readable;
-pub(crate) use xsk::{Mode, Xsk, XskCounts};
+pub(crate) use xsk::{Checksum, Mode, Xsk, XskCounts};
 
 use std::io;
 

@@ -22,6 +22,28 @@ const KICKS_MAX: u32 = 3;
 /// What may be on its way through the stack in copy mode, in bytes of socket buffers.
 const SEND_BUFFER: c_int = 16 << 20;
 
+/// Bytes of what is written in front of a packet for the kernel, `struct xsk_tx_metadata`, and where the packet begins behind it.
+const METADATA: usize = 24;
+const START: usize = 64;
+/// Where in the metadata is what.
+const FLAGS: usize = START - METADATA;
+const CHECKSUM_START: usize = FLAGS + 8;
+const CHECKSUM_OFFSET: usize = FLAGS + 10;
+/// Where in a UDP header the checksum is.
+const OF_UDP: u16 = 6;
+
+/// Room for one packet on its way out.
+pub(crate) type Room = [u8; FRAME_SIZE - START];
+
+/// Who fills in UDP checksums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checksum {
+    /// We do: what is queued is complete.
+    Ours,
+    /// The kernel has it done by the interface, or does it, or leaves it to whoever receives on the same machine. It wants the sum of the pseudo header there.
+    Kernels,
+}
+
 /// Whether the kernel copies packets between its memory and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -46,6 +68,7 @@ pub(crate) struct Xsk {
     /// Frames written since the last kick.
     unsent: u32,
     mode: Mode,
+    checksum: Checksum,
 }
 
 /// Reads what a socket dropped, from any thread.
@@ -61,7 +84,7 @@ impl Xsk {
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let raw = fd.as_raw_fd();
         let (frames, mut rights) = Frames::new(2 * FRAMES)?;
-        register(raw, &frames)?;
+        let takes_metadata = register(raw, &frames)?;
         let rings = [
             libc::XDP_UMEM_FILL_RING,
             libc::XDP_UMEM_COMPLETION_RING,
@@ -88,10 +111,15 @@ impl Xsk {
             free: rights.collect(),
             unsent: 0,
             mode: Mode::Copy,
+            checksum: Checksum::Ours,
             frames,
             fd: Arc::new(fd),
         };
         xsk.bind_to(interface, queue, must_copy)?;
+        // Where packets are copied the kernel does it for every interface; a driver that takes them as they are may know nothing of it.
+        if takes_metadata && xsk.mode == Mode::Copy {
+            xsk.checksum = Checksum::Kernels;
+        }
         Ok(xsk)
     }
 
@@ -122,6 +150,10 @@ impl Xsk {
         self.mode
     }
 
+    pub(crate) fn checksum(&self) -> Checksum {
+        self.checksum
+    }
+
     pub(crate) fn counts(&self) -> XskCounts {
         XskCounts(self.fd.clone())
     }
@@ -148,21 +180,31 @@ impl Xsk {
         taken
     }
 
-    /// Queues one frame, which `write` fills and says the length of; false when all are on their way. It leaves with the next [`kick`](Self::kick).
+    /// Queues one packet, which `write` writes and says the length of, its checksum as [`checksum`](Self::checksum) says and its UDP header at `udp_at`; false
+    /// when all frames are on their way. It leaves with the next [`kick`](Self::kick).
     #[must_use]
-    pub(crate) fn send(&mut self, write: impl FnOnce(&mut [u8; FRAME_SIZE]) -> usize) -> bool {
+    pub(crate) fn send(&mut self, udp_at: u16, write: impl FnOnce(&mut Room) -> usize) -> bool {
         if self.free.is_empty() {
             self.reclaim();
         }
         let Some(mut frame) = self.free.pop() else {
             return false;
         };
-        let len = write(self.frames.bytes_mut(&mut frame));
-        assert!(len <= FRAME_SIZE, "what was written is inside of the frame");
+        let (front, room) = self.frames.bytes_mut(&mut frame).split_at_mut(START);
+        let len = write(room.try_into().expect("the rest of a frame"));
+        assert!(len <= FRAME_SIZE - START, "what was written is inside of the frame");
+        let mut options = 0;
+        if self.checksum == Checksum::Kernels {
+            let flags = u64::from(libc::XDP_TXMD_FLAGS_CHECKSUM);
+            front[FLAGS..][..8].copy_from_slice(&flags.to_ne_bytes());
+            front[CHECKSUM_START..][..2].copy_from_slice(&udp_at.to_ne_bytes());
+            front[CHECKSUM_OFFSET..][..2].copy_from_slice(&OF_UDP.to_ne_bytes());
+            options = libc::XDP_TX_METADATA;
+        }
         let descriptor = xdp_desc {
-            addr: self.frames.hand_over(frame),
+            addr: self.frames.hand_over(frame) + START as u64,
             len: len as u32,
-            options: 0,
+            options,
         };
         let is_there = self.transmit.push(descriptor);
         assert!(is_there, "the ring has room for every frame of this direction");
@@ -246,17 +288,27 @@ impl XskCounts {
     }
 }
 
-fn register(fd: RawFd, frames: &Frames) -> io::Result<()> {
+/// Registers the frames; whether with metadata in front of packets, which kernels before 6.12 do not know.
+fn register(fd: RawFd, frames: &Frames) -> io::Result<bool> {
     let (addr, len) = frames.extent();
-    let registration = libc::xdp_umem_reg {
+    let with = |flags, tx_metadata_len: usize| libc::xdp_umem_reg {
         addr,
         len,
         chunk_size: FRAME_SIZE as u32,
         headroom: 0,
-        flags: 0,
-        tx_metadata_len: 0,
+        flags,
+        tx_metadata_len: tx_metadata_len as u32,
     };
-    set(fd, libc::SOL_XDP, libc::XDP_UMEM_REG, registration)
+    let option = libc::XDP_UMEM_REG;
+    match set(
+        fd,
+        libc::SOL_XDP,
+        option,
+        with(libc::XDP_UMEM_TX_METADATA_LEN, METADATA),
+    ) {
+        Ok(()) => Ok(true),
+        Err(_) => set(fd, libc::SOL_XDP, option, with(0, 0)).map(|()| false),
+    }
 }
 
 fn set<T: Copy>(fd: RawFd, level: c_int, option: c_int, value: T) -> io::Result<()> {
