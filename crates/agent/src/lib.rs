@@ -23,6 +23,7 @@ mod ice;
 mod ids;
 pub mod limits;
 mod liveness;
+mod map;
 mod media;
 pub mod receivers;
 mod timers;

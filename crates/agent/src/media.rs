@@ -34,13 +34,14 @@ mod select;
 mod subscribe;
 mod uplink;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use dataplane::{LegId, ReplicaId, StreamKey};
 use southbound::{SubscriptionId, TrackId, TransportId};
 
 use crate::context::Context;
 use crate::ids::Ids;
+use crate::map::Map;
 use crate::timers::Timer;
 use audio::Hearing;
 pub(crate) use binding::Unexplained;
@@ -53,11 +54,11 @@ use uplink::{Track, Uplink};
 #[derive(Default)]
 pub(crate) struct Media {
     links: BTreeMap<TransportId, Box<Link>>,
-    by_leg: HashMap<LegId, TransportId>,
+    by_leg: Map<LegId, TransportId>,
     tracks: BTreeMap<TrackId, Track>,
-    uplinks: HashMap<StreamKey, Uplink>,
+    uplinks: Map<StreamKey, Uplink>,
     downlinks: BTreeMap<SubscriptionId, Box<Downlink>>,
-    by_replica: HashMap<ReplicaId, SubscriptionId>,
+    by_replica: Map<ReplicaId, SubscriptionId>,
     replica_ids: Ids,
     hearing: Hearing,
 }

@@ -1,10 +1,12 @@
 //! What is to be done when.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use dataplane::StreamKey;
 use southbound::{TrackId, TransportId};
+
+use crate::map::Map;
 
 /// A thing that is due at a time. Each has one time at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,7 +42,7 @@ pub(crate) enum Timer {
 pub(crate) struct Timers {
     /// When to look at what: once for each timer, at its time or before.
     listed: BTreeSet<(Instant, Timer)>,
-    due: HashMap<Timer, Due>,
+    due: Map<Timer, Due>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::ice::PathChange;
 use crate::ids::Ids;
 use crate::limits::{HANDSHAKES_MAX, TRANSPORTS_MAX};
+use crate::map::Map;
 use crate::timers::Timer;
 use crate::transport::Transport;
 
@@ -34,7 +35,7 @@ pub(crate) struct Transports {
     identity: Identity,
     all: BTreeMap<TransportId, Box<Entry>>,
     by_ufrag: HashMap<String, TransportId>,
-    by_leg: HashMap<LegId, TransportId>,
+    by_leg: Map<LegId, TransportId>,
     by_path: HashMap<Path, TransportId>,
     /// Handshakes in the order they began; some are over.
     half_open: VecDeque<TransportId>,
@@ -55,7 +56,7 @@ impl Transports {
             identity,
             all: BTreeMap::new(),
             by_ufrag: HashMap::new(),
-            by_leg: HashMap::new(),
+            by_leg: Map::default(),
             by_path: HashMap::new(),
             half_open: VecDeque::new(),
             leg_ids: Ids::default(),

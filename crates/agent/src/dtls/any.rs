@@ -27,29 +27,26 @@ pub(super) fn config(handshake_timeout: Duration) -> dimpl::Config {
 pub(super) struct Any {
     dtls: Dtls,
     next: Option<Instant>,
-    buffer: Vec<u8>,
 }
 
 impl Any {
     pub(super) fn new(identity: &Identity, role: DtlsRole, now: Instant) -> Self {
         let mut dtls = Dtls::new_12(identity.any.clone(), identity.certificate.dtls.clone(), now);
         dtls.set_active(role == DtlsRole::Client);
-        Any {
-            dtls,
-            next: None,
-            buffer: vec![0; OUTPUT_MAX],
-        }
+        Any { dtls, next: None }
     }
 
     fn drain(&mut self, output: &mut Vec<Output>) -> Result<(), Failure> {
+        // Not kept: there are thousands of associations, and hardly ever something to say.
+        let mut buffer = vec![0; OUTPUT_MAX];
         loop {
-            let next = match self.dtls.poll_output(&mut self.buffer) {
+            let next = match self.dtls.poll_output(&mut buffer) {
                 dimpl::Output::Timeout(at) => {
                     self.next = Some(at);
                     return Ok(());
                 }
                 dimpl::Output::BufferTooSmall { needed } => {
-                    self.buffer.resize(needed, 0);
+                    buffer.resize(needed, 0);
                     continue;
                 }
                 dimpl::Output::PeerCert(certificate) => Output::Certificate(certificate.to_vec()),

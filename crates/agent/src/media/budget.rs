@@ -113,7 +113,7 @@ impl Budget {
     pub(super) fn reported(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
         self.estimator.feedback(now, report);
         // Reports on packets that were never sent are no evidence.
-        if self.reports_packets() {
+        if self.evidence != Evidence::Reports && self.reports_packets() {
             self.evidence = Evidence::Reports;
             self.reported.get_or_insert(now);
         }
@@ -176,23 +176,31 @@ impl Budget {
         matches!(self.evidence, Evidence::Departures(since) if now.saturating_duration_since(since) >= DEAF)
     }
 
-    /// Whether what is allocated is more than may be sent.
-    pub(super) fn is_exceeded(&self) -> bool {
-        self.allocated > self.divisible()
+    /// Whether what is allocated is more than may be sent by this estimate.
+    pub(super) fn is_exceeded(&self, estimate: &Estimate) -> bool {
+        self.allocated > divisible(estimate)
     }
 
     /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.
     pub(super) fn is_at_ease(&self) -> bool {
         let has_all = self.opinion.is_none() && self.allocated >= self.wanted;
-        has_all && self.divisible() as f64 >= self.allocated as f64 * EASE
+        has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
     }
 
-    /// The pace to write, if it is another one than was written.
-    pub(super) fn new_pace(&mut self, now: Instant) -> Option<Option<u64>> {
+    /// Whether packets wait for long in the path.
+    pub(super) fn is_congested(&self) -> bool {
+        is_congested(&self.estimate())
+    }
+
+    /// The pace to write by this estimate, if it is another one than was written.
+    pub(super) fn new_pace(&mut self, now: Instant, estimate: &Estimate) -> Option<Option<u64>> {
         let pace = match self.evidence {
             Evidence::Reports => {
-                let factor = if self.is_congested() { PACE_CONGESTED } else { PACE };
-                Some((self.estimate().sendable as f64 * factor) as u64)
+                let factor = match is_congested(estimate) {
+                    true => PACE_CONGESTED,
+                    false => PACE,
+                };
+                Some((estimate.sendable as f64 * factor) as u64)
             }
             Evidence::Departures(_) if self.is_deaf(now) => None,
             Evidence::Nothing | Evidence::Departures(_) => Some(PACE_START),
@@ -207,25 +215,13 @@ impl Budget {
         })
     }
 
-    /// Whether packets wait for long in the path.
-    pub(super) fn is_congested(&self) -> bool {
-        self.estimate().queue >= CONGESTED
-    }
-
-    /// What may be divided: the pace alone drains a queue that is short, since other sizes cost key frames now and again when it is gone.
-    fn divisible(&self) -> u64 {
-        let estimate = self.estimate();
-        let most = (estimate.target as f64 * DRAINING) as u64;
-        estimate.sendable.max(most)
-    }
-
     /// Divides what may be sent now.
     pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
         self.follow_opinion(now);
-        let divisible = self.divisible();
+        let estimate = self.estimate();
         let room = Room {
-            now: BitRate(divisible),
-            carried: BitRate(self.estimate().target),
+            now: BitRate(divisible(&estimate)),
+            carried: BitRate(estimate.target),
         };
         let allocation = self.policy.allocate(now, room, subscriptions);
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
@@ -251,6 +247,17 @@ impl Budget {
             anomalies: self.estimator.anomalies(),
         }
     }
+}
+
+/// Whether packets wait for long in the path.
+fn is_congested(estimate: &Estimate) -> bool {
+    estimate.queue >= CONGESTED
+}
+
+/// What may be divided: the pace alone drains a queue that is short, since other sizes cost key frames now and again when it is gone.
+fn divisible(estimate: &Estimate) -> u64 {
+    let most = (estimate.target as f64 * DRAINING) as u64;
+    estimate.sendable.max(most)
 }
 
 fn divide_by(policy: Policy) -> Box<dyn allocation::Policy + Send> {

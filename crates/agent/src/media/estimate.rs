@@ -121,10 +121,11 @@ impl Media {
         let (Some(budget), Some(leg)) = (&mut link.budget, link.leg) else {
             return;
         };
-        if let Some(pace) = budget.new_pace(cx.now) {
+        let estimate = budget.estimate();
+        if let Some(pace) = budget.new_pace(cx.now, &estimate) {
             cx.write(Update::SetPace(leg, pace));
         }
-        if budget.is_exceeded() {
+        if budget.is_exceeded(&estimate) {
             self.allocate_by(cx, transport, cx.now);
         }
     }

@@ -1,6 +1,6 @@
 //! A transport as media sees it.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use allocation::LastN;
@@ -19,6 +19,7 @@ use super::quality::Quality;
 use super::reports::Pending;
 use super::resend::Copies;
 use crate::limits::RTCP_PER_SECOND_MAX;
+use crate::map::Map;
 
 /// What flows over one transport, in both directions.
 pub(super) struct Link {
@@ -32,7 +33,7 @@ pub(super) struct Link {
     pub(super) tracks: BTreeSet<TrackId>,
     pub(super) subscriptions: BTreeSet<SubscriptionId>,
     /// The subscription each SSRC we send here belongs to.
-    pub(super) by_ssrc: HashMap<Ssrc, SubscriptionId>,
+    pub(super) by_ssrc: Map<Ssrc, SubscriptionId>,
     /// Streams that arrive and that no publication explains yet; oldest first.
     pub(super) unexplained: VecDeque<Unexplained>,
     pub(super) feedback: Feedback,
@@ -69,7 +70,7 @@ impl Link {
             cname: format!("{:016x}", rng.random::<u64>()),
             tracks: BTreeSet::new(),
             subscriptions: BTreeSet::new(),
-            by_ssrc: HashMap::new(),
+            by_ssrc: Map::default(),
             unexplained: VecDeque::new(),
             feedback: Feedback::default(),
             pending: Pending::default(),

@@ -9,6 +9,7 @@ use wire::rtcp::Nack;
 
 use super::Media;
 use super::allowance::Allowance;
+use super::budget::Budget;
 use super::link::Link;
 use crate::Counter;
 use crate::context::Context;
@@ -67,16 +68,16 @@ impl Bounds {
             round_trip: round_trip.clamp(ROUND_TRIP_MIN, MEMORY),
             per_second: per_second.max(RESENDS_PER_SECOND_MIN),
             // In a full queue copies would take the place of something else.
-            copies: match link
-                .budget
-                .as_ref()
-                .is_some_and(|budget| budget.is_congested() || budget.is_exceeded())
-            {
+            copies: match link.budget.as_ref().is_some_and(is_full) {
                 true => 1,
                 false => link.playout.copies(now),
             },
         }
     }
+}
+
+fn is_full(budget: &Budget) -> bool {
+    budget.is_congested() || budget.is_exceeded(&budget.estimate())
 }
 
 impl Resends {
