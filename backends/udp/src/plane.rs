@@ -5,7 +5,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
@@ -27,6 +27,8 @@ pub struct UdpConfig {
     pub receive_buffer: usize,
     /// Bytes of each socket's send buffer, likewise.
     pub send_buffer: usize,
+    /// How long a worker that datagrams wake waits for more before it reads them: fewer and longer runs, for so much latency. Zero for not at all.
+    pub coalesce: Duration,
 }
 
 impl Default for UdpConfig {
@@ -36,6 +38,7 @@ impl Default for UdpConfig {
             workers: 0,
             receive_buffer: 8 << 20,
             send_buffer: 8 << 20,
+            coalesce: Duration::ZERO,
         }
     }
 }

@@ -162,6 +162,7 @@ impl Config {
                     .or(file.rtc.workers)
                     .filter(|workers| *workers > 0)
                     .unwrap_or_else(cores),
+                coalesce: media::coalesce(file.rtc.coalesce_us),
                 dataplane: file.rtc.dataplane,
                 afxdp: file.rtc.afxdp,
                 adaptation: file.rtc.adaptation.unwrap_or(true),

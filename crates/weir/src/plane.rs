@@ -25,6 +25,7 @@ pub fn open(
             .map(|address| SocketAddr::new(*address, config.rtc.port))
             .collect(),
         workers: config.rtc.workers,
+        coalesce: config.rtc.coalesce,
         ..UdpConfig::default()
     };
     match config.rtc.dataplane {

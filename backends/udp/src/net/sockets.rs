@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::RawFd;
+use std::thread;
 use std::time::Duration;
 
 use dataplane::Path;
@@ -20,6 +21,7 @@ pub struct Sockets {
     receivers: Vec<Receiver>,
     sender: Sender,
     dropped: u64,
+    coalesce: Duration,
 }
 
 impl Sockets {
@@ -34,15 +36,19 @@ impl Sockets {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         }
         let all = bind_all(config, workers)?;
-        Ok(all.into_iter().map(Self::of).collect())
+        Ok(all
+            .into_iter()
+            .map(|sockets| Self::of(sockets, config.coalesce))
+            .collect())
     }
 
-    fn of(sockets: Vec<Socket>) -> Self {
+    fn of(sockets: Vec<Socket>, coalesce: Duration) -> Self {
         Sockets {
             receivers: sockets.iter().map(|_| Receiver::new()).collect(),
             sockets,
             sender: Sender::new(),
             dropped: 0,
+            coalesce,
         }
     }
 
@@ -81,7 +87,10 @@ impl Network for Sockets {
     }
 
     fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>) {
-        self.sleep_beside(&[], bell, at_most);
+        let has_come = self.sleep_beside(&[], bell, at_most);
+        if has_come && !self.coalesce.is_zero() {
+            thread::sleep(self.coalesce);
+        }
     }
 }
 

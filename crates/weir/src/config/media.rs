@@ -14,10 +14,19 @@ pub(super) struct RtcFile {
     pub(super) workers: Option<usize>,
     pub(super) dataplane: Dataplane,
     pub(super) afxdp: Afxdp,
+    pub(super) coalesce_us: u64,
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
     pub(super) playout_delay_max: Option<u64>,
     pub(super) last_n: usize,
+}
+
+/// Longer than this would be heard. Shape: microseconds.
+const COALESCE_MAX: u64 = 5_000;
+
+/// How long workers wait, of what the file says.
+pub(super) fn coalesce(microseconds: u64) -> Duration {
+    Duration::from_micros(microseconds.min(COALESCE_MAX))
 }
 
 /// Media settings.
@@ -33,6 +42,8 @@ pub struct Rtc {
     pub dataplane: Dataplane,
     /// Settings of that choice.
     pub afxdp: Afxdp,
+    /// How long workers wait for more when something has come; zero is not at all.
+    pub coalesce: Duration,
     /// Whether receivers get only what their downlink carries.
     pub adaptation: bool,
     /// How that is divided among the videos that want it.

@@ -249,6 +249,7 @@ fn config(address: IpAddr, workers: usize) -> UdpConfig {
         workers,
         receive_buffer: 1 << 20,
         send_buffer: 1 << 20,
+        ..UdpConfig::default()
     }
 }
 
