@@ -168,6 +168,12 @@ impl Dialogue {
         }
     }
 
+    /// Somebody spoke in it. What was over goes on after a late answer, and begins anew with an offer.
+    pub(crate) fn resume(&mut self, role: Role) {
+        self.answered = role == Role::Answer || self.answered && !self.is_over();
+        self.kept_until = None;
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.kept_until.is_some()
     }

@@ -202,7 +202,11 @@ impl Relay {
                 Observation::Quality { ssrc, report, .. } => side.rate(ssrc, Sample::new(report, unix)),
             }
         }
-        self.put(name, call, out);
+        match observation {
+            Observation::Source { .. } => self.put(name, call, out),
+            // Only how long the call may be silent has changed.
+            Observation::Traffic { .. } | Observation::Quality { .. } => self.keep(name, call),
+        }
     }
 
     fn pass_time(&mut self, now: Instant, out: &mut Vec<Output>) {
@@ -297,6 +301,10 @@ impl Relay {
     /// Puts a call back among the others, unless nothing is left of it, and tells the data plane what has changed.
     pub(crate) fn put(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
         self.tell(&name, &mut call, out);
+        self.keep(name, call);
+    }
+
+    fn keep(&mut self, name: CallName, mut call: Call) {
         let deadline = call.next_deadline(&self.config);
         if deadline != call.deadline {
             call.deadline

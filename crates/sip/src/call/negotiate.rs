@@ -51,8 +51,7 @@ impl Call {
             sections.push(media.describe(end, role, index, section, heard, flags, context)?);
         }
         dialogue.trim(description.sections.len(), context);
-        dialogue.kept_until = None;
-        dialogue.answered |= role == Role::Answer;
+        dialogue.resume(role);
         dialogue.ends[end].label = flags.label.clone().or(dialogue.ends[end].label.take());
         self.last_signal = context.now;
         self.metadata = flags.metadata.clone().or(self.metadata.take());

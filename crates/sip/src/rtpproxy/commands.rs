@@ -6,7 +6,7 @@ use std::time::Instant;
 use wire::sdp::Direction;
 
 use super::command::{Allocate, Command, ErrorCode, Names, Side};
-use crate::call::{self, Call, CallName, Component, Context, Heard, Media, Place, Policy, Refused};
+use crate::call::{self, Call, CallName, Component, Context, Heard, Media, Place, Policy, Refused, Role};
 use crate::limits::{MESSAGE_MAX, NAME_MAX, SECTIONS_MAX};
 use crate::relay::Output;
 use crate::{Counter, Relay};
@@ -274,8 +274,7 @@ impl Call {
             .notify
             .map(|(socket, tag)| (socket.to_owned(), tag.to_owned()))
             .or(dialogue.notify.take());
-        dialogue.kept_until = None;
-        dialogue.answered |= asked.lookup;
+        dialogue.resume(if asked.lookup { Role::Answer } else { Role::Offer });
         self.last_signal = context.now;
         let pair = self.dialogues[place.dialogue].media[index].sides[1 - end]
             .local

@@ -1,0 +1,217 @@
+//! How calls end.
+
+use std::time::Duration;
+
+use sip::ng::value::{Dictionary, Value};
+use sip::plan::{Observation, Report, Traffic};
+use sip::{Counter, Input};
+
+use crate::support::*;
+
+fn traffic(setup: &mut Setup, address: std::net::SocketAddr, packets: u64) {
+    let traffic = Traffic {
+        packets,
+        bytes: packets * 172,
+        errors: 1,
+    };
+    let last = Some(setup.now);
+    setup.tell(Input::Observed(Observation::Traffic {
+        at: address,
+        traffic,
+        last,
+    }));
+}
+
+fn dictionary<'a>(value: &'a Dictionary, path: &[&str]) -> &'a Dictionary {
+    path.iter().fold(value, |value, key| match value.value(key) {
+        Some(Value::Dictionary(inner)) => inner,
+        other => panic!("{key}: {other:?}"),
+    })
+}
+
+#[test]
+fn a_deleted_call_forwards_nothing_and_is_kept_for_late_questions() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    traffic(&mut setup, local(&answer), 100);
+    let deleted = setup.ask(request("delete", None, Dictionary::default()));
+    assert_eq!(
+        dictionary(&deleted, &["totals", "RTP"]).value("packets"),
+        Some(&Value::Integer(100))
+    );
+    assert!(setup.entries.is_empty() && setup.relay.port_pairs() == 2);
+    traffic(&mut setup, local(&answer), 101);
+    let asked = setup.ask(request("query", None, Dictionary::default()));
+    assert_eq!(
+        dictionary(&asked, &["totals", "RTP"]).value("packets"),
+        Some(&Value::Integer(101)),
+        "what was counted last came later"
+    );
+    setup.pass(Duration::from_secs(30));
+    assert_eq!(
+        (
+            setup.relay.calls(),
+            setup.relay.port_pairs(),
+            setup.count(Counter::CallsEnded)
+        ),
+        (0, 0, 1)
+    );
+    assert_eq!(
+        reason(&setup.ask(request("query", None, Dictionary::default()))),
+        "Unknown call-id"
+    );
+}
+
+#[test]
+fn a_late_answer_brings_a_deleted_call_back_with_the_same_ports() {
+    let mut setup = Setup::new();
+    let before = setup.call();
+    setup.ask(request("delete", None, Dictionary::default()));
+    let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+    assert_eq!((answer, setup.entries.len()), (before[0].clone(), 4));
+}
+
+#[test]
+fn a_new_call_under_the_name_of_a_deleted_one_waits_for_its_answer() {
+    let mut setup = Setup::new();
+    setup.call();
+    setup.ask(request("delete", None, Dictionary::default()));
+    setup.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
+    assert!(setup.entries.is_empty());
+    setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+    assert_eq!((setup.entries.len(), setup.relay.port_pairs()), (4, 2));
+}
+
+#[test]
+fn a_delay_of_nothing_ends_a_call_at_once() {
+    let mut setup = Setup::new();
+    setup.call();
+    setup.ask(request(
+        "delete",
+        None,
+        Dictionary::default().with("delete-delay", 0_u64),
+    ));
+    assert_eq!(
+        (setup.relay.calls(), setup.relay.port_pairs(), setup.open.len()),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn deleting_what_is_not_there_is_a_warning_or_an_error_as_wished() {
+    let mut setup = Setup::new();
+    setup.call();
+    for names in [
+        Dictionary::default().with("call-id", "x"),
+        Dictionary::default().with("from-tag", "x"),
+    ] {
+        let reply = setup.ask(request("delete", None, names.clone()));
+        assert_eq!(
+            (reply.text("result"), reply.text("warning").is_some()),
+            (Some(&b"ok"[..]), true)
+        );
+        let reply = setup.ask(request("delete", None, names.with("flags", list(&["fatal"]))));
+        assert_eq!(reason(&reply), "Call-ID not found or tags didn't match");
+    }
+    let other = flags(&["to-tag"]).with("to-tag", "x");
+    assert!(
+        setup.ask(request("delete", None, other)).text("warning").is_some(),
+        "the other tag is minded where that is asked for"
+    );
+    assert_eq!(setup.entries.len(), 4, "the call goes on");
+}
+
+#[test]
+fn a_call_that_lost_its_bye_ends_when_its_media_does() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    for second in 1..=10_u64 {
+        setup.pass(Duration::from_secs(30));
+        traffic(&mut setup, local(&answer), second * 50);
+    }
+    assert_eq!(setup.relay.calls(), 1);
+    setup.pass(Duration::from_secs(59));
+    assert_eq!(setup.relay.calls(), 1);
+    setup.pass(Duration::from_secs(1));
+    assert_eq!((setup.relay.calls(), setup.count(Counter::CallsMediaTimeout)), (0, 1));
+    assert!(setup.entries.is_empty() && setup.open.is_empty());
+}
+
+#[test]
+fn a_call_on_hold_and_one_that_rings_have_more_time() {
+    let mut setup = Setup::new();
+    setup.call();
+    setup.describe(
+        "offer",
+        &(phone("192.0.2.1", 6004) + "a=sendonly\r\n"),
+        Dictionary::default().with("to-tag", "b"),
+    );
+    setup.describe(
+        "offer",
+        &phone("192.0.2.1", 6004),
+        Dictionary::default().with("call-id", "rings"),
+    );
+    setup.pass(Duration::from_secs(3599));
+    assert_eq!(setup.relay.calls(), 2);
+    setup.pass(Duration::from_secs(1));
+    assert_eq!((setup.relay.calls(), setup.open.len()), (0, 0));
+    assert_eq!(
+        (
+            setup.count(Counter::CallsSilentTimeout),
+            setup.count(Counter::CallsOfferTimeout)
+        ),
+        (1, 1)
+    );
+}
+
+#[test]
+fn reports_about_ports_that_are_not_in_use_are_counted() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    setup.ask(request(
+        "delete",
+        None,
+        Dictionary::default().with("delete-delay", 0_u64),
+    ));
+    traffic(&mut setup, local(&answer), 7);
+    setup.source(local(&answer), "192.0.2.1:1");
+    assert_eq!(setup.count(Counter::ReportStale), 2);
+}
+
+#[test]
+fn a_query_tells_how_good_a_call_was() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    for loss in [0.0, 0.01, 0.2] {
+        let report = Report {
+            loss,
+            jitter: Duration::from_millis(5),
+            round_trip_leg: Some(Duration::from_millis(20)),
+            round_trip: Some(Duration::from_millis(90)),
+        };
+        setup.tell(Input::Observed(Observation::Quality {
+            at: local(&answer),
+            ssrc: 4711,
+            report,
+        }));
+    }
+    let reply = setup.ask(request("query", None, Dictionary::default()));
+    let of = |which: &str, key: &str| {
+        dictionary(&reply, &["SSRC", "4711", which])
+            .value(key)
+            .and_then(Value::integer)
+    };
+    assert_eq!(
+        (
+            of("highest MOS", "MOS"),
+            of("lowest MOS", "packet loss"),
+            of("average MOS", "samples")
+        ),
+        (Some(44), Some(20), Some(3))
+    );
+    assert_eq!(
+        (of("average MOS", "jitter"), of("average MOS", "round-trip time")),
+        (Some(5), Some(90_000))
+    );
+    assert!(of("lowest MOS", "MOS") < of("average MOS", "MOS") && of("lowest MOS", "reported at").is_some());
+}

@@ -1,0 +1,11 @@
+//! What proxies, phones and networks do, and what the relay makes of it.
+
+mod captured;
+mod garbage;
+mod histories;
+mod keys;
+mod learning;
+mod lifetime;
+mod offers;
+mod rtpproxy;
+mod support;

@@ -1,0 +1,225 @@
+//! A relay, a proxy that talks to it, and a clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use sip::ng::value::{Dictionary, Value};
+use sip::ng::{Encoding, split};
+use sip::plan::{Entry, Observation};
+use sip::{Config, Counter, Input, Interface, Output, Relay, WallClock};
+
+/// When the captured dialogue began.
+pub const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
+
+/// A relay with what a data plane would know of it.
+pub struct Setup {
+    pub relay: Relay,
+    pub now: Instant,
+    pub open: BTreeSet<SocketAddr>,
+    pub entries: BTreeMap<SocketAddr, Entry>,
+    pub notified: Vec<(String, String)>,
+    pub outputs: usize,
+    cookie: u64,
+}
+
+pub fn interface(name: &str, address: &str, ports: std::ops::RangeInclusive<u16>) -> Interface {
+    Interface {
+        name: name.to_owned(),
+        address: ip(address),
+        advertised: None,
+        ports,
+    }
+}
+
+pub fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+pub fn at(text: &str) -> SocketAddr {
+    text.parse().expect("an address and a port")
+}
+
+/// A phone's description: one audio section there.
+pub fn phone(address: &str, port: u16) -> String {
+    described(
+        address,
+        &format!("m=audio {port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n"),
+    )
+}
+
+pub fn described(address: &str, sections: &str) -> String {
+    format!("v=0\r\no=user1 53655765 2353687637 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\n{sections}")
+}
+
+impl Setup {
+    /// One interface with a thousand ports.
+    pub fn new() -> Self {
+        Self::with(Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)]))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "any moment will do")]
+    pub fn with(config: Config) -> Self {
+        let now = Instant::now();
+        let relay = Relay::new(config, WallClock { now, unix: UNIX }, [3; 32]).expect("a usable configuration");
+        Self {
+            relay,
+            now,
+            open: BTreeSet::new(),
+            entries: BTreeMap::new(),
+            notified: Vec::new(),
+            outputs: 0,
+            cookie: 0,
+        }
+    }
+
+    /// Tells the relay something; what it answers, if it does.
+    ///
+    /// Panics: when the outputs contradict each other, which no input may bring about.
+    pub fn tell(&mut self, input: Input<'_>) -> Option<Vec<u8>> {
+        let mut outputs = Vec::new();
+        self.relay.handle(self.now, input, &mut outputs);
+        self.outputs = outputs.len();
+        let mut reply = None;
+        for output in outputs {
+            assert!(reply.is_none(), "the reply comes last");
+            match output {
+                Output::Open(address) => assert!(self.open.insert(address), "{address} is given twice"),
+                Output::Close(address) => {
+                    assert!(self.open.remove(&address), "{address} was not in use");
+                    assert!(!self.entries.contains_key(&address), "{address} is still forwarded");
+                }
+                Output::Install(entry) => {
+                    assert!(self.open.contains(&entry.at), "{} is not in use", entry.at);
+                    self.entries.insert(entry.at, *entry);
+                }
+                Output::Remove(address) => _ = self.entries.remove(&address).expect("it was installed"),
+                Output::Notify { socket, tag } => self.notified.push((socket, tag)),
+                Output::Reply(bytes) => reply = Some(bytes.to_vec()),
+            }
+        }
+        assert_eq!(
+            self.open.len(),
+            self.relay.port_pairs() * 2,
+            "every port taken is known to be in use"
+        );
+        reply
+    }
+
+    pub fn count(&self, counter: Counter) -> u64 {
+        self.relay.counters()[counter]
+    }
+
+    /// Lets time pass, and the relay act whenever it wants to.
+    pub fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        while let Some(wakes_at) = self.relay.wakes_at().filter(|wakes_at| *wakes_at <= end) {
+            self.now = self.now.max(wakes_at);
+            self.tell(Input::TimePassed);
+            assert!(
+                self.relay.wakes_at() > Some(self.now) || self.relay.wakes_at().is_none(),
+                "time passes"
+            );
+        }
+        self.now = end;
+        self.tell(Input::TimePassed);
+    }
+
+    pub fn source(&mut self, at: SocketAddr, from: &str) {
+        let from = from.parse().expect("an address");
+        self.tell(Input::Observed(Observation::Source { at, from }));
+    }
+
+    /// One rtpproxy command under a fresh cookie.
+    pub fn line(&mut self, command: &str) -> String {
+        self.cookie += 1;
+        let message = format!("{} {command}", self.cookie);
+        let reply = self
+            .tell(Input::Rtpproxy {
+                from: None,
+                message: message.as_bytes(),
+            })
+            .expect("an answer");
+        let reply = String::from_utf8(reply).expect("text");
+        reply
+            .strip_prefix(&format!("{} ", self.cookie))
+            .expect("the same cookie")
+            .to_owned()
+    }
+
+    /// One `ng` request under a fresh cookie.
+    pub fn ask(&mut self, request: Dictionary) -> Dictionary {
+        self.cookie += 1;
+        let mut message = format!("{} ", self.cookie).into_bytes();
+        Encoding::Bencode.encode(&request.into(), &mut message);
+        let reply = self
+            .tell(Input::Ng {
+                from: None,
+                message: &message,
+            })
+            .expect("an answer");
+        let (cookie, payload) = split(&reply).expect("a cookie");
+        assert_eq!(cookie, self.cookie.to_string().as_bytes());
+        match Encoding::Bencode.decode(payload) {
+            Ok((Value::Dictionary(reply), used)) if used == payload.len() => reply,
+            other => panic!("not a reply: {other:?}"),
+        }
+    }
+
+    /// An offer or an answer: the description that goes on.
+    pub fn describe(&mut self, command: &str, sdp: &str, more: Dictionary) -> String {
+        let reply = self.ask(request(command, Some(sdp), more));
+        assert_eq!(reply.text("result"), Some(&b"ok"[..]), "{}", reason(&reply));
+        String::from_utf8_lossy(reply.text("sdp").expect("a description")).into_owned()
+    }
+
+    /// A whole call between two phones: the description each of them got.
+    pub fn call(&mut self) -> [String; 2] {
+        let offer = self.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
+        let answer = self.describe("answer", &phone("192.0.2.2", 6000), answered());
+        [answer, offer]
+    }
+}
+
+/// What an answer says beyond what all requests do.
+pub fn answered() -> Dictionary {
+    Dictionary::default().with("to-tag", "b")
+}
+
+/// A request about call `c`, from the party with tag `a` unless `more` says otherwise.
+pub fn request(command: &str, sdp: Option<&str>, more: Dictionary) -> Dictionary {
+    let mut request = Dictionary::default().with("command", command);
+    for (key, value) in [("call-id", "c"), ("from-tag", "a")] {
+        if more.value(key).is_none() {
+            request.push(key, value);
+        }
+    }
+    sdp.into_iter().for_each(|sdp| request.push("sdp", sdp));
+    more.iter().for_each(|(key, value)| request.push(key, value.clone()));
+    request
+}
+
+pub fn flags(flags: &[&str]) -> Dictionary {
+    Dictionary::default().with("flags", list(flags))
+}
+
+pub fn list(words: &[&str]) -> Value {
+    Value::List(words.iter().map(|word| Value::from(*word)).collect())
+}
+
+pub fn reason(reply: &Dictionary) -> String {
+    String::from_utf8_lossy(reply.text("error-reason").unwrap_or_default()).into_owned()
+}
+
+/// Our address in a description: that of its first section.
+pub fn local(sdp: &str) -> SocketAddr {
+    let after = |prefix: &str| sdp.lines().find_map(|line| line.strip_prefix(prefix));
+    let address = after("c=IN IP4 ").or(after("c=IN IP6 ")).expect("a connection");
+    let port = after("m=audio ").expect("a section").split(' ').next().expect("a port");
+    SocketAddr::new(ip(address), port.parse().expect("a port"))
+}
+
+/// The address above.
+pub fn above(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip(), address.port() + 1)
+}
