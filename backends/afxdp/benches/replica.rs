@@ -6,22 +6,20 @@
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
+#[path = "../tests/support/mod.rs"]
+mod support;
+
 use std::fs;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use backend_afxdp::{AfxdpConfig, AfxdpPlane};
-use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{
-    Clock, Counter, DataPlane, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, ReplicaId, SrtpProfile,
-    Stream, StreamFormat, StreamKey, Update,
-};
+use backend_udp::UdpPlane;
+use dataplane::{Counter, DataPlane};
+use support::*;
 use veth::{Pair, pair_or_skip};
-use wire::codec::Layer;
-use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, Ssrc};
 
 const RECEIVERS: u32 = 50;
 const PACKET: usize = 1_200;
@@ -86,17 +84,21 @@ fn compare(pair: &Pair, burst: u16) {
 
 /// Nanoseconds of the worker for each replica.
 fn measure(pair: &Pair, way: Way, burst: u16, bursts: u16) -> f64 {
-    let camera = pair
-        .far
-        .run(|| UdpSocket::bind((pair.far.v4, 0)).expect("there are ports"));
+    let camera = far_socket(pair, pair.far.v4.into());
     let (mut plane, near) = start(pair, way);
-    fill_tables(&mut *plane, pair, near, camera.local_addr().expect("it is bound"));
+    publish(&mut *plane, near, camera.local_addr().expect("it is bound"));
+    for number in 1..=RECEIVERS {
+        let receiver = SocketAddr::new(pair.far.v4.into(), 20_000 + number as u16);
+        watch(&mut *plane, number, near, receiver, srtp(number));
+    }
     let mut sequence = 0;
     let mut send_bursts = |count: u16| {
         let mut due = Instant::now();
         for _ in 0..count {
             for _ in 0..burst {
-                camera.send_to(&packet(sequence), near).expect("the way is open");
+                camera
+                    .send_to(&packet(sequence, PACKET), near)
+                    .expect("the way is open");
                 sequence += 1;
             }
             due += INTERVAL;
@@ -112,107 +114,21 @@ fn measure(pair: &Pair, way: Way, burst: u16, bursts: u16) -> f64 {
     (after.1 - before.1) as f64 / replicas as f64
 }
 
-fn start(pair: &Pair, way: Way) -> (Box<dyn DataPlane + Send>, SocketAddr) {
-    let udp = UdpConfig {
-        addresses: vec![SocketAddr::new(pair.near.v4.into(), 0)],
-        workers: 1,
-        ..UdpConfig::default()
-    };
-    let clock = Clock {
-        origin: Instant::now(),
-        ntp: NtpTime(3_900_000_000 << 32),
-    };
-    let interfaces = vec![pair.near.interface.to_owned()];
-    pair.near.run(|| match way {
+fn start(pair: &Pair, way: Way) -> (Box<dyn DataPlane>, SocketAddr) {
+    match way {
         Way::Sockets => {
-            let plane = UdpPlane::start(udp, clock, Arc::new(|| {})).expect("sockets work");
+            let udp = udp(pair, 1);
+            let start = || UdpPlane::start(udp, clock(), Arc::new(|| {}));
+            let plane = pair.near.run(start).expect("sockets work");
             let address = plane.local_addr();
-            (Box::new(plane) as Box<dyn DataPlane + Send>, address)
+            (Box::new(plane), address)
         }
         Way::Rings => {
-            let config = AfxdpConfig { udp, interfaces };
-            let plane = AfxdpPlane::start(config, clock, Arc::new(|| {})).expect("rings work");
+            let plane = rings(pair, 1).expect("rings work");
             let address = plane.local_addr();
-            (Box::new(plane) as Box<dyn DataPlane + Send>, address)
+            (Box::new(plane), address)
         }
-    })
-}
-
-fn fill_tables(plane: &mut dyn DataPlane, pair: &Pair, near: SocketAddr, camera: SocketAddr) {
-    let mut write = |update| plane.write(Instant::now(), update).expect("there is room");
-    write(Update::SetLeg(LegId(0), leg(near, camera, Protection::Clear)));
-    let stream = StreamKey {
-        leg: LegId(0),
-        ssrc: Ssrc(1),
-    };
-    let payload_type = PayloadType::new(96).expect("below 128");
-    let formats = vec![StreamFormat {
-        payload_type,
-        codec: Codec::Vp8,
-        rtx: None,
-    }];
-    write(Update::SetStream(
-        stream,
-        Stream {
-            kind: MediaKind::Video,
-            formats,
-            rtx: None,
-            reference: None,
-        },
-    ));
-    for number in 1..=RECEIVERS {
-        let remote = SocketAddr::new(pair.far.v4.into(), 20_000 + number as u16);
-        let key = |seed: u32| {
-            MasterKey::new(SrtpProfile::AeadAes128Gcm, &[seed as u8; 16], &[seed as u8; 12]).expect("of these lengths")
-        };
-        let protection = Protection::Srtp {
-            ingress: key(2 * number),
-            egress: key(2 * number + 1),
-        };
-        write(Update::SetLeg(LegId(number), leg(near, remote, protection)));
-        let replica = Replica {
-            leg: LegId(number),
-            ssrc: Ssrc(7),
-            first_sequence: 100,
-            rtx: None,
-            formats: vec![ReplicaFormat {
-                source: payload_type,
-                payload_type,
-                rtx: None,
-                primary_only: false,
-            }],
-            mid: None,
-            playout_delay: None,
-            source: Some(stream),
-            target: Layer::HIGHEST,
-            paused: false,
-        };
-        write(Update::SetReplica(ReplicaId(number), replica));
     }
-}
-
-fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
-    let mut extensions = ExtensionMap::default();
-    extensions
-        .insert(ExtensionKind::TransportSequence, 3)
-        .expect("a free id");
-    Leg {
-        paths: vec![Path { local, remote }],
-        protection,
-        extensions_in: extensions,
-        extensions_out: extensions,
-    }
-}
-
-/// A key frame in one packet of VP8.
-fn packet(sequence: u16) -> Vec<u8> {
-    let mut packet = vec![0x80, 96];
-    packet.extend(sequence.to_be_bytes());
-    packet.extend((u32::from(sequence) * 3_000).to_be_bytes());
-    packet.extend(1_u32.to_be_bytes());
-    packet.extend([0x10, 0]);
-    packet.resize(PACKET, 0);
-    packet
 }
 
 /// Processor time of all workers so far, in nanoseconds.
