@@ -1,5 +1,7 @@
 //! Where packets go: by ring where the way is known, by socket where it is not, and never nowhere.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
+
 mod support;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
