@@ -23,8 +23,8 @@ pub(crate) struct Receiver {
     headers: Vec<libc::mmsghdr>,
     /// The kernel's count of datagrams dropped for want of room, as of the last message.
     overflows: u32,
-    /// The last call took all there was: the next need not look before whoever receives has slept.
-    is_drained: bool,
+    /// So many times it need not look: nothing had come a moment ago.
+    skips: u8,
 }
 
 // SAFETY: its pointers are into its own buffers, and are set anew before each call.
@@ -44,20 +44,22 @@ impl Receiver {
             // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
             headers: vec![unsafe { std::mem::zeroed() }; BATCH],
             overflows: 0,
-            is_drained: false,
+            skips: 0,
         }
     }
 
     /// Takes what has arrived, at most one batch, and hands each datagram to `take`. Returns how many datagrams, and how many the
-    /// socket dropped since the last time. Every other time it takes nothing where the last time took all: most often nothing has come since.
+    /// socket dropped since the last time. Behind a time that took
+    /// all there was it does not look once: most often nothing has come since.
     ///
     /// Whatever error the kernel has to tell is of no use to a socket that talks to everybody, and counts as nothing received.
     pub(crate) fn receive(&mut self, socket: &Socket, mut take: impl FnMut(Path, &[u8])) -> (usize, u32) {
-        if std::mem::take(&mut self.is_drained) {
+        if let Some(left) = self.skips.checked_sub(1) {
+            self.skips = left;
             return (0, 0);
         }
         let count = self.call(socket);
-        self.is_drained = (1..BATCH).contains(&count);
+        self.skips = u8::from((1..BATCH).contains(&count));
         let port = socket.local().port();
         let (mut taken, mut dropped) = (0, 0);
         for index in 0..count {
@@ -83,6 +85,11 @@ impl Receiver {
             }
         }
         (taken, dropped)
+    }
+
+    /// Whoever slept knows whether something has come. If not, it need not look in the turn behind that, nor in the one that finds nothing else to do either.
+    pub(crate) fn expect(&mut self, something: bool) {
+        self.skips = if something { 0 } else { 2 };
     }
 
     fn call(&mut self, socket: &Socket) -> usize {

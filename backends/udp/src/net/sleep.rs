@@ -37,8 +37,24 @@ impl Bell {
     }
 }
 
-/// Sleeps until a socket or another descriptor has something to read, the bell rings or the time is up. Whether it was one of the sockets.
-pub(super) fn sleep(sockets: &[Socket], others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> bool {
+/// Which of a worker's sockets have something to read, one bit each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ready(u16);
+
+const _: () = assert!(SOCKETS_MAX <= u16::BITS as usize, "a socket is a bit");
+
+impl Ready {
+    pub(super) fn has(self, socket: usize) -> bool {
+        self.0 & (1 << socket) != 0
+    }
+
+    pub(super) fn any(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// Sleeps until a socket or another descriptor has something to read, the bell rings or the time is up.
+pub(super) fn sleep(sockets: &[Socket], others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> Ready {
     let mut watched = [libc::pollfd {
         fd: -1,
         events: 0,
@@ -66,7 +82,9 @@ pub(super) fn sleep(sockets: &[Socket], others: &[RawFd], bell: &Bell, at_most: 
     if watched[sockets.len()].revents != 0 {
         bell.quiet();
     }
-    watched[..sockets.len()].iter().any(|socket| socket.revents != 0)
+    let readable = watched[..sockets.len()].iter().enumerate();
+    let bits = readable.map(|(socket, watched)| u16::from(watched.revents != 0) << socket);
+    Ready(bits.fold(0, |all, bit| all | bit))
 }
 
 /// Waits for room in a socket, a millisecond at most.

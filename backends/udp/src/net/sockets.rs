@@ -67,7 +67,11 @@ impl Sockets {
     /// Panics when there are more than [`OTHERS_MAX`](Self::OTHERS_MAX) others.
     pub fn sleep_beside(&mut self, others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> bool {
         assert!(others.len() <= OTHERS_MAX, "more descriptors than can be watched");
-        sleep(&self.sockets, others, bell, at_most)
+        let ready = sleep(&self.sockets, others, bell, at_most);
+        for (socket, receiver) in self.receivers.iter_mut().enumerate() {
+            receiver.expect(ready.has(socket));
+        }
+        ready.any()
     }
 }
 
