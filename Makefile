@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page test bench peers adaptation bench-crowd lint fuzz setup-build setup-test clean
+.PHONY: help run build page test bench peers growth adaptation bench-crowd lint fuzz setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -36,6 +36,10 @@ peers: build ## Measure beside the servers that are installed, as root: ARGS="vi
 bench-crowd: build ## Measure rooms of 100, 300 and 1,000, ten of whom publish.
 	cargo build --release --locked -p eval
 	BENCH_CONFIG=eval/crowd.yaml eval/run --seconds 20 $(or $(ARGS),10of100 10of300 10of1000)
+
+growth: setup-build ## Measure how cost grows with receivers, rooms and tables, into docs/performance.md; it may be a busy machine.
+	cargo build --release --locked -p growth
+	target/release/weir-growth $(ARGS)
 
 adaptation: build setup-test ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
 	eval/adaptation/run $(ARGS)

@@ -1,0 +1,107 @@
+//! Table entries as a browser's call makes them.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use dataplane::{
+    Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, SrtpProfile, Stream, StreamFormat, StreamKey,
+};
+use wire::codec::Layer;
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, PayloadType, Ssrc};
+
+/// Header-extension ids on every leg, both ways.
+pub(crate) const TRANSPORT_SEQUENCE: u8 = 3;
+pub(crate) const ABS_SEND_TIME: u8 = 4;
+
+const PROFILE: SrtpProfile = SrtpProfile::AeadAes128Gcm;
+const OUR_PORT: u16 = 7882;
+const THEIR_PORT: u16 = 40_000;
+
+/// Both keys of a leg, seen from the device: what the peer seals with, and what it opens with.
+pub(crate) fn keys(leg: LegId) -> (MasterKey, MasterKey) {
+    let key = |side: u8| {
+        let mut bytes = [side; 16];
+        bytes[..4].copy_from_slice(&leg.0.to_be_bytes());
+        let salt = &[side; 14][..PROFILE.salt_len()];
+        MasterKey::new(PROFILE, &bytes, salt).expect("the lengths are the profile's")
+    };
+    (key(1), key(2))
+}
+
+/// Every leg has an address of its own.
+pub(crate) fn path(leg: LegId) -> Path {
+    let remote = Ipv4Addr::from(0x0b00_0000 + leg.0);
+    Path {
+        local: SocketAddr::from(([10, 0, 0, 1], OUR_PORT)),
+        remote: SocketAddr::from((remote, THEIR_PORT)),
+    }
+}
+
+pub(crate) fn leg(id: LegId) -> Leg {
+    let (ingress, egress) = keys(id);
+    let mut extensions = ExtensionMap::default();
+    for (kind, number) in [
+        (ExtensionKind::TransportSequence, TRANSPORT_SEQUENCE),
+        (ExtensionKind::AbsSendTime, ABS_SEND_TIME),
+    ] {
+        extensions.insert(kind, number).expect("the ids are different");
+    }
+    Leg {
+        paths: vec![path(id)],
+        protection: Protection::Srtp { ingress, egress },
+        extensions_in: extensions,
+        extensions_out: extensions,
+    }
+}
+
+pub(crate) fn payload_type(kind: MediaKind) -> PayloadType {
+    let number = match kind {
+        MediaKind::Video => 96,
+        MediaKind::Audio => 111,
+    };
+    PayloadType::new(number).expect("it is below 128")
+}
+
+fn rtx_type(kind: MediaKind) -> Option<PayloadType> {
+    match kind {
+        MediaKind::Video => PayloadType::new(97),
+        MediaKind::Audio => None,
+    }
+}
+
+pub(crate) fn stream(kind: MediaKind) -> Stream {
+    let codec = match kind {
+        MediaKind::Video => Codec::Vp8,
+        MediaKind::Audio => Codec::Opus,
+    };
+    Stream {
+        kind,
+        formats: vec![StreamFormat {
+            payload_type: payload_type(kind),
+            codec,
+            rtx: rtx_type(kind),
+        }],
+        rtx: None,
+        reference: None,
+    }
+}
+
+/// What a leg is sent of a stream. `ssrc` is even; retransmissions have the one behind it.
+pub(crate) fn replica(to: LegId, ssrc: u32, source: StreamKey, kind: MediaKind) -> Replica {
+    Replica {
+        leg: to,
+        ssrc: Ssrc(ssrc),
+        first_sequence: 100,
+        rtx: rtx_type(kind).map(|_| (Ssrc(ssrc + 1), 200)),
+        formats: vec![ReplicaFormat {
+            source: payload_type(kind),
+            payload_type: payload_type(kind),
+            rtx: rtx_type(kind),
+            primary_only: false,
+        }],
+        mid: None,
+        playout_delay: None,
+        source: Some(source),
+        target: Layer::HIGHEST,
+        paused: false,
+    }
+}
