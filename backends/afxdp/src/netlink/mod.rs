@@ -2,13 +2,15 @@
 //!
 //! Source: rtnetlink(7); `linux/rtnetlink.h`, `linux/neighbour.h`, `linux/if_link.h`. All numbers are in the machine's byte order.
 
+mod message;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::hops::Mac;
 use crate::sys::NetlinkSocket;
+use message::{Message, attributes, messages, number};
 
-const HEADER: usize = 16;
 /// Room for any answer the kernel makes in one go.
 const BUFFER: usize = 64 * 1024;
 
@@ -326,67 +328,6 @@ fn read_ip(bytes: &[u8]) -> Option<IpAddr> {
     }
 }
 
-fn number(bytes: &[u8]) -> Option<u32> {
-    bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
-}
-
-/// A request in the making.
-struct Message {
-    bytes: Vec<u8>,
-    is_dump: bool,
-}
-
-impl Message {
-    fn new(kind: u16, flags: u16, body: &[u8]) -> Self {
-        let is_dump = flags & libc::NLM_F_DUMP as u16 == libc::NLM_F_DUMP as u16;
-        let acknowledge = if is_dump { 0 } else { libc::NLM_F_ACK as u16 };
-        let flags = flags | acknowledge | libc::NLM_F_REQUEST as u16;
-        let mut bytes = vec![0; HEADER];
-        bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
-        bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
-        bytes.extend_from_slice(body);
-        Message { bytes, is_dump }
-    }
-
-    fn attribute(&mut self, name: u16, value: &[u8]) {
-        self.bytes.extend_from_slice(&(4 + value.len() as u16).to_ne_bytes());
-        self.bytes.extend_from_slice(&name.to_ne_bytes());
-        self.bytes.extend_from_slice(value);
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-    }
-
-    fn finish(mut self, sequence: u32) -> Vec<u8> {
-        let len = self.bytes.len() as u32;
-        self.bytes[..4].copy_from_slice(&len.to_ne_bytes());
-        self.bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
-        self.bytes
-    }
-}
-
-/// Type, sequence number and body of each message in a datagram.
-fn messages(mut datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
-    std::iter::from_fn(move || {
-        let len = number(datagram)? as usize;
-        let message = datagram.get(..len).filter(|message| message.len() >= HEADER)?;
-        datagram = datagram.get(len.next_multiple_of(4)..).unwrap_or(&[]);
-        let kind = u16::from_ne_bytes([message[4], message[5]]);
-        Some((kind, number(&message[8..])?, &message[HEADER..]))
-    })
-}
-
-/// Name and value of each attribute.
-fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    /// The upper bits say how a value is nested, which we know.
-    const NAME: u16 = 0x3fff;
-    std::iter::from_fn(move || {
-        let header = bytes.first_chunk::<4>()?;
-        let len = usize::from(u16::from_ne_bytes([header[0], header[1]]));
-        let attribute = bytes.get(..len).filter(|attribute| attribute.len() >= 4)?;
-        bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or(&[]);
-        Some((u16::from_ne_bytes([header[2], header[3]]) & NAME, &attribute[4..]))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -404,17 +345,5 @@ mod tests {
             netlink.way(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()),
             None
         );
-    }
-
-    #[test]
-    fn cut_off_messages_end_the_list() {
-        let mut message = Message::new(1, 0, &[1, 2, 3, 4]);
-        message.attribute(7, &[9]);
-        let bytes = message.finish(5);
-        assert_eq!(messages(&bytes).count(), 1);
-        assert_eq!(attributes(&bytes[HEADER + 4..]).collect::<Vec<_>>(), [(7, &[9][..])]);
-        for end in 0..bytes.len() {
-            assert_eq!(messages(&bytes[..end]).count(), 0, "cut at {end}");
-        }
     }
 }
