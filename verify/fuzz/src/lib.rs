@@ -5,7 +5,7 @@
 //!
 //! There are two ways to run a target:
 //!
-//! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`] and [`seeds_signalling`], always the same ones. On failure it prints the
+//! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`], [`seeds_relay`] and [`seeds_signalling`], always the same ones. On failure it prints the
 //!   input. `FUZZ_SECONDS` and `FUZZ_SEED` change how long and where from.
 //! - `cargo +nightly fuzz run --fuzz-dir verify/fuzz/coverage <target>` runs one under libFuzzer, guided by coverage, for as
 //!   long as you like.
@@ -17,6 +17,7 @@
 
 pub mod brief;
 pub mod seeds;
+pub mod seeds_relay;
 pub mod seeds_signalling;
 
 mod datagram;
@@ -24,6 +25,7 @@ mod descriptor;
 mod mutator;
 mod receiver;
 mod red;
+mod relay;
 mod rtcp;
 mod rtp;
 mod sdp;
@@ -34,6 +36,7 @@ pub use datagram::{classify, stun_username};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
 pub use receiver::receiver_reports;
 pub use red::red;
+pub use relay::{ng_requests, ng_values, rtpproxy_commands, sip_sdp};
 pub use rtcp::{rtcp, transport_feedback};
 pub use rtp::rtp;
 pub use sdp::sdp;

@@ -1,6 +1,6 @@
 //! Every target for two seconds; see the crate's documentation for longer runs.
 
-use fuzz::{brief, seeds, seeds_signalling};
+use fuzz::{brief, seeds, seeds_relay, seeds_signalling};
 
 #[test]
 fn rtp() {
@@ -94,4 +94,28 @@ fn signal() {
 #[test]
 fn receiver_reports() {
     brief::run("receiver_reports", fuzz::receiver_reports, &seeds::receiver_reports());
+}
+
+#[test]
+fn ng_values() {
+    brief::run("ng_values", fuzz::ng_values, &seeds_relay::ng_values());
+}
+
+#[test]
+fn ng_requests() {
+    brief::run("ng_requests", fuzz::ng_requests, &seeds_relay::ng_requests());
+}
+
+#[test]
+fn rtpproxy_commands() {
+    brief::run(
+        "rtpproxy_commands",
+        fuzz::rtpproxy_commands,
+        &seeds_relay::rtpproxy_commands(),
+    );
+}
+
+#[test]
+fn sip_sdp() {
+    brief::run("sip_sdp", fuzz::sip_sdp, &seeds_relay::sip_sdp());
 }

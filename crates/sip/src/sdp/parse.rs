@@ -61,20 +61,13 @@ fn read_line(raw: &[u8]) -> Line<'_> {
 }
 
 fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section<'a>, SdpRefused> {
-    let mut words = lines[0]
-        .value
-        .splitn(4, ' ')
-        .map(str::trim)
-        .filter(|word| !word.is_empty());
-    let media = words.next().ok_or(SdpRefused::Section)?;
-    let ports = words.next().ok_or(SdpRefused::Section)?;
-    let port = ports
-        .split('/')
-        .next()
-        .and_then(|port| port.parse().ok())
-        .ok_or(SdpRefused::Section)?;
-    let protocol = words.next().ok_or(SdpRefused::Section)?;
-    let formats = words.next().unwrap_or_default();
+    let mut rest = lines[0].value;
+    let media = take_word(&mut rest).ok_or(SdpRefused::Section)?;
+    let ports = take_word(&mut rest).ok_or(SdpRefused::Section)?;
+    let port = ports.split('/').next().and_then(|port| port.parse().ok());
+    let port = port.ok_or(SdpRefused::Section)?;
+    let protocol = take_word(&mut rest).ok_or(SdpRefused::Section)?;
+    let formats = rest.trim();
     let own = Facts::of(&lines);
     let ice = own.credentials().or_else(|| session.credentials());
     Ok(Section {
@@ -97,6 +90,14 @@ fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section
         ice,
         lines,
     })
+}
+
+/// The next word of a line, which phones divide by more than one space.
+fn take_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let line = rest.trim_start();
+    let (word, after) = line.split_at(line.find(char::is_whitespace).unwrap_or(line.len()));
+    *rest = after;
+    (!word.is_empty()).then_some(word)
 }
 
 /// What lines say, of one section or of all.

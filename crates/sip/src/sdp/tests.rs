@@ -164,6 +164,16 @@ fn what_cannot_be_relayed_is_refused() {
 }
 
 #[test]
+fn words_may_stand_far_apart() {
+    let description = Description::parse(b"v=0\r\nm=audio  4000\tRTP/AVP   0 8 \r\n").expect("readable");
+    let section = &description.sections[0];
+    assert_eq!(
+        (section.port, section.protocol, section.formats),
+        (4000, "RTP/AVP", "0 8")
+    );
+}
+
+#[test]
 fn what_can_be_relayed_is_told_by_its_protocol() {
     let of = |protocol: &str| {
         let text = format!("v=0\r\nm=image 4000 {protocol} x\r\n");

@@ -1,0 +1,107 @@
+//! What a SIP proxy says to the relay, and what phones say through it.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use sip::ng::{Encoding, Stream};
+use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
+use sip::{Config, Input, Interface, Output, Relay, WallClock};
+
+/// A value that is read is read again the same after it was written, in both encodings, and a stream finds it wherever it is cut.
+pub fn ng_values(data: &[u8]) {
+    let Some(encoding) = Encoding::of(data) else { return };
+    let Ok((value, used)) = encoding.decode(data) else {
+        return;
+    };
+    assert!(used <= data.len());
+    let mut written = Vec::new();
+    encoding.encode(&value, &mut written);
+    // JSON has no bytes that are no text, and a text of them comes back replaced.
+    assert_eq!(encoding.decode(&written), Ok((value, written.len())));
+
+    let mut stream = Stream::default();
+    let message = [b"1 ", &data[..used]].concat();
+    message.iter().for_each(|byte| stream.push(&[*byte]));
+    assert_eq!(stream.next_message(), Ok(Some(message)));
+}
+
+/// A description that is rewritten without a change that matters can be read again, with the same sections.
+pub fn sip_sdp(data: &[u8]) {
+    let Ok(description) = Description::parse(data) else {
+        return;
+    };
+    let sections = description.sections.iter().map(|section| SectionRewrite {
+        port: section.port,
+        address: None,
+        protocol: None,
+        without: Vec::new(),
+        direction: Some(section.direction),
+        rtcp: section.rtcp.map(|(port, _)| port),
+        rtcp_in_full: false,
+        rtcp_mux: section.rtcp_mux,
+        mid: None,
+        keying: Attributes::Keep,
+        ice: Attributes::Keep,
+    });
+    let rewrite = Rewrite {
+        address: IpAddr::from([192, 0, 2, 1]),
+        origin: None,
+        origin_fields: Default::default(),
+        session_name: None,
+        ice_lite: false,
+        mark: None,
+        sections: sections.collect(),
+    };
+    let written = description.rewrite(&rewrite);
+    let again = Description::parse(&written).expect("what we write can be read");
+    assert_eq!(again.sections.len(), description.sections.len());
+    for (before, after) in description.sections.iter().zip(&again.sections) {
+        assert_eq!(
+            (before.port, before.media, before.protocol),
+            (after.port, after.media, after.protocol)
+        );
+    }
+}
+
+/// Requests of the `ng` protocol, one after the other, end with all ports accounted for.
+pub fn ng_requests(data: &[u8]) {
+    converse(data, |from, message| Input::Ng { from, message });
+}
+
+/// The same for rtpproxy's commands.
+pub fn rtpproxy_commands(data: &[u8]) {
+    converse(data, |from, message| Input::Rtpproxy { from, message });
+}
+
+/// Each line is a message.
+fn converse(data: &[u8], input: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Input<'a>) {
+    let now = start();
+    let interface = Interface {
+        name: "a".to_owned(),
+        address: [127, 0, 0, 1].into(),
+        advertised: None,
+        ports: 5000..=5063,
+    };
+    let clock = WallClock {
+        now,
+        unix: Duration::from_secs(1_800_000_000),
+    };
+    let mut relay = Relay::new(Config::new(vec![interface]), clock, [0; 32]).expect("a usable configuration");
+    let (mut open, mut outputs) = (0_usize, Vec::new());
+    for message in data.split(|byte| *byte == b'\n') {
+        relay.handle(now, input(None, message), &mut outputs);
+        for output in outputs.drain(..) {
+            match output {
+                Output::Open(_) => open += 1,
+                Output::Close(_) => open -= 1,
+                _ => {}
+            }
+        }
+        assert_eq!(open, relay.port_pairs() * 2);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "any moment will do")]
+fn start() -> Instant {
+    Instant::now()
+}
