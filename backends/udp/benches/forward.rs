@@ -21,6 +21,7 @@ use support::*;
 use wire::codec::Layer;
 
 const RECEIVERS: u32 = 100;
+const CROWD: u32 = 500;
 const PACKET: usize = 1_200;
 const PICTURES: u16 = 200;
 const PACKETS_PER_PICTURE: u16 = 8;
@@ -46,6 +47,34 @@ fn main() {
         let target = Layer { spatial, temporal: 2 };
         report(&format!("in clear, the {name} of three sizes"), || layered(target));
     }
+    let (median, longest) = turns();
+    println!(
+        "{:<44} {median:>6.0} us, the longest {longest:.0}",
+        "a turn, with a key frame to 500 receivers"
+    );
+}
+
+/// What sound of another room waits for while a key frame of 60 packets goes to a crowd: the turns, in microseconds, without what the kernel does.
+fn turns() -> (f64, f64) {
+    let mut call = Call::with_receivers(CROWD, |number| srtp(PROFILE, (number % 100) as u8));
+    call.write(Update::SetStream(stream_key(0, 1), video()));
+    call.follow(1);
+    let mut turns = Vec::new();
+    for number in 0..RUNS as u16 {
+        for part in 0..60 {
+            let packet = vp8(1, number * 60 + part, KEY_FRAME, PACKET);
+            call.shard.receive(call.now, publisher_path(), &packet);
+        }
+        while call.shard.has_work() {
+            let start = Instant::now();
+            call.shard.work(call.now);
+            call.shard.flush(&mut Discard);
+            turns.push(start.elapsed().as_nanos() as f64 / 1e3);
+        }
+        while call.control.poll().is_some() {}
+    }
+    turns.sort_by(f64::total_cmp);
+    (turns[turns.len() / 2], turns[turns.len() - 1])
 }
 
 /// What a case took, and how many copies were sent.
@@ -135,24 +164,30 @@ fn layered(target: Layer) -> Taken {
 struct Call {
     control: Control,
     shard: Shard,
+    receivers: u32,
     now: Instant,
 }
 
 impl Call {
     fn new(protection: impl Fn(u32) -> Protection) -> Self {
+        Self::with_receivers(RECEIVERS, protection)
+    }
+
+    fn with_receivers(receivers: u32, protection: impl Fn(u32) -> Protection) -> Self {
         let (control, mut shards) = Control::new(clock(), &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
         let shard = shards.pop().expect("there is one for each alarm");
         let mut call = Call {
             control,
             shard,
+            receivers,
             now: Instant::now(),
         };
         call.write(Update::SetLeg(
             LegId(0),
             layered_leg(publisher_path(), Protection::Clear),
         ));
-        for number in 1..=RECEIVERS {
-            let path = path("10.0.0.1:7882", &format!("10.0.2.{number}:2"));
+        for number in 1..=receivers {
+            let path = path("10.0.0.1:7882", &format!("10.1.{}.{}:2", number >> 8, number & 0xff));
             call.write(Update::SetLeg(LegId(number), layered_leg(path, protection(number))));
         }
         call
@@ -165,7 +200,7 @@ impl Call {
 
     /// Everybody is to get the stream with this SSRC.
     fn follow(&mut self, ssrc: u32) {
-        for number in 1..=RECEIVERS {
+        for number in 1..=self.receivers {
             let replica = replica(number, 10, stream_key(0, ssrc));
             self.write(Update::SetReplica(ReplicaId(number), replica));
         }

@@ -24,10 +24,8 @@ const STRANGERS_MAX: usize = 1_024;
 const LENT_MAX: usize = 4_096;
 /// Of both, this part is not for reports, nor for RTCP: who cannot prove itself in time for what others report would lose its transport.
 const RESERVED: usize = 4;
-/// How long a note that only fills a report may wait before the agent is woken for it,
+/// How long a note that only fills a report may wait before the agent is woken for it, and a receiver's report, which says when it came.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// and how long a receiver's report may: it says when it came.
-const REPORT_PATIENCE: Duration = Duration::from_millis(5);
 /// How many packets that left one note tells of: a whole run, most often.
 const DEPARTED_MAX: usize = 12;
 
@@ -164,7 +162,7 @@ impl Notes {
                 .is_some_and(|loan| ring.push(Note::Punt(loan)).is_ok()),
         };
         match pushed {
-            true if punted.may_wait => self.wait(punted.at + REPORT_PATIENCE),
+            true if punted.may_wait => self.wait(punted.at + PATIENCE),
             true => self.urgent = true,
             false => counters.count(Counter::PuntQueueFull),
         }
