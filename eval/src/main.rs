@@ -9,7 +9,7 @@ use clap::Parser;
 use eval::floor;
 use eval::net;
 use eval::peer::Server;
-use eval::peers::{self, Round};
+use eval::peers::{self, Errand};
 use eval::report::{Report, crowds, table};
 use eval::run::{RunError, Settings, run};
 use eval::scenario::Scenario;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Some(Command::Suite(suite)) => measure_suite(&suite),
         Some(Command::Floor(floor)) => measure_floor(&floor),
         Some(Command::Peers(peers)) => compare(&peers),
-        Some(Command::PeersRound { orders }) => measure_round(&orders),
+        Some(Command::PeersErrand { orders }) => run_errand(&orders),
         Some(Command::FloorSender { orders }) => send_floor(&orders),
     };
     match outcome {
@@ -118,12 +118,9 @@ fn compare(arguments: &PeersArguments) -> Result<bool, RunError> {
     peers::compare(&arguments.options()).map_err(|error| RunError::Machine(std::io::Error::other(error.to_string())))
 }
 
-fn measure_round(orders: &str) -> Result<bool, RunError> {
-    let round: Round = serde_json::from_str(orders).map_err(|error| RunError::Machine(error.into()))?;
-    println!(
-        "{}",
-        serde_json::to_string(&round.perform()).expect("outcomes are plain data")
-    );
+fn run_errand(orders: &str) -> Result<bool, RunError> {
+    let errand: Errand = serde_json::from_str(orders).map_err(|error| RunError::Machine(error.into()))?;
+    println!("{}", errand.perform().expect("outcomes are plain data"));
     Ok(true)
 }
 

@@ -69,6 +69,11 @@ impl Tally {
         Arrival::InOrder
     }
 
+    /// Packets that have arrived.
+    pub fn seen(&self) -> u64 {
+        self.seen.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// Whether anything has arrived yet.
     pub fn is_empty(&self) -> bool {
         self.highest.is_none()

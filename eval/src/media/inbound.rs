@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use wire::RtpPacket;
 
-use super::instream::{InStream, Reception, Wanted};
+use super::instream::{InStream, Reception, Shown, Wanted};
 use super::payload::{Received, read_audio, read_video};
 use super::totals::{Meter, Totals};
 
@@ -137,6 +137,7 @@ impl Inbound {
         stream
             .jitter
             .update(arrived_ns, packet.timestamp().0, if video { 90_000 } else { 48_000 });
+        stream.shown.count(packet.marker(), &stream.jitter);
         if packet.payload().is_empty() {
             return;
         }
@@ -208,9 +209,19 @@ impl Inbound {
         self.streams.iter().map(|stream| stream.given_up).sum()
     }
 
-    /// Forgets what was given up, at the beginning of the measured window.
+    /// What a watcher would have noticed of each picture since the window began.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        self.streams
+            .iter()
+            .filter(|stream| stream.video)
+            .map(|stream| stream.shown)
+    }
+
+    /// Forgets what was given up and shown, at the beginning of the measured window.
     pub fn begin_window(&mut self) {
-        self.streams.iter_mut().for_each(|stream| stream.given_up = 0);
+        for stream in &mut self.streams {
+            (stream.given_up, stream.shown) = (0, Shown::default());
+        }
     }
 
     /// What is to be asked of the server now, by stream.

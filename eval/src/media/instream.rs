@@ -28,7 +28,8 @@ pub struct Wanted {
 pub struct InStream {
     /// Its SSRC.
     pub ssrc: u32,
-    video: bool,
+    /// Whether it is a picture.
+    pub video: bool,
     repeats: bool,
     /// Who sends it, once a packet has said so.
     pub source: Option<u32>,
@@ -43,6 +44,8 @@ pub struct InStream {
     key_frame_asked: Option<Instant>,
     /// Interarrival jitter.
     pub jitter: Jitter,
+    /// Since the window began: frames whose last packet came, and the worst jitter in units of the stream's clock.
+    pub shown: Shown,
     /// The last sender report: the middle 32 bits of its NTP time, and when it came.
     pub last_report: Option<(u32, Instant)>,
     expected_before: u64,
@@ -53,6 +56,15 @@ struct Missing {
     number: u64,
     since: Instant,
     asked: Option<Instant>,
+}
+
+/// What somebody who watches a stream would notice.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// Frames whose last packet came.
+    pub frames: u64,
+    /// The worst jitter, in units of the stream's clock.
+    pub jitter_max: u64,
 }
 
 /// RFC 3550 section 6.4.1, on the kernel's arrival times.
@@ -96,6 +108,7 @@ impl InStream {
             needs_key_frame: video,
             key_frame_asked: None,
             jitter: Jitter::default(),
+            shown: Shown::default(),
             last_report: None,
             expected_before: 0,
             received_before: 0,
@@ -182,6 +195,14 @@ impl InStream {
             jitter: (self.jitter.scaled >> 4) as u32,
             last_report: self.last_report.map(|(ntp, at)| (ntp, now.duration_since(at))),
         }
+    }
+}
+
+impl Shown {
+    /// Counts a packet; `ends_frame` is its marker bit.
+    pub fn count(&mut self, ends_frame: bool, jitter: &Jitter) {
+        self.frames += u64::from(ends_frame);
+        self.jitter_max = self.jitter_max.max(jitter.scaled >> 4);
     }
 }
 

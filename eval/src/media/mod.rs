@@ -1,5 +1,6 @@
 //! What clients send and receive: synthetic media, and the feedback a real client gives.
 
+mod camera;
 mod feedback;
 mod inbound;
 mod instream;
@@ -15,6 +16,7 @@ mod totals;
 
 pub use feedback::{FeedbackCounts, Reporter};
 pub use inbound::{Carries, Inbound};
+pub use instream::Shown;
 pub use layers::Dependency;
 pub use outbound::{Negotiated, Outbound, Place};
 pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};

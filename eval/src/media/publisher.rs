@@ -1,14 +1,13 @@
 //! Everything one participant sends: its sources, due packets, sender reports, answers to feedback.
 
-use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::Instant;
 
-use super::layers::{Dependency, TemporalLayers};
+use super::camera::Camera;
+use super::layers::Dependency;
 use super::outbound::{Negotiated, Outbound, Place};
-use super::pacer::Pacer;
-use super::payload::{Fragment, fragment_sizes, write_audio, write_video};
-use super::schedule::{Frame, VideoPlan, VideoSchedule};
+use super::payload::{write_audio, write_video};
+use super::schedule::VideoPlan;
 use super::speech::{Speech, SpeechSchedule, Utterance};
 use super::stamp::Stamp;
 use crate::clock;
@@ -35,7 +34,6 @@ pub const AUDIO_PAYLOAD_LEN: usize = 80;
 const SILENCE_PAYLOAD_LEN: usize = 1 + Stamp::LEN;
 /// Their length on the 48 kHz clock.
 pub const AUDIO_TICKS: u32 = 960;
-const VIDEO_CLOCK: u64 = 90_000;
 
 /// One participant's sources, over one transport.
 pub struct Publisher {
@@ -50,60 +48,9 @@ pub struct Publisher {
 }
 
 struct Video {
-    schedule: VideoSchedule,
-    layers: Option<TemporalLayers>,
-    frame_rate: u32,
+    camera: Camera,
     stream: Outbound,
     last: LastSent,
-    /// Packets that have not left, and who lets them.
-    waiting: VecDeque<(Fragment, Place)>,
-    pacer: Option<Pacer>,
-}
-
-impl Video {
-    fn due(&self) -> Instant {
-        let burst = self.pacer.as_ref().filter(|_| !self.waiting.is_empty()).map(Pacer::due);
-        burst.map_or(self.schedule.due(), |burst| burst.min(self.schedule.due()))
-    }
-
-    /// Cuts a frame into packets, behind those that wait.
-    fn cut(&mut self, frame: Frame) {
-        let timestamp = (frame.number * VIDEO_CLOCK / u64::from(self.frame_rate)) as u32;
-        let layered = self.layers.as_mut().map(|layers| layers.next(frame.key));
-        let sizes = fragment_sizes(frame.len);
-        let last = sizes.len() - 1;
-        for (index, size) in sizes.enumerate() {
-            let fragment = Fragment {
-                key_frame: frame.key,
-                first: index == 0,
-                picture_id: (frame.number & 0x7fff) as u16,
-                layered,
-            };
-            let described = self.layers.as_ref().zip(layered);
-            let place = Place {
-                timestamp,
-                marker: index == last,
-                payload_len: fragment.descriptor_len() + size,
-                audio_level: 0,
-                dependency: described.map_or(Dependency::NONE, |(layers, frame)| {
-                    layers.describe(&frame, index == 0, index == last)
-                }),
-            };
-            self.waiting.push_back((fragment, place));
-        }
-    }
-
-    /// The packets that may leave now: all of them, or a burst.
-    fn leaving(&mut self, now: Instant) -> usize {
-        let Some(pacer) = &mut self.pacer else {
-            return self.waiting.len();
-        };
-        if self.waiting.is_empty() || !pacer.begin(now) {
-            return 0;
-        }
-        let lens = self.waiting.iter().map(|(_, place)| place.payload_len);
-        lens.take_while(|&len| pacer.take(len)).count()
-    }
 }
 
 struct Audio {
@@ -147,13 +94,9 @@ impl Publisher {
     ) {
         let Some(plan) = publish.video else { return };
         self.video = Some(Video {
-            schedule: VideoSchedule::new(plan, start),
-            layers: publish.layered.then(TemporalLayers::default),
-            frame_rate: plan.frame_rate,
+            camera: Camera::new(plan, &publish, start),
             stream: Outbound::new(source, mid, negotiated),
             last: LastSent::default(),
-            waiting: VecDeque::new(),
-            pacer: publish.paced.then(|| Pacer::new(plan.bitrate, start)),
         });
     }
 
@@ -169,7 +112,7 @@ impl Publisher {
 
     /// When the next packet is due.
     pub fn due(&self) -> Option<Instant> {
-        let video = self.video.as_ref().map(Video::due);
+        let video = self.video.as_ref().map(|video| video.camera.due());
         let audio = self.audio.as_ref().map(|audio| audio.schedule.due());
         video.into_iter().chain(audio).min()
     }
@@ -182,7 +125,7 @@ impl Publisher {
 
     /// Frames that left late or never.
     pub fn late(&self) -> u64 {
-        self.video.as_ref().map_or(0, |video| video.schedule.late())
+        self.video.as_ref().map_or(0, |video| video.camera.late())
     }
 
     /// Packets that the kernel did not take.
@@ -197,11 +140,6 @@ impl Publisher {
         }
         while let Some(utterance) = self.audio.as_mut().and_then(|audio| audio.schedule.poll(now)) {
             self.prepare_audio(utterance, transport);
-        }
-        if let Some(video) = &mut self.video
-            && let Some(frame) = video.schedule.poll(now)
-        {
-            video.cut(frame);
         }
         self.prepare_video(now, transport);
         self.flush(transport);
@@ -236,8 +174,7 @@ impl Publisher {
 
     fn prepare_video(&mut self, now: Instant, transport: &mut Transport) {
         let Some(video) = &mut self.video else { return };
-        let leaving = video.leaving(now);
-        for (fragment, place) in video.waiting.drain(..leaving) {
+        for (fragment, place) in video.camera.leaving(now) {
             let slot = next_slot(&mut self.arena, self.sealed.len());
             let written = video
                 .stream
@@ -270,7 +207,7 @@ impl Publisher {
         if let Some(video) = &mut self.video
             && video.stream.ssrc() == ssrc
         {
-            video.schedule.request_key_frame();
+            video.camera.request_key_frame();
         }
     }
 

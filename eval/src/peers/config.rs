@@ -13,6 +13,8 @@ use super::PeersError;
 pub struct Configuration {
     /// The server that the others are compared with.
     pub subject: String,
+    /// The same in searches for a limit of time, where a server that spreads packets on purpose would be late by itself.
+    pub unpaced: String,
     /// All servers.
     pub peers: Vec<Peer>,
 }
@@ -42,6 +44,9 @@ pub struct Peer {
     pub key: String,
     /// Its secret.
     pub secret: String,
+    /// Whether it takes part only when the command line names it.
+    #[serde(default)]
+    pub on_request: bool,
     /// What the generator needs to speak to it: `--mode`, `--dtls`.
     #[serde(default)]
     pub clients: String,
@@ -58,11 +63,13 @@ impl Configuration {
     fn parse(text: &str) -> Result<Self, String> {
         let read: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
         let known = |name: &str| read.peers.iter().filter(|peer| peer.name == name).count();
-        match read.peers.iter().find(|peer| known(&peer.name) > 1) {
-            Some(twice) => Err(format!("{} is there twice", twice.name)),
-            None if known(&read.subject) == 0 => Err(format!("there is no {}", read.subject)),
-            None => Ok(read),
+        if let Some(twice) = read.peers.iter().find(|peer| known(&peer.name) > 1) {
+            return Err(format!("{} is there twice", twice.name));
         }
+        if let Some(unknown) = [&read.subject, &read.unpaced].into_iter().find(|name| known(name) == 0) {
+            return Err(format!("there is no {unknown}"));
+        }
+        Ok(read)
     }
 }
 
@@ -104,6 +111,7 @@ fn fill(text: &str, address: &str, folder: &Path) -> String {
 mod tests {
     use super::*;
 
+    const HEAD: &str = "subject: one\nunpaced: one\npeers:";
     const PEER: &str = "
   - name: one
     program: no-such-program
@@ -124,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_read_and_filled_in() {
-        let read = parse(&format!("subject: one\npeers:{PEER}")).expect("valid");
+        let read = parse(&format!("{HEAD}{PEER}")).expect("valid");
         let peer = &read.peers[0];
         assert_eq!(peer.installed(), None);
         let command = peer.command(Path::new("/p"), "10.0.0.1", Path::new("/f"));
@@ -135,9 +143,10 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         for text in [
-            format!("subject: two\npeers:{PEER}"),
-            format!("subject: one\npeers:{PEER}{PEER}"),
-            format!("subject: one\nother: 1\npeers:{PEER}"),
+            format!("subject: two\nunpaced: one\npeers:{PEER}"),
+            format!("subject: one\nunpaced: two\npeers:{PEER}"),
+            format!("{HEAD}{PEER}{PEER}"),
+            format!("other: 1\n{HEAD}{PEER}"),
             String::new(),
         ] {
             assert!(parse(&text).is_err(), "{text}");

@@ -1,5 +1,7 @@
 //! What there is to measure.
 
+use serde::{Deserialize, Serialize};
+
 /// A named set of measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
@@ -16,7 +18,7 @@ pub struct Experiment {
 pub enum Method {
     /// All servers by turns, round after round, under the same load.
     Rounds(&'static [Case]),
-    /// Each server on a processor of its own under more and more receivers of one publisher, until it no longer serves them.
+    /// Each server on a processor of its own under more and more clients, until it no longer serves them.
     Search(&'static [Climb]),
 }
 
@@ -31,26 +33,65 @@ pub struct Case {
     pub peers: bool,
 }
 
-/// A load that grows by receivers.
+/// A load that grows.
 #[derive(Clone, Copy, Debug)]
 pub struct Climb {
     /// What tables call it.
     pub name: &'static str,
     /// The generator's arguments, without the scenario.
     pub load: &'static str,
-    /// Receivers to begin with.
+    /// What it grows by.
+    pub by: Growth,
+    /// How many to begin with.
     pub first: u32,
     /// What must hold.
     pub limit: Limit,
 }
 
+/// What a load grows by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Growth {
+    /// Receivers of one publisher.
+    Receivers,
+    /// Rooms of five, in which everybody publishes.
+    Rooms,
+}
+
+impl Growth {
+    /// The scenario with so many.
+    pub fn scenario(self, count: u32) -> String {
+        match self {
+            Self::Receivers => format!("1x{count}"),
+            Self::Rooms => format!("{count}*5x5"),
+        }
+    }
+
+    /// More than this the generator does not make.
+    pub fn most(self) -> u32 {
+        match self {
+            Self::Receivers => 3_900,
+            Self::Rooms => 780,
+        }
+    }
+
+    /// What they are.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Receivers => "receivers",
+            Self::Rooms => "rooms",
+        }
+    }
+}
+
 /// When a server no longer serves.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Limit {
     /// One packet in a hundred, over all receivers, takes longer than this, in microseconds, or any is lost.
     Latency(f64),
     /// One packet in a hundred has not reached the last of its receivers after this, or any is lost.
     ToLast(f64),
+    /// The first room sees fewer frames a second than this, or its jitter is worse than so many milliseconds.
+    FirstRoom(f64, f64),
 }
 
 /// LiveKit loses packets here beyond about 15,000 replicas a second on two cores: what is compared stays below.
@@ -77,28 +118,53 @@ const PACED: &[Case] = &[
     both("6x6", "--bitrate 2M --paced 6x6"),
 ];
 
-const CAPACITY: &[Climb] = &[Climb {
-    name: "2 Mbit/s",
-    load: "--bitrate 2M",
-    first: 25,
-    limit: Limit::Latency(5_000.0),
-}];
+/// Rooms spread their frames over time; one publisher's come all at once, and the last of many receivers waits for the others.
+const CAPACITY: &[Climb] = &[
+    Climb {
+        name: "rooms of 5, 2 Mbit/s",
+        load: "--bitrate 2M",
+        by: Growth::Rooms,
+        first: 4,
+        limit: Limit::Latency(5_000.0),
+    },
+    Climb {
+        name: "one to many, 2 Mbit/s",
+        load: "--bitrate 2M",
+        by: Growth::Receivers,
+        first: 50,
+        limit: Limit::Latency(5_000.0),
+    },
+];
 
 /// Frames of 1080p at 24 a second: at the paper's rate two packets each.
 const HD: &[Climb] = &[
     Climb {
         name: "48 packets/s",
         load: "--bitrate 338K --fps 24 --key-interval 3600",
+        by: Growth::Receivers,
         first: 100,
         limit: Limit::ToLast(20_500.0),
     },
     Climb {
         name: "3 Mbit/s",
         load: "--bitrate 3M --fps 24 --key-interval 3600",
+        by: Growth::Receivers,
         first: 25,
         limit: Limit::ToLast(20_500.0),
     },
 ];
+
+/// What the people of the first of many meetings notice (Scallop, figures 3 and 4).
+const ROOMS: &[Climb] = &[Climb {
+    name: "rooms of 5, 2 Mbit/s",
+    load: "--bitrate 2M",
+    by: Growth::Rooms,
+    first: 2,
+    limit: Limit::FirstRoom(28.5, 20.0),
+}];
+
+/// More than two cores are said to carry of LiveKit; on a fast machine they do.
+const HEAVY: &[Case] = &[both("1x200", "--bitrate 2M 1x200"), both("10x10", "--bitrate 2M 10x10")];
 
 const fn both(name: &'static str, load: &'static str) -> Case {
     Case {
@@ -139,6 +205,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         method: Method::Rounds(PACED),
     },
     Experiment {
+        name: "heavy",
+        title: "Video, as much as another server may not carry",
+        method: Method::Rounds(HEAVY),
+    },
+    Experiment {
         name: "capacity",
         title: "Replicas a second on one core",
         method: Method::Search(CAPACITY),
@@ -147,6 +218,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "hd",
         title: "Receivers of one 1080p sender on one core",
         method: Method::Search(HD),
+    },
+    Experiment {
+        name: "rooms",
+        title: "The first room while rooms are added on one core",
+        method: Method::Search(ROOMS),
     },
 ];
 

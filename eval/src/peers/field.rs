@@ -2,17 +2,23 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::rc::Rc;
 
 use super::config::{Configuration, Peer};
 use super::place::{Place, shell};
-use super::round::Job;
+use super::round::{FLOOR, Job};
 use super::{Options, PeersError};
 use crate::measure::Machine;
+
+/// The number of the first server's place; the floor's is the one before.
+const FIRST_PLACE: u8 = 2;
 
 /// Everything that takes part.
 pub struct Field {
     /// The servers, the subject first.
     pub servers: Vec<Server>,
+    /// The subject as searches know it.
+    unpaced: Server,
     /// Where the ideal server runs.
     floor: Place,
     /// Where servers' files and output go.
@@ -24,61 +30,68 @@ pub struct Field {
 }
 
 /// A server that is installed.
+#[derive(Clone)]
 pub struct Server {
     /// Its entry in the file.
     pub peer: Peer,
     /// What it says of its version.
     pub version: String,
     program: PathBuf,
-    place: Place,
+    place: Rc<Place>,
 }
 
 impl Field {
     /// Finds out who is here, and makes a place for each.
     pub fn prepare(options: &Options) -> Result<Self, PeersError> {
-        let configuration = Configuration::read(&options.configuration)?;
+        let Configuration {
+            subject,
+            unpaced,
+            peers,
+        } = Configuration::read(&options.configuration)?;
         let folder = std::env::temp_dir().join(&options.rig);
         std::fs::create_dir_all(&folder)?;
-        let mut field = Self {
-            servers: Vec::new(),
-            floor: Place::create(&options.rig, "floor", 1)?,
-            folder,
-            machine: Vec::new(),
-            missing: Vec::new(),
-        };
-        let (subject, mut others): (Vec<Peer>, Vec<Peer>) = configuration
-            .peers
-            .into_iter()
-            .partition(|peer| peer.name == configuration.subject);
-        others.retain(|peer| options.only.is_empty() || options.only.contains(&peer.name));
-        for (number, peer) in subject.into_iter().chain(others).enumerate() {
-            let place_number = number as u8 + 2;
-            match peer.installed() {
-                Some(program) => field
-                    .servers
-                    .push(Server::prepare(peer, program, options, place_number)?),
-                None => {
-                    let line = format!(
+        let place = |peer: &Peer, number| Place::create(&options.rig, &peer.name, number);
+        let (mut servers, mut missing, mut searched) = (Vec::new(), Vec::new(), None);
+        for (peer, number) in peers.into_iter().zip(FIRST_PLACE..) {
+            let (is_subject, is_unpaced) = (peer.name == subject, peer.name == unpaced);
+            let takes_part = is_subject || options.asks_for(&peer);
+            let Some(program) = peer.installed() else {
+                if takes_part {
+                    missing.push(format!(
                         "{} is not installed: left out ({} names its program)",
                         peer.name, peer.variable
-                    );
-                    eprintln!("peers: {line}");
-                    field.missing.push(line);
+                    ));
                 }
+                continue;
+            };
+            let server = Server::prepare(&peer, program, place(&peer, number)?)?;
+            match (is_subject, takes_part) {
+                (true, _) => servers.insert(0, server.clone()),
+                (_, true) => servers.push(server.clone()),
+                _ => {}
             }
+            searched = if is_unpaced { Some(server) } else { searched };
         }
-        if field
-            .servers
-            .first()
-            .is_none_or(|first| first.peer.name != configuration.subject)
-        {
-            return Err(PeersError::Unknown(format!(
-                "{} itself is not built",
-                configuration.subject
-            )));
+        missing.iter().for_each(|line| eprintln!("peers: {line}"));
+        let unbuilt = || PeersError::Unknown(format!("{subject} itself is not built"));
+        if servers.first().is_none_or(|first: &Server| first.peer.name != subject) {
+            return Err(unbuilt());
         }
-        field.machine = describe_machine(&field.floor);
-        Ok(field)
+        let floor = Place::create(&options.rig, FLOOR, FIRST_PLACE - 1)?;
+        Ok(Self {
+            unpaced: searched.ok_or_else(unbuilt)?,
+            machine: describe_machine(&floor),
+            servers,
+            floor,
+            folder,
+            missing,
+        })
+    }
+
+    /// The servers of a search: the subject as searches know it, then the others.
+    pub fn searched(&self) -> impl Iterator<Item = &Server> {
+        let others = self.servers.iter().skip(1);
+        std::iter::once(&self.unpaced).chain(others.filter(|it| it.peer.name != self.unpaced.peer.name))
     }
 
     /// The measurement of a server.
@@ -117,21 +130,22 @@ impl Field {
 }
 
 impl Server {
-    fn prepare(peer: Peer, program: PathBuf, options: &Options, number: u8) -> Result<Self, PeersError> {
+    fn prepare(peer: &Peer, program: PathBuf, place: Place) -> Result<Self, PeersError> {
         let program = program.canonicalize()?;
         Ok(Self {
-            version: version(&peer, &program),
-            place: Place::create(&options.rig, &peer.name, number)?,
+            version: version(peer, &program),
+            peer: peer.clone(),
+            place: Rc::new(place),
             program,
-            peer,
         })
     }
 }
 
-/// What the program says of itself; nothing when it does not.
+/// What the program says of itself, and when it was built: two trees may say the same.
 fn version(peer: &Peer, program: &PathBuf) -> String {
     let output = Command::new(program).args(peer.version.split_whitespace()).output();
-    output.map_or_else(
+    let built = shell(&format!("date -u -r {} +%FT%R", program.display())).unwrap_or_default();
+    let said = output.map_or_else(
         |_| String::new(),
         |output| {
             String::from_utf8_lossy(&output.stdout)
@@ -140,7 +154,8 @@ fn version(peer: &Peer, program: &PathBuf) -> String {
                 .unwrap_or_default()
                 .to_owned()
         },
-    )
+    );
+    format!("{said}, file of {}", built.trim())
 }
 
 fn describe_machine(place: &Place) -> Vec<String> {

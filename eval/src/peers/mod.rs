@@ -2,10 +2,12 @@
 //!
 //! [`compare`] does what the command line asks. An [`Experiment`] is either rounds, in each of which every server and the floor are
 //! measured once under the same load ([`rounds`]), or a search for what one processor carries ([`search`]). Each single measurement
-//! is a [`Round`] in a process of its own. What is found goes to the terminal, to a table of all runs, to a drawing, and between
+//! is made by an [`Errand`], in a process of its own. What is found goes to the terminal, to a table of all runs, to a drawing, and between
 //! the markers of a page ([`document`]).
 
+mod ascent;
 mod bars;
+mod compared;
 mod config;
 mod csv;
 mod document;
@@ -23,7 +25,7 @@ use std::path::PathBuf;
 
 pub use error::PeersError;
 pub use experiment::{EXPERIMENTS, Experiment};
-pub use round::Round;
+pub use round::Errand;
 
 use document::Section;
 use experiment::Method;
@@ -54,6 +56,13 @@ pub struct Options {
     pub rig: String,
     /// The page to write into; none: only the terminal.
     pub page: Option<PathBuf>,
+}
+
+impl Options {
+    /// Whether a server beside the subject takes part.
+    fn asks_for(&self, peer: &config::Peer) -> bool {
+        self.only.contains(&peer.name) || (self.only.is_empty() && !peer.on_request)
+    }
 }
 
 /// Measures everything that was asked for; says whether every server could be measured under every load.

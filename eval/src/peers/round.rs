@@ -1,22 +1,40 @@
-//! One round: each server once, one after another, in a process of its own, so that rounds can wait for a machine that is shared.
+//! Measurements in a process of their own, which can wait for its turn at a machine that is shared.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::ascent::Ascent;
 use crate::report::Report;
 use crate::server::RunningServer;
 
-/// What to measure, as the process that measures is told it.
+/// What to do in one turn, as the process that does it is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Errand {
+    /// To measure all jobs under one load.
+    Round(Round),
+    /// To go on with a search.
+    Ascent(Ascent),
+}
+
+/// Jobs to measure, in this order, under one load.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Round {
-    /// What to measure, in this order.
+    /// Where and how.
+    pub bench: Bench,
+    /// What to measure.
     pub jobs: Vec<Job>,
     /// The generator's arguments.
     pub load: Vec<String>,
+}
+
+/// Where measurements are made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bench {
     /// The processors of the server and of the generator, if they are to have their own.
     pub processors: Option<[String; 2]>,
     /// Where to write.
@@ -66,12 +84,12 @@ pub const FLOOR: &str = "floor";
 /// What became of a job: its report, or why there is none.
 pub type Outcome = Result<Report, String>;
 
-impl Round {
-    /// Has a process do it, started by the words of `turn` if the machine is shared by turns.
-    pub fn order(&self, turn: &[String]) -> io::Result<Vec<Outcome>> {
+impl Errand {
+    /// Has a process do it, started by the words of `turn` if the machine is shared by turns; returns what it found.
+    pub fn order<T: DeserializeOwned>(&self, turn: &[String]) -> io::Result<T> {
         let program = std::env::current_exe()?.display().to_string();
         let mut words = turn.to_vec();
-        words.extend([program, "peers-round".into(), serde_json::to_string(self)?]);
+        words.extend([program, "peers-errand".into(), serde_json::to_string(self)?]);
         let output = Command::new(&words[0])
             .args(&words[1..])
             .stdin(Stdio::null())
@@ -80,15 +98,25 @@ impl Round {
         serde_json::from_slice(&output.stdout).map_err(|_| io::Error::other("the measuring process failed"))
     }
 
-    /// Does it: what the process is for.
-    pub fn perform(&self) -> Vec<Outcome> {
-        self.jobs
-            .iter()
-            .map(|job| self.measure(job).map_err(|error| error.to_string()))
-            .collect()
+    /// Does it, which is what the process is for; says what it found.
+    pub fn perform(&self) -> serde_json::Result<String> {
+        match self {
+            Self::Round(round) => {
+                let measure = |job| round.bench.measure(job, &round.load);
+                serde_json::to_string::<Vec<Outcome>>(&round.jobs.iter().map(measure).collect())
+            }
+            Self::Ascent(ascent) => serde_json::to_string(&ascent.perform()),
+        }
+    }
+}
+
+impl Bench {
+    /// Measures once.
+    pub fn measure(&self, job: &Job, load: &[String]) -> Outcome {
+        self.try_to_measure(job, load).map_err(|error| error.to_string())
     }
 
-    fn measure(&self, job: &Job) -> io::Result<Report> {
+    fn try_to_measure(&self, job: &Job, load: &[String]) -> io::Result<Report> {
         match job {
             Job::Floor { place, server, clients } => {
                 let pinned = [self.pinned(0), place.clone()].concat().join(" ");
@@ -101,7 +129,7 @@ impl Round {
                     &clients.to_string(),
                 ]
                 .map(String::from);
-                self.generate([&["floor".to_owned()], cable.as_slice()].concat())
+                self.generate([&["floor".to_owned()], cable.as_slice()].concat(), load)
             }
             Job::Server {
                 name,
@@ -115,7 +143,7 @@ impl Round {
                 let mut server = RunningServer::start(&words, *address, log)?;
                 let (url, pid) = (format!("ws://{address}"), server.pid().to_string());
                 let target = ["--name", name, "--url", &url, "--server-pid", &pid].map(String::from);
-                let report = self.generate([target.as_slice(), clients].concat());
+                let report = self.generate([target.as_slice(), clients].concat(), load);
                 if server.has_ended() {
                     let log = server.log().display();
                     return Err(io::Error::other(format!(
@@ -128,19 +156,12 @@ impl Round {
     }
 
     /// Runs the generator in a process of its own, and reads its report.
-    fn generate(&self, arguments: Vec<String>) -> io::Result<Report> {
+    fn generate(&self, arguments: Vec<String>, load: &[String]) -> io::Result<Report> {
         let program = std::env::current_exe()?.display().to_string();
         let path = self.folder.join("report.json");
         let _ = std::fs::remove_file(&path);
         let json = ["--json".to_owned(), path.display().to_string()];
-        let words = [
-            self.pinned(1),
-            vec![program],
-            arguments,
-            json.to_vec(),
-            self.load.clone(),
-        ]
-        .concat();
+        let words = [self.pinned(1), vec![program], arguments, json.to_vec(), load.to_vec()].concat();
         let output = Command::new(&words[0])
             .args(&words[1..])
             .stdin(Stdio::null())

@@ -1,36 +1,18 @@
-//! All servers by turns under the same load, and what the runs say together.
+//! All servers by turns under the same load.
 
 use std::fmt::Write as _;
 
-use super::bars::{Bar, Drawing, Group, Panel};
-use super::csv;
+use super::compared::{Found, Runs, draw, rows, tables};
 use super::document::{Section, conditions};
 use super::experiment::{Case, Experiment};
 use super::field::Field;
 use super::figures::Figures;
-use super::round::{FLOOR, Job, Outcome, Round};
-use super::spread::Spread;
+use super::round::{Bench, Errand, FLOOR, Job, Outcome, Round};
 use super::{Options, PeersError};
 use crate::report::Report;
 
 /// Rounds, unless the command line says otherwise.
 const ROUNDS: u32 = 7;
-
-/// What all rounds found under one load.
-struct Found {
-    case: Case,
-    servers: Vec<Runs>,
-}
-
-/// One server's runs.
-#[derive(Default)]
-struct Runs {
-    name: String,
-    negotiated: String,
-    /// By round; none where there was no measurement.
-    figures: Vec<Option<Figures>>,
-    failures: Vec<String>,
-}
 
 /// Measures, and writes up.
 pub fn measure(
@@ -68,13 +50,16 @@ fn measure_case(field: &Field, options: &Options, case: &Case, rounds: u32) -> R
         let together = left.min(options.together.max(1) as usize);
         eprintln!("peers: {}, rounds to go: {left}", case.name);
         let round = Round {
+            bench: Bench {
+                processors: None,
+                folder: field.folder.clone(),
+            },
             jobs: by_turns(&mut jobs, together),
             load: load(case.load, options),
-            processors: None,
-            folder: field.folder.clone(),
         };
-        let outcomes = round.order(&options.turn)?;
-        for (jobs, outcomes) in round.jobs.chunks(jobs.len()).zip(outcomes.chunks(jobs.len())) {
+        let measured = round.jobs.clone();
+        let outcomes: Vec<Outcome> = Errand::Round(round).order(&options.turn)?;
+        for (jobs, outcomes) in measured.chunks(jobs.len()).zip(outcomes.chunks(jobs.len())) {
             take(&mut runs, jobs, outcomes);
         }
         left -= together;
@@ -143,161 +128,6 @@ fn line(figures: &Figures) -> String {
     );
     for doubt in &figures.doubts {
         let _ = write!(text, "; {doubt}");
-    }
-    text
-}
-
-impl Runs {
-    fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            ..Self::default()
-        }
-    }
-
-    fn measured(&self) -> impl Iterator<Item = &Figures> {
-        self.figures.iter().flatten()
-    }
-
-    fn spread(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
-        Spread::of(self.measured().filter_map(figure))
-    }
-
-    /// The ratios of this server's figure to another's, round by round.
-    fn ratio(&self, other: &Self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<Spread> {
-        let rounds = self.figures.iter().zip(&other.figures);
-        let both = rounds.filter_map(|(ours, theirs)| Some((figure(ours.as_ref()?)?, figure(theirs.as_ref()?)?)));
-        Spread::of(
-            both.filter(|(_, theirs)| *theirs > 0.0)
-                .map(|(ours, theirs)| ours / theirs),
-        )
-    }
-}
-
-fn tables(found: &[Found]) -> String {
-    let mut text = String::from(
-        "| load | server | replicas/s offered | lost | p50 us | p99 us | process us/replica | machine us/replica | idle % | runs to be trusted |\n\
-         |---|---|---|---|---|---|---|---|---|---|\n",
-    );
-    for found in found {
-        found.servers.iter().for_each(|runs| row(&mut text, &found.case, runs));
-    }
-    text.push_str("\n| load | ratio | process | machine | p50 | p99 |\n|---|---|---|---|---|---|\n");
-    for found in found {
-        let Some((subject, others)) = found.servers.split_first() else {
-            continue;
-        };
-        for other in others {
-            let ratio = |figure: fn(&Figures) -> Option<f64>| cell(subject.ratio(other, figure), 2);
-            let _ = writeln!(
-                text,
-                "| {} | {} / {} | {} | {} | {} | {} |",
-                found.case.name,
-                subject.name,
-                other.name,
-                ratio(|it| Some(it.process_us)),
-                ratio(|it| it.machine_us),
-                ratio(|it| Some(it.p50)),
-                ratio(|it| Some(it.p99)),
-            );
-        }
-    }
-    text.push('\n');
-    notes(&mut text, found);
-    text
-}
-
-fn row(text: &mut String, case: &Case, runs: &Runs) {
-    let spread = |figure: fn(&Figures) -> Option<f64>, digits| cell(runs.spread(figure), digits);
-    let trusted = runs.measured().filter(|figures| figures.doubts.is_empty()).count();
-    let _ = writeln!(
-        text,
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {trusted} of {} |",
-        case.name,
-        runs.name,
-        runs.spread(|it| Some(it.offered))
-            .map_or_else(|| "-".into(), |it| format!("{:.0}", it.median)),
-        spread(|it| Some(it.lost as f64), 0),
-        spread(|it| Some(it.p50), 0),
-        spread(|it| Some(it.p99), 0),
-        spread(|it| Some(it.process_us), 2),
-        spread(|it| it.machine_us, 2),
-        spread(|it| Some(it.idle * 100.0), 0),
-        runs.figures.len(),
-    );
-}
-
-fn cell(spread: Option<Spread>, digits: usize) -> String {
-    match spread {
-        None => "-".into(),
-        Some(it) if it.least == it.greatest => format!("{:.digits$}", it.median),
-        Some(it) => format!("{it:.digits$}"),
-    }
-}
-
-/// What was negotiated, what failed, what is doubtful.
-fn notes(text: &mut String, found: &[Found]) {
-    let mut lines: Vec<String> = Vec::new();
-    for (found, runs) in found
-        .iter()
-        .flat_map(|found| found.servers.iter().map(move |runs| (found, runs)))
-    {
-        let negotiated = format!("{}: {}", runs.name, runs.negotiated);
-        if !runs.negotiated.is_empty() && !lines.contains(&negotiated) {
-            lines.push(negotiated);
-        }
-        let failed = runs.failures.iter().map(|why| format!("no measurement: {why}"));
-        let doubts = runs.measured().flat_map(|figures| &figures.doubts);
-        let doubted = doubts.map(|doubt| format!("not to be trusted: {doubt}"));
-        lines.extend(
-            failed
-                .chain(doubted)
-                .map(|why| format!("{}, {}, {why}", found.case.name, runs.name)),
-        );
-    }
-    lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
-}
-
-fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
-    let panel = |label: &str, figure: fn(&Figures) -> Option<f64>| Panel {
-        label: label.to_owned(),
-        groups: found
-            .iter()
-            .map(|found| Group {
-                label: found.case.name.to_owned(),
-                bars: found
-                    .servers
-                    .iter()
-                    .filter_map(|runs| {
-                        let spread = runs.spread(figure)?;
-                        Some(Bar {
-                            name: runs.name.clone(),
-                            spread,
-                        })
-                    })
-                    .collect(),
-            })
-            .collect(),
-    };
-    Drawing {
-        title: experiment.title.to_owned(),
-        panels: vec![
-            panel("machine, us per replica", |it| it.machine_us),
-            panel("latency p50, us", |it| Some(it.p50)),
-            panel("latency p99, us", |it| Some(it.p99)),
-        ],
-    }
-}
-
-fn rows(experiment: &Experiment, found: &[Found]) -> String {
-    let mut text = csv::header();
-    for found in found {
-        for runs in &found.servers {
-            for (number, figures) in runs.figures.iter().enumerate() {
-                let key = [experiment.name, found.case.name, &runs.name];
-                csv::row(&mut text, key, number + 1, figures.as_ref(), &runs.negotiated);
-            }
-        }
     }
     text
 }

@@ -27,10 +27,13 @@ impl Spread {
 }
 
 impl fmt::Display for Spread {
-    /// The median, and behind it the range; the precision goes for all three.
+    /// The median, and behind it the range if there is one; the precision goes for all three.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(2);
         let (median, least, greatest) = (self.median, self.least, self.greatest);
+        if least == greatest {
+            return write!(f, "{median:.digits$}");
+        }
         write!(f, "{median:.digits$} ({least:.digits$}-{greatest:.digits$})")
     }
 }
@@ -56,5 +59,6 @@ mod tests {
             (spread.to_string(), format!("{spread:.0}")),
             ("2.00 (1.00-4.00)".into(), "2 (1-4)".into())
         );
+        assert_eq!(Spread::of([3.0, 3.0]).map(|it| it.to_string()), Some("3.00".into()));
     }
 }

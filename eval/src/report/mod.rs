@@ -1,6 +1,7 @@
 //! What a run found, for people and for programs.
 
 mod joining;
+mod quality;
 mod table;
 mod text;
 
@@ -13,6 +14,7 @@ use crate::measure::{Busiest, Histogram, Tally};
 use crate::peer::{Impairment, Plan};
 
 pub use joining::{Changes, Joining, Signalling, Spread};
+pub use quality::Quality;
 pub use table::{crowds, table};
 
 /// One run.
@@ -76,6 +78,8 @@ pub struct Report {
     pub latency: Latency,
     /// The same until a packet had reached the last of those who got it at once, packet by packet.
     pub to_last: Latency,
+    /// How the pictures of the first room came; none where nobody has any.
+    pub first_room: Option<Quality>,
     /// The server's cost, where its process is known.
     pub server: Option<Cost>,
     /// The generator's own cost.

@@ -67,7 +67,7 @@ pub fn crowds(reports: &[&Report]) -> String {
         return lines;
     }
     format!(
-        "crowd      joins/s  media p50  p99 ms  lost  signalled B/join: reply  others  negotiation | B/change: mute    leave | kB/part  kB/sub  server ms/join  cores\n{lines}"
+        "crowd      joins/s  media p50  p99 ms  lost  signalled B/join: reply  others  negotiation | B/change: mute    leave | kB/part  kB/sub  server ms/join: all  joining  cores\n{lines}"
     )
 }
 
@@ -75,7 +75,7 @@ fn crowd(report: &Report) -> Option<String> {
     let (joining, signalling) = (report.joining?, report.signalling?);
     let (changes, cost) = (signalling.changes?, report.server.unwrap_or_default());
     Some(format!(
-        "{:<9} {:>8.1} {:>10.0} {:>7.0} {:>5} {:>24.0} {:>7.0} {:>12.0} {:>17.0} {:>8.0} {:>9.0} {:>7.1} {:>15.2} {:>6.2}\n",
+        "{:<9} {:>8.1} {:>10.0} {:>7.0} {:>5} {:>24.0} {:>7.0} {:>12.0} {:>17.0} {:>8.0} {:>9.0} {:>7.1} {:>20.2} {:>8.2} {:>6.2}\n",
         report.scenario,
         joining.per_second,
         joining.first_media.p50 * 1e3,
@@ -89,6 +89,7 @@ fn crowd(report: &Report) -> Option<String> {
         cost.resident_per_participant / 1e3,
         cost.resident_per_subscription / 1e3,
         joining.server_cpu_ms,
+        joining.join_cpu_ms,
         cost.cores,
     ))
 }

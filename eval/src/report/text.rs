@@ -84,6 +84,10 @@ impl Report {
             "  to the last receiver",
             format!("p50 {:.0}, p99 {:.0}, max {:.0}", l.p50, l.p99, l.max),
         );
+        if let Some(quality) = &self.first_room {
+            let (frames, jitter) = (quality.frames_per_second, quality.jitter_ms);
+            row("first room", format!("{frames:.1} frames/s, jitter {jitter:.1} ms"));
+        }
         if let Some(server) = &self.server {
             row(
                 "server cpu",

@@ -10,7 +10,7 @@ use super::{Settings, Window};
 use crate::clock;
 use crate::measure::{Machine, MachineSample, ProcessSample, Processes, SocketDrops, process};
 use crate::peer::{Mode, Participant, Purpose};
-use crate::report::{Changes, Cost, Joining, Latency, Report, Signalling, Spread};
+use crate::report::{Changes, Cost, Joining, Latency, Quality, Report, Signalling, Spread};
 
 /// The machine at one instant.
 pub struct Sample {
@@ -95,6 +95,7 @@ impl World {
             offered_bits_per_second: (self.window.octets[1] - self.window.octets[0]) as f64 * 8.0 / seconds,
             late_frames: self.window.late[1] - self.window.late[0],
             latency: Latency::of(&self.totals.latency),
+            first_room: Quality::of(&self.window.shown, seconds),
             to_last: Latency::of(&self.totals.to_last()),
             foreign: self.totals.foreign,
             damaged: self.totals.damaged,
@@ -113,6 +114,9 @@ impl World {
             let cost = Cost::of(end.server_cpu_since(start), seconds, replicas);
             let grown = (before.resident_bytes, last.resident_bytes);
             report.server = Some(cost.with_memory(grown.0, grown.1, report.participants, report.subscriptions));
+            let media_ms = cost.cpu_us_per_replica * joined.replicas as f64 / 1e3;
+            let joins = self.participants.len() as f64;
+            report.joining.iter_mut().for_each(|it| it.take_media(media_ms / joins));
         }
         report.attribute_rest(Machine::processors());
         report
@@ -139,6 +143,7 @@ impl World {
             complete: Spread::of(milestones().map(|it| it.complete)),
             decodable: Spread::of(milestones().map(|it| it.decodable)),
             server_cpu_ms: server.as_secs_f64() * 1e3 / joins,
+            join_cpu_ms: 0.0,
             cores: [server, generator].map(|cpu| cpu.as_secs_f64() / seconds),
         }
     }

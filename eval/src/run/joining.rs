@@ -25,6 +25,8 @@ pub struct Joined {
     pub beginning: Duration,
     /// The machine before the first connection, and when everybody heard everybody.
     pub samples: [Sample; 2],
+    /// Packets that had arrived by then.
+    pub replicas: u64,
 }
 
 impl World {
@@ -54,7 +56,13 @@ impl World {
             all: began.elapsed(),
             beginning,
             samples: [before, Sample::take(settings)],
+            replicas: self.replicas(),
         })
+    }
+
+    fn replicas(&self) -> u64 {
+        let sources = self.participants.iter().flat_map(|it| it.meter().sources());
+        sources.map(|(_, tally)| tally.seen()).sum()
     }
 
     fn wait_for_a_place(&mut self) -> Result<(), RunError> {

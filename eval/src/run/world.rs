@@ -8,7 +8,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 
 use super::{RunError, Settings};
 use crate::clock;
-use crate::media::Totals;
+use crate::media::{Shown, Totals};
 use crate::net::{self, Inbox};
 use crate::peer::{Identity, Joining, Participant, Plan, Traffic};
 
@@ -38,6 +38,8 @@ pub struct Window {
     pub(super) ends: Vec<u64>,
     pub(super) octets: [u64; 2],
     pub(super) late: [u64; 2],
+    /// What was shown in the first room.
+    pub(super) shown: Vec<Shown>,
 }
 
 impl World {
@@ -196,6 +198,9 @@ impl World {
         self.window.ends = self.numbers();
         (self.window.octets[1], self.window.late[1]) = self.octets_and_late();
         self.totals.end_window(self.window.ends.clone());
+        let first = self.participants.first().map(|it| &it.plan().room);
+        let there = self.participants.iter().filter(|it| Some(&it.plan().room) == first);
+        self.window.shown = there.flat_map(Participant::shown).collect();
     }
 
     /// What the server has signalled to everybody.

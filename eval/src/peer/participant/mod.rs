@@ -21,7 +21,7 @@ use super::sdp::{Description, Media};
 use super::signal::{Admission, Server, Signal, Traffic};
 use super::transport::Transport;
 use crate::clock;
-use crate::media::{FeedbackCounts, Inbound, Meter, Publisher, Reporter};
+use crate::media::{FeedbackCounts, Inbound, Meter, Publisher, Reporter, Shown};
 
 pub use milestones::Milestones;
 
@@ -139,6 +139,11 @@ impl Participant {
     /// Packets that the numbers of what it receives said there were, and that never came, since the window began.
     pub fn given_up(&self) -> u64 {
         self.inbound.given_up()
+    }
+
+    /// What a watcher would have noticed of each picture since the window began.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        self.inbound.shown()
     }
 
     /// Begins the measured window.
