@@ -87,7 +87,10 @@ impl Acknowledged {
             reported: Sum::default(),
             gapless: Sum::default(),
         };
-        self.arrivals.insert(place, arrival);
+        match place == self.arrivals.len() {
+            true => self.arrivals.push_back(arrival),
+            false => self.arrivals.insert(place, arrival),
+        }
         (place..self.arrivals.len()).for_each(|index| self.sum(index));
         while self.arrivals.len() > ARRIVALS_MAX || self.arrivals.front().is_some_and(|front| front.at < newest - KEPT)
         {

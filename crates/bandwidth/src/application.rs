@@ -23,6 +23,7 @@ impl Application {
     pub(crate) fn sent(&mut self, at: Instant, size: u16, rate: f64) {
         let passed = self
             .at
+            .filter(|before| *before != at)
             .map_or(0.0, |before| at.saturating_duration_since(before).as_secs_f64());
         self.at = Some(at);
         let full = SHARE * rate * WINDOW_SECONDS;

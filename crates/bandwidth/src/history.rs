@@ -52,6 +52,8 @@ pub struct History {
     /// From number `first` on; `None` where no packet of that number is known.
     packets: VecDeque<Option<Packet>>,
     first: u64,
+    /// When the last one left: packets of one batch left together, and nothing gets older between them.
+    newest_at: Option<Instant>,
     numbers: Unwrapper,
     ticks: TimestampUnwrapper,
     anomalies: Anomalies,
@@ -97,7 +99,9 @@ impl History {
             self.packets.resize(index, None);
             self.packets.push_back(packet);
         }
-        self.forget(sent.at);
+        if self.newest_at.replace(sent.at) != Some(sent.at) || self.packets.len() > HISTORY_PACKETS_MAX {
+            self.forget(sent.at);
+        }
     }
 
     fn forget(&mut self, now: Instant) {
