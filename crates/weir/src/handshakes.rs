@@ -1,11 +1,13 @@
 //! DTLS handshakes on threads of their own, so that nobody's media waits for those who join.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use agent::{Agent, Handshake, Handshaken};
+use tracing::error;
 
 use crate::clock;
 use crate::node::Waker;
@@ -20,7 +22,8 @@ const NICENESS: i32 = 5;
 /// The agent's handle on the threads.
 pub struct Handshakes {
     work: Sender<Handshake>,
-    done: Receiver<Handshaken>,
+    /// `None` for one that was given up.
+    done: Receiver<Option<Handshaken>>,
     /// How many are handed out.
     out: usize,
     out_max: usize,
@@ -58,20 +61,29 @@ impl Handshakes {
 
     /// What came back.
     pub fn poll(&mut self) -> Option<Handshaken> {
-        let done = self.done.try_recv().ok()?;
-        self.out -= 1;
-        Some(done)
+        while let Ok(done) = self.done.try_recv() {
+            self.out -= 1;
+            if done.is_some() {
+                return done;
+            }
+        }
+        None
     }
 }
 
-fn compute(to_do: &Mutex<Receiver<Handshake>>, done: &Sender<Handshaken>, waker: &Waker) {
+fn compute(to_do: &Mutex<Receiver<Handshake>>, done: &Sender<Option<Handshaken>>, waker: &Waker) {
     // On Linux this is about the calling thread alone. Where it is refused handshakes are as urgent as all else, which works too.
     let _ = rustix::process::setpriority_process(None, NICENESS);
     loop {
         // The others wait for the lock instead of the work, which is the same.
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(handshake) = next else { return };
-        if done.send(handshake.compute(clock::now())).is_err() {
+        // A library that trips over what one peer sent ends that peer's handshake, which is given up then, and nobody else's.
+        let computed = panic::catch_unwind(AssertUnwindSafe(|| handshake.compute(clock::now()))).ok();
+        if computed.is_none() {
+            error!("a handshake was given up: the library panicked");
+        }
+        if done.send(computed).is_err() {
             return;
         }
         waker.wake();
