@@ -8,6 +8,7 @@ use wire::MediaKind::{self, Audio, Video};
 use crate::ballast::Ballast;
 use crate::device::{Device, Room};
 use crate::meter::{Cost, Meter, heap};
+use crate::node::Node;
 
 /// Receivers of one stream.
 pub const RECEIVERS: &[u64] = &[10, 30, 100, 300, 1_000];
@@ -24,6 +25,10 @@ pub const REPLICAS: u64 = 100_000;
 const PICTURE_INTERVAL: Duration = Duration::from_millis(33);
 /// For a stream of 2 Mbit/s: so that much of each picture waits.
 const PACE: u64 = 5_000_000;
+/// After so long an agent has found what each receiver's network carries.
+const SETTLING: Duration = Duration::from_secs(10);
+/// So much of a call is measured at each point.
+pub const CALL: Duration = Duration::from_secs(5);
 /// So many entries are changed at each size, all over the tables.
 const CHANGES: u64 = 2_000;
 
@@ -101,6 +106,36 @@ fn audience(meter: &mut Meter, size: u64, (kinds, pace): (&'static [MediaKind], 
         times: sent as f64 / size as f64,
         pieces: sent,
         heap,
+    }
+}
+
+/// The agent of one room: a publisher with camera and microphone, and more and more receivers who report. For each second the work should be linear in them.
+pub fn agent(meter: &mut Meter, sizes: &[u64], time: Duration) -> Vec<Series> {
+    vec![Series {
+        name: "agent",
+        per: "second of the call",
+        piece: "receiver and second",
+        bound: 1.0,
+        samples: sizes.iter().map(|size| attended(meter, *size, time)).collect(),
+    }]
+}
+
+fn attended(meter: &mut Meter, size: u64, time: Duration) -> Sample {
+    let mut node = Node::new(size as u32);
+    node.play(SETTLING, meter, &mut Cost::default());
+    let (start, mut cost) = (node.forwarded(), Cost::default());
+    node.play(time, meter, &mut cost);
+    let each = (node.forwarded() - start) as f64 / size as f64 / time.as_secs_f64();
+    assert!(
+        each > 250.0,
+        "receivers are to get everything, but got {each:.0} packets a second"
+    );
+    Sample {
+        size,
+        cost,
+        times: time.as_secs_f64(),
+        pieces: size * time.as_secs(),
+        heap: node.end(),
     }
 }
 

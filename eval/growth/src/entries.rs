@@ -15,6 +15,8 @@ pub(crate) const ABS_SEND_TIME: u8 = 4;
 const PROFILE: SrtpProfile = SrtpProfile::AeadAes128Gcm;
 const OUR_PORT: u16 = 7882;
 const THEIR_PORT: u16 = 40_000;
+/// The first of them.
+const THEIR_ADDRESSES: u32 = 0x0b00_0000;
 
 /// Both keys of a leg, seen from the device: what the peer seals with, and what it opens with.
 pub(crate) fn keys(leg: LegId) -> (MasterKey, MasterKey) {
@@ -29,15 +31,23 @@ pub(crate) fn keys(leg: LegId) -> (MasterKey, MasterKey) {
 
 /// Every leg has an address of its own.
 pub(crate) fn path(leg: LegId) -> Path {
-    let remote = Ipv4Addr::from(0x0b00_0000 + leg.0);
+    let remote = Ipv4Addr::from(THEIR_ADDRESSES + leg.0);
     Path {
         local: SocketAddr::from(([10, 0, 0, 1], OUR_PORT)),
         remote: SocketAddr::from((remote, THEIR_PORT)),
     }
 }
 
-pub(crate) fn leg(id: LegId) -> Leg {
-    let (ingress, egress) = keys(id);
+/// Whose leg this address is.
+pub(crate) fn leg_at(path: &Path) -> Option<LegId> {
+    match path.remote {
+        SocketAddr::V4(remote) => remote.ip().to_bits().checked_sub(THEIR_ADDRESSES).map(LegId),
+        SocketAddr::V6(_) => None,
+    }
+}
+
+/// What is negotiated with everybody, both ways.
+pub(crate) fn extensions() -> ExtensionMap {
     let mut extensions = ExtensionMap::default();
     for (kind, number) in [
         (ExtensionKind::TransportSequence, TRANSPORT_SEQUENCE),
@@ -45,11 +55,16 @@ pub(crate) fn leg(id: LegId) -> Leg {
     ] {
         extensions.insert(kind, number).expect("the ids are different");
     }
+    extensions
+}
+
+pub(crate) fn leg(id: LegId) -> Leg {
+    let (ingress, egress) = keys(id);
     Leg {
         paths: vec![path(id)],
         protection: Protection::Srtp { ingress, egress },
-        extensions_in: extensions,
-        extensions_out: extensions,
+        extensions_in: extensions(),
+        extensions_out: extensions(),
     }
 }
 
@@ -61,7 +76,7 @@ pub(crate) fn payload_type(kind: MediaKind) -> PayloadType {
     PayloadType::new(number).expect("it is below 128")
 }
 
-fn rtx_type(kind: MediaKind) -> Option<PayloadType> {
+pub(crate) fn rtx_type(kind: MediaKind) -> Option<PayloadType> {
     match kind {
         MediaKind::Video => PayloadType::new(97),
         MediaKind::Audio => None,

@@ -42,12 +42,17 @@ fn main() -> ExitCode {
     code
 }
 
-fn measure(meter: &mut Meter) -> [Axis; 3] {
+fn measure(meter: &mut Meter) -> [Axis; 4] {
     [
         Axis {
             name: "receivers",
             title: "Receivers of one stream",
             series: axes::receivers(meter, axes::RECEIVERS, axes::REPLICAS),
+        },
+        Axis {
+            name: "agent",
+            title: "Receivers who report",
+            series: axes::agent(meter, axes::RECEIVERS, axes::CALL),
         },
         Axis {
             name: "rooms",

@@ -1,4 +1,4 @@
-//! Who sends: a camera of 2 Mbit/s and a microphone, sealed.
+//! Who sends: a camera of 2 Mbit/s and a microphone.
 
 use backend_udp::srtp::{Sealer, rtp_overhead};
 use dataplane::{LegId, SrtpProfile, StreamKey};
@@ -14,7 +14,10 @@ const SOUND_PACKET: usize = 120;
 /// A participant's camera and microphone.
 pub(crate) struct Publisher {
     pub(crate) leg: LegId,
-    sealer: Sealer,
+    /// `None` for one that sends in clear.
+    sealer: Option<Sealer>,
+    /// A key frame comes with every so many pictures.
+    key_interval: u16,
     pictures: u16,
     /// How many packets it has sent of each kind.
     video: u64,
@@ -31,13 +34,24 @@ pub(crate) fn stream_key(leg: LegId, kind: MediaKind) -> StreamKey {
 }
 
 impl Publisher {
+    /// One whose first picture is its only key frame.
     pub(crate) fn new(leg: LegId) -> Self {
         Publisher {
             leg,
-            sealer: Sealer::new(&keys(leg).0),
+            sealer: Some(Sealer::new(&keys(leg).0)),
+            key_interval: u16::MAX,
             pictures: 0,
             video: 100,
             audio: 100,
+        }
+    }
+
+    /// One that sends in clear, and a key frame every second: it listens to nobody's requests.
+    pub(crate) fn in_clear(leg: LegId) -> Self {
+        Publisher {
+            sealer: None,
+            key_interval: 30,
+            ..Publisher::new(leg)
         }
     }
 
@@ -49,12 +63,13 @@ impl Publisher {
         }
     }
 
-    /// The packets of the next picture. The first picture is a key frame.
+    /// The packets of the next picture.
     fn picture(&mut self) -> Vec<Vec<u8>> {
         let [high, low] = self.pictures.to_be_bytes();
+        let is_key = self.pictures.is_multiple_of(self.key_interval);
         let packets = (0..PACKETS_PER_PICTURE).map(|part| {
             let mut payload = vec![0x80 | u8::from(part == 0) << 4, 0x80, 0x80 | high & 0x7f, low];
-            payload.push(u8::from(self.pictures > 0));
+            payload.push(u8::from(!is_key));
             payload.resize(PICTURE_PACKET, part as u8);
             (payload, part + 1 == PACKETS_PER_PICTURE)
         });
@@ -64,14 +79,14 @@ impl Publisher {
         let mut sealed = Vec::with_capacity(payloads.len());
         for (payload, is_last) in payloads {
             self.video += 1;
-            sealed.push(self.seal(MediaKind::Video, self.video, timestamp, is_last, &payload));
+            sealed.push(self.packet(MediaKind::Video, self.video, timestamp, is_last, &payload));
         }
         sealed
     }
 
     fn sound(&mut self) -> Vec<u8> {
         self.audio += 1;
-        self.seal(
+        self.packet(
             MediaKind::Audio,
             self.audio,
             self.audio as u32 * 960,
@@ -80,8 +95,8 @@ impl Publisher {
         )
     }
 
-    /// A sealed packet with the extensions a browser sends.
-    fn seal(&mut self, kind: MediaKind, number: u64, timestamp: u32, marker: bool, payload: &[u8]) -> Vec<u8> {
+    /// A packet with the extensions a browser sends, sealed if it is to be.
+    fn packet(&mut self, kind: MediaKind, number: u64, timestamp: u32, marker: bool, payload: &[u8]) -> Vec<u8> {
         let mut packet = vec![0x90, u8::from(marker) << 7 | payload_type(kind).get()];
         packet.extend((number as u16).to_be_bytes());
         packet.extend(timestamp.to_be_bytes());
@@ -91,10 +106,13 @@ impl Publisher {
         let [high, low] = ((self.video + self.audio) as u16).to_be_bytes();
         packet.extend([TRANSPORT_SEQUENCE << 4 | 1, high, low, 0]);
         packet.extend(payload);
+        let Some(sealer) = &mut self.sealer else {
+            return packet;
+        };
         let clear = packet.len();
         let header = RtpPacket::parse(&packet).expect("it is a packet").header_len();
         packet.resize(clear + rtp_overhead(SrtpProfile::AeadAes128Gcm), 0);
-        let sealed = self.sealer.seal_rtp(&mut packet, clear, header, number);
+        let sealed = sealer.seal_rtp(&mut packet, clear, header, number);
         packet.truncate(sealed);
         packet
     }

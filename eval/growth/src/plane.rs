@@ -1,0 +1,100 @@
+//! What the agent writes to: the real control handle, and a shard in the same thread.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use backend_udp::Alarm;
+use backend_udp::control::Control;
+use backend_udp::shard::{Run, Shard, Transmit};
+use dataplane::{Capabilities, Clock, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
+
+/// So many orders may wait while the agent works; then the shard takes them, lest its ring be full.
+const ORDERS_MAX: usize = 2_048;
+
+/// The device as the agent sees it. Its shard does nothing until it is told to.
+pub(crate) struct Plane {
+    control: Control,
+    shard: Shard,
+    orders: usize,
+}
+
+/// Keeps what is sent.
+#[derive(Default)]
+struct Sent(Vec<(Path, Vec<u8>)>);
+
+impl Transmit for Sent {
+    fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
+        for run in runs {
+            self.0
+                .extend(run.datagrams().map(|datagram| (run.path, datagram.to_vec())));
+        }
+        0
+    }
+}
+
+impl Plane {
+    pub(crate) fn new(clock: Clock) -> Self {
+        let (control, mut shards) = Control::new(clock, &[Arc::new(Alarm::silent())], Arc::new(Alarm::silent()));
+        Plane {
+            control,
+            shard: shards.pop().expect("there is one for each alarm"),
+            orders: 0,
+        }
+    }
+
+    /// A datagram arrives.
+    pub(crate) fn receive(&mut self, now: Instant, path: Path, datagram: &[u8]) {
+        self.shard.receive(now, path, datagram);
+    }
+
+    /// Has the shard do everything there is to do; returns what it sends.
+    pub(crate) fn work(&mut self, now: Instant) -> Vec<(Path, Vec<u8>)> {
+        let mut sent = Sent::default();
+        self.take_orders(now);
+        loop {
+            self.shard.work(now);
+            self.shard.flush(&mut sent);
+            self.shard.settle(now);
+            if !self.shard.has_work() {
+                return sent.0;
+            }
+        }
+    }
+
+    fn take_orders(&mut self, now: Instant) {
+        while self.shard.take_orders(now) > 0 {}
+        self.orders = 0;
+    }
+
+    fn ordered(&mut self, now: Instant) {
+        self.orders += 1;
+        if self.orders >= ORDERS_MAX {
+            self.take_orders(now);
+        }
+    }
+}
+
+impl DataPlane for Plane {
+    fn capabilities(&self) -> Capabilities {
+        self.control.capabilities()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.control.write(update)?;
+        self.ordered(now);
+        Ok(())
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.control.inject(what);
+        self.ordered(now);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.control.poll()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.control.counters()
+    }
+}
