@@ -9,6 +9,7 @@ mod keying;
 mod lifetime;
 mod media;
 mod negotiate;
+mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -97,7 +98,7 @@ pub(crate) struct End {
     pub(crate) label: Option<Vec<u8>>,
     pub(crate) interface: usize,
     /// What descriptions to it said first.
-    pub(crate) identity: Option<negotiate::Identity>,
+    pub(crate) identity: Option<write::Identity>,
 }
 
 /// Who speaks to whom, as a request says.

@@ -70,6 +70,8 @@ pub struct Interface {
 pub enum ConfigRefused {
     /// There is no interface.
     NoInterface,
+    /// An interface has no address of its own and none to be advertised.
+    NoAddress(String),
     /// An interface has no room for a pair of ports; port 0 is none.
     NoPorts(String),
     /// Two interfaces give out the same port of the same address.

@@ -46,6 +46,9 @@ impl Ports {
             return Err(ConfigRefused::NoInterface);
         }
         for (position, interface) in interfaces.iter().enumerate() {
+            if interface.advertised.unwrap_or(interface.address).is_unspecified() {
+                return Err(ConfigRefused::NoAddress(interface.name.clone()));
+            }
             let overlaps = |other: &&Interface| {
                 let (mine, theirs) = (&interface.ports, &other.ports);
                 other.address == interface.address && mine.start() <= theirs.end() && theirs.start() <= mine.end()
@@ -210,6 +213,11 @@ mod tests {
             ports(&[interface("a", 1, 0..=1)]).err(),
             Some(ConfigRefused::NoPorts("a".to_owned()))
         );
+        let nowhere = Interface {
+            address: [0, 0, 0, 0].into(),
+            ..interface("a", 1, 5000..=5009)
+        };
+        assert_eq!(ports(&[nowhere]).err(), Some(ConfigRefused::NoAddress("a".to_owned())));
         let twice = [interface("a", 1, 5000..=5009), interface("b", 1, 5009..=5020)];
         assert_eq!(
             ports(&twice).err(),

@@ -202,10 +202,10 @@ impl Side {
         })
     }
 
-    /// The only address that may be learned from.
+    /// The only address that may be learned from; nobody's while a strict party is on hold and has said none.
     fn within(&self, component: Component) -> Option<IpAddr> {
         let strict = self.policy.strict && self.ice.is_none();
-        let heard = self.heard.as_ref().filter(|heard| strict && !heard.is_zero())?;
+        let heard = self.heard.as_ref().filter(|_| strict)?;
         Some(heard.at(component).ip())
     }
 

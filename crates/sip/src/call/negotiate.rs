@@ -1,10 +1,10 @@
 //! Offer and answer: what a party's description says goes into the call, and the other party's description comes out.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use super::{Component, Context, Dialogue, End, Heard, Media, Place, Policy, Refused};
+use super::{Component, Context, Dialogue, Heard, Media, Place, Policy, Refused};
 use crate::ng::{Flags, Ice, Learning, Protocol};
-use crate::sdp::{Attributes, Candidate, Description, Rewrite, Section, SectionRewrite};
+use crate::sdp::{Attributes, Candidate, Description, Section, SectionRewrite};
 use crate::{Call, Config, Counter};
 
 /// Whether a description offers or answers.
@@ -12,16 +12,6 @@ use crate::{Call, Config, Counter};
 pub(crate) enum Role {
     Offer,
     Answer,
-}
-
-/// What descriptions to one party said, so that they can go on saying it.
-#[derive(Clone, Debug)]
-pub(crate) struct Identity {
-    /// User name and session id.
-    origin: [String; 2],
-    version: u64,
-    name: String,
-    last: Vec<u8>,
 }
 
 impl Call {
@@ -81,87 +71,6 @@ impl Dialogue {
         for media in &mut self.media[sections..] {
             media.release(context.ports);
             media.refused = true;
-        }
-    }
-
-    fn write(
-        &mut self,
-        end: usize,
-        description: &Description<'_>,
-        sections: Vec<SectionRewrite>,
-        flags: &Flags,
-        instance: &str,
-    ) -> Vec<u8> {
-        let local = self.media.iter().find_map(|media| media.sides[1 - end].local.as_ref());
-        let ours = flags.media_address.or(local.map(|pair| pair.advertised));
-        let said = description.sections.iter().find_map(|section| section.address);
-        let ours = ours.or(said).unwrap_or(IpAddr::from([0, 0, 0, 0]));
-        let all_zero = sections
-            .iter()
-            .all(|section| section.address.is_some_and(|address| address.is_unspecified()));
-        let zero = sections
-            .first()
-            .and_then(|section| section.address)
-            .filter(|_| all_zero);
-        let mut rewrite = Rewrite {
-            address: zero.unwrap_or(ours),
-            origin: (flags.replace.origin || flags.replace.origin_full).then_some(ours),
-            origin_fields: Default::default(),
-            session_name: None,
-            ice_lite: sections
-                .iter()
-                .any(|section| matches!(section.ice, Attributes::Replace(_))),
-            mark: flags.loop_protect.then(|| instance.to_owned()),
-            sections,
-        };
-        if all_zero {
-            rewrite.sections.iter_mut().for_each(|section| section.address = None);
-        }
-        self.ends[1 - end].write(description, rewrite, flags)
-    }
-}
-
-impl End {
-    /// Writes a description to this party, who goes on reading what it read first where that was asked for.
-    fn write(&mut self, description: &Description<'_>, mut rewrite: Rewrite, flags: &Flags) -> Vec<u8> {
-        let replace = flags.replace;
-        let identity = self.identity.get_or_insert_with(|| Identity::of(description));
-        let [user, id] = identity.origin.clone();
-        let versioned = replace.version || replace.version_always || replace.origin_full;
-        rewrite.session_name = replace.session_name.then(|| identity.name.clone());
-        rewrite.origin_fields = [
-            (replace.username || replace.origin_full).then_some(user),
-            replace.origin_full.then_some(id),
-            versioned.then(|| identity.version.to_string()),
-        ];
-        let mut written = description.rewrite(&rewrite);
-        let changed = !identity.last.is_empty() && identity.last != written;
-        if versioned && (changed || replace.version_always && !identity.last.is_empty()) {
-            identity.version += 1;
-            rewrite.origin_fields[2] = Some(identity.version.to_string());
-            written = description.rewrite(&rewrite);
-        }
-        identity.last.clone_from(&written);
-        written
-    }
-}
-
-impl Identity {
-    fn of(description: &Description<'_>) -> Self {
-        let value = |letter| {
-            description
-                .lines
-                .iter()
-                .find(|line| line.letter == letter)
-                .map_or("", |line| line.value)
-        };
-        let mut origin = value(b'o').split_ascii_whitespace();
-        let mut next = || origin.next().unwrap_or("-").to_owned();
-        Self {
-            origin: [next(), next()],
-            version: next().parse().unwrap_or(0),
-            name: value(b's').to_owned(),
-            last: Vec::new(),
         }
     }
 }

@@ -250,7 +250,7 @@ impl Relay {
         let name = self
             .name(request, "call-id")?
             .ok_or_else(|| self.incomplete("No call-id in message"))?;
-        let from = self.name(request, "from-tag")?.filter(|tag| !tag.is_empty());
+        let from = self.name(request, "from-tag")?;
         let to = self.name(request, "to-tag")?.filter(|_| flags.to_tag);
         let branch = self.name(request, "via-branch")?;
         let delay = flags.delete_delay.unwrap_or(self.config.delete_delay);
@@ -340,7 +340,8 @@ impl Relay {
     fn name<'a>(&mut self, request: &'a Dictionary, key: &str) -> Result<Option<&'a [u8]>, Failure> {
         match request.text(key) {
             Some(name) if name.len() > NAME_MAX => Err(self.incomplete("Name too long")),
-            name => Ok(name),
+            // Proxies send empty ones where they have none.
+            name => Ok(name.filter(|name| !name.is_empty())),
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) fn of(relay: &Relay, call: &Call, from: Option<&[u8]>, to: Option<&[u
         totals: [Traffic::default(); 2],
         streams: Dictionary::default(),
     };
-    let tags = report.tags(to.filter(|tag| !tag.is_empty()).or(from).filter(|tag| !tag.is_empty()));
+    let tags = report.tags(to.or(from));
     let mut reply = Dictionary::default()
         .with("created", created.as_secs())
         .with("created_us", u64::from(created.subsec_micros()))

@@ -111,6 +111,14 @@ fn a_name_instead_of_an_address_needs_to_come_from_somewhere() {
 }
 
 #[test]
+fn a_description_without_addresses_gets_ours() {
+    let mut setup = Setup::new();
+    let from = Dictionary::default().with("received-from", list(&["IP4", "192.0.2.7"]));
+    let offer = setup.describe("offer", "v=0\r\nm=audio 6004 RTP/AVP 0\r\na=x\r\n", from);
+    assert_eq!(local(&offer).ip(), ip("127.0.0.1"), "{offer}");
+}
+
+#[test]
 fn more_parties_than_a_call_can_have_are_refused() {
     let mut setup = Setup::new();
     for branch in 0..16 {

@@ -96,6 +96,22 @@ fn a_strict_source_is_where_it_said() {
 }
 
 #[test]
+fn a_strict_source_on_hold_is_nowhere() {
+    let mut setup = Setup::new();
+    let [facing_a, _] = call(&mut setup, flags(&["strict-source"]));
+    setup.describe(
+        "offer",
+        &phone("0.0.0.0", 6004),
+        flags(&["strict-source"]).with("to-tag", "b"),
+    );
+    setup.source(facing_a, "198.51.100.66:666");
+    assert_eq!(
+        (setup.count(Counter::SourceLearned), setup.count(Counter::SourceRefused)),
+        (0, 1)
+    );
+}
+
+#[test]
 fn one_who_sends_from_elsewhere_is_not_sent_to_there() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, flags(&["asymmetric"]));

@@ -285,6 +285,9 @@ fn branches_of_a_call_do_not_share_ports() {
     assert_eq!((setup.relay.port_pairs(), setup.entries.len()), (4, 8));
     setup.ask(request("delete", None, branch("1")));
     assert_eq!(setup.entries.len(), 4, "the other branch goes on");
+    setup.ask(request("delete", None, Dictionary::default().with("from-tag", "c")));
+    assert!(setup.entries.is_empty(), "until its party goes");
+    assert_eq!(setup.count(Counter::CallsEnded), 1);
 }
 
 #[test]

@@ -1,0 +1,109 @@
+//! Writing the other party's description.
+
+use std::net::IpAddr;
+
+use super::{Dialogue, End};
+use crate::ng::Flags;
+use crate::sdp::{Attributes, Description, Rewrite, SectionRewrite};
+
+/// What descriptions to one party said, so that they can go on saying it.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// User name and session id.
+    origin: [String; 2],
+    version: u64,
+    name: String,
+    last: Vec<u8>,
+}
+
+impl Dialogue {
+    /// The description of the party at `end` for the other, with what each section is to say.
+    pub(super) fn write(
+        &mut self,
+        end: usize,
+        description: &Description<'_>,
+        mut sections: Vec<SectionRewrite>,
+        flags: &Flags,
+        instance: &str,
+    ) -> Vec<u8> {
+        let local = self.media.iter().find_map(|media| media.sides[1 - end].local.as_ref());
+        let ours = flags.media_address.or(local.map(|pair| pair.advertised));
+        let said = description.sections.iter().find_map(|section| section.address);
+        let ours = ours.or(said).unwrap_or(IpAddr::from([0, 0, 0, 0]));
+        let address = say_addresses(description, &mut sections, ours);
+        let rewrite = Rewrite {
+            address,
+            origin: (flags.replace.origin || flags.replace.origin_full).then_some(ours),
+            origin_fields: Default::default(),
+            session_name: None,
+            ice_lite: sections
+                .iter()
+                .any(|section| matches!(section.ice, Attributes::Replace(_))),
+            mark: flags.loop_protect.then(|| instance.to_owned()),
+            sections,
+        };
+        self.ends[1 - end].write(description, rewrite, flags)
+    }
+}
+
+/// Which address is said for all sections: ours, or zeros when all of them are on hold. A section says another one itself, and
+/// the same where nothing is said for all.
+fn say_addresses(description: &Description<'_>, sections: &mut [SectionRewrite], ours: IpAddr) -> IpAddr {
+    let first = sections.first().and_then(|section| section.address);
+    let address = first
+        .filter(|first| sections.iter().all(|section| section.address == Some(*first)))
+        .unwrap_or(ours);
+    let said_for_all = description.lines.iter().any(|line| line.letter == b'c');
+    for section in sections {
+        section.address = section
+            .address
+            .filter(|other| *other != address)
+            .or((!said_for_all).then_some(address));
+    }
+    address
+}
+
+impl End {
+    /// Writes a description to this party, who goes on reading what it read first where that was asked for.
+    fn write(&mut self, description: &Description<'_>, mut rewrite: Rewrite, flags: &Flags) -> Vec<u8> {
+        let replace = flags.replace;
+        let identity = self.identity.get_or_insert_with(|| Identity::of(description));
+        let [user, id] = identity.origin.clone();
+        let versioned = replace.version || replace.version_always || replace.origin_full;
+        rewrite.session_name = replace.session_name.then(|| identity.name.clone());
+        rewrite.origin_fields = [
+            (replace.username || replace.origin_full).then_some(user),
+            replace.origin_full.then_some(id),
+            versioned.then(|| identity.version.to_string()),
+        ];
+        let mut written = description.rewrite(&rewrite);
+        let changed = !identity.last.is_empty() && identity.last != written;
+        if versioned && (changed || replace.version_always && !identity.last.is_empty()) {
+            identity.version += 1;
+            rewrite.origin_fields[2] = Some(identity.version.to_string());
+            written = description.rewrite(&rewrite);
+        }
+        identity.last.clone_from(&written);
+        written
+    }
+}
+
+impl Identity {
+    fn of(description: &Description<'_>) -> Self {
+        let value = |letter| {
+            description
+                .lines
+                .iter()
+                .find(|line| line.letter == letter)
+                .map_or("", |line| line.value)
+        };
+        let mut origin = value(b'o').split_ascii_whitespace();
+        let mut next = || origin.next().unwrap_or("-").to_owned();
+        Self {
+            origin: [next(), next()],
+            version: next().parse().unwrap_or(0),
+            name: value(b's').to_owned(),
+            last: Vec::new(),
+        }
+    }
+}
