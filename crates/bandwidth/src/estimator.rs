@@ -111,6 +111,8 @@ pub struct Estimate {
     pub round_trip: Option<Duration>,
     /// How much longer packets take than the fastest ones of the last ten seconds.
     pub queue: Duration,
+    /// How fast packets that leave together may follow each other, where bursts as large passed without waiting. Shape: bits per second.
+    pub burst: Option<u64>,
     /// Whether much less is sent than could be, so that only probes can find out more.
     pub application_limited: bool,
 }

@@ -9,6 +9,7 @@ use wire::rtcp::ArrivalTicks;
 
 use crate::acknowledged::Acknowledged;
 use crate::application::Application;
+use crate::bursts::Bursts;
 use crate::cluster::{Clusters, Found};
 use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN};
 use crate::loss::LossBased;
@@ -55,6 +56,9 @@ pub struct Gcc {
     delay: DelayBased,
     loss: LossBased,
     overflow: Overflow,
+    bursts: Bursts,
+    /// As fast as bursts may leave, as of the last report.
+    burst: Option<f64>,
     queue: Queue,
     remb: Remb,
     prober: Prober,
@@ -92,6 +96,8 @@ impl Gcc {
             delay: DelayBased::new(&config),
             loss: LossBased::new(min, max),
             overflow: Overflow::default(),
+            bursts: Bursts::default(),
+            burst: None,
             queue: Queue::default(),
             remb: Remb::default(),
             prober: Prober::new(),
@@ -118,6 +124,7 @@ impl Gcc {
         self.measure(now, arrived);
         let measured = self.measured(arrived);
         let probed = measured.and_then(|(probe, found)| self.probed(now, probe, found));
+        self.follow_bursts(now, arrived, overflowing);
         let evidence = Evidence {
             throughput: self.throughput,
             // Only a queue asks for it, and measuring walks over every packet of a second.
@@ -164,6 +171,17 @@ impl Gcc {
             self.round_trip = Some(smoothed);
             self.delay.round_trip(smoothed);
         }
+    }
+
+    fn follow_bursts(&mut self, now: Instant, arrived: &[Fate], overflowing: bool) {
+        let queue = &self.queue;
+        self.bursts.report(now, arrived, queue.standing(), |fate| {
+            queue.waited(fate.sent, fate.arrival.unwrap_or_default())
+        });
+        if overflowing {
+            self.bursts.stop(now);
+        }
+        self.burst = self.bursts.rate(now);
     }
 
     /// What the path carries while a queue grows: exact once it has been busy for a while, else the most that can be seen.
@@ -359,6 +377,7 @@ impl Estimator for Gcc {
             loss: self.loss.loss(),
             round_trip: self.round_trip,
             queue: self.queue.standing(),
+            burst: self.burst.map(|rate| rate as u64),
             application_limited: self.application.limited(),
         }
     }

@@ -15,6 +15,7 @@ pub mod estimator;
 mod acknowledged;
 mod aimd;
 mod application;
+mod bursts;
 mod cluster;
 mod delay;
 mod detector;

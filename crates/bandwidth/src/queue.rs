@@ -94,6 +94,15 @@ impl Queue {
         }
     }
 
+    /// How much longer a packet took than the fastest lately. Shape: microseconds.
+    pub(crate) fn waited(&self, sent: Instant, arrival: i64) -> i64 {
+        let (Some(epoch), Some(least)) = (self.epoch, self.least.iter().map(|span| span.1).min()) else {
+            return 0;
+        };
+        let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
+        arrival.saturating_sub(sent).saturating_sub(least)
+    }
+
     pub(crate) fn standing(&self) -> Duration {
         Duration::from_micros(self.standing.max(0) as u64)
     }

@@ -85,7 +85,8 @@ impl Flow {
             self.estimator.timeout(instant);
         }
         let estimate = self.estimator.estimate();
-        self.pacer.set_pace(instant, (PACE * estimate.target as f64) as u64);
+        let pace = (PACE * estimate.target as f64) as u64;
+        self.pacer.set_pace(instant, pace.max(estimate.burst.unwrap_or(0)));
         while let Some(probe) = self.estimator.poll_probe() {
             self.pacer.probe(pacing::Probe {
                 id: probe.id.0,

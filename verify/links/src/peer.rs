@@ -64,6 +64,7 @@ impl Estimator for RtcInterceptor {
             loss: self.gcc.stats().packet_loss.unwrap_or(0.0),
             round_trip: None,
             queue: Duration::ZERO,
+            burst: None,
             application_limited: false,
         }
     }

@@ -18,7 +18,8 @@ const DEAF: Duration = Duration::from_secs(4);
 /// Only what has been reported on for so long is worth refusing a video for: what came first is measured by probes, and sound is counted as guessed.
 const TRUSTED: Duration = Duration::from_secs(2);
 
-/// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough that the path's queue stays short.
+/// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough that the path's queue stays short. Where bursts were seen to
+/// pass faster, they may.
 const PACE: f64 = 2.5;
 
 /// And so much faster where packets wait for long in the path already: faster would not be sooner, and the key frame of a smaller picture would be what
@@ -196,11 +197,11 @@ impl Budget {
     pub(super) fn new_pace(&mut self, now: Instant, estimate: &Estimate) -> Option<Option<u64>> {
         let pace = match self.evidence {
             Evidence::Reports => {
-                let factor = match is_congested(estimate) {
-                    true => PACE_CONGESTED,
-                    false => PACE,
-                };
-                Some((estimate.sendable as f64 * factor) as u64)
+                let times = |factor: f64| (estimate.sendable as f64 * factor) as u64;
+                Some(match is_congested(estimate) {
+                    true => times(PACE_CONGESTED),
+                    false => times(PACE).max(estimate.burst.unwrap_or(0)),
+                })
             }
             Evidence::Departures(_) if self.is_deaf(now) => None,
             Evidence::Nothing | Evidence::Departures(_) => Some(PACE_START),

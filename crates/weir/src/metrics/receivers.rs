@@ -189,6 +189,7 @@ mod tests {
                     loss: 0.0,
                     round_trip: Some(Duration::from_millis(30)),
                     queue: Duration::ZERO,
+                    burst: None,
                     application_limited: false,
                 },
                 reports: true,

@@ -1,0 +1,259 @@
+//! How fast a burst may leave: as fast as one as large has passed without waiting in the path.
+//!
+//! A pace of some times the estimate is right where nothing is known: a key frame that leaves at once fills a thin downlink's queue. But an estimate is
+//! bounded by what there is to send, and a path that carries a hundred times as much has no need for a key frame that takes 30 ms to leave. So packets
+//! that left together are watched: where the last of them arrived as soon after it left as any packet does, the next burst may be faster.
+
+use std::time::{Duration, Instant};
+
+use crate::Fate;
+
+/// Packets belong to one burst while no more than this lies between them. Shape: microseconds.
+const TOGETHER: i64 = 8_000;
+/// And no longer than this, or a stream without pauses would be one burst.
+const LONGEST: i64 = 100_000;
+/// Fewer packets say nothing.
+const PACKETS_MIN: u32 = 5;
+/// What waits up to so long in the path has passed: clocks and radios make as much. Shape: microseconds.
+const WAITED: i64 = 8_000;
+/// Only a burst of at least this share of the largest lately says anything: links pass a few packets at once whatever they carry for long.
+const LARGE: u64 = 2;
+/// The largest is that of one or two of these.
+const SPAN: Duration = Duration::from_secs(15);
+/// What passed as fast as it left is tried so many times as fast,
+const FASTER: f64 = 4.0;
+/// and what left over less time than this counts as if it had taken as long: reports tell times in quarters of a millisecond.
+const SHORTEST: i64 = 1_000;
+/// What took so much longer to arrive than to leave was held up by the path, whose rate it then shows.
+const HELD_UP: f64 = 1.2;
+/// A queue as long as this says that bursts are too fast, or that somebody else is there, too,
+const QUEUE: Duration = Duration::from_millis(20);
+/// and none is tried for so long.
+const PAUSE: Duration = Duration::from_secs(10);
+/// What was not seen again for so long is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(30);
+
+/// Watches bursts.
+#[derive(Debug, Default)]
+pub(crate) struct Bursts {
+    burst: Option<Burst>,
+    largest: Largest,
+    passed: Option<Passed>,
+    /// Nothing is learnt before this.
+    pause: Option<Instant>,
+    /// And nothing faster tried than was seen to pass before this.
+    contained: Option<Instant>,
+}
+
+/// Packets that left together.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    sent: (Instant, Instant),
+    arrived: (i64, i64),
+    packets: u32,
+    bytes: u64,
+    /// Without the first packet, in front of which nothing is known.
+    behind_first: u64,
+    /// How much later than the fastest packet lately the slowest came.
+    waited: i64,
+}
+
+/// The largest burst of this span and of the one before.
+#[derive(Debug, Default)]
+struct Largest {
+    since: Option<Instant>,
+    now: u64,
+    before: u64,
+}
+
+/// A rate at which bursts may leave, and when it was seen last.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    rate: f64,
+    at: Instant,
+}
+
+impl Bursts {
+    /// One report's arrivals in their order, how long each packet waited in the path, and the queue behind them.
+    pub(crate) fn report(&mut self, now: Instant, arrived: &[Fate], queue: Duration, waited: impl Fn(&Fate) -> i64) {
+        if queue >= QUEUE {
+            self.stop(now);
+        }
+        for fate in arrived.iter().filter(|fate| !fate.recovered) {
+            let Some(arrival) = fate.arrival else { continue };
+            match &mut self.burst {
+                Some(burst) if burst.goes_on(fate) => burst.add(fate, arrival, waited(fate)),
+                _ => {
+                    let over = self.burst.replace(Burst::new(fate, arrival, waited(fate)));
+                    over.into_iter().for_each(|burst| self.over(now, burst));
+                }
+            }
+        }
+    }
+
+    /// How fast a burst may leave, where that is known. Shape: bits per second.
+    pub(crate) fn rate(&self, now: Instant) -> Option<f64> {
+        let passed = self.passed?;
+        (now.saturating_duration_since(passed.at) < FORGOTTEN).then_some(passed.rate)
+    }
+
+    /// Packets wait, or are lost to a full queue.
+    pub(crate) fn stop(&mut self, now: Instant) {
+        self.burst = None;
+        self.passed = None;
+        self.pause = Some(now + PAUSE);
+    }
+
+    fn over(&mut self, now: Instant, burst: Burst) {
+        let largest = self.largest.note(now, burst.bytes);
+        let is_pause = self.pause.is_some_and(|until| now < until);
+        if is_pause || burst.packets < PACKETS_MIN || burst.bytes * LARGE < largest {
+            return;
+        }
+        let (found, before) = (burst.arrival_rate(), self.rate(now));
+        let waited = burst.waited > WAITED;
+        if waited || burst.is_held_up() {
+            // The path says how fast it is.
+            self.contained = Some(now + FORGOTTEN);
+        }
+        let faster = match self.contained.is_some_and(|until| now < until) {
+            true => found,
+            false => FASTER * found,
+        };
+        let rate = match (waited, before) {
+            (true, None) => return,
+            (true, Some(before)) => before.min(found),
+            // One that left slowly does not say that faster ones would not pass.
+            (false, Some(before)) if !burst.is_held_up() => before.max(faster),
+            (false, _) => faster,
+        };
+        self.passed = Some(Passed { rate, at: now });
+    }
+}
+
+impl Burst {
+    fn new(fate: &Fate, arrival: i64, waited: i64) -> Self {
+        Burst {
+            sent: (fate.sent, fate.sent),
+            arrived: (arrival, arrival),
+            packets: 1,
+            bytes: fate.size.into(),
+            behind_first: 0,
+            waited,
+        }
+    }
+
+    fn goes_on(&self, fate: &Fate) -> bool {
+        let pause = fate.sent.saturating_duration_since(self.sent.1).as_micros() as i64;
+        let whole = fate.sent.saturating_duration_since(self.sent.0).as_micros() as i64;
+        pause <= TOGETHER && whole <= LONGEST
+    }
+
+    fn add(&mut self, fate: &Fate, arrival: i64, waited: i64) {
+        self.sent.1 = self.sent.1.max(fate.sent);
+        self.arrived.1 = self.arrived.1.max(arrival);
+        self.packets += 1;
+        self.bytes += u64::from(fate.size);
+        self.behind_first += u64::from(fate.size);
+        self.waited = self.waited.max(waited);
+    }
+
+    /// Whether it took longer to arrive than to leave.
+    fn is_held_up(&self) -> bool {
+        self.arrival_time() as f64 > HELD_UP * self.leaving().max(SHORTEST) as f64
+    }
+
+    fn arrival_rate(&self) -> f64 {
+        self.behind_first as f64 * 8e6 / self.arrival_time() as f64
+    }
+
+    fn arrival_time(&self) -> i64 {
+        let arriving = self.arrived.1.saturating_sub(self.arrived.0);
+        arriving.max(self.leaving()).max(SHORTEST)
+    }
+
+    fn leaving(&self) -> i64 {
+        (self.sent.1 - self.sent.0).as_micros() as i64
+    }
+}
+
+impl Largest {
+    fn note(&mut self, now: Instant, bytes: u64) -> u64 {
+        if self.since.is_none_or(|since| now >= since + SPAN) {
+            (self.since, self.before, self.now) = (Some(now), self.now, 0);
+        }
+        self.now = self.now.max(bytes);
+        self.now.max(self.before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "tests read a clock")]
+
+    use super::*;
+    use crate::Known;
+
+    /// Key frames of 40 packets every second through a link of so many bits a second, each paced as the ones before allow. Returns the pace behind each.
+    fn paces(link: f64, frames: u64) -> Vec<f64> {
+        let (mut bursts, start) = (Bursts::default(), Instant::now());
+        let (mut pace, mut number) = (5e6, 0);
+        (0..frames)
+            .map(|second| {
+                let (mut sent, mut free) = (second as f64 * 1e6, second as f64 * 1e6);
+                let fates: Vec<_> = (0..40)
+                    .map(|_| {
+                        number += 1;
+                        free = f64::max(free, sent) + 1_200.0 * 8e6 / link;
+                        let left = start + Duration::from_micros(sent as u64);
+                        sent += 1_200.0 * 8e6 / pace;
+                        let arrival = Some(free as i64);
+                        Fate {
+                            number,
+                            sent: left,
+                            size: 1_200,
+                            probe: None,
+                            arrival,
+                            recovered: false,
+                            before: Known::Arrived,
+                        }
+                    })
+                    .collect();
+                let now = start + Duration::from_secs(second + 1);
+                let waited = |fate: &Fate| fate.arrival.unwrap() - (fate.sent - start).as_micros() as i64;
+                bursts.report(now, &fates, Duration::ZERO, waited);
+                // The next packet ends the burst.
+                let last = Fate {
+                    sent: now,
+                    arrival: Some((now - start).as_micros() as i64),
+                    ..fates[39]
+                };
+                bursts.report(now, &[last], Duration::ZERO, |_| 0);
+                bursts.burst = None;
+                pace = bursts.rate(now).unwrap_or(5e6);
+                pace
+            })
+            .collect()
+    }
+
+    #[test]
+    fn on_a_wide_path_key_frames_soon_leave_at_once() {
+        let paces = paces(1e9, 4);
+        assert!(paces[3] > 200e6, "{paces:?}");
+    }
+
+    #[test]
+    fn a_path_that_holds_a_burst_up_is_not_sent_faster_ones_than_it_carries() {
+        let paces = paces(20e6, 12);
+        assert!(paces[4..].iter().all(|pace| *pace <= 21e6), "{paces:?}");
+    }
+
+    #[test]
+    fn a_queue_ends_it_for_a_while() {
+        let (mut bursts, now) = (Bursts::default(), Instant::now());
+        bursts.passed = Some(Passed { rate: 50e6, at: now });
+        bursts.report(now, &[], Duration::from_millis(40), |_| 0);
+        assert_eq!(bursts.rate(now), None);
+        assert!(bursts.pause.is_some_and(|until| until > now));
+    }
+}
