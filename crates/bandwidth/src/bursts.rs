@@ -75,16 +75,24 @@ struct Passed {
 
 impl Bursts {
     /// One report's arrivals in their order, how long each packet waited in the path, and the queue behind them.
-    pub(crate) fn report(&mut self, now: Instant, arrived: &[Fate], queue: Duration, waited: impl Fn(&Fate) -> i64) {
+    pub(crate) fn report(
+        &mut self,
+        now: Instant,
+        arrived: &[Fate],
+        queue: Duration,
+        waited: impl Fn(Instant, i64) -> i64,
+    ) {
         if queue >= QUEUE {
             self.stop(now);
         }
         for fate in arrived.iter().filter(|fate| !fate.recovered) {
             let Some(arrival) = fate.arrival else { continue };
             match &mut self.burst {
-                Some(burst) if burst.goes_on(fate) => burst.add(fate, arrival, waited(fate)),
+                Some(burst) if burst.goes_on(fate) => burst.add(fate, arrival, waited(fate.sent, arrival)),
                 _ => {
-                    let over = self.burst.replace(Burst::new(fate, arrival, waited(fate)));
+                    let over = self
+                        .burst
+                        .replace(Burst::new(fate, arrival, waited(fate.sent, arrival)));
                     over.into_iter().for_each(|burst| self.over(now, burst));
                 }
             }
@@ -220,7 +228,7 @@ mod tests {
                     })
                     .collect();
                 let now = start + Duration::from_secs(second + 1);
-                let waited = |fate: &Fate| fate.arrival.unwrap() - (fate.sent - start).as_micros() as i64;
+                let waited = |sent: Instant, arrival: i64| arrival - (sent - start).as_micros() as i64;
                 bursts.report(now, &fates, Duration::ZERO, waited);
                 // The next packet ends the burst.
                 let last = Fate {
@@ -228,7 +236,7 @@ mod tests {
                     arrival: Some((now - start).as_micros() as i64),
                     ..fates[39]
                 };
-                bursts.report(now, &[last], Duration::ZERO, |_| 0);
+                bursts.report(now, &[last], Duration::ZERO, |_, _| 0);
                 bursts.burst = None;
                 pace = bursts.rate(now).unwrap_or(5e6);
                 pace
@@ -252,7 +260,7 @@ mod tests {
     fn a_queue_ends_it_for_a_while() {
         let (mut bursts, now) = (Bursts::default(), Instant::now());
         bursts.passed = Some(Passed { rate: 50e6, at: now });
-        bursts.report(now, &[], Duration::from_millis(40), |_| 0);
+        bursts.report(now, &[], Duration::from_millis(40), |_, _| 0);
         assert_eq!(bursts.rate(now), None);
         assert!(bursts.pause.is_some_and(|until| until > now));
     }

@@ -174,10 +174,8 @@ impl Gcc {
     }
 
     fn follow_bursts(&mut self, now: Instant, arrived: &[Fate], overflowing: bool) {
-        let queue = &self.queue;
-        self.bursts.report(now, arrived, queue.standing(), |fate| {
-            queue.waited(fate.sent, fate.arrival.unwrap_or_default())
-        });
+        let (queue, waited) = (self.queue.standing(), self.queue.waited());
+        self.bursts.report(now, arrived, queue, waited);
         if overflowing {
             self.bursts.stop(now);
         }

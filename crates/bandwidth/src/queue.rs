@@ -39,7 +39,7 @@ impl Queue {
                 standing = Some((arrival, delay));
             }
         }
-        if let (Some(standing), Some(least)) = (standing, self.least.iter().map(|span| span.1).min()) {
+        if let (Some(standing), Some(least)) = (standing, self.shortest()) {
             self.standing = standing.1.saturating_sub(least);
             self.note(standing);
         }
@@ -94,13 +94,20 @@ impl Queue {
         }
     }
 
-    /// How much longer a packet took than the fastest lately. Shape: microseconds.
-    pub(crate) fn waited(&self, sent: Instant, arrival: i64) -> i64 {
-        let (Some(epoch), Some(least)) = (self.epoch, self.least.iter().map(|span| span.1).min()) else {
-            return 0;
-        };
-        let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
-        arrival.saturating_sub(sent).saturating_sub(least)
+    /// Tells how much longer a packet took than the fastest lately, by when it was sent and when it arrived. Shape: microseconds.
+    pub(crate) fn waited(&self) -> impl Fn(Instant, i64) -> i64 + use<> {
+        let fastest = self.epoch.zip(self.shortest());
+        move |sent, arrival| {
+            fastest.map_or(0, |(epoch, least)| {
+                let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
+                arrival.saturating_sub(sent).saturating_sub(least)
+            })
+        }
+    }
+
+    /// The least delay lately. Shape: microseconds.
+    fn shortest(&self) -> Option<i64> {
+        self.least.iter().map(|span| span.1).min()
     }
 
     pub(crate) fn standing(&self) -> Duration {
