@@ -21,6 +21,8 @@ counting::counters! {
         PuntedStream = "punted_stream",
         /// Media packets that came in as retransmissions and were unwrapped.
         Recovered = "recovered",
+        /// Datagrams that went on from a relay.
+        Relayed = "relayed",
 
         /// Dropped: neither STUN nor DTLS nor RTP nor RTCP.
         NotMedia = "not_media",
@@ -28,9 +30,13 @@ counting::counters! {
         Oversized = "oversized",
         /// Dropped: not STUN, and from an address that has not proved itself.
         UnknownSource = "unknown_source",
+        /// Dropped: not from whom the relay accepts.
+        ForeignSource = "foreign_source",
+        /// Dropped: the relay has nowhere to send this kind.
+        NoDestination = "no_destination",
         /// Dropped: not RTP, RTCP or retransmission by its own fields.
         Malformed = "malformed",
-        /// Dropped: the leg has no keys yet.
+        /// Dropped: the leg, or this side of the relay, has no keys yet.
         NoKeys = "no_keys",
         /// Dropped: wrong authentication tag.
         Unauthenticated = "unauthenticated",
@@ -63,7 +69,7 @@ counting::counters! {
         Overloaded = "overloaded",
         /// Not sent to this replica: the receiver did not negotiate this payload type.
         NotNegotiated = "not_negotiated",
-        /// Not sent to this replica: its leg has no address or no keys.
+        /// Not sent to this replica: its leg has no address or no keys. Dropped: the other side of the relay has no port or no keys.
         NotReady = "not_ready",
         /// Not sent to this replica: with its header it would be larger than a datagram may be.
         ReplicaOversized = "replica_oversized",
@@ -91,7 +97,7 @@ counting::counters! {
 /// What became of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// At least one replica went out.
+    /// At least one replica went out, or a relay passed it on.
     Forward,
     /// The agent got it.
     Punt,

@@ -1,5 +1,6 @@
 //! How a device is driven: the control handle the agent holds.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use wire::codec::Layer;
@@ -36,6 +37,8 @@ pub struct Capabilities {
     pub streams_max: usize,
     /// How many replicas it holds.
     pub replicas_max: usize,
+    /// How many relays it holds; none where it has no such table.
+    pub relays_max: usize,
 }
 
 /// Why an entry was not written. Nothing changed in that case.
@@ -59,6 +62,10 @@ pub enum WriteError {
     FirstSequence,
     /// A value that is fixed for the life of the entry was changed.
     Fixed,
+    /// The relay to remove is not there.
+    UnknownRelay,
+    /// The operating system does not give us this port: somebody has it, it is not of an address of ours, or we have too many.
+    PortTaken,
     /// The device cannot do this at all.
     Unsupported,
 }
@@ -106,16 +113,21 @@ pub enum Inject<'a> {
         /// Which leg.
         leg: LegId,
     },
+    /// Asks for the [`Event::RelayTraffic`] of a relay.
+    ReportRelay {
+        /// Its address.
+        at: SocketAddr,
+    },
 }
 
 /// What a punted datagram is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PuntKind {
-    /// STUN, from anywhere.
+    /// STUN, from anywhere; at a relay, where it ends there.
     Stun,
-    /// DTLS, from a leg.
+    /// DTLS from a leg, or from who is accepted at a relay where it ends.
     Dtls,
-    /// RTCP from a leg, authenticated and in clear.
+    /// RTCP from a leg, authenticated and in clear; or a copy of what a relay passes on, in clear unless it passed unopened and is protected from end to end.
     Rtcp,
 }
 
@@ -130,7 +142,7 @@ pub enum Event {
         at: Instant,
         /// Between which addresses.
         path: Path,
-        /// Whose address pair that is, if anybody's.
+        /// Whose address pair that is, if anybody's. What arrives at a relay is no leg's: `path.local` says at which.
         leg: Option<LegId>,
         /// The UDP payload; RTCP unprotected.
         bytes: Vec<u8>,
@@ -179,6 +191,33 @@ pub enum Event {
     Stream(StreamKey, StreamStatistics),
     /// Answer to [`Inject::Report`]: one replica.
     Replica(ReplicaId, ReplicaStatistics),
+    /// A datagram came from a source that a relay learns from, other than the one told last since it learns.
+    RelaySource {
+        /// The relay's address.
+        at: SocketAddr,
+        /// Where it came from.
+        from: SocketAddr,
+    },
+    /// Answer to [`Inject::ReportRelay`], and the last word of a relay that is removed.
+    RelayTraffic {
+        /// The relay's address.
+        at: SocketAddr,
+        /// How much.
+        traffic: RelayTraffic,
+        /// When the last datagram came that went on.
+        last: Option<Instant>,
+    },
+}
+
+/// How much has arrived at a relay since it was first written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RelayTraffic {
+    /// Datagrams that went on.
+    pub packets: u64,
+    /// Their bytes of UDP payload, as they came.
+    pub bytes: u64,
+    /// Datagrams that were dropped.
+    pub dropped: u64,
 }
 
 /// One RTP packet that arrived.

@@ -19,13 +19,15 @@ pub mod device;
 pub mod limits;
 pub mod model;
 pub mod protection;
+pub mod relay;
 pub mod table;
 
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{
-    Arrival, Capabilities, Clock, DataPlane, Departure, Event, Inject, PuntKind, ReplicaStatistics, StreamStatistics,
-    WriteError,
+    Arrival, Capabilities, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics,
+    StreamStatistics, WriteError,
 };
 pub use model::{Egress, Ingress, Model};
 pub use protection::{MasterKey, Protection, SrtpProfile};
+pub use relay::{Accept, Cover, Hop, Relay};
 pub use table::{Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey, Update};

@@ -1,4 +1,4 @@
-//! The three tables: what the agent can say to a data plane.
+//! What the agent can say to a data plane: the tables of legs, streams and replicas. That of relays is in [`relay`](crate::relay).
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
-use crate::Protection;
+use crate::{Protection, Relay};
 
 /// Names a leg. The agent hands them out; one is not used again before [`Update::RemoveLeg`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,4 +134,9 @@ pub enum Update {
     SetReplica(ReplicaId, Replica),
     /// Removes a replica.
     RemoveReplica(ReplicaId),
+    /// Adds a relay at this address of ours or replaces its value. A new one opens the port; datagrams that arrive at it never meet a leg.
+    /// What its keys have protected counts on when the value is replaced.
+    SetRelay(SocketAddr, Box<Relay>),
+    /// Removes a relay and closes its port. Its [`RelayTraffic`](crate::Event::RelayTraffic) is told a last time.
+    RemoveRelay(SocketAddr),
 }

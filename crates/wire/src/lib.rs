@@ -15,6 +15,7 @@ pub mod red;
 pub mod rtcp;
 pub mod rtx;
 pub mod sdp;
+pub mod srtp;
 pub mod stun;
 
 mod bytes;

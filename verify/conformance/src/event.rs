@@ -187,5 +187,7 @@ pub fn order(event: &Event) -> (u8, u32, u32) {
         Event::Selected { replica, .. } => (4, replica.0, 0),
         Event::Stream(key, _) => (5, key.leg.0, key.ssrc.0),
         Event::Replica(replica, _) => (6, replica.0, 0),
+        Event::RelaySource { at, .. } => (7, at.port().into(), 0),
+        Event::RelayTraffic { at, .. } => (8, at.port().into(), 0),
     }
 }

@@ -108,6 +108,8 @@ impl Invariants {
                 None => drop(self.replicas.insert(*id, ReplicaWatch::new(replica))),
             },
             Update::RemoveReplica(id) => drop(self.replicas.remove(id)),
+            // Relays have no replicas.
+            Update::SetRelay(..) | Update::RemoveRelay(_) => {}
         }
     }
 

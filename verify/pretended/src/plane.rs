@@ -143,6 +143,7 @@ impl DataPlane for Plane {
                 self.replicas.insert(id, replica);
             }
             Update::RemoveReplica(id) => drop(self.replicas.remove(&id)),
+            Update::SetRelay(..) | Update::RemoveRelay(_) => {}
         }
         Ok(())
     }

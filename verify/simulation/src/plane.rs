@@ -164,7 +164,7 @@ impl Plane {
                 }
             }
             Update::RemoveStream(key) => self.followed.retain(|_, source| *source != key),
-            Update::SetStream(..) => {}
+            Update::SetStream(..) | Update::SetRelay(..) | Update::RemoveRelay(_) => {}
         }
     }
 }

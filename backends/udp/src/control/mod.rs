@@ -65,6 +65,7 @@ impl Control {
             legs_max: LEGS_MAX,
             streams_max: STREAMS_MAX,
             replicas_max: REPLICAS_MAX,
+            relays_max: 0,
         }
     }
 
@@ -86,6 +87,7 @@ impl Control {
                 self.shards[owner].order(Order::RemoveReplica(id));
                 Ok(())
             }
+            Update::SetRelay(..) | Update::RemoveRelay(_) => Err(WriteError::Unsupported),
         }
     }
 
@@ -202,6 +204,7 @@ impl Control {
                 Some(owner) => (owner, Order::Report(leg)),
                 None => return,
             },
+            Inject::ReportRelay { .. } => return,
         };
         if !self.shards[shard].try_order(order) {
             self.counters.count(Counter::WorkerQueueFull);

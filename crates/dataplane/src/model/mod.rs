@@ -132,6 +132,7 @@ impl DataPlane for Model {
             legs_max: usize::MAX,
             streams_max: usize::MAX,
             replicas_max: usize::MAX,
+            relays_max: 0,
         }
     }
 
@@ -158,6 +159,7 @@ impl DataPlane for Model {
                 ..
             } => self.probe(now, leg, probe, bytes, packets),
             Inject::Report { leg } => self.report(leg),
+            Inject::ReportRelay { .. } => {}
         }
     }
 

@@ -323,7 +323,7 @@ impl Device for SocketDevice {
                 self.settle(QUIET, |counters, seen| seen.got > got || refused(counters));
                 self.injected += self.seen.got - got;
             }
-            Inject::Probe { .. } | Inject::Report { .. } => {
+            Inject::Probe { .. } | Inject::Report { .. } | Inject::ReportRelay { .. } => {
                 self.plane.inject(now, what);
                 self.settle(QUIET, |_, _| true);
             }

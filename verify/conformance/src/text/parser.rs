@@ -156,6 +156,7 @@ impl Parser {
             Update::SetStream(key, stream) => drop(self.streams.insert(*key, stream.clone())),
             Update::SetReplica(id, replica) => drop(self.replicas.insert(*id, replica.clone())),
             Update::SetPace(..) | Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => {}
+            Update::SetRelay(..) | Update::RemoveRelay(_) => {}
         }
     }
 
@@ -441,6 +442,8 @@ fn write_error(name: &str) -> Result<WriteError, Problem> {
         ("path_taken", WriteError::PathTaken),
         ("first_sequence", WriteError::FirstSequence),
         ("fixed", WriteError::Fixed),
+        ("unknown_relay", WriteError::UnknownRelay),
+        ("port_taken", WriteError::PortTaken),
         ("unsupported", WriteError::Unsupported),
     ];
     entry::find(&table, name, "a write error")

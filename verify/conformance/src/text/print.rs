@@ -78,6 +78,8 @@ fn print_update(update: &Update, names: &Names) -> String {
             format!("replica {} {}", names.of_replica(*id), print_replica(replica, names))
         }
         Update::RemoveReplica(id) => format!("remove replica {}", names.of_replica(*id)),
+        Update::SetRelay(at, relay) => format!("relay {at} {relay:?}"),
+        Update::RemoveRelay(at) => format!("remove relay {at}"),
     }
 }
 
