@@ -162,6 +162,8 @@ impl Agent {
             }
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
+            // It has no relays.
+            Event::RelaySource { .. } | Event::RelayTraffic { .. } => {}
         }
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
