@@ -1,0 +1,127 @@
+// What every program here knows of packets: where things are in them, what an RTP packet is, and how checksums follow a change.
+//
+// Only what is plain is parsed: Ethernet, IPv4 without options or IPv6 without extension headers, in one piece, UDP, lengths that agree, a right
+// IPv4 header checksum. Everything else is the stack's and the base's.
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#define IP_PLAIN 0x45         // version 4, five words
+#define IP_FRAGMENT 0x3fff    // more fragments, or not the first
+#define IP_DONT_FRAGMENT 0x4000
+#define TTL 64                // what a packet of ours starts with
+#define LOOPBACK 1            // the interface packets come from that are ours
+#define RTP_LEN 12
+
+// A datagram whose headers are as they should be.
+struct datagram {
+	struct ethhdr *ethernet;
+	struct iphdr *v4;       // one of these two,
+	struct ipv6hdr *v6;     // the other null
+	struct udphdr *udp;
+	__u8 *payload;
+	__u32 len;              // of the payload
+};
+
+static __always_inline __u32 fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+// The sum of a whole IPv4 header, its checksum included: 0xffff when that is right.
+static __always_inline __u32 header_sum(const struct iphdr *ip)
+{
+	const __u32 *words = (const __u32 *)ip;
+
+	return fold((__u64)words[0] + words[1] + words[2] + words[3] + words[4]);
+}
+
+static __always_inline int parse_ipv4(struct datagram *found, void *at, void *end)
+{
+	struct iphdr *ip = at;
+	__u32 len;
+
+	if ((void *)(ip + 1) + sizeof(struct udphdr) > end || *(__u8 *)at != IP_PLAIN || ip->protocol != IPPROTO_UDP)
+		return 0;
+	len = bpf_ntohs(ip->tot_len);
+	if (ip->frag_off & bpf_htons(IP_FRAGMENT) || len < sizeof(*ip) + sizeof(struct udphdr) || at + len > end)
+		return 0;
+	found->v4 = ip;
+	found->v6 = 0;
+	found->udp = (void *)(ip + 1);
+	return bpf_ntohs(found->udp->len) == len - sizeof(*ip) && header_sum(ip) == 0xffff;
+}
+
+static __always_inline int parse_ipv6(struct datagram *found, void *at, void *end)
+{
+	struct ipv6hdr *ip = at;
+	__u32 len;
+
+	if ((void *)(ip + 1) + sizeof(struct udphdr) > end || *(__u8 *)at >> 4 != 6 || ip->nexthdr != IPPROTO_UDP)
+		return 0;
+	len = bpf_ntohs(ip->payload_len);
+	if (len < sizeof(struct udphdr) || (void *)(ip + 1) + len > end)
+		return 0;
+	found->v4 = 0;
+	found->v6 = ip;
+	found->udp = (void *)(ip + 1);
+	return bpf_ntohs(found->udp->len) == len;
+}
+
+// Whether there is a plain datagram, and where. Not whose: a frame for a group or everybody is nobody's.
+static __always_inline int parse(struct datagram *found, void *data, void *end)
+{
+	int plain = 0;
+
+	found->ethernet = data;
+	if (data + sizeof(struct ethhdr) > end || found->ethernet->h_dest[0] & 1)
+		return 0;
+	if (found->ethernet->h_proto == bpf_htons(ETH_P_IP))
+		plain = parse_ipv4(found, data + sizeof(struct ethhdr), end);
+	else if (found->ethernet->h_proto == bpf_htons(ETH_P_IPV6))
+		plain = parse_ipv6(found, data + sizeof(struct ethhdr), end);
+	if (!plain)
+		return 0;
+	found->payload = (__u8 *)(found->udp + 1);
+	found->len = bpf_ntohs(found->udp->len) - sizeof(struct udphdr);
+	return 1;
+}
+
+// Whether a payload of at least two bytes begins as RTP does (RFC 7983) and not as RTCP (RFC 5761).
+static __always_inline int is_rtp(const __u8 *payload)
+{
+	return payload[0] >> 6 == 2 && !(payload[1] >= 192 && payload[1] <= 223);
+}
+
+// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when somebody counts on hardware to finish it.
+static __always_inline __u32 pseudo_sum(const struct datagram *found)
+{
+	__u64 sum = (__u64)found->udp->len + bpf_htons(IPPROTO_UDP);
+	const __u32 *words;
+
+	if (found->v4)
+		return fold(sum + found->v4->saddr + found->v4->daddr);
+	words = (const __u32 *)&found->v6->saddr;
+	return fold(sum + words[0] + words[1] + words[2] + words[3] + words[4] + words[5] + words[6] + words[7]);
+}
+
+// Whether the checksum may be followed: there is one, or need not be one, and it is finished. What comes from a socket of the same machine through a veth is
+// finished only where the sender's device was told not to offer it (ethtool -K DEVICE tx off).
+static __always_inline int has_checksum(const struct datagram *found)
+{
+	if (!found->udp->check)
+		return found->v4 != 0;
+	return found->udp->check != pseudo_sum(found);
+}

@@ -1,0 +1,43 @@
+// What the relay program and userspace say to each other. This is the one definition: the build makes Rust of it.
+#pragma once
+#include <linux/types.h>
+
+// Changes with anything below, so that nobody adopts what another version left.
+#define RELAY_LAYOUT 1
+
+// An address and a port.
+struct endpoint {
+	__u32 address[4]; // network byte order; IPv4 as a mapped address
+	__u16 port; // network byte order
+	__u16 zero; // always
+};
+
+// What becomes of RTP that arrives at one port of ours.
+struct relay {
+	struct endpoint accept; // from whom it must be
+	struct endpoint from; // the port of ours it leaves from
+	struct endpoint to; // and to whom
+	__u32 slot; // where it is counted
+	__u32 tos; // of what leaves; below 256
+};
+
+// What one relay did, on one processor.
+struct traffic {
+	__u64 packets; // relayed
+	__u64 bytes; // their UDP payload
+	__u64 dropped; // packets that were not
+	__u64 last; // when the last one was relayed, in nanoseconds of the monotonic clock, as of the last tick
+};
+
+// What became of packets, on one processor. The first three packets do not reach the base, the rest do.
+enum relay_count {
+	RELAYED, // relayed
+	FOREIGN_SOURCE, // dropped: not from whom the relay accepts
+	MALFORMED, // dropped: begins as RTP and is not
+	NOT_RTP, // for the base: to a relay, but no RTP
+	UNCHECKED, // for the base: no checksum, or one the sender left to its hardware
+	TOO_LARGE, // for the base: more than a datagram may be, or than the link takes
+	NO_NEIGHBOUR, // for the base: no route, or nobody is known by that address yet
+	OTHER_INTERFACE, // for the base: leaves through an interface that is not ours
+	RELAY_COUNTS, // how many there are
+};
