@@ -262,11 +262,15 @@ impl Agent {
     /// Where the node is reached and how it proves itself.
     pub fn node(&self) -> Node {
         let Config {
-            addresses, certificate, ..
+            addresses,
+            certificate,
+            clear_rtp,
+            ..
         } = &self.shared.config;
         Node {
             addresses: addresses.clone(),
             fingerprint: certificate.fingerprint(),
+            clear_rtp: *clear_rtp,
         }
     }
 

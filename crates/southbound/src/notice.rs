@@ -96,6 +96,8 @@ pub struct Node {
     pub addresses: Vec<SocketAddr>,
     /// The node's certificate.
     pub fingerprint: Fingerprint,
+    /// Whether a peer that offers no encryption gets none. For laboratories only.
+    pub clear_rtp: bool,
 }
 
 /// Why a transport ended.

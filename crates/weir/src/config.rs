@@ -169,6 +169,7 @@ impl Config {
                 policy: file.rtc.policy,
                 playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
                 last_n: file.rtc.last_n,
+                clear_rtp: file.rtc.clear_rtp,
             },
             keys,
             room: file.room,

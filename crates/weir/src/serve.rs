@@ -52,6 +52,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
             policy: config.rtc.policy.into(),
             playout_delay_max: config.rtc.playout_delay_max,
             last_n: config.rtc.last_n,
+            clear_rtp: config.rtc.clear_rtp,
             ..agent::Config::new(candidates.clone(), Certificate::generate()?)
         },
         clocks.media,
@@ -76,6 +77,9 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
         metrics,
         observer,
     });
+    if config.rtc.clear_rtp {
+        warn!("rtc.clear_rtp: who offers media without encryption gets it without; for laboratories only");
+    }
     let listeners = listen(&config).await?;
     for candidate in &candidates {
         info!(address = %candidate, "media");

@@ -48,6 +48,7 @@ fn node() -> Node {
             hash: HashFunction::Sha256,
             digest: vec![0xab; 32],
         },
+        clear_rtp: true,
     }
 }
 

@@ -13,6 +13,7 @@ export class Participant {
   /** Opens the bare page in a context of its own, so that it has its own renderer and can be killed alone. */
   static async open(world, identity) {
     const context = await world.browser.newContext({ permissions: ["camera", "microphone"] });
+    if (world.beforehand) await context.addInitScript(world.beforehand);
     const page = await context.newPage();
     const participant = new Participant(world, identity, context, page);
     await page.goto(world.site.url);

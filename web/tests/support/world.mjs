@@ -3,8 +3,11 @@ import { Participant } from "./participant.mjs";
 import { startServer } from "./server.mjs";
 import { startSite } from "./site.mjs";
 
-/** What a test file needs: a server, the bare page's site and a browser, all ended by `end()`. `settings` are for the server. */
-export async function createWorld(settings) {
+/**
+ * What a test file needs: a server, the bare page's site and a browser, all ended by `end()`. `settings` are for the server, `flags` for the
+ * browser, and `beforehand` runs in each page before anything else does.
+ */
+export async function createWorld({ flags, beforehand, ...settings } = {}) {
   const parts = [];
   const end = async () => {
     // The browser first: it holds connections to the other two.
@@ -15,9 +18,9 @@ export async function createWorld(settings) {
     parts.push(() => server.stop());
     const site = await startSite();
     parts.push(() => site.stop());
-    const browser = await launchBrowser();
+    const browser = await launchBrowser(flags);
     parts.push(() => browser.close());
-    return { ...populate({ server, site, browser }), end };
+    return { ...populate({ server, site, browser, beforehand }), end };
   } catch (error) {
     // What was started keeps a process alive, and a test run waiting.
     await end();

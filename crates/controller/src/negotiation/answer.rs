@@ -27,6 +27,7 @@ impl Peer {
     pub(crate) fn take_offer(
         &mut self,
         offer: &SessionDescription,
+        node: &Node,
         may_publish: bool,
     ) -> Result<Vec<Change>, NegotiationError> {
         let known = self.slots.iter().zip(&offer.sections);
@@ -38,7 +39,7 @@ impl Peer {
             return Err(NegotiationError::SectionsChanged);
         }
         let mut changes = Vec::new();
-        if self.take_transport(offer)? {
+        if self.take_transport(offer, node.clear_rtp)? {
             changes.push(Change::Restarted);
         }
         for (position, section) in offer.sections.iter().enumerate() {

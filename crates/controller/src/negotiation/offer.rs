@@ -93,7 +93,8 @@ impl Peer {
         if !same || answer.sections.len() > self.slots.len() {
             return Err(NegotiationError::SectionsChanged);
         }
-        self.take_transport(answer)?;
+        // What we offered was encrypted.
+        self.take_transport(answer, false)?;
         self.offering.pending = None;
         let mut answered = Vec::new();
         for (position, section) in answer.sections.iter().enumerate() {

@@ -50,6 +50,13 @@ struct Remote {
     sctp_port: Option<u16>,
 }
 
+impl Remote {
+    /// Whether it offers, and may have, media without encryption.
+    fn is_clear(&self) -> bool {
+        self.fingerprints.is_empty()
+    }
+}
+
 /// Why a description cannot be used. The client must act: by starting over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NegotiationError {
@@ -57,7 +64,7 @@ pub(crate) enum NegotiationError {
     Sdp(SdpError),
     /// It has no ICE user fragment and password.
     NoIce,
-    /// It has no certificate fingerprint with a hash function we know.
+    /// It has no certificate fingerprint with a hash function we know, and the node forwards nothing in clear.
     NoFingerprint,
     /// It has other media sections than the descriptions before it.
     SectionsChanged,
@@ -157,8 +164,12 @@ impl Peer {
         })
     }
 
-    /// Takes over what the peer says of its transport; true when it restarted ICE.
-    pub(super) fn take_transport(&mut self, theirs: &SessionDescription) -> Result<bool, NegotiationError> {
+    /// Takes over what the peer says of its transport; true when it restarted ICE. `clear` is whether it may do without encryption.
+    pub(super) fn take_transport(
+        &mut self,
+        theirs: &SessionDescription,
+        clear: bool,
+    ) -> Result<bool, NegotiationError> {
         let tagged = theirs
             .bundle
             .first()
@@ -171,7 +182,8 @@ impl Peer {
         };
         let section = tagged.or_else(first).ok_or(NegotiationError::Nothing)?;
         let ice = section.ice.clone().ok_or(NegotiationError::NoIce)?;
-        if section.fingerprints.is_empty() {
+        let is_clear = clear && !section.protocol.contains("TLS");
+        if section.fingerprints.is_empty() && !is_clear {
             return Err(NegotiationError::NoFingerprint);
         }
         let known = self.remote.as_ref();
@@ -223,6 +235,9 @@ impl Peer {
 
     fn describe_transport(&self, section: &mut MediaSection, node: &Node, setup: Setup) {
         section.ice = Some(self.local.clone());
+        if self.remote.as_ref().is_some_and(Remote::is_clear) {
+            return;
+        }
         section.fingerprints = vec![node.fingerprint.clone()];
         section.setup = Some(setup);
     }

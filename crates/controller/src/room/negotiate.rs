@@ -44,7 +44,7 @@ impl Room {
             return Ok(());
         };
         let known = peer.slots.len();
-        let changes = peer.take_offer(&offer, may_publish)?;
+        let changes = peer.take_offer(&offer, &node, may_publish)?;
         let added = &peer.slots[known..];
         let count = |kind| added.iter().filter(|slot| slot.media_kind() == Some(kind)).count();
         participant.asked = still_asked(participant.asked, count(MediaKind::Audio), count(MediaKind::Video));

@@ -30,6 +30,20 @@ impl Browser {
         }
     }
 
+    /// What Chromium offers with `--disable-webrtc-encryption`: no data channels, which need DTLS.
+    pub fn without_encryption() -> Self {
+        let mut browser = Self::new(PeerMode::Single);
+        let description = &mut browser.description;
+        description.sections.retain(|section| section.kind != SectionKind::Data);
+        description.bundle = description.sections.iter().map(|section| section.mid).collect();
+        for section in &mut description.sections {
+            section.protocol = "RTP/AVPF".to_owned();
+            section.fingerprints.clear();
+            section.setup = None;
+        }
+        browser
+    }
+
     pub fn offer(&self) -> String {
         self.description.to_string()
     }
@@ -123,6 +137,11 @@ impl Browser {
         for (offered, answered) in ours.zip(&answer.sections) {
             assert_eq!((offered.mid, &offered.kind), (answered.mid, &answered.kind));
             complain_of_section(answered);
+            assert_eq!(
+                (offered.fingerprints.is_empty(), &offered.protocol),
+                (answered.fingerprints.is_empty(), &answered.protocol),
+                "an answer is protected as its offer is"
+            );
             if !answered.rejected {
                 complain_of_directions(offered, answered);
                 let known = |number| offered.formats.iter().any(|format| format.payload_type == number);
@@ -187,10 +206,10 @@ fn complain_of_section(section: &MediaSection) {
     if section.rejected {
         return;
     }
-    assert!(
-        section.ice.is_some() && !section.fingerprints.is_empty() && section.setup.is_some(),
-        "{section:?}"
-    );
+    let is_clear = section.protocol == "RTP/AVPF";
+    assert!(section.ice.is_some(), "{section:?}");
+    assert_eq!(section.fingerprints.is_empty(), is_clear, "{section:?}");
+    assert_eq!(section.setup.is_none(), is_clear, "{section:?}");
     if let SectionKind::Media(_) = section.kind {
         assert!(section.rtcp_mux && !section.formats.is_empty(), "{section:?}");
         if section.direction.sends() {

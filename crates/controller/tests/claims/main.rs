@@ -9,6 +9,7 @@ mod browser;
 mod world;
 
 mod backup;
+mod clear;
 mod crowd;
 mod data;
 mod demand;

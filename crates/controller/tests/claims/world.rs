@@ -82,6 +82,17 @@ pub fn claims(identity: &str) -> Claims {
     }
 }
 
+fn node(clear_rtp: bool) -> Node {
+    Node {
+        addresses: vec!["192.0.2.1:7882".parse().unwrap(), "[2001:db8::1]:7882".parse().unwrap()],
+        fingerprint: Fingerprint {
+            hash: HashFunction::Sha256,
+            digest: vec![0xab; 32],
+        },
+        clear_rtp,
+    }
+}
+
 impl World {
     pub fn new() -> Self {
         Self::with(Config::new(keys()))
@@ -105,12 +116,14 @@ impl World {
             identities: BTreeMap::new(),
             opened: BTreeMap::new(),
         };
-        let addresses: Vec<SocketAddr> = vec!["192.0.2.1:7882".parse().unwrap(), "[2001:db8::1]:7882".parse().unwrap()];
-        let fingerprint = Fingerprint {
-            hash: HashFunction::Sha256,
-            digest: vec![0xab; 32],
-        };
-        world.notice(Notice::Node(Node { addresses, fingerprint }));
+        world.notice(Notice::Node(node(false)));
+        world
+    }
+
+    /// With a node that forwards clear RTP.
+    pub fn in_clear() -> Self {
+        let mut world = Self::new();
+        world.notice(Notice::Node(node(true)));
         world
     }
 

@@ -19,6 +19,7 @@ pub(super) struct RtcFile {
     pub(super) policy: Policy,
     pub(super) playout_delay_max: Option<u64>,
     pub(super) last_n: usize,
+    pub(super) clear_rtp: bool,
 }
 
 /// Longer than this would be heard. Shape: microseconds.
@@ -52,6 +53,8 @@ pub struct Rtc {
     pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit.
     pub last_n: usize,
+    /// Whether peers that offer media without encryption get it. For laboratories only.
+    pub clear_rtp: bool,
 }
 
 /// What moves packets.

@@ -1,0 +1,57 @@
+//! Media without encryption, for laboratories.
+
+use controller::livekit::PeerMode::Single;
+use livekit_protocol::DisconnectReason;
+use livekit_protocol::signal_response::Message;
+use southbound::Command;
+
+use crate::browser::Browser;
+use crate::world::{World, claims, described};
+
+fn join_with(world: &mut World, browser: &Browser) -> Vec<Message> {
+    let mut admission = world.admission(&claims("ada"), Single, "");
+    admission.offer = Some(described("offer", browser.offer(), 1));
+    let connection = world.open(admission);
+    world.take(connection, |_| true)
+}
+
+#[test]
+fn who_offers_clear_media_is_answered_in_kind_where_the_node_allows_it() {
+    let mut world = World::in_clear();
+    let browser = Browser::without_encryption();
+    let messages = join_with(&mut world, &browser);
+    let answer = messages.iter().find_map(|message| match message {
+        Message::Answer(answer) => Some(answer),
+        _ => None,
+    });
+    browser.take_answer(&answer.expect("it is answered").sdp);
+    let connected = world.commands.iter().find_map(|command| match command {
+        Command::Connect { remote, .. } => Some(remote),
+        _ => None,
+    });
+    assert!(connected.expect("the agent is told").fingerprints.is_empty());
+}
+
+#[test]
+fn where_the_node_does_not_allow_it_an_offer_of_clear_media_is_refused() {
+    let mut world = World::new();
+    let messages = join_with(&mut world, &Browser::without_encryption());
+    let left = messages.iter().find_map(|message| match message {
+        Message::Leave(leave) => Some(leave.reason()),
+        _ => None,
+    });
+    assert_eq!(left, Some(DisconnectReason::StateMismatch));
+    assert!(!messages.iter().any(|message| matches!(message, Message::Answer(_))));
+}
+
+#[test]
+fn who_offers_encryption_gets_it_on_any_node() {
+    let mut world = World::in_clear();
+    let browser = Browser::new(Single);
+    let messages = join_with(&mut world, &browser);
+    let answered = messages.iter().any(|message| match message {
+        Message::Answer(answer) => !browser.take_answer(&answer.sdp).sections[0].fingerprints.is_empty(),
+        _ => false,
+    });
+    assert!(answered);
+}
