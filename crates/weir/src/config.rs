@@ -2,10 +2,11 @@
 
 mod media;
 mod rooms;
+mod sip;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use serde::Deserialize;
 use media::RtcFile;
 pub use media::{Dataplane, Rtc};
 pub use rooms::{Audio, Room};
+pub use sip::{Interface, Sip};
 
 use crate::cli;
 
@@ -34,6 +36,8 @@ pub struct Config {
     pub room: Room,
     /// Voices.
     pub audio: Audio,
+    /// Calls of SIP proxies, if there are to be any.
+    pub sip: Option<Sip>,
     /// Who may see what of `/metrics`.
     pub metrics: Metrics,
     /// Logging.
@@ -50,6 +54,7 @@ struct File {
     keys: BTreeMap<String, String>,
     room: Room,
     audio: Audio,
+    sip: Option<Sip>,
     metrics: Metrics,
     log: Log,
 }
@@ -96,6 +101,10 @@ pub enum ConfigError {
     NoKeys,
     /// A secret is too short to be one.
     ShortSecret(String),
+    /// Calls could be controlled from other machines, and nobody said from which.
+    SipForEverybody(SocketAddr),
+    /// This machine has no address for the media of SIP calls.
+    SipNowhere,
     /// Names in `/metrics` without a token, or with one that could be guessed, would be everybody's to read.
     NamesForEverybody,
 }
@@ -117,6 +126,15 @@ impl fmt::Display for ConfigError {
                     f,
                     "the secret of API key {key} is shorter than 32 characters: anybody could guess it"
                 )
+            }
+            ConfigError::SipForEverybody(address) => {
+                write!(
+                    f,
+                    "`sip:` listens on {address}: say in its `allow` which addresses or networks may control calls"
+                )
+            }
+            ConfigError::SipNowhere => {
+                write!(f, "`sip:` needs an interface: say `interfaces: [{{address: ...}}]`")
             }
             ConfigError::NamesForEverybody => {
                 write!(
@@ -150,13 +168,15 @@ impl Config {
             keys.insert("devkey".to_owned(), "secret".to_owned());
         }
         let bind = first_of([arguments.bind, file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
+        let node_ips = first_of([arguments.node_ip, file.rtc.node_ip]).unwrap_or_default();
+        let sip = file.sip.map(|sip| sip.complete(|| media_interface(&bind, &node_ips)));
         Ok(Config {
             dev: arguments.dev,
             bind,
             port: arguments.port.or(file.port).unwrap_or(7880),
             rtc: Rtc {
                 port: arguments.rtc_port.or(file.rtc.port).unwrap_or(7882),
-                node_ips: first_of([arguments.node_ip, file.rtc.node_ip]).unwrap_or_default(),
+                node_ips,
                 workers: arguments
                     .workers
                     .or(file.rtc.workers)
@@ -174,6 +194,7 @@ impl Config {
             keys,
             room: file.room,
             audio: file.audio,
+            sip: sip.transpose()?,
             metrics: file.metrics,
             log: Log {
                 level: arguments.log.unwrap_or(file.log.level),
@@ -235,6 +256,20 @@ fn default_bind(dev: bool) -> Vec<IpAddr> {
     let exists = |address: &IpAddr| address.is_ipv4() || UdpSocket::bind((*address, 0)).is_ok();
     addresses.retain(exists);
     addresses
+}
+
+/// Where media of SIP calls goes in and out when nobody says: at an address that is bound, or else this machine's first, which
+/// descriptions call what clients are told.
+fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
+    let bound = bind.iter().copied().find(|address| !address.is_unspecified());
+    let own = || {
+        let interfaces = if_addrs::get_if_addrs().ok()?;
+        let mut addresses = interfaces.iter().map(if_addrs::Interface::ip);
+        addresses.find(|address| address.is_ipv4() && !address.is_loopback())
+    };
+    let address = bound.or_else(own)?;
+    let mut advertised = node_ips.iter().copied().filter(|other| other.is_ipv4() == address.is_ipv4());
+    Some(Interface::default_at(address, advertised.find(|other| *other != address)))
 }
 
 fn cores() -> usize {

@@ -1,0 +1,386 @@
+//! What an operator may set about calls of SIP proxies.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+
+use super::ConfigError;
+
+/// Where rtpengine listens, and so where proxies look for it.
+const NG: &str = "127.0.0.1:2223";
+
+/// Where rtpproxy listens.
+const RTPPROXY: &str = "127.0.0.1:22222";
+
+/// The relay of SIP calls. Only there when the file has a section `sip`. The defaults of all times and limits are rtpengine's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sip {
+    /// rtpengine's control protocol.
+    pub ng: Option<Ng>,
+    /// rtpproxy's control protocol.
+    pub rtpproxy: Option<Rtpproxy>,
+    /// Where media goes in and out; this machine's first address when there is none.
+    pub interfaces: Vec<Interface>,
+    /// Who may control it; only this machine when there is nobody.
+    pub allow: Vec<Network>,
+    /// How addresses are learned from packets, unless a proxy says otherwise.
+    pub learning: Learning,
+    /// How long they are learned, from the first packet.
+    pub learning_window: Seconds,
+    /// How long an answered call may be without any packet.
+    pub media_timeout: Seconds,
+    /// The same for a call on hold.
+    pub silent_timeout: Seconds,
+    /// How long a call may wait for its answer.
+    pub offer_timeout: Seconds,
+    /// How long a deleted call keeps its ports and its statistics.
+    pub delete_delay: Seconds,
+    /// The most calls.
+    pub max_calls: usize,
+    /// Whether the source of the SIP message is believed rather than the address in the description, unless a proxy says otherwise.
+    pub sip_source: bool,
+}
+
+/// Where rtpengine's protocol is spoken.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ng {
+    /// Over UDP; when nothing else is named either, where rtpengine listens.
+    pub listen: Many<SocketAddr>,
+    /// Over TCP.
+    pub tcp: Many<SocketAddr>,
+    /// Over HTTP.
+    pub http: Many<SocketAddr>,
+}
+
+/// Where rtpproxy's protocol is spoken.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rtpproxy {
+    /// Over UDP; when nothing else is named either, where rtpproxy listens.
+    pub listen: Many<SocketAddr>,
+    /// Over a Unix stream socket at this path.
+    pub unix: Option<PathBuf>,
+}
+
+/// Where media may go in and out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interface {
+    /// What proxies call it.
+    #[serde(default = "default_name")]
+    pub name: String,
+    /// An address of this machine.
+    pub address: IpAddr,
+    /// What descriptions say instead, when a translator stands before this machine.
+    #[serde(default)]
+    pub advertise: Option<IpAddr>,
+    /// The ports to give out.
+    #[serde(default)]
+    pub ports: PortRange,
+}
+
+/// How addresses are learned from packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Learning {
+    /// Not at all.
+    Off,
+    /// From the first packet, for good.
+    Immediate,
+    /// For a while; the last one stays.
+    #[default]
+    Delayed,
+    /// For a while; the one most like what was said stays.
+    Heuristic,
+}
+
+/// A time, written in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seconds(pub Duration);
+
+/// Ports from one to another, both included, written `30000-40000`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortRange(pub RangeInclusive<u16>);
+
+/// Addresses that begin alike, written `10.0.0.0/8`; one address alone is that one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+/// One, or a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Many<T> {
+    /// One.
+    One(T),
+    /// Any number.
+    List(Vec<T>),
+}
+
+impl Sip {
+    /// Completes what is not said. `default` is where media goes when no interface is named.
+    pub(super) fn complete(mut self, default: impl FnOnce() -> Option<Interface>) -> Result<Self, ConfigError> {
+        if self.ng.is_none() && self.rtpproxy.is_none() {
+            self.ng = Some(Ng::default());
+        }
+        if let Some(ng) = &mut self.ng
+            && [&ng.listen, &ng.tcp, &ng.http].iter().all(|list| list.is_empty())
+        {
+            ng.listen = Many::One(NG.parse().expect("an address"));
+        }
+        if let Some(rtpproxy) = &mut self.rtpproxy
+            && rtpproxy.listen.is_empty()
+            && rtpproxy.unix.is_none()
+        {
+            rtpproxy.listen = Many::One(RTPPROXY.parse().expect("an address"));
+        }
+        let open = self.control_addresses().find(|address| !address.ip().is_loopback());
+        if let Some(address) = open.filter(|_| self.allow.is_empty()) {
+            return Err(ConfigError::SipForEverybody(*address));
+        }
+        if self.interfaces.is_empty() {
+            self.interfaces = vec![default().ok_or(ConfigError::SipNowhere)?];
+        }
+        Ok(self)
+    }
+
+    /// Whether whoever is at this address may control calls.
+    pub fn allows(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        match self.allow.is_empty() {
+            true => address.is_loopback(),
+            false => self.allow.iter().any(|network| network.contains(address)),
+        }
+    }
+
+    fn control_addresses(&self) -> impl Iterator<Item = &SocketAddr> {
+        let ng = self
+            .ng
+            .iter()
+            .flat_map(|ng| [&ng.listen, &ng.tcp, &ng.http])
+            .flat_map(Many::iter);
+        let rtpproxy = self.rtpproxy.iter().flat_map(|rtpproxy| rtpproxy.listen.iter());
+        ng.chain(rtpproxy)
+    }
+}
+
+impl Interface {
+    /// The one there is when none is named.
+    pub(super) fn default_at(address: IpAddr, advertise: Option<IpAddr>) -> Self {
+        Interface {
+            name: default_name(),
+            address,
+            advertise,
+            ports: PortRange::default(),
+        }
+    }
+}
+
+impl Default for Sip {
+    fn default() -> Self {
+        let seconds = |seconds| Seconds(Duration::from_secs(seconds));
+        Sip {
+            ng: None,
+            rtpproxy: None,
+            interfaces: Vec::new(),
+            allow: Vec::new(),
+            learning: Learning::default(),
+            learning_window: seconds(3),
+            media_timeout: seconds(60),
+            silent_timeout: seconds(3600),
+            offer_timeout: seconds(3600),
+            delete_delay: seconds(30),
+            max_calls: 20_000,
+            sip_source: false,
+        }
+    }
+}
+
+impl Default for PortRange {
+    fn default() -> Self {
+        PortRange(30_000..=40_000)
+    }
+}
+
+impl FromStr for PortRange {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = text
+            .split_once('-')
+            .and_then(|(first, last)| Some(first.trim().parse().ok()?..=last.trim().parse().ok()?));
+        match parsed {
+            Some(range) if !range.is_empty() => Ok(PortRange(range)),
+            _ => Err("ports are written \"30000-40000\""),
+        }
+    }
+}
+
+impl Network {
+    /// Whether the address is in it.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let [ours, theirs] = [self.address, address].map(bits);
+        let differing = (ours ^ theirs).checked_shr(u32::from(width(self.address) - self.bits));
+        self.address.is_ipv4() == address.is_ipv4() && differing.unwrap_or(0) == 0
+    }
+}
+
+/// An address as a number.
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+fn width(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+impl FromStr for Network {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORM: &str = "a network is written \"10.0.0.0/8\", or as one address";
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits.parse().map_err(|_| FORM)?)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| FORM)?;
+        let bits = bits.unwrap_or(width(address));
+        if bits > width(address) {
+            return Err(FORM);
+        }
+        Ok(Network { address, bits })
+    }
+}
+
+impl<T> Many<T> {
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        match self {
+            Many::One(one) => std::slice::from_ref(one).iter(),
+            Many::List(list) => list.iter(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.iter().len() == 0
+    }
+}
+
+impl<T> Default for Many<T> {
+    fn default() -> Self {
+        Many::List(Vec::new())
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Duration::try_from_secs_f64(seconds).map(Seconds).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for PortRange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(deserializer: D) -> Result<T, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
+
+fn default_name() -> String {
+    "default".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sip(text: &str) -> Result<Sip, ConfigError> {
+        let sip: Sip = serde_saphyr::from_str(text).unwrap();
+        sip.complete(|| Some(Interface::default_at([192, 0, 2, 1].into(), None)))
+    }
+
+    #[test]
+    fn whoever_says_only_that_they_want_it_gets_rtpengines_defaults() {
+        let sip = sip("{}").unwrap();
+        let listen: Vec<_> = sip.ng.as_ref().unwrap().listen.iter().copied().collect();
+        assert_eq!(listen, [NG.parse::<SocketAddr>().unwrap()]);
+        assert_eq!(sip.interfaces[0].ports, PortRange(30_000..=40_000));
+        assert!(sip.rtpproxy.is_none() && sip.allows([127, 0, 0, 9].into()) && !sip.allows([10, 0, 0, 1].into()));
+    }
+
+    #[test]
+    fn everything_can_be_said() {
+        let sip = sip("
+ng: {listen: ['127.0.0.1:2223', '10.0.0.1:2223'], tcp: '127.0.0.1:2223', http: '[::1]:2225'}
+rtpproxy: {unix: /run/weir/rtpproxy.sock}
+allow: [127.0.0.1, 10.0.0.0/8, '2001:db8::/32']
+interfaces:
+  - {name: lan, address: 10.0.0.1, ports: 20000-20999}
+  - {name: wan, address: 10.1.0.1, advertise: 203.0.113.7}
+learning: heuristic
+media_timeout: 2.5
+")
+        .unwrap();
+        assert_eq!(
+            sip.ng.as_ref().map(|ng| (ng.listen.iter().len(), ng.tcp.iter().len())),
+            Some((2, 1))
+        );
+        assert!(sip.rtpproxy.as_ref().unwrap().listen.is_empty());
+        assert_eq!(sip.interfaces[0].ports, PortRange(20_000..=20_999));
+        assert_eq!(sip.learning, Learning::Heuristic);
+        assert_eq!(sip.media_timeout, Seconds(Duration::from_millis(2500)));
+        for (address, allowed) in [
+            ("10.255.0.1", true),
+            ("::ffff:10.2.3.4", true),
+            ("11.0.0.1", false),
+            ("127.0.0.2", false),
+            ("2001:db8:1::1", true),
+            ("2001:db9::1", false),
+        ] {
+            assert_eq!(sip.allows(address.parse().unwrap()), allowed, "{address}");
+        }
+    }
+
+    #[test]
+    fn control_from_elsewhere_needs_to_be_allowed() {
+        let error = sip("ng: {listen: '10.0.0.1:2223'}").unwrap_err();
+        assert!(matches!(error, ConfigError::SipForEverybody(_)), "{error}");
+        assert!(sip("{ng: {listen: '10.0.0.1:2223'}, allow: [10.0.0.0/24]}").is_ok());
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        for text in [
+            "{interfaces: [{address: 10.0.0.1, ports: '5-1'}]}",
+            "{allow: [10.0.0.0/33]}",
+            "{allow: [example.org]}",
+            "{ng: {lisen: '127.0.0.1:1'}}",
+            "{learning: always}",
+            "{media_timeuot: 3}",
+        ] {
+            assert!(serde_saphyr::from_str::<Sip>(text).is_err(), "{text}");
+        }
+    }
+}
