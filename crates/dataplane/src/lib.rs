@@ -18,6 +18,7 @@ pub mod counter;
 pub mod device;
 pub mod limits;
 pub mod model;
+pub mod offload;
 pub mod protection;
 pub mod relay;
 pub mod table;
@@ -28,6 +29,7 @@ pub use device::{
     StreamStatistics, WriteError,
 };
 pub use model::{Egress, Ingress, Model};
+pub use offload::{Offload, Reason, Refused};
 pub use protection::{MasterKey, Protection, SrtpProfile};
 pub use relay::{Accept, Cover, Hop, Relay};
 pub use table::{Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey, Update};

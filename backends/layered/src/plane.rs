@@ -1,0 +1,106 @@
+//! The device.
+
+use std::time::Instant;
+
+use dataplane::{Capabilities, Counters, DataPlane, Event, Inject, Offload, Update, WriteError};
+
+use crate::Places;
+use crate::answers::Answers;
+
+/// A base with an offload in front of it.
+#[derive(Debug)]
+pub struct Layered<B, O> {
+    base: B,
+    offload: O,
+    places: Places,
+    answers: Answers,
+}
+
+impl<B: DataPlane, O: Offload> Layered<B, O> {
+    /// Puts an offload in front of a base. Neither has entries of ours yet.
+    pub fn new(base: B, offload: O) -> Self {
+        Layered {
+            base,
+            offload,
+            places: Places::default(),
+            answers: Answers::default(),
+        }
+    }
+
+    /// The base.
+    pub fn base(&mut self) -> &mut B {
+        &mut self.base
+    }
+
+    /// The offload.
+    pub fn offload(&mut self) -> &mut O {
+        &mut self.offload
+    }
+
+    /// Which entry runs where, for whoever wants to look while this runs.
+    pub fn places(&self) -> Places {
+        self.places.clone()
+    }
+
+    /// The base has it first, so that there is no moment at which nobody has it.
+    fn set(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.base.write(now, update.clone())?;
+        let answer = self.offload.offer(now, &update);
+        self.places.offered(&update, answer);
+        Ok(())
+    }
+
+    /// The offload loses it first, for the same reason.
+    fn remove(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        let answer = self.offload.offer(now, &update);
+        if let Update::RemoveRelay(at) = update
+            && self.places.has_relay(at)
+        {
+            self.answers.expect(at, self.offload.relay_traffic(at));
+        }
+        self.places.offered(&update, answer);
+        self.base.write(now, update)
+    }
+}
+
+impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
+    fn capabilities(&self) -> Capabilities {
+        self.base.capabilities()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        match update {
+            Update::SetLeg(..)
+            | Update::SetPace(..)
+            | Update::SetStream(..)
+            | Update::SetReplica(..)
+            | Update::SetRelay(..) => self.set(now, update),
+            Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) | Update::RemoveRelay(_) => {
+                self.remove(now, update)
+            }
+        }
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        if let Inject::ReportRelay { at } = what
+            && self.places.has_relay(at)
+        {
+            self.answers.expect(at, self.offload.relay_traffic(at));
+        }
+        self.base.inject(now, what);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        match self.base.poll() {
+            Some(Event::RelayTraffic { at, traffic, last }) => Some(self.answers.complete(at, traffic, last)),
+            Some(event) => Some(event),
+            None => self.offload.poll(),
+        }
+    }
+
+    fn counters(&mut self) -> Counters {
+        let mut counters = self.base.counters();
+        counters.add(&self.offload.counters());
+        counters
+    }
+}

@@ -1,0 +1,93 @@
+//! A device in the way of packets to a base: what it takes need no longer reach the base, the rest does.
+//!
+//! The base can do everything and has every entry, so nothing depends on an offload: where it is full, gone or not capable, packets go on to the base
+//! untouched. An offload therefore never refuses an entry for good, it only says why the entry runs in the base for now.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use crate::{Counters, Event, RelayTraffic, Update};
+
+/// A device that forwards some of a base's packets before they get there.
+pub trait Offload {
+    /// Offers an entry that the base has, or tells of the removal of one that the base still has.
+    ///
+    /// After `Ok` packets of the entry need no longer reach the base; those may that want something which is not there yet. After an error they all do: an earlier value of the same entry is gone from here.
+    /// Every entry is offered, those of tables this device knows nothing of as well. A removal is never refused; what was never here needs no removing.
+    fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused>;
+
+    /// The next event, as of a [`DataPlane`](crate::DataPlane).
+    fn poll(&mut self) -> Option<Event>;
+
+    /// What a relay did here since it was first offered, over replacements and refusals, and when the last datagram came that went on; `None` when it did
+    /// nothing. Asked once after the relay's removal, this is the last word of it.
+    fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)>;
+
+    /// The sum of all counters so far: of packets that did not reach the base, which counts those that did.
+    fn counters(&mut self) -> Counters;
+}
+
+/// Why an entry runs in the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Refused {
+    /// The device cannot do this.
+    Unsupported(Reason),
+    /// There is no room. Once there is, a replacement of the entry is taken.
+    Full,
+    /// The device does not answer.
+    Gone,
+}
+
+/// What a device cannot do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// Entries of this table.
+    Table,
+    /// SRTP: opening or sealing.
+    Srtp,
+    /// ICE and DTLS that end here.
+    Terminated,
+    /// To accept from anybody, or from nobody.
+    Sources,
+    /// To go from IPv4 to IPv6, or back.
+    Families,
+    /// An address that is not one machine's, or is one's only on some link.
+    Addresses,
+    /// No RTP passes here, or not yet.
+    NoMedia,
+}
+
+impl Refused {
+    /// A word or two, for logs and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refused::Unsupported(reason) => reason.name(),
+            Refused::Full => "full",
+            Refused::Gone => "gone",
+        }
+    }
+}
+
+impl Reason {
+    /// A word or two, for logs and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::Table => "table",
+            Reason::Srtp => "srtp",
+            Reason::Terminated => "terminated",
+            Reason::Sources => "sources",
+            Reason::Families => "families",
+            Reason::Addresses => "addresses",
+            Reason::NoMedia => "no_media",
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::error::Error for Refused {}
