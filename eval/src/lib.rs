@@ -12,7 +12,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod clock;
 pub mod floor;
 pub mod measure;
 pub mod media;
@@ -22,5 +21,6 @@ pub mod peers;
 pub mod report;
 pub mod run;
 pub mod scenario;
-pub mod server;
 pub mod suite;
+
+pub use rig::clock;

@@ -2,10 +2,11 @@
 
 use std::io;
 
+use rig::RunningServer;
+
 use crate::floor;
 use crate::report::Report;
 use crate::run::{RunError, Settings, run};
-use crate::server::RunningServer;
 
 /// What to run.
 pub struct Suite {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use clap::Parser;
-use growth::axes;
+use growth::axes::{self, Series};
 use growth::meter::Meter;
 use growth::report::{self, Axis};
 
@@ -20,15 +20,20 @@ struct Arguments {
     /// The page to write the tables into; charts and figures go into a folder of its name.
     #[arg(long, default_value = "docs/performance.md")]
     page: PathBuf,
+    /// Only this axis (receivers, agent, rooms, entries), to be printed and not written.
+    #[arg(long, value_name = "AXIS")]
+    only: Option<String>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut meter = Meter::open();
-    let axes = measure(&mut meter);
+    let only = arguments.only.as_deref();
+    let axes = measure(&mut meter, only);
     let text = report::tables(&axes, meter.unit());
     print!("{text}");
-    if let Err(error) = write(&arguments.page, &axes, &text, &meter) {
+    if only.is_none()
+        && let Err(error) = write(&arguments.page, &axes, &text, &meter) {
         eprintln!("weir-growth: {}: {error}", arguments.page.display());
         return ExitCode::FAILURE;
     }
@@ -42,29 +47,30 @@ fn main() -> ExitCode {
     code
 }
 
-fn measure(meter: &mut Meter) -> [Axis; 4] {
-    [
-        Axis {
-            name: "receivers",
-            title: "Receivers of one stream",
-            series: axes::receivers(meter, axes::RECEIVERS, axes::REPLICAS),
-        },
-        Axis {
-            name: "agent",
-            title: "Receivers who report",
-            series: axes::agent(meter, axes::RECEIVERS, axes::CALL),
-        },
-        Axis {
-            name: "rooms",
-            title: "Rooms of five",
-            series: axes::rooms(meter, axes::ROOMS, axes::REPLICAS),
-        },
-        Axis {
-            name: "entries",
-            title: "Table entries",
-            series: axes::entries(meter, axes::ENTRIES, axes::REPLICAS),
-        },
-    ]
+fn measure(meter: &mut Meter, only: Option<&str>) -> Vec<Axis> {
+    type Measured = fn(&mut Meter) -> Vec<Series>;
+    let axes: [(&'static str, &'static str, Measured); 4] = [
+        ("receivers", "Receivers of one stream", |meter| {
+            axes::receivers(meter, axes::RECEIVERS, axes::REPLICAS)
+        }),
+        ("agent", "Receivers who report", |meter| {
+            axes::agent(meter, axes::RECEIVERS, axes::CALL)
+        }),
+        ("rooms", "Rooms of five", |meter| {
+            axes::rooms(meter, axes::ROOMS, axes::REPLICAS)
+        }),
+        ("entries", "Table entries", |meter| {
+            axes::entries(meter, axes::ENTRIES, axes::REPLICAS)
+        }),
+    ];
+    axes.into_iter()
+        .filter(|(name, ..)| only.is_none_or(|only| only == *name))
+        .map(|(name, title, measured)| Axis {
+            name,
+            title,
+            series: measured(meter),
+        })
+        .collect()
 }
 
 fn write(page: &std::path::Path, axes: &[Axis], text: &str, meter: &Meter) -> io::Result<()> {

@@ -11,7 +11,6 @@ mod payload;
 mod publisher;
 mod schedule;
 mod speech;
-mod stamp;
 mod totals;
 
 pub use feedback::{FeedbackCounts, Reporter};
@@ -21,7 +20,7 @@ pub use layers::Dependency;
 pub use outbound::{Negotiated, Outbound, Place};
 pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
 pub use publisher::{AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};
+pub use rig::Stamp;
 pub use schedule::{Frame, VideoPlan, VideoSchedule};
 pub use speech::{AUDIO_INTERVAL, Speech};
-pub use stamp::Stamp;
 pub use totals::{Meter, Totals};

@@ -3,13 +3,13 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
+use super::Stamp;
 use super::camera::Camera;
 use super::layers::Dependency;
 use super::outbound::{Negotiated, Outbound, Place};
 use super::payload::{write_audio, write_video};
 use super::schedule::VideoPlan;
 use super::speech::{Speech, SpeechSchedule, Utterance};
-use super::stamp::Stamp;
 use crate::clock;
 use crate::peer::{Dice, Transport};
 

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::bars::{Bar, Drawing, Group, Panel};
+use rig::Spread;
+use rig::bars::{Bar, Drawing, Group, Panel};
+
 use super::csv;
 use super::experiment::{Case, Experiment};
 use super::figures::Figures;
-use super::spread::Spread;
 
 /// What all rounds found under one load.
 pub struct Found {

@@ -76,15 +76,7 @@ impl Configuration {
 impl Peer {
     /// The program, if it is installed.
     pub fn installed(&self) -> Option<PathBuf> {
-        let given = std::env::var_os(&self.variable).filter(|value| !value.is_empty());
-        let program = given.map_or_else(|| PathBuf::from(&self.program), PathBuf::from);
-        if program.components().count() > 1 {
-            return program.is_file().then_some(program);
-        }
-        let search = std::env::var_os("PATH")?;
-        std::env::split_paths(&search)
-            .map(|folder| folder.join(&program))
-            .find(|path| path.is_file())
+        rig::software::installed(&self.program, &self.variable)
     }
 
     /// The words that start it.

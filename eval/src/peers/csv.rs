@@ -1,5 +1,7 @@
 //! All runs, a line each.
 
+use rig::csv::quoted;
+
 use super::figures::Figures;
 
 const COLUMNS: &str = "experiment,load,server,run,replicas_per_second_offered,lost,withheld,process_us_per_replica,machine_us_per_replica,\
@@ -35,15 +37,6 @@ pub fn row(text: &mut String, key: [&str; 3], number: usize, figures: Option<&Fi
     text.push('\n');
 }
 
-/// RFC 4180 section 2.
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,10 +50,5 @@ mod tests {
         row(&mut text, ["video", "1x50", "weir"], 2, None, "");
         let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(widths, [16, 16, 16]);
-    }
-
-    #[test]
-    fn commas_are_quoted() {
-        assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
     }
 }

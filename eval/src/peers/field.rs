@@ -1,14 +1,13 @@
 //! The servers that are here, each in its place, and the machine they are on.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::rc::Rc;
 
+use rig::{Place, software};
+
 use super::config::{Configuration, Peer};
-use super::place::{Place, shell};
 use super::round::{FLOOR, Job};
 use super::{Options, PeersError};
-use crate::measure::Machine;
 
 /// The number of the first server's place; the floor's is the one before.
 const FIRST_PLACE: u8 = 2;
@@ -80,7 +79,7 @@ impl Field {
         let floor = Place::create(&options.rig, FLOOR, FIRST_PLACE - 1)?;
         Ok(Self {
             unpaced: searched.ok_or_else(unbuilt)?,
-            machine: describe_machine(&floor),
+            machine: described(&floor),
             servers,
             floor,
             folder,
@@ -133,7 +132,7 @@ impl Server {
     fn prepare(peer: &Peer, program: PathBuf, place: Place) -> Result<Self, PeersError> {
         let program = program.canonicalize()?;
         Ok(Self {
-            version: version(peer, &program),
+            version: software::version(&program, &peer.version),
             peer: peer.clone(),
             place: Rc::new(place),
             program,
@@ -141,42 +140,8 @@ impl Server {
     }
 }
 
-/// What the program says of itself, and when it was built: two trees may say the same.
-fn version(peer: &Peer, program: &PathBuf) -> String {
-    let output = Command::new(program).args(peer.version.split_whitespace()).output();
-    let built = shell(&format!("date -u -r {} +%FT%R", program.display())).unwrap_or_default();
-    let said = output.map_or_else(
-        |_| String::new(),
-        |output| {
-            String::from_utf8_lossy(&output.stdout)
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        },
-    );
-    format!("{said}, file of {}", built.trim())
-}
-
-fn describe_machine(place: &Place) -> Vec<String> {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let cpu = read("/proc/cpuinfo");
-    let model = cpu
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|it| it.1));
-    let said = |line: &str| shell(line).unwrap_or_default().trim().to_owned();
-    vec![
-        format!(
-            "{} cores of {}",
-            Machine::processors(),
-            model.unwrap_or("an unknown processor")
-        ),
-        format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
-        format!(
-            "tree {} of {}",
-            said("git describe --always --dirty=+"),
-            said("date -u +%F")
-        ),
-        format!("cables: {}", place.offloads()),
-    ]
+fn described(place: &Place) -> Vec<String> {
+    let mut lines = software::describe_machine();
+    lines.push(format!("cables: {}", place.offloads()));
+    lines
 }

@@ -6,7 +6,6 @@
 //! the markers of a page ([`document`]).
 
 mod ascent;
-mod bars;
 mod compared;
 mod config;
 mod csv;
@@ -15,11 +14,9 @@ mod error;
 mod experiment;
 mod field;
 mod figures;
-mod place;
 mod round;
 mod rounds;
 mod search;
-mod spread;
 
 use std::path::PathBuf;
 

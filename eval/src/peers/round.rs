@@ -5,12 +5,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rig::RunningServer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::ascent::Ascent;
 use crate::report::Report;
-use crate::server::RunningServer;
 
 /// What to do in one turn, as the process that does it is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use rig::Spread;
+use rig::bars::{Bar, Drawing, Group, Panel};
+
 use super::ascent::{Ascent, Progress, Verdict, judge};
-use super::bars::{Bar, Drawing, Group, Panel};
 use super::csv;
 use super::document::{Section, conditions};
 use super::experiment::{Climb, Experiment, Limit};
@@ -11,7 +13,6 @@ use super::field::{Field, Server};
 use super::figures::{Figures, strangers};
 use super::round::{Bench, Errand, Outcome};
 use super::rounds::load;
-use super::spread::Spread;
 use super::{Options, PeersError};
 use crate::measure::Machine;
 use crate::report::Quality;

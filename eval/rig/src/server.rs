@@ -25,7 +25,7 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// Starts it by these words and waits until it listens on `address`; what it prints goes to `log`.
+    /// Starts it by these words and waits until it accepts connections on `address`; what it prints goes to `log`.
     ///
     /// Errors: another process listens there, the command fails, or it does not listen in time.
     pub fn start(command: &[String], address: SocketAddr, log: PathBuf) -> io::Result<Self> {
@@ -35,12 +35,19 @@ impl RunningServer {
                 "another process listens on {address} already"
             )));
         }
+        Self::start_until(command, log, listens)
+    }
+
+    /// Starts it by these words and waits until it is `ready`; what it prints goes to `log`.
+    ///
+    /// Errors: the command fails, or it is not ready in time.
+    pub fn start_until(command: &[String], log: PathBuf, mut ready: impl FnMut() -> bool) -> io::Result<Self> {
         let mut server = Self::spawn(command, log)?;
         let began = clock::now();
-        while !listens() {
+        while !ready() {
             if began.elapsed() > START_TIMEOUT || server.has_ended() {
                 let log = server.log.display();
-                let text = format!("the server does not listen on {address}; its output is in {log}");
+                let text = format!("the server does not listen; its output is in {log}");
                 return Err(io::Error::other(text));
             }
             thread::sleep(Duration::from_millis(100));

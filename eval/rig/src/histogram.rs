@@ -39,6 +39,15 @@ impl Histogram {
         self.count
     }
 
+    /// Adds what another one has counted.
+    pub fn add(&mut self, other: &Self) {
+        for (ours, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *ours += theirs;
+        }
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+    }
+
     /// The largest duration, exactly.
     pub fn max(&self) -> u64 {
         self.max
@@ -113,6 +122,20 @@ mod tests {
         assert!((990_000..=1_000_000).contains(&p99), "{p99}");
         assert_eq!(histogram.quantile(1.0), 1_000_000);
         assert_eq!(histogram.max(), 1_000_000);
+    }
+
+    #[test]
+    fn two_halves_are_a_whole() {
+        let ramp = |range: std::ops::RangeInclusive<u64>| {
+            let mut histogram = Histogram::default();
+            range.for_each(|value| histogram.record(value));
+            histogram
+        };
+        let mut half = ramp(1..=500);
+        half.add(&ramp(501..=1000));
+        let whole = ramp(1..=1000);
+        assert_eq!((half.count(), half.max()), (whole.count(), whole.max()));
+        assert_eq!(half.quantile(0.7), whole.quantile(0.7));
     }
 
     #[test]

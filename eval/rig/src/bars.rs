@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::spread::Spread;
+use crate::Spread;
 
 /// Panels in a row, each with an axis of its own.
 pub struct Drawing {

@@ -13,7 +13,7 @@ pub struct Place {
 }
 
 /// The server's end of the cable.
-const SERVER_INTERFACE: &str = "eth0";
+pub const SERVER_INTERFACE: &str = "eth0";
 
 impl Place {
     /// Makes the namespace `rig`-`name`; `number` tells its addresses from those of other places.
@@ -44,7 +44,8 @@ impl Place {
         Ok(place)
     }
 
-    fn interface(&self) -> String {
+    /// The clients' end of the cable.
+    pub fn interface(&self) -> String {
         format!("cable{}", self.number)
     }
 

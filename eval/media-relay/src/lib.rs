@@ -1,0 +1,1 @@
+//! Measures relays for SIP calls beside each other.

@@ -1,0 +1,263 @@
+//! Curves, panel beside panel, as SVG.
+
+use std::fmt::Write as _;
+
+/// Panels in a row.
+pub struct Drawing {
+    /// Above all of it.
+    pub title: String,
+    /// From left to right.
+    pub panels: Vec<Panel>,
+}
+
+/// Curves over one axis.
+pub struct Panel {
+    /// Under the horizontal axis: what it is, with its unit.
+    pub across: String,
+    /// Above the panel: what the vertical axis is, with its unit.
+    pub up: String,
+    /// How values lie on the horizontal axis.
+    pub scale: Scale,
+    /// The curves.
+    pub curves: Vec<Curve>,
+}
+
+/// How values lie on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart; values have to be positive.
+    Logarithmic,
+}
+
+/// Points joined by a line.
+pub struct Curve {
+    /// Who; curves of the same name have the same colour in every panel.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+const PANEL_WIDTH: f64 = 320.0;
+const HEIGHT: f64 = 300.0;
+const LEFT: f64 = 52.0;
+const TOP: f64 = 56.0;
+const BOTTOM: f64 = 44.0;
+const RIGHT: f64 = 12.0;
+const COLOURS: [&str; 6] = ["#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#8a8a8a", "#7d5ba6"];
+
+impl Drawing {
+    /// A whole SVG file.
+    pub fn svg(&self) -> String {
+        let width = PANEL_WIDTH * self.panels.len() as f64;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+             <rect width=\"{width}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
+        );
+        text(&mut svg, (width / 2.0, 18.0), "middle", &self.title);
+        let names = self.names();
+        for (place, name) in names.iter().enumerate() {
+            let x = LEFT + 110.0 * place as f64;
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{x} 31h14\" stroke=\"{}\" stroke-width=\"2\"/>",
+                colour(place)
+            );
+            text(&mut svg, (x + 19.0, 35.0), "start", name);
+        }
+        for (place, panel) in self.panels.iter().enumerate() {
+            let _ = writeln!(svg, "<g transform=\"translate({} 0)\">", PANEL_WIDTH * place as f64);
+            panel.draw(&mut svg, &names);
+            svg.push_str("</g>\n");
+        }
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    /// All names, in the order of their first appearance.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for curve in self.panels.iter().flat_map(|panel| &panel.curves) {
+            if !names.contains(&curve.name) {
+                names.push(curve.name.clone());
+            }
+        }
+        names
+    }
+}
+
+impl Panel {
+    fn draw(&self, svg: &mut String, names: &[String]) {
+        let points = || self.curves.iter().flat_map(|curve| &curve.points);
+        let across = Axis::around(self.scale, points().map(|point| point.0));
+        let up = Axis::around(Scale::Linear, points().map(|point| point.1));
+        let (end, bottom) = (PANEL_WIDTH - RIGHT, HEIGHT - BOTTOM);
+        let at = |(x, y): (f64, f64)| {
+            (
+                LEFT + across.part(x) * (end - LEFT),
+                bottom - up.part(y) * (bottom - TOP),
+            )
+        };
+        for value in across.marks() {
+            let x = LEFT + across.part(value) * (end - LEFT);
+            let _ = writeln!(svg, "<path d=\"M{x:.1} {TOP}V{bottom}\" stroke=\"#ddd\"/>");
+            text(svg, (x, bottom + 14.0), "middle", &short(value));
+        }
+        for value in up.marks() {
+            let y = bottom - up.part(value) * (bottom - TOP);
+            let _ = writeln!(svg, "<path d=\"M{LEFT} {y:.1}H{end}\" stroke=\"#ddd\"/>");
+            text(svg, (LEFT - 5.0, y + 4.0), "end", &short(value));
+        }
+        let middle = (LEFT + end) / 2.0;
+        text(svg, (middle, HEIGHT - 10.0), "middle", &self.across);
+        text(svg, (middle, TOP - 8.0), "middle", &self.up);
+        for curve in &self.curves {
+            let place = names.iter().position(|name| *name == curve.name).unwrap_or(0);
+            draw_curve(svg, curve.points.iter().map(|&point| at(point)), colour(place));
+        }
+    }
+}
+
+fn draw_curve(svg: &mut String, points: impl Iterator<Item = (f64, f64)>, colour: &str) {
+    let path = points.fold(String::new(), |mut path, (x, y)| {
+        let _ = write!(path, "{x:.1},{y:.1} ");
+        path
+    });
+    let _ = writeln!(
+        svg,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>",
+        path.trim_end()
+    );
+}
+
+/// An axis with round ends.
+struct Axis {
+    scale: Scale,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// Around all values; a linear one begins at zero.
+    fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
+        let (least, most) = values.fold((f64::MAX, 0.0f64), |(least, most), value| {
+            (least.min(value), most.max(value))
+        });
+        let most = most.max(1e-9);
+        match scale {
+            Scale::Linear => Self {
+                scale,
+                from: 0.0,
+                to: round_above(most),
+            },
+            Scale::Logarithmic => {
+                let from = 10f64.powf(least.clamp(1e-9, most).log10().floor());
+                let to = 10f64.powf(most.log10().ceil());
+                Self {
+                    scale,
+                    from,
+                    to: to.max(from * 10.0),
+                }
+            }
+        }
+    }
+
+    /// Where a value lies, 0 to 1; values beyond the ends lie at the ends.
+    fn part(&self, value: f64) -> f64 {
+        let part = match self.scale {
+            Scale::Linear => (value - self.from) / (self.to - self.from),
+            Scale::Logarithmic => (value.max(self.from) / self.from).log10() / (self.to / self.from).log10(),
+        };
+        part.clamp(0.0, 1.0)
+    }
+
+    fn marks(&self) -> Vec<f64> {
+        match self.scale {
+            Scale::Linear => (0..=4).map(|step| self.to * f64::from(step) / 4.0).collect(),
+            Scale::Logarithmic => {
+                let decades = (self.to / self.from).log10().round() as i32;
+                (0..=decades).map(|power| self.from * 10f64.powi(power)).collect()
+            }
+        }
+    }
+}
+
+/// The next number above that a quarter of reads well.
+fn round_above(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0];
+    steps
+        .iter()
+        .map(|step| step * decade)
+        .find(|&top| top >= value * 0.999_999)
+        .unwrap_or(10.0 * decade)
+}
+
+fn colour(place: usize) -> &'static str {
+    COLOURS[place % COLOURS.len()]
+}
+
+fn short(value: f64) -> String {
+    if value >= 1e6 {
+        format!("{}M", value / 1e6)
+    } else if value >= 1e4 {
+        format!("{}k", value / 1e3)
+    } else {
+        format!("{}", (value * 1000.0).round() / 1000.0)
+    }
+}
+
+fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
+    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_holds_its_values_and_ends_at_round_numbers() {
+        let linear = Axis::around(Scale::Linear, [3.0, 17.0].into_iter());
+        assert_eq!((linear.from, linear.to), (0.0, 20.0));
+        assert!((linear.part(5.0) - 0.25).abs() < 1e-9);
+        let logarithmic = Axis::around(Scale::Logarithmic, [12.0, 4500.0].into_iter());
+        assert!((logarithmic.from - 10.0).abs() < 1e-6 && (logarithmic.to - 10_000.0).abs() < 1e-6);
+        assert!((logarithmic.part(100.0) - 1.0 / 3.0).abs() < 1e-6);
+        assert_eq!(logarithmic.marks().len(), 4);
+    }
+
+    #[test]
+    fn equal_values_and_none_at_all_are_drawn() {
+        for scale in [Scale::Linear, Scale::Logarithmic] {
+            let flat = Axis::around(scale, [10.0, 10.0].into_iter());
+            assert!((0.0..=1.0).contains(&flat.part(10.0)) && flat.to > flat.from);
+            let none = Axis::around(scale, std::iter::empty());
+            assert!(none.to > none.from && none.part(0.0) == 0.0);
+        }
+    }
+
+    #[test]
+    fn a_name_has_one_colour_in_every_panel() {
+        let curve = |name: &str| Curve {
+            name: name.into(),
+            points: vec![(1.0, 0.0), (2.0, 1.0)],
+        };
+        let panel = |names: &[&str]| Panel {
+            across: "x".into(),
+            up: "y".into(),
+            scale: Scale::Linear,
+            curves: names.iter().map(|name| curve(name)).collect(),
+        };
+        let drawing = Drawing {
+            title: "t".into(),
+            panels: vec![panel(&["a", "b"]), panel(&["b"])],
+        };
+        assert_eq!(drawing.names(), ["a", "b"]);
+        assert_eq!(drawing.svg().matches(COLOURS[1]).count(), 3, "legend and both panels");
+    }
+}
