@@ -75,11 +75,6 @@ impl Acknowledged {
         if at.abs_diff(newest) > JUMP as u64 {
             self.arrivals.clear();
         }
-        let place = self
-            .arrivals
-            .iter()
-            .rposition(|other| other.at <= at)
-            .map_or(0, |index| index + 1);
         let arrival = Arrival {
             at,
             size,
@@ -87,30 +82,24 @@ impl Acknowledged {
             reported: Sum::default(),
             gapless: Sum::default(),
         };
-        match place == self.arrivals.len() {
-            true => self.arrivals.push_back(arrival),
-            false => self.arrivals.insert(place, arrival),
+        match self.arrivals.back() {
+            Some(last) if last.at <= at => self.arrivals.push_back(arrival.behind(last)),
+            None => self.arrivals.push_back(arrival),
+            Some(_) => self.insert(arrival),
         }
-        (place..self.arrivals.len()).for_each(|index| self.sum(index));
         while self.arrivals.len() > ARRIVALS_MAX || self.arrivals.front().is_some_and(|front| front.at < newest - KEPT)
         {
             self.arrivals.pop_front();
         }
     }
 
-    /// Adds a packet to the sums of the one before it.
-    fn sum(&mut self, index: usize) {
-        let before = index.checked_sub(1).map(|before| self.arrivals[before]);
-        let arrival = &mut self.arrivals[index];
-        let Some(before) = before else { return };
-        let time = (arrival.at - before.at) as u32;
-        let add = |sum: Sum, counts: bool| match counts {
-            true => sum.plus(arrival.size, time),
-            false => sum,
-        };
-        let reported = add(before.reported, (REPORTED.after)(arrival.before));
-        let gapless = add(before.gapless, (GAPLESS.after)(arrival.before));
-        (arrival.reported, arrival.gapless) = (reported, gapless);
+    /// Adds a packet that arrived before others that were told of already.
+    fn insert(&mut self, arrival: Arrival) {
+        let place = self.arrivals.partition_point(|other| other.at <= arrival.at);
+        self.arrivals.insert(place, arrival);
+        for index in place.max(1)..self.arrivals.len() {
+            self.arrivals[index] = self.arrivals[index].behind(&self.arrivals[index - 1]);
+        }
     }
 
     /// What arrives, evened out over frames. Shape: bits per second.
@@ -163,6 +152,22 @@ impl Acknowledged {
         match (self.arrivals.get(first), self.arrivals.back()) {
             (Some(first), Some(last)) => (counted.sum)(first).until((counted.sum)(last)),
             _ => Span::default(),
+        }
+    }
+}
+
+impl Arrival {
+    /// With the sums it has behind this one.
+    fn behind(self, last: &Arrival) -> Self {
+        let time = (self.at - last.at) as u32;
+        let add = |sum: Sum, counts: bool| match counts {
+            true => sum.plus(self.size, time),
+            false => sum,
+        };
+        Arrival {
+            reported: add(last.reported, (REPORTED.after)(self.before)),
+            gapless: add(last.gapless, (GAPLESS.after)(self.before)),
+            ..self
         }
     }
 }

@@ -29,8 +29,7 @@ impl Application {
         let full = SHARE * rate * WINDOW_SECONDS;
         let unused = self.unused - f64::from(size) * 8.0 + SHARE * rate * passed;
         self.unused = unused.clamp(-full, full);
-        let level = self.unused / full;
-        self.limited = level > if self.limited { LEAVE } else { ENTER };
+        self.limited = self.unused > full * if self.limited { LEAVE } else { ENTER };
     }
 
     pub(crate) fn limited(&self) -> bool {

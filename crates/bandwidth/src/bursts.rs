@@ -48,7 +48,7 @@ pub(crate) struct Bursts {
 /// Packets that left together.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    sent: (Instant, Instant),
+    sent: (i64, i64),
     arrived: (i64, i64),
     packets: u32,
     bytes: u64,
@@ -75,13 +75,7 @@ struct Passed {
 
 impl Bursts {
     /// One report's arrivals in their order, how long each packet waited in the path, and the queue behind them.
-    pub(crate) fn report(
-        &mut self,
-        now: Instant,
-        arrived: &[Fate],
-        queue: Duration,
-        waited: impl Fn(Instant, i64) -> i64,
-    ) {
+    pub(crate) fn report(&mut self, now: Instant, arrived: &[Fate], queue: Duration, waited: impl Fn(i64, i64) -> i64) {
         if queue >= QUEUE {
             self.stop(now);
         }
@@ -152,9 +146,7 @@ impl Burst {
     }
 
     fn goes_on(&self, fate: &Fate) -> bool {
-        let pause = fate.sent.saturating_duration_since(self.sent.1).as_micros() as i64;
-        let whole = fate.sent.saturating_duration_since(self.sent.0).as_micros() as i64;
-        pause <= TOGETHER && whole <= LONGEST
+        fate.sent - self.sent.1 <= TOGETHER && fate.sent - self.sent.0 <= LONGEST
     }
 
     fn add(&mut self, fate: &Fate, arrival: i64, waited: i64) {
@@ -181,7 +173,7 @@ impl Burst {
     }
 
     fn leaving(&self) -> i64 {
-        (self.sent.1 - self.sent.0).as_micros() as i64
+        self.sent.1 - self.sent.0
     }
 }
 
@@ -213,7 +205,7 @@ mod tests {
                     .map(|_| {
                         number += 1;
                         free = f64::max(free, sent) + 1_200.0 * 8e6 / link;
-                        let left = start + Duration::from_micros(sent as u64);
+                        let left = sent as i64;
                         sent += 1_200.0 * 8e6 / pace;
                         let arrival = Some(free as i64);
                         Fate {
@@ -228,12 +220,13 @@ mod tests {
                     })
                     .collect();
                 let now = start + Duration::from_secs(second + 1);
-                let waited = |sent: Instant, arrival: i64| arrival - (sent - start).as_micros() as i64;
+                let waited = |sent: i64, arrival: i64| arrival - sent;
                 bursts.report(now, &fates, Duration::ZERO, waited);
                 // The next packet ends the burst.
+                let passed = (now - start).as_micros() as i64;
                 let last = Fate {
-                    sent: now,
-                    arrival: Some((now - start).as_micros() as i64),
+                    sent: passed,
+                    arrival: Some(passed),
                     ..fates[39]
                 };
                 bursts.report(now, &[last], Duration::ZERO, |_, _| 0);

@@ -161,7 +161,7 @@ impl DelayBased {
         }
     }
 
-    fn packet(&mut self, sent: Instant, arrival: i64) -> Option<Usage> {
+    fn packet(&mut self, sent: i64, arrival: i64) -> Option<Usage> {
         match self.groups.packet(sent, arrival) {
             Grouped::Open => None,
             Grouped::Compared(delta) => {

@@ -114,7 +114,10 @@ impl Gcc {
     fn resolved(&mut self, now: Instant, fates: &mut [Fate]) {
         self.loss_report(now, fates);
         let overflowing = self.overflow.report(fates);
-        fates.sort_by_key(|fate| (fate.arrival, fate.number));
+        // As they nearly always are.
+        if !fates.is_sorted_by_key(|fate| (fate.arrival, fate.number)) {
+            fates.sort_by_key(|fate| (fate.arrival, fate.number));
+        }
         let missing = fates.partition_point(|fate| fate.arrival.is_none());
         let arrived = &fates[missing..];
         if arrived.is_empty() {
@@ -160,13 +163,12 @@ impl Gcc {
         let delays = arrived.iter().filter_map(|fate| Some((fate.sent, fate.arrival?)));
         self.queue.report(delays.clone());
         let newest = arrived.last().and_then(|fate| fate.arrival).unwrap_or_default();
+        let now = self.history.micros(now);
         let sample = delays
-            .map(|(sent, arrival)| {
-                let waited = Duration::from_micros(newest.abs_diff(arrival));
-                now.saturating_duration_since(sent).saturating_sub(waited)
-            })
+            .map(|(sent, arrival)| now - sent - newest.abs_diff(arrival) as i64)
             .min();
         if let Some(sample) = sample {
+            let sample = Duration::from_micros(sample.max(0) as u64);
             let smoothed = self.round_trip.map_or(sample, |before| (before * 7 + sample) / 8);
             self.round_trip = Some(smoothed);
             self.delay.round_trip(smoothed);
@@ -282,13 +284,14 @@ impl Gcc {
         self.prober.fell(now);
     }
 
-    fn waits_for(&mut self, sent: Instant) {
+    /// Packets left that are to be reported on.
+    fn waits_for(&mut self, first: Instant, last: Instant) {
         let since = match self.silence {
             Silence::Waiting { since, .. } => since,
-            Silence::Content => sent,
+            Silence::Content => first,
         };
         if self.reports() {
-            self.silence = Silence::Waiting { since, sent };
+            self.silence = Silence::Waiting { since, sent: last };
         }
     }
 
@@ -308,9 +311,10 @@ impl Estimator for Gcc {
             self.history.sent(*packet);
             self.application.sent(packet.at, packet.size, sendable);
         }
-        self.prober.started(first.at, self.situation());
-        self.waits_for(first.at);
-        self.waits_for(last.at);
+        if self.prober.is_new() {
+            self.prober.started(first.at, self.situation());
+        }
+        self.waits_for(first.at, last.at);
         self.last_sent = Some(last.at);
     }
 

@@ -2,11 +2,10 @@
 //!
 //! A frame leaves as a burst; how its packets spread inside says little about the queue, how bursts spread says a lot.
 
-use std::time::{Duration, Instant};
-
-/// Packets sent within this time of the group's first belong to it.
-const SEND_SPAN: Duration = Duration::from_millis(5);
+/// Packets sent within this time of the group's first belong to it. Shape: microseconds.
+const SEND_SPAN: i64 = 5_000;
 /// Packets that arrive closer than this, and closer than they were sent, were held up together and released at once.
+/// Shape: microseconds.
 const BURST_GAP: i64 = 5_000;
 /// A release is not longer than this. Shape: microseconds.
 const BURST_SPAN: i64 = 100_000;
@@ -45,15 +44,15 @@ pub(crate) struct Groups {
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    first_sent: Instant,
-    last_sent: Instant,
+    first_sent: i64,
+    last_sent: i64,
     first_arrival: i64,
     last_arrival: i64,
 }
 
 impl Groups {
     /// One packet, in the order of arrival.
-    pub(crate) fn packet(&mut self, sent: Instant, arrival: i64) -> Grouped {
+    pub(crate) fn packet(&mut self, sent: i64, arrival: i64) -> Grouped {
         let fresh = Group {
             first_sent: sent,
             last_sent: sent,
@@ -84,10 +83,7 @@ impl Groups {
     }
 
     fn compare(&mut self, previous: Group, complete: Group) -> Grouped {
-        let sent = complete
-            .last_sent
-            .saturating_duration_since(previous.last_sent)
-            .as_micros() as i64;
+        let sent = (complete.last_sent - previous.last_sent).max(0);
         let arrived = complete.last_arrival.saturating_sub(previous.last_arrival);
         if arrived.saturating_sub(sent) >= JUMP {
             return self.reset();
@@ -115,11 +111,11 @@ impl Groups {
 }
 
 impl Group {
-    fn takes(&self, sent: Instant, arrival: i64) -> bool {
-        if sent.saturating_duration_since(self.first_sent) <= SEND_SPAN {
+    fn takes(&self, sent: i64, arrival: i64) -> bool {
+        if sent - self.first_sent <= SEND_SPAN {
             return true;
         }
-        let sent_gap = sent.saturating_duration_since(self.last_sent).as_micros() as i64;
+        let sent_gap = (sent - self.last_sent).max(0);
         let arrival_gap = arrival - self.last_arrival;
         arrival_gap < sent_gap && arrival_gap <= BURST_GAP && arrival - self.first_arrival < BURST_SPAN
     }
@@ -129,12 +125,11 @@ impl Group {
 mod tests {
     use super::*;
 
-    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
-    fn run(packets: &[(u64, i64)]) -> Vec<Grouped> {
-        let (mut groups, start) = (Groups::default(), Instant::now());
+    fn run(packets: &[(i64, i64)]) -> Vec<Grouped> {
+        let mut groups = Groups::default();
         packets
             .iter()
-            .map(|(sent, arrival)| groups.packet(start + Duration::from_millis(*sent), arrival * 1000))
+            .map(|(sent, arrival)| groups.packet(sent * 1000, arrival * 1000))
             .collect()
     }
 

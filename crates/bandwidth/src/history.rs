@@ -1,7 +1,7 @@
 //! What was sent, kept until the receiver says what became of it.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use wire::rtcp::ArrivalTicks;
 use wire::{TimestampUnwrapper, Unwrapper};
@@ -10,7 +10,10 @@ use crate::limits::{HISTORY_AGE_MAX, HISTORY_PACKETS_MAX};
 use crate::{Anomalies, ProbeId, Sent};
 
 /// A packet that was reported on is remembered for so long: reports are repeated and overtake each other by less, and thousands of histories are kept.
-const REPORTED_AGE_MAX: Duration = Duration::from_secs(1);
+/// Shape: microseconds.
+const REPORTED_AGE_MAX: i64 = 1_000_000;
+/// And one that was not. Shape: microseconds.
+const AGE_MAX: i64 = HISTORY_AGE_MAX.as_micros() as i64;
 
 /// A queue with room for so many times what is in it gives back what it does not need, but for a little.
 const ROOM_MAX: usize = 4;
@@ -21,8 +24,8 @@ const ROOM_MIN: usize = 16;
 pub struct Fate {
     /// Its transport-wide number, extended.
     pub number: u64,
-    /// When it left.
-    pub sent: Instant,
+    /// When it left. Shape: microseconds since the first packet did, a number because it is compared so often.
+    pub sent: i64,
     /// Bytes of UDP payload.
     pub size: u16,
     /// The probe it was part of.
@@ -52,8 +55,7 @@ pub struct History {
     /// From number `first` on; `None` where no packet of that number is known.
     packets: VecDeque<Option<Packet>>,
     first: u64,
-    /// When the last one left: packets of one batch left together, and nothing gets older between them.
-    newest_at: Option<Instant>,
+    clock: SendClock,
     numbers: Unwrapper,
     ticks: TimestampUnwrapper,
     anomalies: Anomalies,
@@ -62,16 +64,45 @@ pub struct History {
 /// What was sent, without its number, which is its place.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
-    at: Instant,
+    /// Shape: microseconds since the first packet left.
+    at: i64,
     probe: Option<ProbeId>,
     size: u16,
     known: Known,
 }
 
 impl Packet {
-    fn is_old(&self, now: Instant) -> bool {
-        let age = now.saturating_duration_since(self.at);
-        age > HISTORY_AGE_MAX || self.known != Known::Nothing && age > REPORTED_AGE_MAX
+    fn is_old(&self, now: i64) -> bool {
+        let age = now - self.at;
+        age > AGE_MAX || self.known != Known::Nothing && age > REPORTED_AGE_MAX
+    }
+}
+
+/// Our time in microseconds since the first packet left. Packets of one batch left together, so that most of them need no sum.
+#[derive(Debug, Default)]
+struct SendClock {
+    first: Option<Instant>,
+    /// The last one, in both forms.
+    newest: Option<(Instant, i64)>,
+}
+
+impl SendClock {
+    /// The time of a packet that leaves, and whether it is another than that of the packet before.
+    fn tick(&mut self, at: Instant) -> (i64, bool) {
+        match self.newest {
+            Some((newest, micros)) if newest == at => (micros, false),
+            _ => {
+                self.first.get_or_insert(at);
+                let micros = self.micros(at);
+                self.newest = Some((at, micros));
+                (micros, true)
+            }
+        }
+    }
+
+    fn micros(&self, at: Instant) -> i64 {
+        self.first
+            .map_or(0, |first| at.saturating_duration_since(first).as_micros() as i64)
     }
 }
 
@@ -86,9 +117,10 @@ impl History {
         } else if number < self.first {
             return;
         }
+        let (at, is_later) = self.clock.tick(sent.at);
         let index = (number - self.first) as usize;
         let packet = Some(Packet {
-            at: sent.at,
+            at,
             probe: sent.probe,
             size: sent.size,
             known: Known::Nothing,
@@ -96,15 +128,22 @@ impl History {
         if index < self.packets.len() {
             self.packets[index] = packet;
         } else {
-            self.packets.resize(index, None);
+            if index > self.packets.len() {
+                self.packets.resize(index, None);
+            }
             self.packets.push_back(packet);
         }
-        if self.newest_at.replace(sent.at) != Some(sent.at) || self.packets.len() > HISTORY_PACKETS_MAX {
-            self.forget(sent.at);
+        if is_later || self.packets.len() > HISTORY_PACKETS_MAX {
+            self.forget(at);
         }
     }
 
-    fn forget(&mut self, now: Instant) {
+    /// A time of ours as [`Fate::sent`] tells it.
+    pub fn micros(&self, at: Instant) -> i64 {
+        self.clock.micros(at)
+    }
+
+    fn forget(&mut self, now: i64) {
         while let Some(oldest) = self.packets.front() {
             let is_old = oldest.is_none_or(|packet| packet.is_old(now));
             if !is_old && self.packets.len() <= HISTORY_PACKETS_MAX {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::Fate;
 
-/// How long one observation takes, at least.
-const OBSERVATION: Duration = Duration::from_millis(250);
+/// How long one observation takes, at least. Shape: microseconds.
+const OBSERVATION: i64 = 250_000;
 /// Observations that are compared, and that are needed.
 const OBSERVATIONS: usize = 15;
 const OBSERVATIONS_MIN: usize = 3;
@@ -65,8 +65,8 @@ struct Partial {
     packets: f64,
     lost: f64,
     bits: f64,
-    from: Option<Instant>,
-    to: Option<Instant>,
+    /// When the first and the last of them left. Shape: microseconds.
+    sent: Option<(i64, i64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,8 +134,8 @@ impl LossBased {
         self.partial.packets += 1.0;
         self.partial.bits += f64::from(fate.size) * 8.0;
         self.partial.lost += if fate.arrival.is_none() { 1.0 } else { 0.0 };
-        self.partial.from = Some(self.partial.from.map_or(fate.sent, |from| from.min(fate.sent)));
-        self.partial.to = Some(self.partial.to.map_or(fate.sent, |to| to.max(fate.sent)));
+        let (first, last) = self.partial.sent.unwrap_or((fate.sent, fate.sent));
+        self.partial.sent = Some((first.min(fate.sent), last.max(fate.sent)));
     }
 
     fn fit(&mut self, now: Instant, delay_based: f64, throughput: Option<f64>) {
@@ -289,11 +289,12 @@ impl LossBased {
 
 impl Partial {
     fn complete(&self) -> Option<Observation> {
-        let span = self.to?.saturating_duration_since(self.from?);
+        let (first, last) = self.sent?;
+        let span = last - first;
         (span >= OBSERVATION).then(|| Observation {
             packets: self.packets,
             lost: self.lost.min(self.packets),
-            rate: self.bits / span.as_secs_f64(),
+            rate: self.bits * 1e6 / span as f64,
         })
     }
 }
@@ -342,7 +343,7 @@ mod tests {
             carried -= if arrives { 1.0 } else { 0.0 };
             let fate = Fate {
                 number,
-                sent: now,
+                sent: (now - start).as_micros() as i64,
                 size: 1000,
                 probe: None,
                 arrival: arrives.then_some(0),

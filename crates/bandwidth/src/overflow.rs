@@ -4,7 +4,6 @@
 //! the packet that arrived before it, and the queue is full when much more is lost at its longest than otherwise.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use crate::Fate;
 
@@ -31,11 +30,12 @@ const SHARE_MIN: f64 = 0.05;
 /// Source: Cen, Cosman, Voelker, "End-to-end differentiation of congestion and wireless losses", IEEE/ACM ToN 2003, the scheme "Spike".
 #[derive(Debug, Default)]
 pub(crate) struct Overflow {
-    epoch: Option<Instant>,
     spans: VecDeque<Span>,
     /// Of all spans.
     least: i64,
     most: i64,
+    /// From this delay on the queue is long.
+    long_from: i64,
     /// Of the newest packet that arrived.
     delay: i64,
     short: Count,
@@ -76,16 +76,15 @@ impl Overflow {
         full && self.long.lost >= LOST_MIN && self.long.share() > TIMES * self.short.share() + SHARE_MIN
     }
 
-    fn note(&mut self, sent: Instant, arrival: i64) {
-        let epoch = *self.epoch.get_or_insert(sent);
-        let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
+    fn note(&mut self, sent: i64, arrival: i64) {
         self.delay = arrival.saturating_sub(sent);
         match self.spans.back_mut() {
+            // Nothing new, as most often.
+            Some(span) if sent - span.from < SPAN && (span.least..=span.most).contains(&self.delay) => {}
             Some(span) if sent - span.from < SPAN => {
                 span.least = span.least.min(self.delay);
                 span.most = span.most.max(self.delay);
-                self.least = self.least.min(self.delay);
-                self.most = self.most.max(self.delay);
+                self.bound(self.least.min(self.delay), self.most.max(self.delay));
             }
             _ => self.begin_span(sent),
         }
@@ -100,13 +99,19 @@ impl Overflow {
         while self.spans.len() > SPANS {
             self.spans.pop_front();
         }
-        self.least = self.spans.iter().map(|span| span.least).min().unwrap_or_default();
-        self.most = self.spans.iter().map(|span| span.most).max().unwrap_or_default();
+        let least = self.spans.iter().map(|span| span.least).min();
+        let most = self.spans.iter().map(|span| span.most).max();
+        self.bound(least.unwrap_or_default(), most.unwrap_or_default());
+    }
+
+    fn bound(&mut self, least: i64, most: i64) {
+        (self.least, self.most) = (least, most);
+        let long = (LONG * most.saturating_sub(least) as f64) as i64;
+        self.long_from = least.saturating_add(long.max(LONG_MIN));
     }
 
     fn is_long(&self) -> bool {
-        let long = (LONG * self.most.saturating_sub(self.least) as f64) as i64;
-        !self.spans.is_empty() && self.delay.saturating_sub(self.least) >= long.max(LONG_MIN)
+        !self.spans.is_empty() && self.delay >= self.long_from
     }
 }
 
@@ -124,23 +129,19 @@ impl Count {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::Known;
 
     /// Packets every 10 ms, a saw tooth of delay up to `longest` ms, of which `lost` says what is lost by number and delay. Returns in how many reports of
     /// five packets the queue was full.
-    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
     fn full(longest: u64, lost: impl Fn(u64, u64) -> bool) -> usize {
-        let (mut overflow, start) = (Overflow::default(), Instant::now());
+        let mut overflow = Overflow::default();
         let fates: Vec<_> = (0..1000)
             .map(|number| {
                 let delay = number * 5 % (longest + 5);
-                let sent = start + Duration::from_millis(10 * number);
                 Fate {
                     number,
-                    sent,
+                    sent: (10 * number * 1000) as i64,
                     size: 1000,
                     probe: None,
                     arrival: (!lost(number, delay)).then_some(((10 * number + delay) * 1000) as i64),

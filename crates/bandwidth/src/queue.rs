@@ -1,7 +1,7 @@
 //! How long the queue on the path is: how much later packets arrive than the fastest ones lately.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The fastest packet is looked for in so many
 const SPANS: usize = 10;
@@ -18,7 +18,6 @@ const RECENT_MAX: usize = 64;
 /// Compares one-way delays, whose zero is unknown, with the least of them.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    epoch: Option<Instant>,
     /// When each span began, by our clock, and its least delay. Shape: microseconds.
     least: VecDeque<(i64, i64)>,
     standing: i64,
@@ -28,11 +27,9 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// One report's arrivals. The least of them is what stands in the queue; the others waited behind their own frame.
-    pub(crate) fn report(&mut self, arrivals: impl Iterator<Item = (Instant, i64)>) {
+    pub(crate) fn report(&mut self, arrivals: impl Iterator<Item = (i64, i64)>) {
         let mut standing = None;
         for (sent, arrival) in arrivals {
-            let epoch = *self.epoch.get_or_insert(sent);
-            let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
             let delay = arrival.saturating_sub(sent);
             self.remember(sent, delay);
             if standing.is_none_or(|(_, least)| delay < least) {
@@ -46,7 +43,9 @@ impl Queue {
     }
 
     fn note(&mut self, (arrival, delay): (i64, i64)) {
-        self.recent.retain(|(at, _)| (arrival - RECENT..=arrival).contains(at));
+        // They are in the order of arrival: what is later than this report is older than it all the same.
+        while self.recent.pop_back_if(|(at, _)| *at > arrival).is_some() {}
+        while self.recent.pop_front_if(|(at, _)| *at < arrival - RECENT).is_some() {}
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
         }
@@ -95,14 +94,9 @@ impl Queue {
     }
 
     /// Tells how much longer a packet took than the fastest lately, by when it was sent and when it arrived. Shape: microseconds.
-    pub(crate) fn waited(&self) -> impl Fn(Instant, i64) -> i64 + use<> {
-        let fastest = self.epoch.zip(self.shortest());
-        move |sent, arrival| {
-            fastest.map_or(0, |(epoch, least)| {
-                let sent = sent.saturating_duration_since(epoch).as_micros() as i64;
-                arrival.saturating_sub(sent).saturating_sub(least)
-            })
-        }
+    pub(crate) fn waited(&self) -> impl Fn(i64, i64) -> i64 + use<> {
+        let shortest = self.shortest();
+        move |sent, arrival| shortest.map_or(0, |least| arrival.saturating_sub(sent).saturating_sub(least))
     }
 
     /// The least delay lately. Shape: microseconds.
@@ -120,12 +114,11 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
     fn it_is_what_is_added_to_the_fastest_and_forgets_after_ten_seconds() {
-        let (mut queue, start) = (Queue::default(), Instant::now());
-        let mut report = |second: u64, delay: i64| {
-            let sent = Duration::from_secs(second);
-            queue.report([(start + sent, sent.as_micros() as i64 + delay)].into_iter());
+        let mut queue = Queue::default();
+        let mut report = |second: i64, delay: i64| {
+            let sent = second * 1_000_000;
+            queue.report([(sent, sent + delay)].into_iter());
             queue.standing()
         };
         assert_eq!(report(0, 5_000), Duration::ZERO);
@@ -137,13 +130,11 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
     fn it_grows_since_it_was_shortest_and_is_busy_since_it_was_no_queue() {
-        let (mut queue, start) = (Queue::default(), Instant::now());
+        let mut queue = Queue::default();
         for (report, delay) in [5, 40, 15, 30, 45, 60].into_iter().enumerate() {
-            let sent = Duration::from_millis(50 * report as u64);
-            let arrival = (sent + Duration::from_millis(delay)).as_micros() as i64;
-            queue.report([(start + sent, arrival)].into_iter());
+            let sent = 50_000 * report as i64;
+            queue.report([(sent, sent + delay * 1_000)].into_iter());
         }
         assert_eq!(queue.growing(), Duration::from_millis(305));
         assert_eq!(queue.busy(), Duration::from_millis(130));

@@ -117,6 +117,7 @@ pub(crate) fn replica(to: LegId, ssrc: u32, source: StreamKey, kind: MediaKind) 
         playout_delay: None,
         source: Some(source),
         target: Layer::HIGHEST,
+        keeps: None,
         paused: false,
     }
 }

@@ -33,7 +33,8 @@ fn main() -> ExitCode {
     let text = report::tables(&axes, meter.unit());
     print!("{text}");
     if only.is_none()
-        && let Err(error) = write(&arguments.page, &axes, &text, &meter) {
+        && let Err(error) = write(&arguments.page, &axes, &text, &meter)
+    {
         eprintln!("weir-growth: {}: {error}", arguments.page.display());
         return ExitCode::FAILURE;
     }

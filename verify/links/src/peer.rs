@@ -13,6 +13,8 @@ use wire::rtcp::ArrivalTicks;
 pub struct RtcInterceptor {
     gcc: Gcc,
     history: History,
+    /// When the first packet left, which the history counts from.
+    start: Option<Instant>,
 }
 
 impl RtcInterceptor {
@@ -21,19 +23,24 @@ impl RtcInterceptor {
         Self {
             gcc: Gcc::new(config.start as f64, config.min as f64, config.max as f64),
             history: History::default(),
+            start: None,
         }
     }
 }
 
 impl Estimator for RtcInterceptor {
     fn sent(&mut self, packets: &[Sent]) {
-        packets.iter().for_each(|packet| self.history.sent(*packet));
+        for packet in packets {
+            self.start.get_or_insert(packet.at);
+            self.history.sent(*packet);
+        }
     }
 
     fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
         let mut fates = Vec::new();
         self.history.resolve(report, &mut fates);
-        let reports: Vec<_> = fates.iter().map(packet_report).collect();
+        let start = self.start.unwrap_or(now);
+        let reports: Vec<_> = fates.iter().map(|fate| packet_report(start, fate)).collect();
         self.gcc.on_reports(now, &reports);
     }
 
@@ -74,7 +81,7 @@ impl Estimator for RtcInterceptor {
     }
 }
 
-fn packet_report(fate: &Fate) -> PacketReport {
+fn packet_report(start: Instant, fate: &Fate) -> PacketReport {
     PacketReport {
         ssrc: 1,
         id: fate.number,
@@ -83,7 +90,7 @@ fn packet_report(fate: &Fate) -> PacketReport {
         twcc_sequence_number: fate.number as u16,
         size: usize::from(fate.size),
         arrived: fate.arrival.is_some(),
-        departure: fate.sent,
+        departure: start + Duration::from_micros(fate.sent as u64),
         arrival: fate.arrival.map(|arrival| Duration::from_micros(arrival as u64)),
         // Transport-wide feedback says nothing of ECN.
         ecn: Acknowledgement::lost(0).ecn,
