@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { waitFor } from "./wait.mjs";
 
 const BINARY = new URL("../../../target/release/weir", import.meta.url).pathname;
+const LOOPBACK = "127.0.0.1";
 const STARTUP_MS = 15_000;
 const SHUTDOWN_MS = 5_000;
 const LOG_TAIL = 20_000;
@@ -17,10 +18,10 @@ const notStarted = (binary) => `${binary} did not start. Build it first, or name
  * The server under test: the one `WEIR_URL` names, or a Weir of our own on free ports.
  *
  * `own` says that it is a Weir started for the tests, which then must serve everything they look for. A test that needs other settings
- * than the defaults gives the text of a configuration, and gets a Weir of its own.
+ * than the defaults gives the text of a configuration, or another address than loopback, and gets a Weir of its own.
  */
-export async function startServer({ configuration } = {}) {
-  if (process.env.WEIR_URL && configuration === undefined) {
+export async function startServer({ configuration, address = LOOPBACK } = {}) {
+  if (process.env.WEIR_URL && configuration === undefined && address === LOOPBACK) {
     return { url: process.env.WEIR_URL.replace(/\/$/, ""), own: process.env.WEIR_OWN === "1", stop: async () => {} };
   }
   const folder = mkdtempSync(join(tmpdir(), "weir-server-"));
@@ -31,7 +32,7 @@ export async function startServer({ configuration } = {}) {
   const settings = join(folder, "weir.yaml");
   if (configuration !== undefined) writeFileSync(settings, configuration);
   const given = configuration === undefined ? [] : ["--config", settings];
-  const child = spawn(binary, [...serveArguments(port, rtcPort), ...given], { stdio: ["ignore", log, log] });
+  const child = spawn(binary, [...serveArguments(address, port, rtcPort), ...given], { stdio: ["ignore", log, log] });
   closeSync(log);
   const ended = new Promise((resolve) => {
     child.once("exit", resolve);
@@ -43,7 +44,7 @@ export async function startServer({ configuration } = {}) {
     rmSync(folder, { recursive: true, force: true });
   };
 
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${address}:${port}`;
   try {
     await Promise.race([healthy(url), ended.then(() => Promise.reject(new Error(notStarted(binary))))]);
   } catch (error) {
@@ -60,8 +61,7 @@ export async function pageIsMissing() {
   return !answer.includes('id="root"') && "the server named by WEIR_URL serves no page";
 }
 
-function serveArguments(port, rtcPort) {
-  const address = "127.0.0.1";
+function serveArguments(address, port, rtcPort) {
   return ["serve", "--dev", "--bind", address, "--node-ip", address, "--port", `${port}`, "--rtc-port", `${rtcPort}`];
 }
 
@@ -81,7 +81,7 @@ async function end(child, ended) {
 function freeTcpPort() {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
+    server.listen(0, LOOPBACK, () => {
       const { port } = server.address();
       server.close(() => resolve(port));
     });
@@ -91,7 +91,7 @@ function freeTcpPort() {
 function freeUdpPort() {
   return new Promise((resolve, reject) => {
     const socket = createSocket("udp4").once("error", reject);
-    socket.bind(0, "127.0.0.1", () => {
+    socket.bind(0, LOOPBACK, () => {
       const { port } = socket.address();
       socket.close(() => resolve(port));
     });

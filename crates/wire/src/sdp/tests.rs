@@ -10,7 +10,7 @@ const V1_PUBLISH: &str = include_str!("fixtures/chromium-v1-publish.sdp");
 const V0_PUBLISH: &str = include_str!("fixtures/chromium-v0-publish.sdp");
 const V0_GATHERED: &str = include_str!("fixtures/chromium-v0-publish-gathered.sdp");
 const AIORTC: &str = include_str!("fixtures/aiortc.sdp");
-/// Written by hand after Firefox's manner: the fingerprint for the whole session, extensions for one direction, SSRCs beside names.
+/// Firefox 153: the fingerprint for the whole session, extensions for one direction, SSRCs beside names.
 const FIREFOX: &str = include_str!("fixtures/firefox.sdp");
 
 fn parse(text: &str) -> SessionDescription {
@@ -59,6 +59,19 @@ fn a_publishing_chromium_is_understood() {
         (&data.kind, data.sctp_port, data.max_message_size),
         (&SectionKind::Data, Some(5000), Some(262_144))
     );
+}
+
+#[test]
+fn a_publishing_firefox_is_understood() {
+    let offer = parse(FIREFOX);
+    assert_eq!(offer.bundle.len(), 9);
+    assert!(offer.sections.iter().all(|section| !section.fingerprints.is_empty()));
+    let camera = offer.sections.iter().find(|section| !section.rids.is_empty()).unwrap();
+    assert_eq!(camera.direction, Direction::SendOnly);
+    assert_eq!(camera.simulcast.as_ref().unwrap().send, ["q", "h", "f"]);
+    assert_eq!(camera.media_ssrcs().len(), 3, "beside the names");
+    assert_eq!(camera.formats[0].codec(), Some(Codec::Vp8));
+    assert!(camera.formats.iter().any(|format| format.retransmits().is_some()));
 }
 
 #[test]
