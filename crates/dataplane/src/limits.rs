@@ -31,5 +31,11 @@ pub const ALIGNMENT_MAX_SECONDS: i64 = 5;
 /// How many frames of a source a replica remembers whether it sent. A packet of an older frame comes too late to be sent or sent again.
 pub const FRAMES_MAX: usize = 128;
 
+/// How many SSRCs one key of a relay may open or seal: each stays reserved, because its keystream does.
+pub const SSRCS_PER_KEY_MAX: usize = 256;
+
+/// How many different keys the hops of one relay may have had over its life.
+pub const KEYS_PER_RELAY_MAX: usize = 64;
+
 /// How many packets of padding one probe may have.
 pub const PROBE_PACKETS_MAX: u32 = 256;

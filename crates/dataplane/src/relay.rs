@@ -37,6 +37,17 @@ pub enum Accept {
     },
 }
 
+impl Accept {
+    /// Whether a datagram from there is taken.
+    pub fn takes(&self, from: SocketAddr) -> bool {
+        match self {
+            Accept::Nobody => false,
+            Accept::Only(source) => *source == from,
+            Accept::Learn { within } => within.is_none_or(|ip| ip == from.ip()),
+        }
+    }
+}
+
 /// How packets of a relay are protected on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cover {
@@ -46,6 +57,16 @@ pub enum Cover {
     Clear,
     /// By SRTP and SRTCP with this key.
     Srtp(MasterKey),
+}
+
+impl Cover {
+    /// The key, where there is one.
+    pub fn key(&self) -> Option<&MasterKey> {
+        match self {
+            Cover::Pending | Cover::Clear => None,
+            Cover::Srtp(key) => Some(key),
+        }
+    }
 }
 
 /// Where packets of a relay go.

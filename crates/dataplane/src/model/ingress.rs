@@ -33,6 +33,9 @@ impl Model {
     }
 
     fn judge(&mut self, now: Instant, arrival: Ingress<'_>, out: &mut Vec<Egress>) -> Verdict {
+        if self.relays.contains_key(&arrival.path.local) {
+            return self.relay(now, arrival, out);
+        }
         if arrival.bytes.len() > DATAGRAM_MAX {
             return Verdict::Drop(Counter::Oversized);
         }
@@ -59,7 +62,7 @@ impl Model {
         }
     }
 
-    fn punt(
+    pub(super) fn punt(
         &mut self,
         at: Instant,
         arrival: Ingress<'_>,

@@ -7,11 +7,12 @@
 //!
 //! Reading order: [`ingress`](self) takes a datagram to its stream, [`frame`] reads its layer, [`stream`] remembers what arrived,
 //! [`replica`] decides and numbers, [`select`] says which layers, [`header`] writes. There is no pace: what may leave leaves at once, and a device
-//! that lets it wait changes nothing but when.
+//! that lets it wait changes nothing but when. [`relay`] is apart from all this: what arrives at a relay's port meets no leg.
 
 mod frame;
 mod header;
 mod ingress;
+mod relay;
 mod replica;
 mod resend;
 mod select;
@@ -19,6 +20,7 @@ mod stream;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use wire::{Mid, Rid, Ssrc};
@@ -27,6 +29,7 @@ use crate::{
     Capabilities, Clock, Counters, DataPlane, Event, Inject, Leg, LegId, Path, Protection, ReplicaId, StreamKey,
     Update, WriteError,
 };
+use relay::{RelayState, Sealed};
 use replica::ReplicaState;
 use stream::StreamState;
 
@@ -57,6 +60,9 @@ pub struct Model {
     legs: BTreeMap<LegId, LegState>,
     streams: BTreeMap<StreamKey, StreamState>,
     replicas: BTreeMap<ReplicaId, ReplicaState>,
+    relays: BTreeMap<SocketAddr, RelayState>,
+    /// What the keys of relays have sealed.
+    sealed: Vec<Sealed>,
     counters: Counters,
     events: VecDeque<Event>,
     injected: Vec<Egress>,
@@ -98,6 +104,8 @@ impl Model {
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
             replicas: BTreeMap::new(),
+            relays: BTreeMap::new(),
+            sealed: Vec::new(),
             counters: Counters::default(),
             events: VecDeque::new(),
             injected: Vec::new(),
@@ -116,7 +124,7 @@ impl Model {
 
     /// Whether every table is empty.
     pub fn is_empty(&self) -> bool {
-        self.len() == (0, 0, 0)
+        self.len() == (0, 0, 0) && self.relays.is_empty()
     }
 
     /// The replica's entry, for tests that look inside.
@@ -132,7 +140,7 @@ impl DataPlane for Model {
             legs_max: usize::MAX,
             streams_max: usize::MAX,
             replicas_max: usize::MAX,
-            relays_max: 0,
+            relays_max: usize::MAX,
         }
     }
 
@@ -159,7 +167,7 @@ impl DataPlane for Model {
                 ..
             } => self.probe(now, leg, probe, bytes, packets),
             Inject::Report { leg } => self.report(leg),
-            Inject::ReportRelay { .. } => {}
+            Inject::ReportRelay { at } => self.report_relay(at),
         }
     }
 

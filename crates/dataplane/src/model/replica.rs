@@ -17,7 +17,7 @@ use wire::red::RedPayload;
 use wire::{Codec, NtpTime, PayloadType};
 
 use super::header::{self, Stamps};
-use super::select::{Decision, Selection};
+use super::select::{Decision, Selection, Wanted};
 use super::stream::MediaPacket;
 use super::{Egress, Model};
 use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX, REORDER_MAX};
@@ -194,6 +194,13 @@ impl ReplicaState {
         self.segment.as_ref().map_or(0, |segment| segment.last.timestamp)
     }
 
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            layer: self.entry.target,
+            keeps: self.entry.keeps,
+        }
+    }
+
     /// Starts to follow `key` with `packet`, which starts a key frame.
     fn follow(&mut self, key: StreamKey, packet: &MediaPacket) {
         let ids = vp8_ids(packet);
@@ -228,7 +235,7 @@ impl ReplicaState {
             timestamp_offset,
             vp8_offset,
             frame_offset,
-            selection: Selection::new(self.entry.target),
+            selection: Selection::new(self.wanted()),
             last: Last {
                 number: packet.number - 1,
                 at: packet.at,
@@ -242,6 +249,7 @@ impl ReplicaState {
 
     /// The number `packet` goes out under and what was decided about its frame, or why it does not go out; either way it is accounted for.
     fn place(&mut self, packet: &MediaPacket, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
+        let wanted = self.wanted();
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
         if packet.number < segment.first {
             return Err(Counter::BeforeSwitch);
@@ -251,7 +259,7 @@ impl ReplicaState {
             segment.advance(packet.number);
         }
         let decided = sendable.and_then(|()| {
-            let decision = segment.selection.decide(self.entry.target, packet);
+            let decision = segment.selection.decide(wanted, packet);
             decision.send.map(|()| decision)
         });
         let decision = decided.inspect_err(|_| {

@@ -10,6 +10,10 @@
 //!
 //! *VP8 descriptor.* A frame is sent if its layer is within the one that is selected.
 //!
+//! *What is kept.* A replica may get a smaller size beside the one that is selected, so that it can go down to it at any picture. The frames of that size are sent as if it were
+//! selected, as long as all of them were since one that needs no earlier one. A picture of which the highest frame never went out is none for the receiver: then they end, since
+//! what follows would refer to them.
+//!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
 mod switch;
@@ -25,6 +29,15 @@ use super::stream::MediaPacket;
 use crate::Counter;
 use crate::limits::FRAMES_MAX;
 
+/// What a replica is to get.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// The highest layer.
+    pub layer: Layer,
+    /// The smaller size to keep beside it.
+    pub keeps: Option<u8>,
+}
+
 /// What a replica gets of the stream it follows.
 #[derive(Debug)]
 pub(super) struct Selection {
@@ -35,9 +48,11 @@ pub(super) struct Selection {
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     ended: Option<RtpTimestamp>,
+    /// The newest picture of which a frame was sent only to keep its size.
+    kept: Option<RtpTimestamp>,
     /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
     picture: Option<RtpTimestamp>,
-    wanted: Layer,
+    wanted: Wanted,
     /// The newest frames, each with what was decided, and what is selected behind it.
     decisions: BTreeMap<FrameId, (Decision, State)>,
 }
@@ -49,6 +64,10 @@ struct State {
     current: Layer,
     /// The decode target it gets, of the structure that this frame brought.
     decode_target: Option<(u64, usize)>,
+    /// The one it keeps beside it, of the same structure.
+    kept_target: Option<usize>,
+    /// VP9: the smaller size it keeps.
+    keeps: Option<u8>,
     /// Chains of which a frame was held back, and which did not start again.
     broken: BTreeSet<usize>,
     /// VP9: the spatial layers of which everything was sent since a frame that needs no other picture.
@@ -82,14 +101,16 @@ pub(super) struct Active {
 
 impl Selection {
     /// For a segment that starts with a key frame: nothing has been held back.
-    pub fn new(wanted: Layer) -> Self {
+    pub fn new(wanted: Wanted) -> Self {
         Selection {
             state: State {
                 current: Layer {
                     spatial: 0,
-                    temporal: wanted.temporal,
+                    temporal: wanted.layer.temporal,
                 },
                 decode_target: None,
+                kept_target: None,
+                keeps: wanted.keeps,
                 broken: BTreeSet::new(),
                 complete: BTreeSet::new(),
                 held_back: 0,
@@ -97,6 +118,7 @@ impl Selection {
             awaits_key_frame: false,
             told: None,
             ended: None,
+            kept: None,
             picture: None,
             wanted,
             decisions: BTreeMap::new(),
@@ -112,7 +134,7 @@ impl Selection {
     }
 
     /// What becomes of a packet, for a replica that is to get `wanted`.
-    pub fn decide(&mut self, wanted: Layer, packet: &MediaPacket) -> Decision {
+    pub fn decide(&mut self, wanted: Wanted, packet: &MediaPacket) -> Decision {
         self.forget_incomparable(packet);
         if let Some(known) = self.decided(packet) {
             return known;
@@ -180,10 +202,14 @@ impl Selection {
         })
     }
 
-    fn decide_newest(&mut self, wanted: Layer, codec: Codec, frame: &Frame) -> Decision {
+    fn decide_newest(&mut self, wanted: Wanted, codec: Codec, frame: &Frame) -> Decision {
         if self.picture != Some(frame.timestamp) {
             self.picture = Some(frame.timestamp);
             self.wanted = wanted;
+            if self.kept.take().is_some_and(|kept| self.ended != Some(kept)) {
+                self.state.lose_kept(frame);
+            }
+            self.state.keeps = wanted.keeps;
         }
         self.switch(self.wanted, frame);
         let mut decision = self.judged(&self.state, frame);
@@ -195,6 +221,9 @@ impl Selection {
         if decision.send.is_ok() && decision.is_top {
             self.ended = Some(frame.timestamp);
         }
+        if decision.send.is_ok() && self.state.is_only_kept(frame) {
+            self.kept = Some(frame.timestamp);
+        }
         self.state.remember(codec, frame, decision.send);
         self.record(frame.id, decision, self.state.clone());
         decision
@@ -204,7 +233,7 @@ impl Selection {
         let is_highest = frame.layer.spatial == state.current.spatial;
         Decision {
             send: self.judge(state, frame),
-            is_top: is_highest && !switch::may_go_up_in_this_picture(self.wanted, frame),
+            is_top: is_highest && !switch::may_go_up_in_this_picture(self.wanted.layer, frame),
             held_back: state.held_back,
             active: state.active(frame),
         }
@@ -223,19 +252,24 @@ impl Selection {
         match &frame.rules {
             Rules::Vp8 { .. } if above => Err(Counter::OutsideTarget),
             Rules::Vp9 { .. } if above => Err(Counter::OutsideTarget),
-            Rules::Vp9 {
-                refers_above: false, ..
-            } if frame.layer.spatial < state.current.spatial => Err(Counter::OutsideTarget),
+            Rules::Vp9 { .. } if state.is_left_out(frame) && !state.is_only_kept(frame) => Err(Counter::OutsideTarget),
             Rules::Vp8 { .. } | Rules::Vp9 { .. } | Rules::Unreadable => Ok(()),
             Rules::Dependency(rules) => {
                 let target = state.decode_target.filter(|(since, _)| *since == rules.since);
                 let (_, target) = target.ok_or(Counter::Undecodable)?;
-                match rules.indications.get(target).is_present() {
-                    false => Err(Counter::OutsideTarget),
-                    true if self.is_intact(state, rules, target) && self.is_decodable(rules) => Ok(()),
-                    true => Err(Counter::Undecodable),
-                }
+                let selected = self.judge_for(state, rules, target);
+                let kept = state.kept_target.map(|kept| self.judge_for(state, rules, kept));
+                kept.filter(Result::is_ok).unwrap_or(selected)
             }
+        }
+    }
+
+    /// Whether a frame is part of a decode target, and can be decoded.
+    fn judge_for(&self, state: &State, rules: &Dependencies, target: usize) -> Result<(), Counter> {
+        match rules.indications.get(target).is_present() {
+            false => Err(Counter::OutsideTarget),
+            true if self.is_intact(state, rules, target) && self.is_decodable(rules) => Ok(()),
+            true => Err(Counter::Undecodable),
         }
     }
 
@@ -272,6 +306,45 @@ impl State {
             targets,
             fewer: targets != rules.active,
             new: false,
+        }
+    }
+
+    /// Whether nothing the replica gets refers to a frame of a smaller VP9 picture.
+    fn is_left_out(&self, frame: &Frame) -> bool {
+        let is_needed = !matches!(
+            frame.rules,
+            Rules::Vp9 {
+                refers_above: false,
+                ..
+            }
+        );
+        frame.layer.spatial < self.current.spatial && !is_needed
+    }
+
+    /// Whether a frame is sent, if it is, for nothing but to keep its size.
+    fn is_only_kept(&self, frame: &Frame) -> bool {
+        match &frame.rules {
+            Rules::Vp9 { inter_picture, .. } => {
+                let spatial = frame.layer.spatial;
+                let goes_on = !inter_picture || self.complete.contains(&spatial);
+                self.is_left_out(frame) && self.keeps == Some(spatial) && goes_on
+            }
+            Rules::Dependency(rules) => {
+                let is_part = |target: usize| rules.indications.get(target).is_present();
+                let is_selected = self.decode_target.is_some_and(|(_, target)| is_part(target));
+                self.kept_target.is_some_and(is_part) && !is_selected
+            }
+            Rules::Vp8 { .. } | Rules::Unreadable => false,
+        }
+    }
+
+    /// A picture ended for the receiver before it was whole. `frame` is of the next one.
+    fn lose_kept(&mut self, frame: &Frame) {
+        if let Some(spatial) = self.keeps {
+            self.complete.remove(&spatial);
+        }
+        if let (Rules::Dependency(rules), Some(kept)) = (&frame.rules, self.kept_target) {
+            self.broken.extend(rules.structure.protecting_chain(kept));
         }
     }
 

@@ -18,7 +18,8 @@ impl Model {
             Update::RemoveStream(key) => self.remove_stream(key),
             Update::SetReplica(id, replica) => self.set_replica(id, replica),
             Update::RemoveReplica(id) => self.replicas.remove(&id).map(drop).ok_or(WriteError::UnknownReplica),
-            Update::SetRelay(..) | Update::RemoveRelay(_) => Err(WriteError::Unsupported),
+            Update::SetRelay(at, relay) => self.set_relay(at, *relay),
+            Update::RemoveRelay(at) => self.remove_relay(at),
         }
     }
 

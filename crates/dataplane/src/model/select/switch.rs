@@ -4,10 +4,10 @@
 //!
 //! *Dependency descriptor.* Of the decode targets within the wanted layer that the sender produces, the one with the highest layer is aimed at. The replica changes to it at a frame whose
 //! indication for it is "switch", if the chain that protects it and everything the frame refers to was sent; to fewer pictures of the same size with
-//! the next picture.
+//! the next picture; and to the size it keeps at any frame of it, when it is to go down and what is aimed at cannot begin.
 //!
 //! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the replica gets, and at a key picture. Sizes: down at the
-//! next picture if the lower layer was sent so far or the picture is a key picture, up by one layer at a layer frame that is not predicted from other pictures.
+//! next picture if the lower layer was sent so far or the picture is a key picture, else to the one it keeps; up by one layer at a layer frame that is not predicted from other pictures.
 //!
 //! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and as far as wanted at a key frame.
 //!
@@ -17,14 +17,14 @@ use wire::RtpTimestamp;
 use wire::codec::Layer;
 use wire::codec::dependency::{DecodeTargets, Indication};
 
-use super::{Selection, State};
+use super::{Selection, State, Wanted};
 use crate::model::frame::{Dependencies, Frame, FrameId, Rules};
 
 impl Selection {
     /// Comes as near to `wanted` as `frame`, the newest so far, allows.
-    pub(super) fn switch(&mut self, wanted: Layer, frame: &Frame) {
+    pub(super) fn switch(&mut self, wanted: Wanted, frame: &Frame) {
         match &frame.rules {
-            Rules::Vp8 { sync, key } => self.switch_vp8(wanted, frame.layer.temporal, *sync, *key),
+            Rules::Vp8 { sync, key } => self.switch_vp8(wanted.layer, frame.layer.temporal, *sync, *key),
             Rules::Vp9 { .. } => self.switch_vp9(wanted, frame),
             Rules::Dependency(rules) => self.switch_target(wanted, frame.timestamp, rules),
             Rules::Unreadable => {}
@@ -42,7 +42,7 @@ impl Selection {
         }
     }
 
-    fn switch_vp9(&mut self, wanted: Layer, frame: &Frame) {
+    fn switch_vp9(&mut self, Wanted { layer: wanted, keeps }: Wanted, frame: &Frame) {
         let Rules::Vp9 {
             switching_up,
             inter_picture,
@@ -63,8 +63,11 @@ impl Selection {
             if is_key_picture {
                 current.temporal = wanted.temporal;
             }
-            if goal < current.spatial && (is_key_picture || complete.contains(&goal)) {
-                current.spatial = goal;
+            if goal < current.spatial {
+                let kept = keeps.filter(|kept| *kept < goal);
+                let mut open = [Some(goal), kept].into_iter().flatten();
+                let found = open.find(|spatial| is_key_picture || complete.contains(spatial));
+                current.spatial = found.unwrap_or(current.spatial);
             }
             self.awaits_key_frame = goal != current.spatial && !is_key_picture;
         }
@@ -82,9 +85,9 @@ impl Selection {
         }
     }
 
-    fn switch_target(&mut self, wanted: Layer, picture: RtpTimestamp, rules: &Dependencies) {
+    fn switch_target(&mut self, wanted: Wanted, picture: RtpTimestamp, rules: &Dependencies) {
         let layer_of = |target| rules.structure.target_layer(target).unwrap_or_default();
-        let goal = goal(wanted, rules);
+        let goal = goal(wanted.layer, rules);
         let has = self.state.current;
         let same_structure = |(since, _): &(u64, usize)| *since == rules.since;
         let before = self
@@ -111,17 +114,27 @@ impl Selection {
                         && self.is_intact(&self.state, rules, target)
                         && self.is_decodable(rules)
                 };
-                let mut candidates = [Some(goal), rules.structure.target_of(other_rate)]
-                    .into_iter()
-                    .flatten();
-                let found = candidates.find(|target| *target == before || fewer_pictures(*target) || switches(*target));
-                found.or(Some(before))
+                let kept = self.state.kept_target;
+                let goes_on = |target| Some(target) == kept && self.judge_for(&self.state, rules, target).is_ok();
+                let fallback = kept.filter(|kept| layer_of(*kept).spatial < layer_of(goal).spatial);
+                let is_lower = layer_of(goal).spatial < has.spatial;
+                let mut candidates = [
+                    Some(goal),
+                    fallback.filter(|_| is_lower),
+                    rules.structure.target_of(other_rate),
+                ]
+                .into_iter()
+                .flatten();
+                let is_open =
+                    |target| target == before || fewer_pictures(target) || switches(target) || goes_on(target);
+                candidates.find(|target| is_open(*target)).or(Some(before))
             }
         };
         self.state.decode_target = chosen.map(|target| (rules.since, target));
         if chosen != before {
             self.state.current = chosen.map_or(has, layer_of);
         }
+        self.state.kept_target = chosen.and_then(|_| kept_target(wanted.keeps, self.state.current, rules));
         self.awaits_key_frame = match rules.previous.is_empty() {
             true => chosen.is_none() || self.state.current.spatial < layer_of(goal).spatial,
             false => chosen.is_none() || !self.is_intact(&self.state, rules, goal),
@@ -139,6 +152,14 @@ pub(super) fn may_go_up_in_this_picture(wanted: Layer, frame: &Frame) -> bool {
         } => frame.layer.spatial < wanted.spatial,
         _ => false,
     }
+}
+
+/// The decode target of the size that is kept beside a larger one, as fast as that one. Only a chain tells whether all that matters of it was sent.
+fn kept_target(keeps: Option<u8>, current: Layer, rules: &Dependencies) -> Option<usize> {
+    let spatial = keeps.filter(|spatial| *spatial < current.spatial)?;
+    let target = rules.structure.target_of(Layer { spatial, ..current })?;
+    let is_produced = rules.active.is_empty() || rules.active.contains(target);
+    (is_produced && rules.structure.protecting_chain(target).is_some()).then_some(target)
 }
 
 /// The decode target with the highest layer within `wanted`, of those the sender produces; the lowest of all when none is.
