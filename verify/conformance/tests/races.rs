@@ -63,6 +63,7 @@ fn replica(ssrc: u32, source: Option<StreamKey>) -> Replica {
         playout_delay: None,
         source,
         target: Layer::HIGHEST,
+        keeps: None,
         paused: false,
     }
 }

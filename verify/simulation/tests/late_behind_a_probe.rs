@@ -46,6 +46,7 @@ fn replica(source: u32) -> Update {
         playout_delay: None,
         source: Some(stream(source)),
         target: Layer::HIGHEST,
+        keeps: None,
         paused: false,
     };
     Update::SetReplica(ReplicaId(1), replica)

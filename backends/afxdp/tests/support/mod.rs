@@ -89,6 +89,7 @@ pub fn watch(plane: &mut dyn DataPlane, number: u32, near: SocketAddr, receiver:
         playout_delay: None,
         source: Some(STREAM),
         target: Layer::HIGHEST,
+        keeps: None,
         paused: false,
     };
     write(plane, Update::SetReplica(ReplicaId(number), replica));

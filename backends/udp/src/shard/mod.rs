@@ -36,6 +36,7 @@ mod selected;
 mod serve;
 mod slab;
 mod stream;
+mod switch;
 mod tables;
 mod window;
 

@@ -9,7 +9,7 @@ use super::frame::Frame;
 use super::header::vp8_ids;
 use super::packet::{Facts, Packet, Span};
 use super::segment::{Last, Offsets, Segment, Vp8Ids};
-use super::select::{Decision, Selection};
+use super::select::{Decision, Selection, Wanted};
 use super::{Life, Source};
 
 /// A replica, in the shard that owns its leg.
@@ -136,7 +136,7 @@ impl ReplicaState {
             frame: self.segment.as_ref().and_then(|before| before.last.frame),
         };
         self.segment = Some(Segment::start(facts.number, egress_first, offsets, last));
-        self.selection.restart(self.entry.target);
+        self.selection.restart(Wanted::of(&self.entry));
         self.segments = self.segments.wrapping_add(1);
         std::mem::replace(&mut self.current, self.source)
     }
@@ -150,12 +150,13 @@ impl ReplicaState {
         is_late: bool,
     ) -> Result<(u64, Decision), Counter> {
         let facts = packet.facts();
+        let wanted = Wanted::of(&self.entry);
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
         if segment.starts_behind(facts.number) {
             return Err(Counter::BeforeSwitch);
         }
         let decision = match (sendable, &facts.frame) {
-            (Ok(()), Some(frame)) => self.selection.decide(self.entry.target, is_late, facts.codec, frame),
+            (Ok(()), Some(frame)) => self.selection.decide(wanted, is_late, facts.codec, frame),
             (Ok(()), None) => self.selection.without_layers(Ok(())),
             (Err(reason), _) => self.selection.without_layers(Err(reason)),
         };

@@ -194,6 +194,7 @@ impl Tables {
             playout_delay: playout_delay(rng),
             source: self.random_stream(rng).filter(|_| rng.random_bool(0.9)),
             target: target(rng),
+            keeps: keeps(rng),
             paused: rng.random_bool(0.05),
         };
         self.replicas.insert(id, (replica.clone(), Progress(first)));
@@ -220,7 +221,8 @@ impl Tables {
         let source = self.random_stream(rng);
         let (replica, _) = self.replicas.get_mut(&id).expect("chosen from them");
         match rng.random_range(0..34) {
-            20..34 => replica.target = target(rng),
+            20..32 => replica.target = target(rng),
+            32..34 => replica.keeps = keeps(rng),
             0..11 => replica.source = source,
             11 => replica.source = None,
             12..16 => replica.paused = !replica.paused,
@@ -240,6 +242,7 @@ impl Tables {
         match rng.random_range(0..10) {
             0 => replica.source = source,
             1 => replica.paused = !replica.paused,
+            2..4 => replica.keeps = keeps(rng),
             _ => replica.target = target(rng),
         }
         Some(Step::Write(Update::SetReplica(id, replica.clone())))
@@ -370,6 +373,11 @@ fn target(rng: &mut StdRng) -> Layer {
             temporal: rng.random_range(0..4),
         },
     }
+}
+
+/// Which size goes on beside the target's: often none.
+fn keeps(rng: &mut StdRng) -> Option<u8> {
+    rng.random_bool(0.5).then(|| rng.random_range(0..3))
 }
 
 /// What a receiver negotiated: nearly everything, under its own numbers, mostly with retransmission.

@@ -83,6 +83,7 @@ pub(super) fn replica(mut replica: Replica, words: &mut Words<'_>, names: &mut N
             }
             "playout" => replica.playout_delay = optional(words.word("a playout delay")?, playout_delay)?,
             "target" => replica.target = target(words.word("a layer")?)?,
+            "keeps" => replica.keeps = optional(words.word("a size")?, size)?,
             "paused" => replica.paused = true,
             "running" => replica.paused = false,
             _ => return problem(format!("`{word}` is not an attribute of a replica")),
@@ -151,6 +152,15 @@ pub(super) fn target(text: &str) -> Result<Layer, Problem> {
         "all" => Ok(Layer::HIGHEST),
         text => layer(text),
     }
+}
+
+/// `S1`
+fn size(text: &str) -> Result<u8, Problem> {
+    let size = text.strip_prefix('S');
+    number(
+        size.ok_or_else(|| Problem(format!("`{text}` is not a size: S1")))?,
+        "a spatial layer",
+    )
 }
 
 /// `S1T2`

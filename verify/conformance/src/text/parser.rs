@@ -144,6 +144,7 @@ impl Parser {
             playout_delay: None,
             source: None,
             target: Layer::HIGHEST,
+            keeps: None,
             paused: false,
         };
         let start = starting_value(self.replicas.get(&id), fresh, change)?;

@@ -131,7 +131,7 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
         format!("{}>{}{rtx}{primary}", format.source, format.payload_type)
     });
     format!(
-        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} playout {} target {} {}",
+        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} playout {} target {} keeps {} {}",
         names.of_leg(replica.leg),
         replica.ssrc.0,
         replica.first_sequence,
@@ -145,6 +145,7 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
             .playout_delay
             .map_or("none".into(), |delay| format!("{}ms", delay.min().as_millis())),
         print_target(replica.target),
+        replica.keeps.map_or("none".into(), |size| format!("S{size}")),
         if replica.paused { "paused" } else { "running" },
     )
 }
