@@ -57,4 +57,4 @@ setup-test:
 
 clean: ## Remove what was built.
 	cargo clean
-	rm -rf web/dist web/node_modules verify/clients/.venv
+	rm -rf web/dist web/node_modules verify/clients/.venv verify/sip/.venv

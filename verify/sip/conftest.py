@@ -1,0 +1,49 @@
+"""Fixtures: a relay and Kamailio before it, once for each of Kamailio's modules; how many calls; what is said at the end."""
+
+from pathlib import Path
+
+import pytest
+
+from support.network import Network
+from support.process import program
+from support.relays import RELAYS
+from support.world import World
+
+FIGURES: list[str] = []
+
+
+def pytest_addoption(parser) -> None:
+    parser.addoption("--relay", default="weir", choices=RELAYS, help="the relay under test")
+    parser.addoption("--calls", type=int, default=10, help="calls at a time in test_calls.py")
+    parser.addoption("--rate", type=int, default=10, help="how many of them are set up in a second")
+    parser.addoption("--talk", type=float, default=1.5, help="seconds that both sides of each talk")
+
+
+@pytest.fixture(scope="module", params=["rtpengine", "rtpproxy"])
+def world(request, tmp_path_factory) -> World:
+    """A relay that Kamailio controls by its module of that name."""
+    missing = [name for name in ("kamailio", "sipp") if not program(name)]
+    if missing:
+        pytest.skip(f"nothing was tested: not installed: {', '.join(missing)} (Debian: apt-get install kamailio sip-tester)")
+    folder: Path = tmp_path_factory.mktemp(request.param)
+    network = Network.find()
+    relay = RELAYS[request.config.getoption("relay")](network, folder)
+    try:
+        world = World(network, relay, request.param, folder)
+    except BaseException:
+        relay.stop()
+        raise
+    yield world
+    world.stop()
+    relay.stop()
+
+
+@pytest.fixture
+def figures():
+    """Lines to be printed when all is done."""
+    return FIGURES.append
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    for line in FIGURES:
+        terminalreporter.write_line(line)

@@ -1,0 +1,74 @@
+"""Addresses of one's own: a part of the loopback network in which every port is free."""
+
+import os
+import random
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Network:
+    """Two bytes of 127.x.y.0/24; everybody in a test has the same ports at different addresses."""
+
+    prefix: str
+
+    @staticmethod
+    def find() -> "Network":
+        """One that nobody uses, as far as a try can tell."""
+        chosen = random.Random(os.getpid())
+        while True:
+            network = Network(f"127.{chosen.randrange(16, 250)}.{chosen.randrange(250)}")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                if not network.sockets():
+                    probe.bind((network.relay, 5060))
+                    return network
+
+    @property
+    def relay(self) -> str:
+        return f"{self.prefix}.1"
+
+    @property
+    def proxy(self) -> str:
+        return f"{self.prefix}.2"
+
+    @property
+    def forking(self) -> str:
+        """A proxy that rings at two phones."""
+        return f"{self.prefix}.6"
+
+    @property
+    def callers(self) -> str:
+        return f"{self.prefix}.3"
+
+    @property
+    def callees(self) -> str:
+        return f"{self.prefix}.4"
+
+    @property
+    def others(self) -> str:
+        """Where the second phone of a callee rings."""
+        return f"{self.prefix}.5"
+
+    def sockets(self) -> list["UdpSocket"]:
+        return [each for each in udp_sockets() if each.address.startswith(f"{self.prefix}.")]
+
+
+@dataclass(frozen=True)
+class UdpSocket:
+    """What the kernel says of a socket."""
+
+    address: str
+    port: int
+    dropped: int
+
+
+def udp_sockets() -> list[UdpSocket]:
+    """Every UDP socket of IPv4 in this network namespace, whosever it is."""
+    lines = Path("/proc/net/udp").read_text().splitlines()[1:]
+    return [_read(line.split()) for line in lines]
+
+
+def _read(words: list[str]) -> UdpSocket:
+    address, port = words[1].split(":")
+    return UdpSocket(socket.inet_ntoa(int(address, 16).to_bytes(4, "little")), int(port, 16), int(words[-1]))

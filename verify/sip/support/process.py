@@ -1,0 +1,101 @@
+"""Programs that run beside a test and end with it, however it ends."""
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+STOP_S = 5.0
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def program(name: str) -> str | None:
+    """Where a program is; daemons are often out of the way of those who are not root."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+class Process:
+    """A program with a group of its own and a file for all it says."""
+
+    def __init__(self, command: Sequence[str | Path], log: Path) -> None:
+        self.log = log
+        self._name = Path(command[0]).name
+        with log.open("ab") as output:
+            self._child = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=log.parent,
+                start_new_session=True,
+                preexec_fn=lambda: _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM),
+            )
+
+    def running(self) -> bool:
+        return self._child.poll() is None
+
+    def wait(self, timeout_s: float) -> int:
+        """Its exit code; one that takes longer is stopped, and that is a failure."""
+        try:
+            return self._child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise AssertionError(f"{self._name} did not end within {timeout_s} s: {self.said()}") from None
+
+    def stop(self) -> None:
+        """Ends it and all it started."""
+        if self.running():
+            self._child.terminate()
+            try:
+                self._child.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._child.wait()
+
+    def said(self) -> str:
+        """The end of what it said."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-40:])
+
+    def cpu_s(self) -> float:
+        """Processor time of it and of its children that still run."""
+        ticks = sum(_ticks(stat) for stat in _stats() if _group(stat) == self._child.pid)
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def pid(self) -> int:
+        return self._child.pid
+
+
+def wait_until(condition, timeout_s: float, what: str) -> None:
+    """Waits for something that is looked at twenty times a second."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"after {timeout_s} s: not {what}"
+        time.sleep(0.05)
+
+
+def _stats() -> list[list[str]]:
+    """/proc/PID/stat of every process, from the third field on; names in the second may hold anything."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found.append(path.read_text().rpartition(") ")[2].split())
+        except OSError:
+            continue
+    return found
+
+
+def _group(stat: list[str]) -> int:
+    return int(stat[2])
+
+
+def _ticks(stat: list[str]) -> int:
+    return int(stat[11]) + int(stat[12])

@@ -1,0 +1,155 @@
+"""Calls of sipp through Kamailio: everybody hears everybody, and afterwards there is nothing left."""
+
+import math
+
+from support import scenarios as step
+from support.process import wait_until
+from support.relays import MEDIA_TIMEOUT_S
+from support.rtp import PACKETS_PER_S
+from support.world import SLACK_S, Group
+
+TALK_MS = 800
+PACKETS = TALK_MS * PACKETS_PER_S // 1000
+CALLEE = step.scenario(step.invited(), step.ring(), step.accept(), step.acknowledged(step.TALK), step.hung_up())
+
+
+def nothing_is_left(world, within_s: float = 3) -> None:
+    """No call, no port: and nobody has complained."""
+    wait_until(lambda: not world.relay.calls(), within_s, "all calls are gone")
+    wait_until(lambda: not world.relay.open_ports(), within_s, "all ports are closed")
+    assert not world.complaints()
+
+
+def test_every_call_is_heard_both_ways(world, request, figures):
+    calls, rate, talk_s = (request.config.getoption(name) for name in ("calls", "rate", "talk"))
+    packets = int(talk_s * PACKETS_PER_S)
+    # All of them are to be there at once, however slowly they come.
+    held_ms = int(1000 * max(talk_s, calls / rate)) + 2 * step.SETTLE_MS
+    caller = step.scenario(
+        step.invite(), step.accepted(step.TALK), step.acknowledge(), step.pause(held_ms), step.hang_up()
+    )
+    limit_s = calls / rate + held_ms / 1000 + SLACK_S
+    began_s = world.relay.process.cpu_s()
+    with world.place(Group(caller, CALLEE, calls, packets, rate, limit_s)) as placed:
+        wait_until(lambda: len(world.relay.calls()) == calls, calls / rate + 3, f"{calls} calls at once")
+        ports = world.relay.open_ports()
+        assert len(ports) == 4 * calls
+        placed.succeed()
+        used_s = world.relay.process.cpu_s() - began_s
+        figures(_figures(world, placed, packets, used_s, sum(port.dropped for port in ports)))
+        placed.heard_both_ways()
+    nothing_is_left(world)
+
+
+def _figures(world, placed, packets: int, used_s: float, dropped: int) -> str:
+    conversations = placed.conversations()
+    there = sum(each.callee.account.heard.get(each.caller.ssrc, 0) for each in conversations)
+    back = sum(each.caller.account.heard.get(each.callee.ssrc, 0) for each in conversations)
+    sent = packets * len(conversations)
+    return (
+        f"{world.module}: {len(conversations)} calls; to callees {there} of {sent} packets, to callers {back} of {sent};"
+        f" {dropped} dropped at the relay's ports; processor {used_s:.2f} s,"
+        f" {1e6 * used_s / max(1, there + back):.1f} us a packet"
+    )
+
+
+def test_an_acceptance_that_comes_again_changes_nothing(world):
+    late = step.pause(1200)
+    caller = step.scenario(
+        *[step.invite(), step.accepted(step.TALK), late, step.acknowledge()],
+        *[step.pause(TALK_MS + 2 * step.SETTLE_MS), step.hang_up()],
+    )
+    with world.place(Group(caller, CALLEE, calls=5, packets=PACKETS)) as placed:
+        assert placed.succeed()["callees"].repeated >= 5
+        placed.heard_both_ways()
+    nothing_is_left(world)
+
+
+def test_a_call_on_hold_outlives_the_time_without_media(world):
+    talk = step.pause(TALK_MS + 2 * step.SETTLE_MS)
+    held_ms = 1000 * MEDIA_TIMEOUT_S + 1500
+    caller = step.scenario(
+        *[step.invite(1), step.accepted(step.TALK), step.acknowledge(1), talk],
+        *[step.invite(2, "sendonly"), step.accepted(), step.acknowledge(2), step.pause(held_ms)],
+        *[step.invite(3, "sendrecv"), step.accepted(step.TALK), step.acknowledge(3), talk],
+        step.hang_up(),
+    )
+    callee = step.scenario(
+        *[step.invited(), step.ring(), step.accept(), step.acknowledged(step.TALK)],
+        *[step.changed(), step.accept("recvonly", within=True), step.acknowledged()],
+        *[step.changed(), step.accept("sendrecv", within=True), step.acknowledged(step.TALK)],
+        step.hung_up(),
+    )
+    with world.place(Group(caller, callee, calls=5, packets=PACKETS)) as placed:
+        placed.succeed()
+        placed.heard_both_ways(talks=2)
+        phones = [phone for each in placed.conversations() for phone in (each.caller, each.callee)]
+        if world.relay.keeps_ports(world.module):
+            assert all(len(phone.account.destinations) == 1 for phone in phones)
+    nothing_is_left(world)
+
+
+def test_the_callee_may_hang_up(world):
+    caller = step.scenario(step.invite(), step.accepted(step.TALK), step.acknowledge(), step.hung_up_on())
+    callee = step.scenario(
+        *[step.invited(), step.ring(), step.accept(), step.acknowledged(step.TALK)],
+        *[step.pause(TALK_MS + 2 * step.SETTLE_MS), step.hang_up_on_caller()],
+    )
+    with world.place(Group(caller, callee, calls=5, packets=PACKETS)) as placed:
+        placed.succeed()
+        placed.heard_both_ways()
+    nothing_is_left(world)
+
+
+def test_calls_that_are_refused_or_cancelled_leave_nothing(world):
+    cancelled = step.scenario(
+        step.invite(), step.ringing(), step.cancel(), step.refused(487)
+    ), step.scenario(step.invited(), step.ring(), step.cancelled())
+    refused = step.scenario(step.invite(), step.refused(486)), step.scenario(step.invited(), step.refuse("486 Busy Here"))
+    for caller, callee in (cancelled, refused):
+        with world.place(Group(caller, callee, calls=5, packets=0)) as placed:
+            placed.succeed()
+            assert not placed.conversations()
+        nothing_is_left(world)
+
+
+def test_a_change_that_is_refused_changes_nothing(world):
+    caller = step.scenario(
+        *[step.invite(1), step.accepted(step.TALK), step.acknowledge(1), step.pause(300)],
+        *[step.invite(2), step.refused(488, 2), step.pause(TALK_MS + 2 * step.SETTLE_MS), step.hang_up()],
+    )
+    callee = step.scenario(
+        *[step.invited(), step.ring(), step.accept(), step.acknowledged(step.TALK)],
+        *[step.changed(), step.refuse("488 Not Acceptable Here", within=True), step.hung_up()],
+    )
+    with world.place(Group(caller, callee, calls=5, packets=PACKETS)) as placed:
+        placed.succeed()
+        placed.heard_both_ways()
+    nothing_is_left(world)
+
+
+def test_calls_whose_end_is_lost_are_gone_after_a_while(world):
+    caller = step.scenario(step.invite(), step.accepted(step.TALK), step.acknowledge())
+    callee = step.scenario(step.invited(), step.accept(), step.acknowledged(step.TALK))
+    with world.place(Group(caller, callee, calls=10, packets=PACKETS)) as placed:
+        placed.succeed()
+        wait_until(placed.silent, 5, "silent")
+        assert len(world.relay.calls()) == 10
+        nothing_is_left(world, within_s=math.ceil(MEDIA_TIMEOUT_S * 2) + 1)
+        placed.heard_both_ways()
+
+
+def test_two_phones_ring_and_one_has_the_call(world):
+    world.fork()
+    caller = step.scenario(
+        *[step.invite(), step.accepted(step.TALK), step.acknowledge()],
+        *[step.pause(TALK_MS + 2 * step.SETTLE_MS), step.hang_up()],
+    )
+    callee = step.scenario(
+        *[step.invited(), step.ring(), step.pause(300), step.accept(), step.acknowledged(step.TALK), step.hung_up()]
+    )
+    other = step.scenario(step.invited(), step.ring(), step.cancelled())
+    with world.place(Group(caller, callee, calls=5, packets=PACKETS, other=other)) as placed:
+        placed.succeed()
+        placed.heard_both_ways()
+    nothing_is_left(world)
