@@ -89,6 +89,7 @@ impl Writer {
                 .and_then(|code| code.rsplit_once(' '))
                 .ok_or("a field is wanted")?;
             let (field, kind) = match field.strip_suffix(']').and_then(|field| field.split_once('[')) {
+                Some((field, len)) if len.parse::<u32>().is_ok() => (field, format!("[{}; {len}]", type_of(kind)?)),
                 Some((field, len)) => (field, format!("[{}; {len} as usize]", type_of(kind)?)),
                 None => (field, type_of(kind)?),
             };

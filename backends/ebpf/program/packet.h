@@ -20,6 +20,10 @@
 #define TTL 64                // what a packet of ours starts with
 #define LOOPBACK 1            // the interface packets come from that are ours
 #define RTP_LEN 12
+#ifndef AF_INET
+#define AF_INET 2
+#define AF_INET6 10
+#endif
 
 // A datagram whose headers are as they should be.
 struct datagram {

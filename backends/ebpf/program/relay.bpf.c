@@ -1,16 +1,268 @@
-// Relays RTP in the kernel: looks up the port it arrived at, rewrites addresses and ports, sends it on.
+// Relays RTP in the kernel: what arrives at a port of ours from whom it should leaves from another port of ours, to whom it should, before there
+// is a socket buffer.
+//
+// Taken is what is plainly RTP. RTCP, STUN, DTLS, everything that packet.h does not parse and everything whose way is not known goes up to the base untouched,
+// which has the same entries and does the same. A flow's RTCP so keeps passing through the stack, which keeps its neighbour known.
+//
+// SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0-only
+// More licences than the rest of this project has, since the kernel looks up routes for no other programs.
 
 #include "packet.h"
 #include "relay_layout.h"
 
-SEC("xdp")
-int relay(struct xdp_md *context)
-{
-	struct datagram found;
+#define EVERY_RELAY 16384 // userspace sets how many there may be
 
-	if (!parse(&found, (void *)(long)context->data, (void *)(long)context->data_end))
-		return XDP_PASS;
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EVERY_RELAY);
+	__type(key, struct endpoint);
+	__type(value, struct relay);
+} relays SEC(".maps");
+
+// By slot.
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EVERY_RELAY);
+	__type(key, __u32);
+	__type(value, struct traffic);
+} traffics SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RELAY_COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+// Interfaces packets may leave through, by their own numbers.
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, INTERFACES_MAX);
+	__type(key, __u32);
+	__type(value, struct bpf_devmap_val);
+} interfaces SEC(".maps");
+
+static __always_inline void count(__u32 what)
+{
+	__u64 *counted = bpf_map_lookup_elem(&counts, &what);
+
+	if (counted)
+		(*counted)++;
+}
+
+// Leaves a packet to the base.
+static __always_inline int leave(__u32 reason)
+{
+	count(reason);
 	return XDP_PASS;
 }
 
-char LICENSE[] SEC("license") = "Apache-2.0";
+static __always_inline int drop(const struct relay *relay, __u32 reason)
+{
+	__u32 slot = relay->slot;
+	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &slot);
+
+	if (traffic)
+		traffic->dropped++;
+	count(reason);
+	return XDP_DROP;
+}
+
+static __always_inline void set_mapped(struct endpoint *endpoint, __u32 address, __u16 port)
+{
+	endpoint->address[0] = 0;
+	endpoint->address[1] = 0;
+	endpoint->address[2] = bpf_htonl(0xffff);
+	endpoint->address[3] = address;
+	endpoint->port = port;
+	endpoint->zero = 0;
+}
+
+static __always_inline void set_address(struct endpoint *endpoint, const struct in6_addr *address, __u16 port)
+{
+	__builtin_memcpy(endpoint->address, address, sizeof(*address));
+	endpoint->port = port;
+	endpoint->zero = 0;
+}
+
+static __always_inline void destination(struct endpoint *endpoint, const struct datagram *found)
+{
+	if (found->v4)
+		set_mapped(endpoint, found->v4->daddr, found->udp->dest);
+	else
+		set_address(endpoint, &found->v6->daddr, found->udp->dest);
+}
+
+static __always_inline int is_from(const struct endpoint *wanted, const struct datagram *found)
+{
+	const __u32 *source;
+
+	if (wanted->port != found->udp->source)
+		return 0;
+	if (found->v4)
+		return wanted->address[3] == found->v4->saddr;
+	source = (const __u32 *)&found->v6->saddr;
+	return wanted->address[0] == source[0] && wanted->address[1] == source[1] && wanted->address[2] == source[2] &&
+	       wanted->address[3] == source[3];
+}
+
+// Whether a payload has all of the header it claims to have (RFC 3550 section 5.1): CSRCs, and the extension's length.
+static __always_inline int is_whole(const struct datagram *found, const void *end)
+{
+	const __u8 *payload = found->payload;
+	const __u8 *extension;
+	__u32 len;
+
+	if (found->len < RTP_LEN || payload + RTP_LEN > (const __u8 *)end)
+		return 0;
+	len = RTP_LEN + 4 * (payload[0] & 0x0f);
+	if (payload[0] & 0x10) {
+		extension = payload + len;
+		len += 4;
+		if (found->len < len || extension + 4 > (const __u8 *)end)
+			return 0;
+		len += 4 * ((__u32)extension[2] << 8 | extension[3]);
+	}
+	return found->len >= len;
+}
+
+// Asks for the way out as for a packet of our own. That is what coming from the loopback interface means; the kernel wants forwarding to be on there.
+static __always_inline long find_way(struct xdp_md *context, struct bpf_fib_lookup *way, const struct datagram *found, const struct relay *relay)
+{
+	way->l4_protocol = IPPROTO_UDP;
+	way->sport = relay->from.port;
+	way->dport = relay->to.port;
+	way->ifindex = LOOPBACK;
+	if (found->v4) {
+		way->family = AF_INET;
+		way->tot_len = bpf_ntohs(found->v4->tot_len);
+		way->tos = relay->tos;
+		way->ipv4_src = relay->from.address[3];
+		way->ipv4_dst = relay->to.address[3];
+	} else {
+		way->family = AF_INET6;
+		way->tot_len = sizeof(struct ipv6hdr) + bpf_ntohs(found->v6->payload_len);
+		way->flowinfo = bpf_htonl(relay->tos << 20);
+		__builtin_memcpy(way->ipv6_src, relay->from.address, sizeof(way->ipv6_src));
+		__builtin_memcpy(way->ipv6_dst, relay->to.address, sizeof(way->ipv6_dst));
+	}
+	return bpf_fib_lookup(context, way, sizeof(*way), 0);
+}
+
+// UDP's checksum once words that added up to `before` have become others that add up to `after` (RFC 1624).
+static __always_inline __u16 follow(__u16 checksum, __u64 before, __u64 after)
+{
+	__u16 followed;
+
+	if (!checksum)
+		return 0;
+	followed = ~fold((__u64)(__u16)~checksum + (__u16)~fold(before) + after);
+	return followed ? followed : 0xffff;
+}
+
+static __always_inline __u64 ports_sum(const struct udphdr *udp)
+{
+	return (__u64)udp->source + udp->dest;
+}
+
+static __always_inline __u64 addresses_sum(const struct ipv6hdr *ip)
+{
+	const __u32 *words = (const __u32 *)&ip->saddr;
+
+	return (__u64)words[0] + words[1] + words[2] + words[3] + words[4] + words[5] + words[6] + words[7];
+}
+
+static __always_inline void rewrite_ipv4(const struct datagram *found, const struct relay *relay)
+{
+	struct iphdr *ip = found->v4;
+	__u64 before = ports_sum(found->udp) + ip->saddr + ip->daddr;
+
+	ip->tos = relay->tos;
+	ip->frag_off = bpf_htons(IP_DONT_FRAGMENT);
+	ip->ttl = TTL;
+	ip->saddr = relay->from.address[3];
+	ip->daddr = relay->to.address[3];
+	ip->check = 0;
+	ip->check = ~header_sum(ip);
+	found->udp->source = relay->from.port;
+	found->udp->dest = relay->to.port;
+	found->udp->check = follow(found->udp->check, before, ports_sum(found->udp) + ip->saddr + ip->daddr);
+}
+
+static __always_inline void rewrite_ipv6(const struct datagram *found, const struct relay *relay)
+{
+	struct ipv6hdr *ip = found->v6;
+	__u64 before = ports_sum(found->udp) + addresses_sum(ip);
+
+	*(__u32 *)ip = bpf_htonl(6u << 28 | relay->tos << 20);
+	ip->hop_limit = TTL;
+	__builtin_memcpy(&ip->saddr, relay->from.address, sizeof(ip->saddr));
+	__builtin_memcpy(&ip->daddr, relay->to.address, sizeof(ip->daddr));
+	found->udp->source = relay->from.port;
+	found->udp->dest = relay->to.port;
+	found->udp->check = follow(found->udp->check, before, ports_sum(found->udp) + addresses_sum(ip));
+}
+
+static __always_inline void rewrite(const struct datagram *found, const struct relay *relay, const struct bpf_fib_lookup *way)
+{
+	__builtin_memcpy(found->ethernet->h_dest, way->dmac, ETH_ALEN);
+	__builtin_memcpy(found->ethernet->h_source, way->smac, ETH_ALEN);
+	if (found->v4)
+		rewrite_ipv4(found, relay);
+	else
+		rewrite_ipv6(found, relay);
+}
+
+static __always_inline int forward(struct xdp_md *context, const struct datagram *found, const struct relay *relay)
+{
+	__u32 slot = relay->slot;
+	struct bpf_fib_lookup way = {};
+	struct traffic *traffic;
+	long answer = find_way(context, &way, found, relay);
+
+	if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+		return leave(TOO_LARGE);
+	if (answer != BPF_FIB_LKUP_RET_SUCCESS)
+		return leave(NO_NEIGHBOUR);
+	if (way.ifindex != context->ingress_ifindex && !bpf_map_lookup_elem(&interfaces, &way.ifindex))
+		return leave(OTHER_INTERFACE);
+	traffic = bpf_map_lookup_elem(&traffics, &slot);
+	if (traffic) {
+		traffic->packets++;
+		traffic->bytes += found->len;
+		traffic->last = bpf_ktime_get_coarse_ns();
+	}
+	rewrite(found, relay, &way);
+	count(RELAYED);
+	return way.ifindex == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&interfaces, way.ifindex, XDP_PASS);
+}
+
+SEC("xdp")
+int relay(struct xdp_md *context)
+{
+	void *end = (void *)(long)context->data_end;
+	struct datagram found;
+	struct endpoint at;
+	struct relay *relay;
+
+	if (!parse(&found, (void *)(long)context->data, end))
+		return XDP_PASS;
+	destination(&at, &found);
+	relay = bpf_map_lookup_elem(&relays, &at);
+	if (!relay)
+		return XDP_PASS;
+	if (!has_checksum(&found))
+		return leave(UNCHECKED);
+	if (found.len > DATAGRAM_LEN_MAX)
+		return leave(TOO_LARGE);
+	if (!is_from(&relay->accept, &found))
+		return drop(relay, FOREIGN_SOURCE);
+	if (found.len < 2 || (void *)(found.payload + 2) > end || !is_rtp(found.payload))
+		return leave(NOT_RTP);
+	if (!is_whole(&found, end))
+		return drop(relay, MALFORMED);
+	return forward(context, &found, relay);
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -5,6 +5,12 @@
 // Changes with anything below, so that nobody adopts what another version left.
 #define RELAY_LAYOUT 1
 
+// How many interfaces there may be.
+#define INTERFACES_MAX 64
+
+// The most bytes of UDP payload that are looked at. What is longer is the base's to count.
+#define DATAGRAM_LEN_MAX 1500
+
 // An address and a port.
 struct endpoint {
 	__u32 address[4]; // network byte order; IPv4 as a mapped address

@@ -1,6 +1,25 @@
-//! Forwarding in the kernel: an offload in front of a base data plane.
+//! Forwarding in the kernel: offloads in front of a base data plane.
 //!
 //! Read `program/packet.h` first: what every BPF program here takes for a packet. What programs and this crate say to each other is defined once, in
 //! `program/*_layout.h`, of which the build makes Rust.
+//!
+//! [`RelayOffload`] relays RTP at the earliest point there is, XDP: read `program/relay.bpf.c`, then `relay` and in it `plan` (what is taken), `table` (what the
+//! kernel has of it), `kernel` and `pins` (how it gets there and stays).
 
+#![deny(unsafe_code)]
+// Tests may read a clock.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+mod attach;
+mod clock;
+mod endpoint;
+mod error;
 mod layout;
+mod relay;
+
+pub use attach::Attached;
+pub use error::{EbpfError, Step};
+pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, take_down};
+
+/// How many interfaces there may be.
+pub const INTERFACES_MAX: u32 = layout::relay::INTERFACES_MAX;

@@ -1,0 +1,104 @@
+//! Why there is no forwarding in the kernel here, in the operator's words.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a program cannot run. Whatever it is, the base forwards everything.
+#[derive(Debug)]
+pub enum EbpfError {
+    /// No interface is named, or more than [`INTERFACES_MAX`](crate::INTERFACES_MAX): the configuration must say which.
+    Interfaces,
+    /// There is no such interface.
+    NoInterface(String),
+    /// The interface has an XDP program already, which is left alone.
+    Taken(String),
+    /// The process may not: it needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, or to be root.
+    NotAllowed(Step),
+    /// What is pinned in this folder is another process's, which runs.
+    InUse(PathBuf),
+    /// The kernel or the driver cannot.
+    Failed(Step, io::Error),
+}
+
+/// What could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Having the kernel look up routes for packets that are ours.
+    Forwarding,
+    /// Keeping programs and entries in this folder, over the end of the process.
+    Pin(PathBuf),
+    /// Loading the program.
+    Load,
+    /// Attaching it to this interface.
+    Attach(String),
+    /// Reading or writing its tables.
+    Tables,
+}
+
+impl EbpfError {
+    pub(crate) fn of(step: Step, error: io::Error) -> Self {
+        match (error.kind(), step) {
+            (io::ErrorKind::PermissionDenied, step) => EbpfError::NotAllowed(step),
+            (io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists, Step::Attach(name)) => EbpfError::Taken(name),
+            (_, step) => EbpfError::Failed(step, error),
+        }
+    }
+
+    /// The same of a loader's error.
+    pub(crate) fn inside(step: Step, error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::of(step, reason(error))
+    }
+}
+
+/// The operating system's error inside of a loader's, so that a missing privilege is seen as one.
+pub(crate) fn reason(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+    match code(&error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::other(error),
+    }
+}
+
+/// Its number.
+pub(crate) fn code(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
+    let inner = std::iter::successors(Some(error), |error| error.source());
+    inner
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .find_map(io::Error::raw_os_error)
+}
+
+impl fmt::Display for EbpfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EbpfError::Interfaces => write!(
+                f,
+                "name 1 to {} interfaces in `rtc.ebpf.interfaces`",
+                crate::INTERFACES_MAX
+            ),
+            EbpfError::NoInterface(name) => write!(f, "there is no interface {name}"),
+            EbpfError::Taken(name) => write!(f, "{name} has an XDP program already"),
+            EbpfError::NotAllowed(step) => {
+                write!(
+                    f,
+                    "no privilege for {step}: it takes CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, or root"
+                )
+            }
+            EbpfError::InUse(path) => write!(f, "{} is in use by another process", path.display()),
+            EbpfError::Failed(step, error) => write!(f, "{step} failed: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Forwarding => f.write_str("allowing look-ups of routes (net.ipv4.conf.lo.forwarding)"),
+            Step::Pin(path) => write!(f, "keeping programs and tables in {}", path.display()),
+            Step::Load => f.write_str("loading the program"),
+            Step::Attach(name) => write!(f, "attaching the program to {name}"),
+            Step::Tables => f.write_str("reading or writing the program's tables"),
+        }
+    }
+}
+
+impl std::error::Error for EbpfError {}

@@ -1,0 +1,56 @@
+//! What the program counts, by name.
+
+use std::sync::Arc;
+
+use aya::maps::{MapData, PerCpuArray};
+
+use crate::layout::relay as layout;
+
+counting::counters! {
+    /// What became of packets that an interface with the program received for a relay.
+    pub enum Counter {
+        /// Relayed in the kernel.
+        Relayed = "relayed",
+        /// Dropped in the kernel: not from whom the relay accepts.
+        ForeignSource = "foreign_source",
+        /// Dropped in the kernel: begins as RTP and is not.
+        Malformed = "malformed",
+        /// Left to the base: no RTP.
+        NotRtp = "not_rtp",
+        /// Left to the base: no checksum, or one that its sender left to hardware to finish.
+        Unchecked = "unchecked",
+        /// Left to the base: more than a datagram may be, or than the link takes.
+        TooLarge = "too_large",
+        /// Left to the base: no route to where it should go, or nobody is known there yet.
+        NoNeighbour = "no_neighbour",
+        /// Left to the base: its way leads through an interface without the program.
+        OtherInterface = "other_interface",
+    }
+}
+
+// In the order the program has them.
+const _: () = {
+    assert!(Counter::ALL.len() == layout::RELAY_COUNTS as usize);
+    assert!(Counter::Relayed as u32 == layout::RELAYED && Counter::ForeignSource as u32 == layout::FOREIGN_SOURCE);
+    assert!(Counter::Malformed as u32 == layout::MALFORMED && Counter::NotRtp as u32 == layout::NOT_RTP);
+    assert!(Counter::Unchecked as u32 == layout::UNCHECKED && Counter::TooLarge as u32 == layout::TOO_LARGE);
+    assert!(Counter::NoNeighbour as u32 == layout::NO_NEIGHBOUR);
+    assert!(Counter::OtherInterface as u32 == layout::OTHER_INTERFACE);
+};
+
+/// The program's counts, to be read from anywhere.
+#[derive(Clone)]
+pub struct Statistics(pub(super) Arc<PerCpuArray<MapData, u64>>);
+
+impl Statistics {
+    /// What was counted so far; also before this process, where the program was found.
+    pub fn read(&self) -> Counters {
+        let mut counters = Counters::default();
+        for counter in Counter::ALL {
+            // A kernel that does not answer has no more to say.
+            let values = self.0.get(&(*counter as u32), 0);
+            counters[*counter] = values.map_or(0, |values| values.iter().sum());
+        }
+        counters
+    }
+}

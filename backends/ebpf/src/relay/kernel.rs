@@ -1,0 +1,202 @@
+//! The relay program in the kernel: loaded, attached, its tables.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use aya::maps::xdp::DevMapHash;
+use aya::maps::{HashMap, Map, MapData, PerCpuArray, PerCpuValues};
+use aya::programs::{ProgramError, Xdp};
+use aya::util::nr_cpus;
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use nix::net::if_::if_nametoindex;
+
+use super::counter::Statistics;
+use super::pins::Pins;
+use super::table::Tables;
+use super::{Found, RelayConfig};
+use crate::error::reason;
+use crate::layout::relay as layout;
+use crate::layout::relay::{Endpoint, Traffic};
+use crate::{EbpfError, Step, attach};
+
+/// `program/relay.bpf.c`, compiled.
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/relay.bpf.o"));
+
+/// The program's tables, by name.
+pub(super) const TABLES: [&str; 4] = ["relays", "traffics", "counts", "interfaces"];
+
+/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
+pub(super) struct Kernel {
+    loaded: Ebpf,
+    relays: HashMap<MapData, Endpoint, layout::Relay>,
+    traffics: PerCpuArray<MapData, Traffic>,
+    statistics: Statistics,
+    _pins: Option<Pins>,
+}
+
+impl Kernel {
+    /// Puts the program on its interfaces, with the tables that are pinned if there are any.
+    pub(super) fn start(config: &RelayConfig) -> Result<(Self, Vec<Found>), EbpfError> {
+        allow_look_ups().map_err(|error| EbpfError::of(Step::Forwarding, error))?;
+        let pins = config.pins.as_deref();
+        let pins = pins.map(|folder| Pins::open(folder, config.relays_max)).transpose()?;
+        let mut loaded = load(config, pins.as_ref())?;
+        let interfaces = numbers(&config.interfaces)?;
+        write_interfaces(take(&mut loaded, "interfaces")?, &interfaces)?;
+        let relays = take(&mut loaded, "relays")?;
+        let traffics = take(&mut loaded, "traffics")?;
+        let counts = take(&mut loaded, "counts")?;
+        let program = program(&mut loaded)?;
+        let mut found = Vec::new();
+        for (name, number) in config.interfaces.iter().zip(interfaces) {
+            let link = pins.as_ref().map(|pins| pins.link(name));
+            let attached = attach::attach(program, name, number, link.as_deref())?;
+            found.push(Found {
+                interface: name.clone(),
+                attached,
+            });
+        }
+        if let Some(pins) = &pins {
+            pins.remove_other_links(&config.interfaces);
+        }
+        let kernel = Kernel {
+            loaded,
+            relays,
+            traffics,
+            statistics: Statistics(Arc::new(counts)),
+            _pins: pins,
+        };
+        Ok((kernel, found))
+    }
+
+    pub(super) fn statistics(&self) -> Statistics {
+        self.statistics.clone()
+    }
+
+    /// Every relay there is.
+    pub(super) fn relays(&self) -> Result<Vec<(SocketAddr, layout::Relay)>, EbpfError> {
+        let entries = self
+            .relays
+            .iter()
+            .map(|entry| entry.map(|(at, relay)| (at.into(), relay)));
+        entries
+            .collect::<Result<_, _>>()
+            .map_err(|error| EbpfError::inside(Step::Tables, error))
+    }
+
+    /// The program itself, to be looked at.
+    pub(super) fn program(&mut self) -> Result<&mut Xdp, EbpfError> {
+        program(&mut self.loaded)
+    }
+}
+
+impl Tables for Kernel {
+    fn insert(&mut self, at: SocketAddr, relay: &layout::Relay) -> io::Result<()> {
+        self.relays.insert(Endpoint::from(at), relay, 0).map_err(reason)
+    }
+
+    fn remove(&mut self, at: SocketAddr) -> io::Result<()> {
+        self.relays.remove(&Endpoint::from(at)).map_err(reason)
+    }
+
+    fn traffic(&self, slot: u32) -> io::Result<Traffic> {
+        let values = self.traffics.get(&slot, 0).map_err(reason)?;
+        Ok(values.iter().fold(Traffic::default(), |sum, one| Traffic {
+            packets: sum.packets + one.packets,
+            bytes: sum.bytes + one.bytes,
+            dropped: sum.dropped + one.dropped,
+            last: sum.last.max(one.last),
+        }))
+    }
+
+    fn clear(&mut self, slot: u32) -> io::Result<()> {
+        let processors = nr_cpus().map_err(|(_, error)| error)?;
+        let zeros = PerCpuValues::try_from(vec![Traffic::default(); processors])?;
+        self.traffics.set(slot, zeros, 0).map_err(reason)
+    }
+}
+
+/// Has the kernel look up routes for packets that come from ourselves. It does so only where the interface they come from forwards; nothing that arrives at the
+/// loopback interface comes from elsewhere, so that nothing else changes.
+fn allow_look_ups() -> io::Result<()> {
+    for family in ["ipv4", "ipv6"] {
+        let path = format!("/proc/sys/net/{family}/conf/lo/forwarding");
+        match fs::read_to_string(&path) {
+            Ok(value) if value.trim() == "1" => {}
+            Ok(_) => fs::write(&path, "1")?,
+            // A machine without IPv6.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn load(config: &RelayConfig, pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
+    let mut loader = EbpfLoader::new();
+    loader.map_max_entries("relays", config.relays_max);
+    loader.map_max_entries("traffics", config.relays_max);
+    if let Some(pins) = pins {
+        for name in TABLES {
+            loader.map_pin_path(name, pins.table(name));
+        }
+    }
+    let mut loaded = loader
+        .load(OBJECT)
+        .map_err(|error| EbpfError::inside(Step::Load, error))?;
+    let loading = program(&mut loaded)?.load();
+    loading.map_err(|error: ProgramError| EbpfError::inside(Step::Load, error))?;
+    Ok(loaded)
+}
+
+fn program(loaded: &mut Ebpf) -> Result<&mut Xdp, EbpfError> {
+    let program = loaded.program_mut("relay").expect("the object has it");
+    program.try_into().map_err(|error| EbpfError::inside(Step::Load, error))
+}
+
+fn take<T: TryFrom<Map, Error = aya::maps::MapError>>(loaded: &mut Ebpf, name: &str) -> Result<T, EbpfError> {
+    let map = loaded.take_map(name).expect("the object has it");
+    T::try_from(map).map_err(|error| EbpfError::inside(Step::Tables, error))
+}
+
+fn numbers(names: &[String]) -> Result<Vec<u32>, EbpfError> {
+    if names.is_empty() || names.len() > layout::INTERFACES_MAX as usize {
+        return Err(EbpfError::Interfaces);
+    }
+    let number = |name: &String| if_nametoindex(name.as_str()).map_err(|_| EbpfError::NoInterface(name.clone()));
+    names.iter().map(number).collect()
+}
+
+/// Lets packets leave through these interfaces and no others.
+fn write_interfaces(mut map: DevMapHash<MapData>, numbers: &[u32]) -> Result<(), EbpfError> {
+    let mut write = || {
+        let before: Vec<u32> = map.keys().collect::<Result<_, _>>()?;
+        for gone in before.iter().filter(|number| !numbers.contains(number)) {
+            map.remove(*gone)?;
+        }
+        for number in numbers {
+            map.insert(*number, *number, None, 0).map_err(io::Error::other)?;
+        }
+        Ok::<(), aya::maps::MapError>(())
+    };
+    write().map_err(|error| EbpfError::inside(Step::Tables, error))
+}
+
+/// Whether the tables in a folder are what this program would make.
+pub(super) fn fits(folder: &Path, relays_max: u32) -> bool {
+    let wanted = [
+        (size_of::<Endpoint>(), size_of::<layout::Relay>(), relays_max),
+        (4, size_of::<Traffic>(), relays_max),
+        (4, 8, layout::RELAY_COUNTS),
+        (4, 8, layout::INTERFACES_MAX),
+    ];
+    TABLES.iter().zip(wanted).all(|(name, (key, value, entries))| {
+        let info = MapData::from_pin(folder.join(name)).and_then(|map| map.info());
+        info.is_ok_and(|info| {
+            (info.key_size(), info.value_size(), info.max_entries()) == (key as u32, value as u32, entries)
+        })
+    })
+}

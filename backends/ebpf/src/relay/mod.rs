@@ -1,0 +1,199 @@
+//! Relays in the kernel: RTP that arrives at a port of ours leaves from another before there is a socket buffer.
+
+mod counter;
+mod kernel;
+mod pins;
+mod plan;
+mod slots;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use dataplane::{Counter as Meaning, Counters as Meanings, Event, Offload, Reason, Refused, RelayTraffic, Update};
+
+pub use counter::{Counter, Counters, Statistics};
+pub use pins::take_down;
+
+use crate::clock::Monotonic;
+use crate::{Attached, EbpfError};
+use kernel::Kernel;
+use table::Table;
+
+/// Where relays are taken off the way to the stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelayConfig {
+    /// Interfaces by name. What arrives at one may leave through any of them.
+    pub interfaces: Vec<String>,
+    /// How many relays there may be here. More run in the base.
+    pub relays_max: u32,
+    /// A folder of a BPF file system in which to keep program and entries over the end of the process, however that comes; the next one goes on with them.
+    pub pins: Option<PathBuf>,
+    /// How long entries that were found there may stay when nobody offers them again.
+    pub keep: Duration,
+}
+
+impl Default for RelayConfig {
+    fn default() -> Self {
+        RelayConfig {
+            interfaces: Vec::new(),
+            relays_max: 16_384,
+            pins: None,
+            keep: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What was found on one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its name.
+    pub interface: String,
+    /// Where the program runs.
+    pub attached: Attached,
+}
+
+/// The relay program as an offload.
+///
+/// Takes relays that open and seal nothing, accept from one address and lead from one port of ours to another; of them, RTP. The rest is the base's.
+pub struct RelayOffload {
+    table: Table<Kernel>,
+    found: Vec<Found>,
+    statistics: Statistics,
+    clock: Monotonic,
+    /// When what was found and not offered since is removed.
+    sweep: Option<Instant>,
+}
+
+impl RelayOffload {
+    /// Puts the program on its interfaces. `now` is the time that all times told are related to.
+    ///
+    /// Errors: why it cannot be. Nothing is left behind then that was not there before, and the base does everything.
+    pub fn start(config: &RelayConfig, now: Instant) -> Result<Self, EbpfError> {
+        let (kernel, found) = Kernel::start(config)?;
+        let relays = kernel.relays()?;
+        Ok(RelayOffload {
+            sweep: (!relays.is_empty()).then_some(now + config.keep),
+            statistics: kernel.statistics(),
+            table: Table::new(kernel, config.relays_max, relays),
+            found,
+            clock: Monotonic::new(now),
+        })
+    }
+
+    /// What it found on its interfaces, for the log.
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
+    /// How many relays the kernel has.
+    pub fn relays(&self) -> usize {
+        self.table.len()
+    }
+
+    /// How many of them an earlier process left, and nobody offered since.
+    pub fn unconfirmed(&self) -> usize {
+        self.table.unconfirmed()
+    }
+
+    /// The program's counts.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics.clone()
+    }
+
+    /// The program in numbers.
+    pub fn complexity(&mut self) -> Result<Complexity, EbpfError> {
+        let failed = |error| EbpfError::inside(crate::Step::Load, error);
+        let info = self.table.tables.program()?.info().map_err(failed)?;
+        Ok(Complexity {
+            instructions: info.size_translated().unwrap_or(0) / 8,
+            verified: info.verified_instruction_count().unwrap_or(0),
+        })
+    }
+
+    fn sweep(&mut self, now: Instant) {
+        if self.sweep.is_some_and(|at| at <= now) {
+            self.sweep = None;
+            self.table.sweep();
+        }
+    }
+}
+
+/// How large a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Complexity {
+    /// Its instructions.
+    pub instructions: u32,
+    /// How many the kernel looked at to see that it is safe; of at most a million.
+    pub verified: u32,
+}
+
+impl Offload for RelayOffload {
+    fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
+        self.sweep(now);
+        match update {
+            Update::SetRelay(at, relay) => self.table.set(*at, relay),
+            Update::RemoveRelay(at) => {
+                self.table.remove(*at);
+                Ok(())
+            }
+            _ => Err(Refused::Unsupported(Reason::Table)),
+        }
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        if self.sweep.is_some() {
+            self.sweep(self.clock.now());
+        }
+        None
+    }
+
+    fn relay_traffic(&mut self, at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
+        let counted = self.table.traffic(at)?;
+        let traffic = RelayTraffic {
+            packets: counted.packets,
+            bytes: counted.bytes,
+            dropped: counted.dropped,
+        };
+        let last = (counted.packets > 0).then(|| self.clock.instant(counted.last));
+        Some((traffic, last))
+    }
+
+    fn counters(&mut self) -> Meanings {
+        let counted = self.statistics.read();
+        let mut meanings = Meanings::default();
+        for (counter, meaning) in [
+            (Counter::Relayed, Meaning::Relayed),
+            (Counter::ForeignSource, Meaning::ForeignSource),
+            (Counter::Malformed, Meaning::Malformed),
+        ] {
+            meanings[meaning] = counted[counter];
+            meanings[Meaning::Received] += counted[counter];
+        }
+        meanings
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attached = match self.attached {
+            Attached::Native => "native",
+            Attached::Generic => "generic",
+            Attached::Adopted => "adopted",
+        };
+        write!(f, "{}: {attached}", self.interface)
+    }
+}
+
+impl fmt::Debug for RelayOffload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RelayOffload")
+            .field("found", &self.found)
+            .field("relays", &self.relays())
+            .finish_non_exhaustive()
+    }
+}

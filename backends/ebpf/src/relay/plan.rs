@@ -1,0 +1,47 @@
+//! Which relays the kernel can take, and what it is told of them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dataplane::{Accept, Cover, Reason, Relay};
+
+use crate::layout::relay as layout;
+
+/// A relay as the program has it, but for its slot. RTCP is not part of it: the base passes that on.
+///
+/// Errors: what it asks for that only the base can do.
+pub(super) fn plan(at: SocketAddr, relay: &Relay) -> Result<layout::Relay, Reason> {
+    let Accept::Only(accept) = relay.accept else {
+        return Err(Reason::Sources);
+    };
+    if relay.terminated {
+        return Err(Reason::Terminated);
+    }
+    let hop = relay.rtp.as_ref().ok_or(Reason::NoMedia)?;
+    if relay.opens != Cover::Clear || hop.seals != Cover::Clear {
+        return Err(Reason::Srtp);
+    }
+    let addresses = [at, accept, hop.path.local, hop.path.remote];
+    if !addresses.iter().all(is_one) {
+        return Err(Reason::Addresses);
+    }
+    if !addresses.iter().all(|address| address.is_ipv4() == at.is_ipv4()) {
+        return Err(Reason::Families);
+    }
+    Ok(layout::Relay {
+        accept: accept.into(),
+        from: hop.path.local.into(),
+        to: hop.path.remote.into(),
+        slot: 0,
+        tos: hop.tos.unwrap_or(0).into(),
+    })
+}
+
+/// Whether it is one machine's, wherever it is said.
+fn is_one(address: &SocketAddr) -> bool {
+    match address.ip() {
+        IpAddr::V4(ip) => !ip.is_unspecified() && !ip.is_multicast() && !ip.is_broadcast(),
+        IpAddr::V6(ip) => {
+            !ip.is_unspecified() && !ip.is_multicast() && !ip.is_unicast_link_local() && ip.to_ipv4_mapped().is_none()
+        }
+    }
+}

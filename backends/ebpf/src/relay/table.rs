@@ -1,0 +1,236 @@
+//! The relays that were offered, and which of them the kernel has.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::SocketAddr;
+
+use dataplane::{Reason, Refused, Relay};
+
+use super::plan::plan;
+use super::slots::Slots;
+use crate::layout::relay as layout;
+use crate::layout::relay::Traffic;
+
+/// The program's tables.
+pub(super) trait Tables {
+    /// Adds or replaces a relay.
+    fn insert(&mut self, at: SocketAddr, relay: &layout::Relay) -> io::Result<()>;
+    /// Removes one.
+    fn remove(&mut self, at: SocketAddr) -> io::Result<()>;
+    /// What was counted in a slot.
+    fn traffic(&self, slot: u32) -> io::Result<Traffic>;
+    /// Counts from zero there.
+    fn clear(&mut self, slot: u32) -> io::Result<()>;
+}
+
+/// Every port of ours that is in the base's table, and in the kernel's those it can take.
+///
+/// A relay is in the kernel only while the port it leaves from is one of ours: the base says that its packets are not ready to be sent otherwise, and so
+/// they go there.
+pub(super) struct Table<T> {
+    pub(super) tables: T,
+    ports: HashMap<SocketAddr, Port>,
+    /// By the port they leave from: the relays that want to be in the kernel.
+    leaving: HashMap<SocketAddr, HashSet<SocketAddr>>,
+    slots: Slots,
+    /// Found in the kernel, and not offered since.
+    unconfirmed: HashSet<SocketAddr>,
+    /// Ports that found relays leave from: taken to be ours until the sweep.
+    promised: HashSet<SocketAddr>,
+    /// What removed relays did, until somebody asks.
+    last_words: HashMap<SocketAddr, Traffic>,
+}
+
+#[derive(Default)]
+struct Port {
+    /// Kept until the port is removed, so that counting goes on over replacements.
+    slot: Option<u32>,
+    /// What the kernel would have.
+    wanted: Option<layout::Relay>,
+    is_in_kernel: bool,
+}
+
+impl<T: Tables> Table<T> {
+    /// Around tables with so many slots, in which these relays were found.
+    pub(super) fn new(tables: T, slots: u32, found: Vec<(SocketAddr, layout::Relay)>) -> Self {
+        let used: Vec<u32> = found.iter().map(|(_, relay)| relay.slot).collect();
+        let mut table = Table {
+            tables,
+            ports: HashMap::new(),
+            leaving: HashMap::new(),
+            slots: Slots::new(slots, &used),
+            unconfirmed: HashSet::new(),
+            promised: HashSet::new(),
+            last_words: HashMap::new(),
+        };
+        for (at, relay) in found {
+            table.adopt(at, relay);
+        }
+        table
+    }
+
+    fn adopt(&mut self, at: SocketAddr, relay: layout::Relay) {
+        let port = Port {
+            slot: Some(relay.slot),
+            wanted: Some(relay),
+            is_in_kernel: true,
+        };
+        self.ports.insert(at, port);
+        self.leaving.entry(relay.from.into()).or_default().insert(at);
+        self.unconfirmed.insert(at);
+        self.promised.insert(relay.from.into());
+    }
+
+    /// How many relays the kernel has.
+    pub(super) fn len(&self) -> usize {
+        self.ports.values().filter(|port| port.is_in_kernel).count()
+    }
+
+    /// How many were found and not offered since.
+    pub(super) fn unconfirmed(&self) -> usize {
+        self.unconfirmed.len()
+    }
+
+    /// Adds or replaces a relay.
+    pub(super) fn set(&mut self, at: SocketAddr, relay: &Relay) -> Result<(), Refused> {
+        self.unconfirmed.remove(&at);
+        self.last_words.remove(&at);
+        let planned = plan(at, relay).map_err(Refused::Unsupported);
+        self.ports.entry(at).or_default();
+        let answer = planned.and_then(|planned| self.want(at, planned));
+        if answer.is_err() {
+            self.want_nothing(at);
+        }
+        self.look_again_at_leaving(at);
+        answer
+    }
+
+    /// Removes a relay; what it did is kept until it is asked for.
+    pub(super) fn remove(&mut self, at: SocketAddr) {
+        self.want_nothing(at);
+        self.unconfirmed.remove(&at);
+        self.promised.remove(&at);
+        if let Some(slot) = self.ports.remove(&at).and_then(|port| port.slot) {
+            if let Ok(traffic) = self.tables.traffic(slot) {
+                self.last_words.insert(at, traffic);
+            }
+            self.slots.give_back(slot);
+        }
+        self.look_again_at_leaving(at);
+    }
+
+    /// What a relay did; of one that was removed, once.
+    pub(super) fn traffic(&mut self, at: SocketAddr) -> Option<Traffic> {
+        match self.ports.get(&at) {
+            Some(port) => self.tables.traffic(port.slot?).ok(),
+            None => self.last_words.remove(&at),
+        }
+    }
+
+    /// Removes what was found and not offered since: nobody owns it.
+    pub(super) fn sweep(&mut self) {
+        for at in std::mem::take(&mut self.unconfirmed) {
+            self.remove(at);
+            self.last_words.remove(&at);
+        }
+        for at in std::mem::take(&mut self.promised) {
+            self.look_again_at_leaving(at);
+        }
+    }
+
+    fn want(&mut self, at: SocketAddr, planned: layout::Relay) -> Result<(), Refused> {
+        let slot = self.slot(at)?;
+        let wanted = layout::Relay { slot, ..planned };
+        let port = self.ports.get_mut(&at).expect("it was put there");
+        if port.wanted == Some(wanted) && port.is_in_kernel {
+            return Ok(());
+        }
+        // Replaced in place where it stays in the kernel, so that no packet meets neither value.
+        let before = port.wanted.replace(wanted);
+        self.forget_leaving(at, before);
+        self.leaving.entry(wanted.from.into()).or_default().insert(at);
+        if self.has(wanted.from.into()) {
+            self.tables.insert(at, &wanted).map_err(refused)?;
+            self.port(at).is_in_kernel = true;
+        } else {
+            self.take_out(at)?;
+        }
+        Ok(())
+    }
+
+    fn want_nothing(&mut self, at: SocketAddr) {
+        let Some(port) = self.ports.get_mut(&at) else {
+            return;
+        };
+        let before = port.wanted.take();
+        // Where the kernel does not answer there is nothing that could be undone.
+        let _ = self.take_out(at);
+        self.forget_leaving(at, before);
+    }
+
+    fn take_out(&mut self, at: SocketAddr) -> Result<(), Refused> {
+        if std::mem::take(&mut self.port(at).is_in_kernel) {
+            self.tables.remove(at).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// A port became ours or ceased to be: relays that leave from it begin or cease to be in the kernel.
+    fn look_again_at_leaving(&mut self, from: SocketAddr) {
+        let is_ours = self.has(from);
+        let leaving: Vec<_> = self.leaving.get(&from).into_iter().flatten().copied().collect();
+        for at in leaving {
+            let Port {
+                wanted, is_in_kernel, ..
+            } = *self.port(at);
+            let Some(wanted) = wanted else { continue };
+            if is_ours && !is_in_kernel {
+                self.port(at).is_in_kernel = self.tables.insert(at, &wanted).is_ok();
+            } else if !is_ours {
+                let _ = self.take_out(at);
+            }
+        }
+    }
+
+    fn forget_leaving(&mut self, at: SocketAddr, before: Option<layout::Relay>) {
+        let Some(from) = before.map(|before| SocketAddr::from(before.from)) else {
+            return;
+        };
+        if let Some(leaving) = self.leaving.get_mut(&from) {
+            leaving.remove(&at);
+            if leaving.is_empty() {
+                self.leaving.remove(&from);
+            }
+        }
+    }
+
+    fn slot(&mut self, at: SocketAddr) -> Result<u32, Refused> {
+        if let Some(slot) = self.port(at).slot {
+            return Ok(slot);
+        }
+        let slot = self.slots.take().ok_or(Refused::Full)?;
+        if let Err(error) = self.tables.clear(slot) {
+            self.slots.give_back(slot);
+            return Err(refused(error));
+        }
+        self.port(at).slot = Some(slot);
+        Ok(slot)
+    }
+
+    fn has(&self, port: SocketAddr) -> bool {
+        self.ports.contains_key(&port) || self.promised.contains(&port)
+    }
+
+    fn port(&mut self, at: SocketAddr) -> &mut Port {
+        self.ports.get_mut(&at).expect("only of ports that are there")
+    }
+}
+
+/// What it means when the kernel does not take an entry.
+fn refused(error: io::Error) -> Refused {
+    match error.raw_os_error() {
+        Some(libc::E2BIG | libc::ENOSPC | libc::ENOMEM) => Refused::Full,
+        Some(libc::EOPNOTSUPP) => Refused::Unsupported(Reason::Table),
+        _ => Refused::Gone,
+    }
+}

@@ -1,0 +1,184 @@
+//! The program on frames that nobody sends: run by the kernel, on no interface (BPF_PROG_TEST_RUN).
+
+mod bad;
+mod frame;
+mod table;
+mod way;
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use aya::TestRun;
+use aya::programs::TestRunOptions;
+use dataplane::{Accept, Cover, Hop, Offload, Path, Relay, Update};
+use veth::{Pair, Side, pair_or_skip};
+
+use super::{Counter, RelayConfig, RelayOffload};
+use frame::Frame;
+
+/// What became of a frame.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Dropped,
+    /// Untouched.
+    Passed,
+    /// Out where it came in, as this.
+    Sent(Vec<u8>),
+    /// Out elsewhere, as this.
+    Redirected(Vec<u8>),
+}
+
+/// One relay and its return, on an interface whose neighbour is known.
+struct Bench {
+    offload: RelayOffload,
+    interface: u32,
+    /// Our ports: the first takes from the caller and sends on from the second.
+    ours: [SocketAddr; 2],
+    /// The caller and the called.
+    theirs: [SocketAddr; 2],
+}
+
+const NEIGHBOUR: [u8; 6] = [2, 0, 0, 0, 0, 9];
+const OURS: [u8; 6] = [2, 0, 0, 0, 0, 8];
+
+/// Does something with a bench for each family.
+fn with_benches(what: impl Fn(&mut Bench) + Sync) {
+    let Some(pair) = pair_or_skip(1) else { return };
+    for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
+        pair.near.run(|| what(&mut Bench::new(&pair, like)));
+    }
+}
+
+impl Bench {
+    fn new(pair: &Pair, like: IpAddr) -> Self {
+        Self::on(pair, like, &[pair.near.interface])
+    }
+
+    fn on(pair: &Pair, like: IpAddr, interfaces: &[&str]) -> Self {
+        let [ours, theirs] = [&pair.near, &pair.far].map(|side| two_ports(side, like));
+        know(&pair.near, theirs[0].ip());
+        let config = RelayConfig {
+            interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
+            ..RelayConfig::default()
+        };
+        let mut bench = Bench {
+            offload: RelayOffload::start(&config, Instant::now()).expect("whoever may make namespaces may do this"),
+            interface: nix::net::if_::if_nametoindex(pair.near.interface).unwrap(),
+            ours,
+            theirs,
+        };
+        bench.set(bench.ours[0], bench.relay(0));
+        bench.set(bench.ours[1], bench.relay(1));
+        bench
+    }
+
+    /// From one of them to the other.
+    fn relay(&self, from: usize) -> Relay {
+        let hop = Hop {
+            path: Path {
+                local: self.ours[1 - from],
+                remote: self.theirs[1 - from],
+            },
+            seals: Cover::Clear,
+            tos: Some(0xb8),
+        };
+        Relay {
+            accept: Accept::Only(self.theirs[from]),
+            opens: Cover::Clear,
+            terminated: false,
+            rtp: Some(hop.clone()),
+            rtcp: Some(hop),
+        }
+    }
+
+    fn set(&mut self, at: SocketAddr, relay: Relay) {
+        let update = Update::SetRelay(at, Box::new(relay));
+        self.offload.offer(Instant::now(), &update).expect("it is taken");
+    }
+
+    /// A frame from the caller to our first port.
+    fn frame(&self, payload: &[u8]) -> Frame {
+        Frame::new(self.theirs[0], self.ours[0], payload)
+    }
+
+    /// The same frame as it should leave.
+    fn relayed(&self, payload: &[u8]) -> Vec<u8> {
+        let mut frame = Frame::new(self.ours[1], self.theirs[1], payload);
+        frame.to = NEIGHBOUR;
+        frame.from = OURS;
+        frame.tos = 0xb8;
+        frame.bytes()
+    }
+
+    fn run(&mut self, frame: &[u8]) -> Outcome {
+        let mut out = vec![0; 4_096];
+        let mut context = [0u32, frame.len() as u32, 0, self.interface, 0, 0]
+            .map(u32::to_ne_bytes)
+            .concat();
+        let mut options = TestRunOptions::new();
+        let given = context.clone();
+        options.data_in = Some(frame);
+        options.data_out = Some(&mut out);
+        options.ctx_in = Some(&given);
+        options.ctx_out = Some(&mut context);
+        let program = self.offload.table.tables.program().unwrap();
+        let result = program.test_run(options).expect("the kernel runs it");
+        out.truncate(result.data_size_out as usize);
+        match result.return_value {
+            1 => Outcome::Dropped,
+            2 => {
+                assert_eq!(out, frame, "what passes is untouched");
+                Outcome::Passed
+            }
+            3 => Outcome::Sent(out),
+            4 => Outcome::Redirected(out),
+            other => panic!("action {other}"),
+        }
+    }
+
+    fn count(&self, counter: Counter) -> u64 {
+        self.offload.statistics().read()[counter]
+    }
+
+    /// Runs a frame that is left to the base for this reason.
+    #[track_caller]
+    fn passes(&mut self, frame: &[u8], reason: Option<Counter>) {
+        let before = self.offload.statistics().read();
+        assert_eq!(self.run(frame), Outcome::Passed);
+        self.counted(before, reason);
+    }
+
+    #[track_caller]
+    fn drops(&mut self, frame: &[u8], reason: Counter) {
+        let before = self.offload.statistics().read();
+        assert_eq!(self.run(frame), Outcome::Dropped);
+        self.counted(before, Some(reason));
+    }
+
+    #[track_caller]
+    fn counted(&self, mut expected: super::Counters, counter: Option<Counter>) {
+        counter.into_iter().for_each(|counter| expected.count(counter));
+        assert_eq!(self.offload.statistics().read(), expected);
+    }
+}
+
+fn two_ports(side: &Side, like: IpAddr) -> [SocketAddr; 2] {
+    [40_000, 40_002].map(|port| SocketAddr::new(side.address(like), port))
+}
+
+/// Fixes the hardware addresses a packet to `neighbour` gets.
+fn know(side: &Side, neighbour: IpAddr) {
+    let name = side.interface;
+    side.ip(&format!("link set {name} address 02:00:00:00:00:08")).unwrap();
+    side.ip(&format!(
+        "neighbour replace {neighbour} lladdr 02:00:00:00:00:09 dev {name} nud permanent"
+    ))
+    .unwrap();
+}
+
+/// RTP without anything that would be optional.
+fn rtp(len: usize) -> Vec<u8> {
+    let mut packet = vec![0x80, 96, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3];
+    packet.extend((12..len).map(|at| at as u8));
+    packet
+}

@@ -1,0 +1,126 @@
+//! What is relayed, and what that does to a frame.
+
+use super::frame::checksum;
+use super::*;
+
+#[test]
+fn rtp_leaves_from_the_other_port_to_the_other_party() {
+    with_benches(|bench| {
+        let complexity = bench.offload.complexity().unwrap();
+        println!("{complexity:?}");
+        assert!(
+            complexity.instructions < 2_000 && complexity.verified < 20_000,
+            "{complexity:?}"
+        );
+        for len in [12, 13, 60, 172, 999, 1_200] {
+            let frame = bench.frame(&rtp(len)).bytes();
+            assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&rtp(len))));
+        }
+        let back = Frame::new(bench.theirs[1], bench.ours[1], &rtp(200)).bytes();
+        assert!(matches!(bench.run(&back), Outcome::Sent(_)));
+        assert_eq!(bench.count(Counter::Relayed), 7);
+    });
+}
+
+#[test]
+fn every_checksum_is_followed_even_to_zero() {
+    with_benches(|bench| {
+        // All values of one word of the payload, so all values of the checksum.
+        for word in (0..=u16::MAX).step_by(7).chain(0xff00..=0xffff) {
+            let payload = [&rtp(12)[..], &word.to_be_bytes()].concat();
+            let frame = bench.frame(&payload);
+            let at = frame.udp_at() + 6;
+            let bytes = frame.bytes();
+            match bytes[at..at + 2] == (!checksum(&[&frame.pseudo_header()])).to_be_bytes() {
+                // One in 65536 looks as if it were not finished.
+                true => bench.passes(&bytes, Some(Counter::Unchecked)),
+                false => assert_eq!(bench.run(&bytes), Outcome::Sent(bench.relayed(&payload)), "{word:#x}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn headers_may_have_sources_and_an_extension() {
+    with_benches(|bench| {
+        let mut payload = rtp(12);
+        payload[0] = 0x92;
+        payload.extend([0, 0, 0, 1, 0, 0, 0, 2]);
+        payload.extend([0xbe, 0xde, 0, 1, 0x10, 0xff, 0, 0]);
+        let frame = bench.frame(&payload).bytes();
+        assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&payload)));
+    });
+}
+
+#[test]
+fn a_relay_counts_until_it_is_removed() {
+    with_benches(|bench| {
+        let at = bench.ours[0];
+        let start = Instant::now();
+        for _ in 0..3 {
+            bench.run(&bench.frame(&rtp(100)).bytes());
+        }
+        bench.run(&Frame::new(bench.theirs[1], at, &rtp(100)).bytes());
+        let (traffic, last) = bench.offload.relay_traffic(at).unwrap();
+        assert_eq!((traffic.packets, traffic.bytes, traffic.dropped), (3, 300, 1));
+        // As of the last tick.
+        let age = start.saturating_duration_since(last.unwrap());
+        assert!(age.as_millis() <= 100 && last.unwrap() <= Instant::now(), "{age:?}");
+
+        // Replaced by one the kernel cannot do: it counts on from there when it can again.
+        let learning = Relay {
+            accept: Accept::Learn { within: None },
+            ..bench.relay(0)
+        };
+        let update = Update::SetRelay(at, Box::new(learning));
+        bench.offload.offer(start, &update).unwrap_err();
+        bench.passes(&bench.frame(&rtp(100)).bytes(), None);
+        bench.set(at, bench.relay(0));
+        bench.run(&bench.frame(&rtp(100)).bytes());
+        bench.offload.offer(start, &Update::RemoveRelay(at)).unwrap();
+        bench.passes(&bench.frame(&rtp(100)).bytes(), None);
+        assert_eq!(bench.offload.relay_traffic(at).unwrap().0.packets, 4);
+        assert_eq!(bench.offload.relay_traffic(at), None);
+        bench.set(at, bench.relay(0));
+        assert_eq!(bench.offload.relay_traffic(at).unwrap().0.packets, 0);
+    });
+}
+
+#[test]
+fn a_relay_is_not_in_the_kernel_while_the_port_it_leaves_from_is_not_ours() {
+    with_benches(|bench| {
+        let frame = bench.frame(&rtp(100)).bytes();
+        bench
+            .offload
+            .offer(Instant::now(), &Update::RemoveRelay(bench.ours[1]))
+            .unwrap();
+        bench.passes(&frame, None);
+        bench.set(bench.ours[1], bench.relay(1));
+        assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&rtp(100))));
+    });
+}
+
+#[test]
+fn a_packet_can_leave_through_another_interface_of_ours() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.near.ip("link add near1 type veth peer name middle1").unwrap();
+    pair.near.ip("address add 10.78.0.1/24 dev near1").unwrap();
+    pair.near.ip("link set middle1 up").unwrap();
+    pair.near.ip("link set near1 up").unwrap();
+    pair.near
+        .ip("neighbour replace 10.78.0.2 lladdr 02:00:00:00:00:09 dev near1 nud permanent")
+        .unwrap();
+    for (interfaces, can) in [(vec!["near0"], false), (vec!["near0", "near1"], true)] {
+        pair.near.run(|| {
+            let mut bench = Bench::on(&pair, pair.near.v4.into(), &interfaces);
+            bench.theirs[1] = "10.78.0.2:40002".parse().unwrap();
+            bench.set(bench.ours[0], bench.relay(0));
+            let frame = bench.frame(&rtp(100)).bytes();
+            if can {
+                assert!(matches!(bench.run(&frame), Outcome::Redirected(_)));
+            } else {
+                bench.passes(&frame, Some(Counter::OtherInterface));
+            }
+        });
+    }
+}
