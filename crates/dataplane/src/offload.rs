@@ -56,6 +56,16 @@ pub enum Reason {
     Addresses,
     /// No RTP passes here, or not yet.
     NoMedia,
+    /// A codec, or a form of it, that must be looked into further than the device does.
+    Codec,
+    /// To leave layers out of what has them.
+    Layers,
+    /// Retransmissions, in either direction.
+    Retransmissions,
+    /// Header extensions that would have to be added or renumbered.
+    Extensions,
+    /// Something that must run in the same place runs in the base.
+    Companion,
 }
 
 impl Refused {
@@ -80,6 +90,11 @@ impl Reason {
             Reason::Families => "families",
             Reason::Addresses => "addresses",
             Reason::NoMedia => "no_media",
+            Reason::Codec => "codec",
+            Reason::Layers => "layers",
+            Reason::Retransmissions => "retransmissions",
+            Reason::Extensions => "extensions",
+            Reason::Companion => "companion",
         }
     }
 }
