@@ -11,9 +11,10 @@ use wire::ExtensionKind;
 
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
-use crate::handshake::{Handshake, Handshaken};
+use crate::handshake::{Handshake, Handshaken, Owner};
 use crate::hosts::Hosts;
 use crate::media::{Current, Media, Unexplained};
+use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
 use crate::{Config, Counters, Receiver};
@@ -28,6 +29,7 @@ pub struct Agent {
     shared: Shared,
     transports: Transports,
     media: Media,
+    relays: Relays,
     announced: bool,
 }
 
@@ -48,8 +50,9 @@ impl Agent {
         };
         Agent {
             shared,
-            transports: Transports::new(identity),
+            transports: Transports::new(identity.clone()),
             media: Media::default(),
+            relays: Relays::new(identity),
             announced: false,
         }
     }
@@ -85,6 +88,7 @@ impl Agent {
             Command::Attention { track, place } => self.media.attend(cx, track, place),
             Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
+            Command::Relay(order) => self.relays.order(cx, order),
         }
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
@@ -100,6 +104,15 @@ impl Agent {
         };
         let mut changes = Vec::new();
         match event {
+            Event::Punt {
+                kind, at, path, bytes, ..
+            } if self.relays.has(path.local) => match kind {
+                PuntKind::Stun => self.relays.receive_stun(cx, path, &bytes),
+                PuntKind::Dtls => self.relays.receive_dtls(cx, path, bytes),
+                PuntKind::Rtcp => self.relays.receive_rtcp(cx, at.min(cx.now), path.local, &bytes),
+            },
+            Event::RelaySource { at, from } => self.relays.source(cx, at, from),
+            Event::RelayTraffic { at, traffic, last } => self.relays.traffic(cx, at, traffic, last),
             Event::Punt {
                 kind: PuntKind::Stun,
                 path,
@@ -162,18 +175,20 @@ impl Agent {
             }
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
-            // It has no relays.
-            Event::RelaySource { .. } | Event::RelayTraffic { .. } => {}
         }
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
 
     /// The next part of a handshake that waits to be computed. Others wait their turn here, so take no more than are computed at once.
     pub fn poll_handshake(&mut self) -> Option<Handshake> {
-        while let Some(transport) = self.shared.handshakes.pop_front() {
-            // A transport that is gone is listed until its turn comes.
-            if let Some(handshake) = self.transports.take_handshake(transport) {
-                return Some(handshake);
+        while let Some(owner) = self.shared.handshakes.pop_front() {
+            // Who is gone is listed until its turn comes.
+            let handshake = match owner {
+                Owner::Transport(transport) => self.transports.take_handshake(transport),
+                Owner::Relay(at) => self.relays.take_handshake(at),
+            };
+            if handshake.is_some() {
+                return handshake;
             }
         }
         None
@@ -188,7 +203,10 @@ impl Agent {
             shared: &mut self.shared,
         };
         let mut changes = Vec::new();
-        self.transports.handshaken(cx, done, &mut changes);
+        match done.owner {
+            Owner::Transport(transport) => self.transports.handshaken(cx, transport, done, &mut changes),
+            Owner::Relay(at) => self.relays.handshaken(cx, at, done),
+        }
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
 
@@ -234,6 +252,7 @@ impl Agent {
                 Timer::KeyFrame(key) => self.media.repeat_key_frame(cx, key),
                 Timer::Activity(track) => self.media.check_activity(cx, track),
                 Timer::Audio => self.media.report_audio(cx),
+                Timer::Relay(at) => self.relays.handle_timeout(cx, at),
             }
             follow(cx, &mut self.transports, &mut self.media, changes);
         }
@@ -274,9 +293,9 @@ impl Agent {
         }
     }
 
-    /// Whether no transport, and nothing of one, is left.
+    /// Whether no transport, and nothing of one, and no relayed call is left.
     pub fn is_idle(&self) -> bool {
-        self.transports.is_empty() && self.media.is_empty()
+        self.transports.is_empty() && self.media.is_empty() && self.relays.is_empty()
     }
 
     fn announce(&mut self, out: &mut Vec<Notice>) {

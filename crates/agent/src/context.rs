@@ -7,6 +7,7 @@ use dataplane::{Clock, DataPlane, Inject, LegId, Path, Update, WriteError};
 use rand::rngs::StdRng;
 use southbound::{Notice, TransportId};
 
+use crate::handshake::Owner;
 use crate::hosts::Hosts;
 use crate::timers::{Timer, Timers};
 use crate::{Config, Counter, Counters};
@@ -20,8 +21,8 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// Where DTLS servers without AEAD profiles are.
     pub(crate) without_aead: Hosts,
-    /// Transports whose handshakes wait to be computed, each once; some are gone.
-    pub(crate) handshakes: VecDeque<TransportId>,
+    /// Whose handshakes wait to be computed, each once; some are gone.
+    pub(crate) handshakes: VecDeque<Owner>,
 }
 
 /// One input's surroundings: when it is, and where results go.

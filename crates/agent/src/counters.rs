@@ -95,6 +95,8 @@ counting::counters! {
         MediaFull = "media_full",
         /// Publications and subscriptions on transports, and subscriptions to tracks, that are not there.
         MediaDangling = "media_dangling",
+        /// Orders for ports of relayed calls that are not open.
+        RelayDangling = "relay_dangling",
         /// Entries the data plane did not take.
         WriteRefused = "write_refused",
     }

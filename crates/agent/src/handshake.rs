@@ -4,6 +4,7 @@
 //! hands the association out with what arrived for it ([`Handshake`]), and gets it back with what came of that ([`Handshaken`]). What
 //! arrives meanwhile waits. Once there are keys the association stays at home: what it carries then is cheap.
 
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::Path;
@@ -14,10 +15,19 @@ use crate::context::Context;
 use crate::dtls::{Association, Effect, Failure};
 use crate::limits::HANDSHAKE_DATAGRAMS_MAX;
 
+/// Whose handshake it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A transport's.
+    Transport(TransportId),
+    /// That of the party at this port of a relayed call.
+    Relay(SocketAddr),
+}
+
 /// A part of a handshake that is ready to be computed.
 #[must_use = "the handshake does not go on before it is computed and handed back"]
 pub struct Handshake {
-    transport: TransportId,
+    owner: Owner,
     ticket: Ticket,
     association: Box<Association>,
     datagrams: Vec<Vec<u8>>,
@@ -26,7 +36,7 @@ pub struct Handshake {
 /// A part of a handshake that was computed, for [`Agent::handshaken`](crate::Agent::handshaken).
 #[must_use = "the handshake does not go on before it is handed back"]
 pub struct Handshaken {
-    pub(crate) transport: TransportId,
+    pub(crate) owner: Owner,
     ticket: Ticket,
     association: Box<Association>,
     effects: Vec<Effect>,
@@ -49,7 +59,7 @@ impl Handshake {
     /// Computes it: up to some milliseconds of processor time.
     pub fn compute(self, now: Instant) -> Handshaken {
         let Handshake {
-            transport,
+            owner,
             ticket,
             mut association,
             datagrams,
@@ -60,7 +70,7 @@ impl Handshake {
             result = result.and_then(|()| association.receive(now, datagram, &mut effects));
         }
         Handshaken {
-            transport,
+            owner,
             ticket,
             association,
             effects,
@@ -117,20 +127,20 @@ impl Exchange {
     }
 
     /// A datagram arrived.
-    pub(crate) fn receive(&mut self, cx: &mut Context<'_>, transport: TransportId, from: Path, datagram: Vec<u8>) {
+    pub(crate) fn receive(&mut self, cx: &mut Context<'_>, owner: Owner, from: Path, datagram: Vec<u8>) {
         if self.datagrams.len() >= HANDSHAKE_DATAGRAMS_MAX {
             cx.count(Counter::DtlsTooMany);
             return;
         }
         self.from = from;
         self.datagrams.push(datagram);
-        self.list(cx, transport);
+        self.list(cx, owner);
     }
 
     /// Does what is due.
-    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, owner: Owner) {
         if self.poll_timeout().is_some_and(|at| at <= cx.now) {
-            self.list(cx, transport);
+            self.list(cx, owner);
         }
     }
 
@@ -143,21 +153,21 @@ impl Exchange {
     }
 
     /// Has it wait to be handed out, unless it does or is.
-    pub(crate) fn list(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+    pub(crate) fn list(&mut self, cx: &mut Context<'_>, owner: Owner) {
         if !self.listed && matches!(self.place, Place::Home(_)) {
             self.listed = true;
-            cx.shared.handshakes.push_back(transport);
+            cx.shared.handshakes.push_back(owner);
         }
     }
 
     /// Hands it out, if it waits for that.
-    pub(crate) fn take(&mut self, transport: TransportId, ticket: Ticket) -> Option<Handshake> {
+    pub(crate) fn take(&mut self, owner: Owner, ticket: Ticket) -> Option<Handshake> {
         if !std::mem::take(&mut self.listed) {
             return None;
         }
         match std::mem::replace(&mut self.place, Place::Out(ticket)) {
             Place::Home(association) => Some(Handshake {
-                transport,
+                owner,
                 ticket,
                 association,
                 datagrams: std::mem::take(&mut self.datagrams),

@@ -2,7 +2,8 @@
 //!
 //! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It touches no media packet: the data plane forwards those by
 //! table and hands over what the tables do not cover. [`Agent`] is the first thing to read; below it stand two halves, the
-//! transports (`transport`, `ice`, `dtls`, `channels`) and the media that flows over them (`media`).
+//! transports (`transport`, `ice`, `dtls`, `channels`) and the media that flows over them (`media`), and beside them calls that pass
+//! through as they are (`relays`).
 //!
 //! The crate is sans-IO: it owns no clock, socket or thread. Feed it [`Command`](southbound::Command)s,
 //! [`Event`](dataplane::Event)s and the passage of time; it writes table entries, injects packets and returns
@@ -26,6 +27,7 @@ mod liveness;
 mod map;
 mod media;
 pub mod receivers;
+mod relays;
 mod timers;
 mod transport;
 mod transports;

@@ -23,6 +23,9 @@ pub const EARLY_DTLS_MAX: usize = 4;
 /// Hosts whose DTLS servers have no AEAD profile, remembered to be offered everything the next time; further ones are not remembered.
 pub const HOSTS_MAX: usize = 1_000;
 
+/// Sender reports of one party of a relayed call that are remembered until they are answered; the oldest is forgotten.
+pub const SENDER_REPORTS_MAX: usize = 8;
+
 /// Generations of ICE credentials that are answered: the newest and the one before it.
 pub const GENERATIONS_MAX: usize = 2;
 

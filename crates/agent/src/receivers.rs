@@ -30,7 +30,7 @@ pub struct DownlinkState {
     pub reports: bool,
     /// How fast packets leave; `None` is as they come.
     pub pace: Option<u64>,
-    /// What everything granted takes.
+    /// What everything granted takes, and what is kept going beside it.
     pub allocated: u64,
     /// What everything would take at its best.
     pub wanted: u64,

@@ -1,6 +1,7 @@
 //! What is to be done when.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::StreamKey;
@@ -33,6 +34,8 @@ pub(crate) enum Timer {
     Activity(TrackId),
     /// What was heard.
     Audio,
+    /// Consent and handshake of the party at one port of a relayed call.
+    Relay(SocketAddr),
 }
 
 /// Times, each with what is due then; equal times in the order of [`Timer`], so that a history replays exactly.

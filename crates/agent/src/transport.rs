@@ -9,7 +9,7 @@ use crate::Counter;
 use crate::channels::{self, Channels};
 use crate::context::Context;
 use crate::dtls::{self, Association, Identity, Offer};
-use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
+use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Owner, Ticket};
 use crate::ice::Ice;
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 use crate::liveness::Liveness;
@@ -152,7 +152,7 @@ impl Transport {
                 self.begin(cx, identity)
             }
             Security::Handshake(exchange) => {
-                exchange.receive(cx, self.id, path, datagram);
+                exchange.receive(cx, Owner::Transport(self.id), path, datagram);
                 Ok(())
             }
             Security::Keyed(association, ..) => {
@@ -167,7 +167,7 @@ impl Transport {
     /// Hands out what there is to compute of the handshake.
     pub(crate) fn take_handshake(&mut self, ticket: Ticket) -> Option<Handshake> {
         match &mut self.security {
-            Security::Handshake(exchange) => exchange.take(self.id, ticket),
+            Security::Handshake(exchange) => exchange.take(Owner::Transport(self.id), ticket),
             _ => None,
         }
     }
@@ -238,7 +238,7 @@ impl Transport {
                 self.begin(cx, identity)
             }
             Security::Handshake(exchange) => {
-                exchange.handle_timeout(cx, self.id);
+                exchange.handle_timeout(cx, Owner::Transport(self.id));
                 Ok(())
             }
             Security::Keyed(association, ..) => {
@@ -318,7 +318,7 @@ impl Transport {
         };
         let association = Association::new(identity, remote.dtls, offer, remote.fingerprints.clone(), cx.now);
         let mut exchange = Exchange::new(association, datagrams, path);
-        exchange.list(cx, self.id);
+        exchange.list(cx, Owner::Transport(self.id));
         self.security = Security::Handshake(exchange);
         Ok(())
     }

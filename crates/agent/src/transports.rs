@@ -187,8 +187,14 @@ impl Transports {
     }
 
     /// A part of a handshake was computed.
-    pub(crate) fn handshaken(&mut self, cx: &mut Context<'_>, done: Handshaken, changes: &mut Vec<Change>) {
-        self.with(cx, done.transport, changes, |transport, cx, identity| {
+    pub(crate) fn handshaken(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: TransportId,
+        done: Handshaken,
+        changes: &mut Vec<Change>,
+    ) {
+        self.with(cx, transport, changes, |transport, cx, identity| {
             transport.handshaken(cx, identity, done)
         });
     }

@@ -251,6 +251,8 @@ impl Controller {
             Notice::Node(node) => self.core.node = Some(node),
             Notice::Audio(activities) => self.audio(now, activities, out),
             Notice::Refused { why, .. } => out.push(Output::Event(Event::Refused { why })),
+            // Of calls that somebody else controls.
+            Notice::Relay(_) => {}
             notice => {
                 let Some(place) = self.subject(&notice) else {
                     return out.push(Output::Count(Counter::StaleNotice));
@@ -276,7 +278,7 @@ impl Controller {
             Notice::Delivered { subscription } | Notice::Paused { subscription, .. } => {
                 self.core.index.subscriptions.get(subscription).copied()
             }
-            Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } => None,
+            Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } | Notice::Relay(_) => None,
         }
     }
 

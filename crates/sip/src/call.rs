@@ -22,7 +22,7 @@ use crate::ports::Ports;
 use crate::random::Random;
 use crate::{Config, Counter, Counters};
 
-pub(crate) use lifetime::Ending;
+pub(crate) use lifetime::{Check, Ending};
 pub(crate) use media::{Component, Heard, Media, Policy, Side, Source};
 pub(crate) use negotiate::Role;
 
@@ -68,6 +68,8 @@ pub(crate) struct Call {
     pub(crate) open: BTreeSet<SocketAddr>,
     /// What it was told to do there.
     pub(crate) installed: BTreeMap<SocketAddr, Entry>,
+    /// Whether it is really as silent as it seems.
+    pub(crate) check: Check,
     /// When it is to be looked at again, as it stands in the relay's list.
     pub(crate) deadline: Option<Instant>,
 }
@@ -202,6 +204,7 @@ impl Call {
             dialogues: Vec::new(),
             open: BTreeSet::new(),
             installed: BTreeMap::new(),
+            check: Check::default(),
             deadline: None,
         }
     }

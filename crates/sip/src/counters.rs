@@ -39,6 +39,10 @@ counting::counters! {
         DialoguesFull = "dialogues_full",
         /// Requests refused because no port was free.
         PortsExhausted = "ports_exhausted",
+        /// Ports the media node could not open; another pair was taken.
+        PortsRefused = "ports_refused",
+        /// Requests not answered because too many waited for the media node.
+        RequestsFull = "requests_full",
         /// Deleted calls that gave their ports back early, because none was free.
         PortsReclaimed = "ports_reclaimed",
 
@@ -75,5 +79,7 @@ counting::counters! {
         SourceRefused = "source_refused",
         /// Reports from the data plane about ports that are not in use.
         ReportStale = "report_stale",
+        /// Answers that did not wait any longer for what ports had counted.
+        ReportMissing = "report_missing",
     }
 }

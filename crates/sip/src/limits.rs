@@ -20,6 +20,15 @@ pub const COOKIES_MAX: usize = 65_536;
 /// How many bytes of replies are kept; the oldest goes first.
 pub const COOKIE_BYTES_MAX: usize = 32 << 20;
 
+/// Requests that wait for the media node; one more is not answered, and the proxy asks again.
+pub const REQUESTS_WAITING_MAX: usize = 4_096;
+
+/// Pairs of ports that one request may find not to open; then it is refused.
+pub const PORTS_TRIED_MAX: usize = 16;
+
+/// How long what was counted is waited for; then what is known is told, and a silent call ends.
+pub const REPORT_WAIT: Duration = Duration::from_millis(500);
+
 /// The longest call-id, tag, branch or label, in bytes; a request with a longer one is refused.
 pub const NAME_MAX: usize = 512;
 

@@ -55,6 +55,28 @@ fn score(rating: f64) -> f64 {
     (1.0 + 0.035 * rating + rating * (rating - 60.0) * (100.0 - rating) * 7e-6).max(1.0)
 }
 
+/// How many reports had which score.
+///
+/// Shape: `counts[n]` are those of at most [`BOUNDS`](Self::BOUNDS)`[n]` and of none before it; the last are all others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scores {
+    /// How many, by score.
+    pub counts: [u64; Self::BOUNDS.len() + 1],
+    /// The sum of all scores.
+    pub sum: f64,
+}
+
+impl Scores {
+    /// Where a score counts as another one: what listeners call bad, poor, fair and good lies between whole numbers.
+    pub const BOUNDS: [f64; 7] = [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.25];
+
+    pub(crate) fn add(&mut self, score: f64) {
+        let place = Self::BOUNDS.iter().position(|bound| score <= *bound);
+        self.counts[place.unwrap_or(Self::BOUNDS.len())] += 1;
+        self.sum += score;
+    }
+}
+
 /// The quality of one stream over time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Quality {

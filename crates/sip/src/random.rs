@@ -1,10 +1,10 @@
 //! All the randomness there is, from one seed.
 
-use dataplane::{MasterKey, SrtpProfile};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use wire::sdp::IceCredentials;
+use wire::srtp::{MasterKey, SrtpProfile};
 
 /// A cryptographically secure generator, since keys come from it.
 pub(crate) struct Random(StdRng);

@@ -1,40 +1,25 @@
 //! The state machine of all calls.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::call::{CallName, Context, Ending, Refused};
 use crate::cookies::Cookies;
-use crate::plan::{Entry, Observation, Traffic};
+use crate::plan::{Entry, Observation, Order, Traffic};
 use crate::ports::Ports;
-use crate::quality::Sample;
+use crate::quality::{Sample, Scores};
 use crate::random::Random;
-use crate::{Call, Config, ConfigRefused, Counter, Counters, WallClock};
+use crate::requests::Waiting;
+use crate::{Call, Config, ConfigRefused, Counter, Counters, Request, RequestId, WallClock};
 
 /// What the relay is told.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
-    /// An `ng` message with its cookie: a datagram, one of [`Stream`](crate::ng::Stream)'s, or an HTTP body.
-    Ng {
-        /// Who sent it, where that is known.
-        from: Option<IpAddr>,
-        /// The message.
-        message: &'a [u8],
-    },
-    /// An `ng` message without a cookie.
-    NgPlain(&'a [u8]),
-    /// A datagram of the rtpproxy protocol, with its cookie.
-    Rtpproxy {
-        /// Who sent it, where that is known.
-        from: Option<IpAddr>,
-        /// The message.
-        message: &'a [u8],
-    },
-    /// A command of the rtpproxy protocol without a cookie, from a stream.
-    RtpproxyPlain(&'a [u8]),
-    /// Something the data plane tells.
+    /// A proxy asks for something.
+    Request(RequestId, Request<'a>),
+    /// Something the media node tells.
     Observed(Observation),
     /// Nothing but that it is later.
     TimePassed,
@@ -43,14 +28,8 @@ pub enum Input<'a> {
 /// What is to be done, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// This address of ours is in use from now on.
-    Open(SocketAddr),
-    /// It is not any more.
-    Close(SocketAddr),
-    /// The data plane does this, instead of what it did at the same address.
-    Install(Box<Entry>),
-    /// It does nothing any more at this address. What it counted there is to be reported once more.
-    Remove(SocketAddr),
+    /// The media node does this. Every [`Order::Open`] and every [`Order::Report`] is to be answered by an observation.
+    Order(Order),
     /// A call timed out that somebody wanted to know of.
     Notify {
         /// The socket to tell, as the proxy named it.
@@ -58,8 +37,13 @@ pub enum Output {
         /// What to write to it.
         tag: String,
     },
-    /// The answer to the request. A request without one is not answered.
-    Reply(Arc<[u8]>),
+    /// The answer to a request. One without a cookie that it could have, or that was asked twice at once, is not answered.
+    Reply {
+        /// The request.
+        to: RequestId,
+        /// The answer.
+        bytes: Arc<[u8]>,
+    },
 }
 
 /// All calls, and all that is known of them.
@@ -74,10 +58,13 @@ pub struct Relay {
     pub(crate) ports: Ports,
     /// What this relay calls itself in descriptions that must not go through it twice.
     pub(crate) instance: String,
+    pub(crate) ng_cookies: Cookies,
+    pub(crate) rtpproxy_cookies: Cookies,
+    pub(crate) waiting: Waiting,
+    /// Whose our addresses are.
+    pub(crate) owners: HashMap<SocketAddr, CallName>,
+    scores: Scores,
     random: Random,
-    ng_cookies: Cookies,
-    rtpproxy_cookies: Cookies,
-    owners: HashMap<SocketAddr, CallName>,
     deadlines: BTreeSet<(Instant, CallName)>,
 }
 
@@ -100,6 +87,8 @@ impl Relay {
             random,
             ng_cookies: Cookies::default(),
             rtpproxy_cookies: Cookies::default(),
+            waiting: Waiting::default(),
+            scores: Scores::default(),
             owners: HashMap::new(),
             deadlines: BTreeSet::new(),
         })
@@ -109,29 +98,30 @@ impl Relay {
     pub fn handle(&mut self, now: Instant, input: Input<'_>, out: &mut Vec<Output>) {
         self.pass_time(now, out);
         match input {
-            Input::Ng { from, message } => self.ng(now, from, message, out),
-            Input::NgPlain(payload) => {
-                let reply = self.ng_payload(now, payload, out);
-                out.push(Output::Reply(reply.into()));
+            Input::Request(id, request) => self.request(now, id, request, out),
+            Input::Observed(observation) => {
+                self.observe(now, observation, out);
+                // It may be the last that was waited for.
+                self.pass_time(now, out);
             }
-            Input::Rtpproxy { from, message } => self.rtpproxy(now, from, message, out),
-            Input::RtpproxyPlain(command) => {
-                let reply = self.rtpproxy_command(now, command, out);
-                out.push(Output::Reply(reply.into_bytes().into()));
-            }
-            Input::Observed(observation) => self.observe(now, observation, out),
             Input::TimePassed => {}
         }
     }
 
     /// When [`Input::TimePassed`] is due, if nothing else comes before.
     pub fn wakes_at(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(at, _)| *at)
+        let calls = self.deadlines.first().map(|(at, _)| *at);
+        calls.into_iter().chain(self.waiting.next_deadline()).min()
     }
 
     /// What was counted.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// How good streams were, of all reports so far.
+    pub fn scores(&self) -> &Scores {
+        &self.scores
     }
 
     /// How many calls there are, those included that are over and still kept.
@@ -144,37 +134,21 @@ impl Relay {
         self.ports.taken()
     }
 
-    fn ng(&mut self, now: Instant, from: Option<IpAddr>, message: &[u8], out: &mut Vec<Output>) {
-        let Some((cookie, payload)) = crate::ng::split(message) else {
-            return self.counters.count(Counter::CookieMissing);
-        };
-        if let Some(reply) = self.ng_cookies.reply(now, from, cookie) {
-            self.counters.count(Counter::CookieRepeated);
-            return out.push(Output::Reply(reply));
-        }
-        let answer = self.ng_payload(now, payload, out);
-        let reply: Arc<[u8]> = [cookie, b" ", &answer].concat().into();
-        self.ng_cookies.remember(now, from, cookie, reply.clone());
-        out.push(Output::Reply(reply));
-    }
-
-    fn rtpproxy(&mut self, now: Instant, from: Option<IpAddr>, message: &[u8], out: &mut Vec<Output>) {
-        let Some((cookie, command)) = crate::ng::split(message) else {
-            return self.counters.count(Counter::CookieMissing);
-        };
-        if let Some(reply) = self.rtpproxy_cookies.reply(now, from, cookie) {
-            self.counters.count(Counter::CookieRepeated);
-            return out.push(Output::Reply(reply));
-        }
-        let answer = self.rtpproxy_command(now, command, out);
-        let reply: Arc<[u8]> = [cookie, b" ", answer.as_bytes()].concat().into();
-        self.rtpproxy_cookies.remember(now, from, cookie, reply.clone());
-        out.push(Output::Reply(reply));
-    }
-
     fn observe(&mut self, now: Instant, observation: Observation, out: &mut Vec<Output>) {
-        let (Observation::Source { at, .. } | Observation::Traffic { at, .. } | Observation::Quality { at, .. }) =
-            observation;
+        match observation {
+            Observation::Opened { at } => self.opened(now, at, out),
+            Observation::Refused { at, .. } => self.refused(now, at, out),
+            Observation::Source { at, .. } | Observation::Quality { at, .. } => {
+                self.observe_call(now, at, observation, out)
+            }
+            Observation::Traffic { at, .. } => {
+                self.observe_call(now, at, observation, out);
+                self.reported(now, at, out);
+            }
+        }
+    }
+
+    fn observe_call(&mut self, now: Instant, at: SocketAddr, observation: Observation, out: &mut Vec<Output>) {
         let Some(name) = self.owners.get(&at).cloned() else {
             return self.counters.count(Counter::ReportStale);
         };
@@ -198,29 +172,42 @@ impl Relay {
                     self.relayed.errors += traffic.errors.saturating_sub(before.errors);
                     let seen = &mut side.last_packets[component as usize];
                     *seen = (*seen).max(last);
+                    call.check.heard(at);
                 }
-                Observation::Quality { ssrc, report, .. } => side.rate(ssrc, Sample::new(report, unix)),
+                Observation::Quality { ssrc, report, .. } => {
+                    let sample = Sample::new(report, unix);
+                    self.scores.add(sample.score);
+                    side.rate(ssrc, sample);
+                }
+                Observation::Opened { .. } | Observation::Refused { .. } => {}
             }
         }
         match observation {
             Observation::Source { .. } => self.put(name, call, out),
             // Only how long the call may be silent has changed.
-            Observation::Traffic { .. } | Observation::Quality { .. } => self.keep(name, call),
+            _ => self.keep(name, call),
         }
     }
 
     fn pass_time(&mut self, now: Instant, out: &mut Vec<Output>) {
+        self.stop_waiting(now, out);
         while let Some((at, name)) = self.deadlines.first()
             && *at <= now
         {
             let name = name.clone();
             let mut call = self.calls.remove(&name).expect("a deadline belongs to a call");
-            if let Some(Ending::TimedOut(counter)) = self.with(now, |context| call.pass_time(context)) {
-                self.counters.count(counter);
-                for (socket, tag) in call.dialogues.iter().filter_map(|dialogue| dialogue.notify.clone()) {
-                    out.push(Output::Notify { socket, tag });
+            match self.with(now, |context| call.pass_time(context)) {
+                Some(Ending::TimedOut(counter)) => {
+                    self.counters.count(counter);
+                    for (socket, tag) in call.dialogues.iter().filter_map(|dialogue| dialogue.notify.clone()) {
+                        out.push(Output::Notify { socket, tag });
+                    }
+                    call.forget(&mut self.ports, |_| true);
                 }
-                call.forget(&mut self.ports, |_| true);
+                Some(Ending::Unless(ports)) => {
+                    out.extend(ports.into_iter().map(|at| Output::Order(Order::Report(at))));
+                }
+                Some(Ending::Deleted) | None => {}
             }
             self.put(name, call, out);
         }
@@ -333,21 +320,22 @@ impl Relay {
             call.installed
                 .keys()
                 .filter(|at| !entries.contains_key(at))
-                .map(|at| Output::Remove(*at)),
+                .map(|at| Output::Order(Order::Silence(*at))),
         );
         for at in call.open.difference(&open) {
             self.owners.remove(at);
-            out.push(Output::Close(*at));
+            out.push(Output::Order(Order::Close(*at)));
         }
         for at in open.difference(&call.open) {
             let before = self.owners.insert(*at, name.clone());
             assert!(before.is_none(), "a port belongs to one call");
-            out.push(Output::Open(*at));
+            out.push(Output::Order(Order::Open(*at)));
         }
         let changed = entries
             .values()
             .filter(|entry| call.installed.get(&entry.at) != Some(entry));
-        out.extend(changed.cloned().map(Box::new).map(Output::Install));
+        let changed = changed.cloned().map(Box::new);
+        out.extend(changed.map(|entry| Output::Order(Order::Install(entry))));
         call.open = open;
         call.installed = entries;
     }

@@ -19,6 +19,7 @@ use std::net::IpAddr;
 use wire::sdp::{Direction, Fingerprint, IceCredentials, Setup};
 
 pub use codecs::CodecPolicy;
+pub(crate) use codecs::TELEPHONE_CLOCK;
 pub use crypto::{Crypto, CryptoParameters};
 pub(crate) use crypto::{SUITES, suite_name};
 pub use rewrite::{Attributes, Candidate, Rewrite, SectionRewrite};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
-use crate::{OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId};
+use crate::{OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId, relay};
 
 /// One wish of the controller. Setting something that is already set replaces it; removing what is not there does nothing, so that
 /// a controller that lost its memory may say everything again.
@@ -62,6 +62,8 @@ pub enum Command {
         /// The message; shared, since it often goes to a whole room.
         payload: Arc<[u8]>,
     },
+    /// Something about a relayed call.
+    Relay(relay::Order),
 }
 
 /// A track as its publisher announced it.

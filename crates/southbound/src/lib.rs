@@ -10,6 +10,7 @@
 mod command;
 mod ids;
 mod notice;
+pub mod relay;
 mod transport;
 
 pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, TrackSource, Wanted};

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Fingerprint, SubscriptionId, TrackId, TransportId};
+use crate::{Fingerprint, SubscriptionId, TrackId, TransportId, relay};
 
 /// One thing that happened on the media node.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,8 @@ pub enum Notice {
         /// A sentence for the log: which limit.
         why: String,
     },
+    /// Something about a relayed call.
+    Relay(relay::Observation),
 }
 
 /// Where a node is reached and how it proves itself.

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use sip::ng::{Encoding, Stream};
 use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
-use sip::{Config, Input, Interface, Output, Relay, WallClock};
+use sip::plan::{Observation, Order};
+use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
 /// A value that is read is read again the same after it was written, in both encodings, and a stream finds it wherever it is cut.
 pub fn ng_values(data: &[u8]) {
@@ -65,16 +66,16 @@ pub fn sip_sdp(data: &[u8]) {
 
 /// Requests of the `ng` protocol, one after the other, end with all ports accounted for.
 pub fn ng_requests(data: &[u8]) {
-    converse(data, |from, message| Input::Ng { from, message });
+    converse(data, |from, message| Request::Ng { from, message });
 }
 
 /// The same for rtpproxy's commands.
 pub fn rtpproxy_commands(data: &[u8]) {
-    converse(data, |from, message| Input::Rtpproxy { from, message });
+    converse(data, |from, message| Request::Rtpproxy { from, message });
 }
 
 /// Each line is a message.
-fn converse(data: &[u8], input: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Input<'a>) {
+fn converse(data: &[u8], request: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Request<'a>) {
     let now = start();
     let interface = Interface {
         name: "a".to_owned(),
@@ -89,12 +90,26 @@ fn converse(data: &[u8], input: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Input<'a
     let mut relay = Relay::new(Config::new(vec![interface]), clock, [0; 32]).expect("a usable configuration");
     let (mut open, mut outputs) = (0_usize, Vec::new());
     for message in data.split(|byte| *byte == b'\n') {
-        relay.handle(now, input(None, message), &mut outputs);
-        for output in outputs.drain(..) {
-            match output {
-                Output::Open(_) => open += 1,
-                Output::Close(_) => open -= 1,
-                _ => {}
+        relay.handle(now, Input::Request(RequestId(0), request(None, message)), &mut outputs);
+        let mut seen = Vec::new();
+        while !outputs.is_empty() {
+            for output in outputs.drain(..) {
+                match output {
+                    Output::Order(Order::Open(at)) => {
+                        open += 1;
+                        seen.push(Observation::Opened { at });
+                    }
+                    Output::Order(Order::Close(_)) => open -= 1,
+                    Output::Order(Order::Report(at)) => seen.push(Observation::Traffic {
+                        at,
+                        traffic: Default::default(),
+                        last: None,
+                    }),
+                    _ => {}
+                }
+            }
+            for observation in seen.drain(..) {
+                relay.handle(now, Input::Observed(observation), &mut outputs);
             }
         }
         assert_eq!(open, relay.port_pairs() * 2);

@@ -8,8 +8,8 @@ use wire::MediaKind;
 use wire::codec::Layer;
 
 use super::Media;
-use super::budget::Budget;
-use super::downlink::{Choice, Downlink};
+use super::budget::{Budget, Share};
+use super::downlink::{Choice, Current, Downlink};
 use super::uplink::Track;
 use crate::Counter;
 use crate::context::Context;
@@ -37,15 +37,17 @@ impl Media {
         let Some(link) = self.links.get(&transport) else { return };
         let Some(budget) = &link.budget else { return };
         let subscriptions: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
-        let grants = match budget.is_deaf(cx.now) {
+        let is_short = budget.is_exceeded(&budget.estimate());
+        let shares = match budget.is_deaf(cx.now) {
             true => subscriptions.iter().map(|id| (*id, None)).collect(),
             false => self.divide(cx.now, transport, &subscriptions),
         };
         let mut any = false;
-        for (id, grant) in grants {
+        for (id, share) in shares {
             if self.is_picture(id) {
                 any = true;
-                self.grant(cx, id, grant);
+                self.keep(id, share, is_short);
+                self.grant(cx, id, share.map(|share| share.grant));
             }
         }
         if any {
@@ -67,7 +69,7 @@ impl Media {
         now: Instant,
         transport: TransportId,
         subscriptions: &[SubscriptionId],
-    ) -> Vec<(SubscriptionId, Option<Grant>)> {
+    ) -> Vec<(SubscriptionId, Option<Share>)> {
         let tracks = subscriptions
             .iter()
             .filter_map(|id| Some(self.downlinks.get(id)?.subscription.track));
@@ -94,11 +96,34 @@ impl Media {
             })
         };
         let competing: Vec<Subscription<'_>> = subscriptions.iter().filter_map(competing).collect();
-        let allocation = budget.allocate(now, &competing);
-        let granted = competing.iter().zip(allocation.grants);
+        let shares = budget.allocate(now, &competing);
+        let granted = competing.iter().zip(shares);
         granted
-            .map(|(subscription, grant)| (SubscriptionId(subscription.key.0), Some(*grant)))
+            .map(|(subscription, share)| (SubscriptionId(subscription.key.0), Some(share)))
             .collect()
+    }
+
+    /// Notes which smaller size is to go on beside what a subscription gets. One that is to get less for want of room keeps what it has until it has got there: that is what it is
+    /// kept for. One that wants less waits for the key frame with the picture it has.
+    fn keep(&mut self, id: SubscriptionId, share: Option<Share>, is_short: bool) {
+        let Some(downlink) = self.downlinks.get_mut(&id) else {
+            return;
+        };
+        let Some(Share {
+            grant: Grant::Send(target),
+            keeps,
+        }) = share
+        else {
+            downlink.keeps = None;
+            return;
+        };
+        let is_larger = |current: Current| current.layer.spatial > target.layer.spatial;
+        let was_granted = matches!(downlink.choice, Choice::Granted(layer) if layer.spatial <= target.layer.spatial);
+        match downlink.current.is_some_and(is_larger) {
+            false => downlink.keeps = keeps,
+            true if is_short || was_granted => {}
+            true => downlink.keeps = None,
+        }
     }
 
     /// Does what was decided for one subscription. Without a decision it gets the best that is wanted.
@@ -108,6 +133,10 @@ impl Media {
         };
         let track = self.tracks.get(&downlink.subscription.track);
         let before = (downlink.source, downlink.choice);
+        let is_kept = downlink
+            .written
+            .as_ref()
+            .is_some_and(|written| written.keeps == downlink.keeps);
         match grant {
             None => downlink.choice = Choice::Free,
             Some(Grant::Send(target)) => {
@@ -131,7 +160,7 @@ impl Media {
             .downlinks
             .get(&id)
             .map(|downlink| (downlink.source, downlink.choice));
-        if after != Some(before) {
+        if after != Some(before) || !is_kept {
             self.tell_paused(cx, id);
             self.write_replica(cx, id);
         }

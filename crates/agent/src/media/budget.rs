@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{Allocation, Allocator, BitRate, Grant, PerStream, Room, Subscription, Thresholds};
+use allocation::{Allocator, BitRate, Grant, Keeper, PerStream, Room, Subscription, Thresholds};
 use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
 use dataplane::Departure;
 use southbound::SubscriptionId;
@@ -51,6 +51,7 @@ const SIZES: [BitRate; 3] = [BitRate::kilo(160), BitRate::kilo(450), BitRate::ki
 pub(super) struct Budget {
     estimator: Gcc,
     policy: Box<dyn allocation::Policy + Send>,
+    keeper: Keeper,
     evidence: Evidence,
     /// What the receiver estimates by itself, if it does.
     opinion: Option<Opinion>,
@@ -62,8 +63,20 @@ pub(super) struct Budget {
     /// What left last, kept only to be filled again.
     sent: Vec<Sent>,
     allocated: u64,
+    /// What is kept beside that.
+    kept: u64,
     wanted: u64,
     probes: u64,
+    /// Packets waited for long in the path when that was last looked at.
+    was_congested: bool,
+}
+
+/// What one subscription gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) grant: Grant,
+    /// The smaller size that goes on beside it.
+    pub(super) keeps: Option<u8>,
 }
 
 /// What the estimator has to go by.
@@ -82,6 +95,7 @@ impl Budget {
         Budget {
             estimator: Gcc::new(bandwidth::Config::default()),
             policy: divide_by(policy),
+            keeper: Keeper::default(),
             evidence: Evidence::Nothing,
             opinion: None,
             granted: Vec::new(),
@@ -89,8 +103,10 @@ impl Budget {
             pace: None,
             sent: Vec::new(),
             allocated: 0,
+            kept: 0,
             wanted: 0,
             probes: 0,
+            was_congested: false,
         }
     }
 
@@ -193,6 +209,12 @@ impl Budget {
         is_congested(&self.estimate())
     }
 
+    /// Whether packets have ceased to wait for long in the path since it was asked last.
+    pub(super) fn has_drained(&mut self) -> bool {
+        let is_congested = self.is_congested();
+        std::mem::replace(&mut self.was_congested, is_congested) && !is_congested
+    }
+
     /// The pace to write by this estimate, if it is another one than was written.
     pub(super) fn new_pace(&mut self, now: Instant, estimate: &Estimate) -> Option<Option<u64>> {
         let pace = match self.evidence {
@@ -216,8 +238,8 @@ impl Budget {
         })
     }
 
-    /// Divides what may be sent now.
-    pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+    /// Divides what may be sent now: what each subscription gets.
+    pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
         self.follow_opinion(now);
         let estimate = self.estimate();
         let room = Room {
@@ -234,7 +256,18 @@ impl Budget {
                 granted.map(|(subscription, grant)| (SubscriptionId(subscription.key.0), rate(subscription, grant))),
             );
         }
-        allocation
+        // What is kept makes up for a fall, in which least may be sent: it goes when the path does not carry it, not when a queue has to drain.
+        let kept = self
+            .keeper
+            .choose(room.carried, allocation.used, subscriptions, allocation.grants);
+        self.kept = kept.used.0;
+        let shares = allocation.grants.iter().zip(kept.sizes);
+        shares
+            .map(|(grant, keeps)| Share {
+                grant: *grant,
+                keeps: *keeps,
+            })
+            .collect()
     }
 
     pub(super) fn state(&self) -> DownlinkState {
@@ -242,7 +275,7 @@ impl Budget {
             estimate: self.estimate(),
             reports: self.reports(),
             pace: self.pace,
-            allocated: self.allocated,
+            allocated: self.allocated + self.kept,
             wanted: self.wanted,
             probes: self.probes,
             anomalies: self.estimator.anomalies(),

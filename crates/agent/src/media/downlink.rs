@@ -20,6 +20,8 @@ pub(super) struct Downlink {
     pub(super) written: Option<Replica>,
     /// How much of the track it gets.
     pub(super) choice: Choice,
+    /// The smaller picture size that goes on beside it.
+    pub(super) keeps: Option<u8>,
     /// Nobody gets the track at the moment.
     pub(super) held: bool,
     /// Others are among the few that are shown.
@@ -82,6 +84,7 @@ impl Downlink {
             entry: None,
             written: None,
             choice: Choice::Free,
+            keeps: None,
             held: false,
             left_out: false,
             told_paused: false,
@@ -124,6 +127,14 @@ impl Downlink {
         }
     }
 
+    /// Whether it gets a smaller picture than it should: a larger one can wait.
+    pub(super) fn is_rising(&self) -> bool {
+        let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
+            return false;
+        };
+        self.source == Some(current.source) && current.layer.spatial < layer.spatial
+    }
+
     /// The highest layer it should get of its source.
     fn target(&self) -> Layer {
         let wanted = Layer {
@@ -159,7 +170,7 @@ impl Downlink {
             mid: subscription.mid,
             playout_delay: self.playout_delay,
             source: self.source,
-            target: match is_lowering {
+            target: match is_lowering && self.keeps.is_none() {
                 // What there is too much of goes on until the key frame comes; fewer pictures of it take less at once.
                 true => Layer {
                     temporal: 0,
@@ -167,6 +178,7 @@ impl Downlink {
                 },
                 false => self.target(),
             },
+            keeps: self.keeps,
             paused: !self.is_sent(),
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use dataplane::{Departure, Inject, LegId, Update};
-use southbound::TransportId;
+use southbound::{SubscriptionId, TransportId};
 use wire::MediaKind;
 use wire::rtcp::{Remb, TransportFeedback};
 
@@ -44,7 +44,7 @@ impl Media {
     }
 
     /// Whether a subscription is one to a known video track.
-    pub(super) fn is_picture(&self, id: southbound::SubscriptionId) -> bool {
+    pub(super) fn is_picture(&self, id: SubscriptionId) -> bool {
         let track = self.downlinks.get(&id).map(|downlink| downlink.subscription.track);
         let track = track.and_then(|track| self.tracks.get(&track));
         track.is_some_and(|track| track.publication.kind == MediaKind::Video)
@@ -125,8 +125,21 @@ impl Media {
         if let Some(pace) = budget.new_pace(cx.now, &estimate) {
             cx.write(Update::SetPace(leg, pace));
         }
-        if budget.is_exceeded(&estimate) {
+        let (is_exceeded, has_drained) = (budget.is_exceeded(&estimate), budget.has_drained());
+        if is_exceeded {
             self.allocate_by(cx, transport, cx.now);
+        }
+        if has_drained {
+            self.want_larger_pictures(cx, transport);
+        }
+    }
+
+    /// Asks for the key frames that waited for a queue to be gone.
+    fn want_larger_pictures(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(link) = self.links.get(&transport) else { return };
+        let subscriptions: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
+        for id in subscriptions {
+            self.want_first_key_frame(cx, id);
         }
     }
 

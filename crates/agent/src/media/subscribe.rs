@@ -11,6 +11,7 @@ use super::Media;
 use super::allocate::SETTLE;
 use super::budget::Budget;
 use super::downlink::{Choice, Current, Downlink, Entry};
+use super::link::Link;
 use super::select::select;
 use super::uplink::Track;
 use crate::Counter;
@@ -147,6 +148,10 @@ impl Media {
             return;
         }
         downlink.current = Some(current);
+        if downlink.is_lowering(|_| false) {
+            // It would have gone down to what was kept, had that been whole.
+            downlink.keeps = None;
+        }
         if let Some(uplink) = self
             .uplinks
             .get_mut(&current.source)
@@ -207,7 +212,7 @@ impl Media {
     }
 
     /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long in the path already the larger one is stopped at once: what goes on
-    /// meanwhile would only stand in the queue before the key frame.
+    /// meanwhile would only stand in the queue before the key frame. Where a smaller one was kept that one goes on.
     fn make_way(&mut self, cx: &mut Context<'_>, id: SubscriptionId, leg: LegId, entry: Entry) -> bool {
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return false;
@@ -216,6 +221,9 @@ impl Media {
         let source = downlink.source.and_then(encoding);
         if !downlink.is_lowering(|current| source < encoding(current)) {
             return false;
+        }
+        if downlink.keeps.is_some() {
+            return true;
         }
         let link = self.links.get(&downlink.subscription.transport);
         let is_congested = link
@@ -246,11 +254,13 @@ impl Media {
         }
     }
 
-    /// Whether a subscription waits for a key frame of this stream, and could send it on.
+    /// Whether a subscription waits for a key frame of this stream, and could send it on. What would make a picture larger waits until a queue is gone.
     pub(super) fn awaits(&self, id: SubscriptionId, key: StreamKey) -> bool {
         self.downlinks.get(&id).is_some_and(|downlink| {
             let link = self.links.get(&downlink.subscription.transport);
-            downlink.entry.is_some() && downlink.awaits(key) && link.is_some_and(|link| link.keyed)
+            let has_room =
+                |link: &Link| !downlink.is_rising() || !link.budget.as_ref().is_some_and(Budget::is_congested);
+            downlink.entry.is_some() && downlink.awaits(key) && link.is_some_and(|link| link.keyed && has_room(link))
         })
     }
 

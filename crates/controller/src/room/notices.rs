@@ -31,7 +31,7 @@ impl Room {
             Notice::Paused { subscription, paused } => self.take_pause(ctx, key, subscription, paused),
             // Which tracks and encodings arrive is the agent's business, until somebody here decides by it.
             Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
-            Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } => {}
+            Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } | Notice::Relay(_) => {}
         }
     }
 

@@ -76,6 +76,11 @@ impl Media {
                 None
             },
             checks,
+            clock_rate: if carries_rtcp {
+                side.clock_rate(&self.protocols[end])
+            } else {
+                None
+            },
         })
     }
 

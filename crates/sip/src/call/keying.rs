@@ -3,8 +3,8 @@
 //! Where both parties protect media in the same way, their keys pass through and packets go by unopened. Where they do not, each
 //! side is protected for itself: we are the other end of its keys.
 
-use dataplane::MasterKey;
 use wire::sdp::{Fingerprint, Setup};
+use wire::srtp::MasterKey;
 
 use super::{Context, Media, Refused};
 use crate::Config;

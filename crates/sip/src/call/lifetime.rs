@@ -1,19 +1,52 @@
 //! When calls end by themselves, and when they are to be looked at again.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::media::Source;
 use super::{Call, Context, Dialogue};
+use crate::limits::REPORT_WAIT;
 use crate::ports::Ports;
 use crate::{Config, Counter};
 
 /// Why a call ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// It was deleted, and the time is over for which it was kept.
     Deleted,
     /// It ran out of time in this way.
     TimedOut(Counter),
+    /// It seems to be silent: it goes on if one of these ports has seen a packet lately.
+    Unless(BTreeSet<SocketAddr>),
+}
+
+/// Whether a call that seems silent is. Ports are asked when it would end, and not before: that costs next to nothing however many
+/// calls there are.
+#[derive(Debug, Default)]
+pub(crate) struct Check(Option<Asked>);
+
+#[derive(Debug)]
+struct Asked {
+    until: Instant,
+    missing: BTreeSet<SocketAddr>,
+}
+
+impl Check {
+    /// A port told when its last packet came.
+    pub(crate) fn heard(&mut self, at: SocketAddr) {
+        if let Some(asked) = &mut self.0 {
+            asked.missing.remove(&at);
+        }
+    }
+
+    /// Until when something is waited for, if it is.
+    fn pending(&self) -> Option<Instant> {
+        self.0
+            .as_ref()
+            .filter(|asked| !asked.missing.is_empty())
+            .map(|asked| asked.until)
+    }
 }
 
 impl Call {
@@ -30,10 +63,10 @@ impl Call {
                 Source::Learning { until, .. } => Some(until),
                 _ => None,
             });
-        let idle = self
-            .alive()
-            .next()
-            .map(|_| self.last_activity() + self.patience(config).0);
+        let idle = self.alive().next().map(|_| {
+            let idle = self.last_activity() + self.patience(config).0;
+            self.check.pending().map_or(idle, |until| until.max(idle))
+        });
         kept.chain(learning).chain(idle).min()
     }
 
@@ -52,7 +85,42 @@ impl Call {
         }
         let (patience, counter) = self.patience(context.config);
         let idle = self.alive().next().is_some() && self.last_activity() + patience <= now;
-        idle.then_some(Ending::TimedOut(counter))
+        if !idle {
+            self.check = Check::default();
+            return None;
+        }
+        self.silent(now, counter)
+    }
+
+    /// As far as is known no packet came for too long.
+    fn silent(&mut self, now: Instant, counter: Counter) -> Option<Ending> {
+        let certain = match &self.check.0 {
+            Some(asked) => asked.missing.is_empty() || asked.until <= now,
+            None => self.installed.is_empty(),
+        };
+        if certain {
+            return Some(Ending::TimedOut(counter));
+        }
+        if self.check.0.is_some() {
+            return None;
+        }
+        let missing: BTreeSet<SocketAddr> = self.installed.keys().copied().collect();
+        self.check = Check(Some(Asked {
+            until: now + REPORT_WAIT,
+            missing: missing.clone(),
+        }));
+        Some(Ending::Unless(missing))
+    }
+
+    /// Gives back the pair that an address is of: it cannot be had.
+    pub(crate) fn release_at(&mut self, at: SocketAddr, ports: &mut Ports) {
+        let media = self.dialogues.iter_mut().flat_map(|dialogue| &mut dialogue.media);
+        for side in media.flat_map(|media| &mut media.sides) {
+            let is_it = |pair: &crate::ports::Pair| pair.rtp() == at || pair.rtcp() == at;
+            if side.local.as_ref().is_some_and(is_it) {
+                side.local.take().into_iter().for_each(|pair| ports.give_back(pair));
+            }
+        }
     }
 
     /// Gives back what the dialogues have that are over and out.

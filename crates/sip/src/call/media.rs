@@ -65,6 +65,8 @@ pub(crate) struct Heard {
     pub(crate) rtcp: SocketAddr,
     pub(crate) direction: Direction,
     pub(crate) ice: Option<IceCredentials>,
+    /// The clock of what it prefers to get.
+    pub(crate) clock_rate: u32,
 }
 
 /// How a party's packets are known.
@@ -185,6 +187,14 @@ impl Side {
             .filter(|_| !self.policy.asymmetric);
         let to = learned.unwrap_or(heard.at(component));
         (to.port() != 0).then_some(to)
+    }
+
+    /// The clock of what the party gets, when its RTCP can be read: what is protected from end to end cannot.
+    pub(crate) fn clock_rate(&self, protocol: &str) -> Option<u32> {
+        let from_end_to_end =
+            matches!(self.security, Security::Clear) && protocol.to_ascii_uppercase().contains("SAVP");
+        let heard = self.heard.as_ref().filter(|_| !from_end_to_end)?;
+        Some(heard.clock_rate)
     }
 
     /// Whose packets are taken at our address for a component.

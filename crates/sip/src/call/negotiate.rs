@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::{Component, Context, Dialogue, Heard, Media, Place, Policy, Refused};
 use crate::ng::{Flags, Ice, Learning, Protocol};
-use crate::sdp::{Attributes, Candidate, Description, Section, SectionRewrite};
+use crate::sdp::{Attributes, Candidate, Description, Section, SectionRewrite, TELEPHONE_CLOCK};
 use crate::{Call, Config, Counter};
 
 /// Whether a description offers or answers.
@@ -286,5 +286,6 @@ fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'_>) -> Resu
         rtcp,
         direction: section.direction,
         ice: section.ice.clone(),
+        clock_rate: section.clock_rate().unwrap_or(TELEPHONE_CLOCK),
     }))
 }

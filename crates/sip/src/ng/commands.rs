@@ -369,3 +369,32 @@ impl Relay {
         }
     }
 }
+
+/// The call whose counts a request is about, if it is about any.
+pub(crate) fn call_reported_on(payload: &[u8]) -> Option<Vec<u8>> {
+    // Reading it costs more than looking for the words, and most requests are not of these.
+    let mentions = |word: &[u8]| payload.windows(word.len()).any(|window| window == word);
+    if !mentions(b"query") && !mentions(b"delete") || payload.len() > MESSAGE_MAX {
+        return None;
+    }
+    let (Value::Dictionary(request), _) = Encoding::of(payload)?.decode(payload).ok()? else {
+        return None;
+    };
+    let is_about_counts = matches!(request.text("command"), Some(b"query" | b"delete"));
+    request
+        .text("call-id")
+        .filter(|name| is_about_counts && name.len() <= NAME_MAX)
+        .map(<[u8]>::to_vec)
+}
+
+/// The answer to a request for which no port could be opened.
+pub(crate) fn out_of_ports(payload: &[u8]) -> Vec<u8> {
+    let reply = Dictionary::default()
+        .with("result", "error")
+        .with("error-reason", "Ran out of ports");
+    let mut bytes = Vec::new();
+    Encoding::of(payload)
+        .unwrap_or(Encoding::Bencode)
+        .encode(&Value::Dictionary(reply), &mut bytes);
+    bytes
+}

@@ -9,6 +9,7 @@ use super::command::{Allocate, Command, ErrorCode, Names, Side};
 use crate::call::{self, Call, CallName, Component, Context, Heard, Media, Place, Policy, Refused, Role};
 use crate::limits::{MESSAGE_MAX, NAME_MAX, SECTIONS_MAX};
 use crate::relay::Output;
+use crate::sdp::TELEPHONE_CLOCK;
 use crate::{Counter, Relay};
 
 /// The protocol's version.
@@ -299,6 +300,7 @@ fn heard(asked: &Allocate<'_>) -> Heard {
         ),
         direction: Direction::SendRecv,
         ice: None,
+        clock_rate: TELEPHONE_CLOCK,
     }
 }
 

@@ -29,6 +29,18 @@ const STATIC: [(u8, &str); 12] = [
     (34, "H263/90000"),
 ];
 
+/// The clock of most sound in telephony, for where nobody says.
+pub(crate) const TELEPHONE_CLOCK: u32 = 8_000;
+
+impl Section<'_> {
+    /// The clock of the format that comes first, in ticks a second, when it is known.
+    pub(crate) fn clock_rate(&self) -> Option<u32> {
+        let first = self.formats.split_ascii_whitespace().next()?;
+        let rate = names(self).get(first)?.split('/').nth(1)?.parse().ok();
+        rate.filter(|rate| *rate > 0)
+    }
+}
+
 impl CodecPolicy {
     /// The payload types of `section` that go, as its format list names them. Never all of them: a section without formats is none.
     pub fn unwanted<'a>(&self, section: &Section<'a>) -> Vec<&'a str> {

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use dataplane::{MasterKey, SrtpProfile};
+use wire::srtp::{MasterKey, SrtpProfile};
 
 /// One `a=crypto` line whose suite Weir knows.
 ///

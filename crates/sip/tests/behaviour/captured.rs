@@ -1,6 +1,6 @@
 //! Dialogues between Kamailio 5.6.3 and its relays, captured, and replayed byte for byte but for what a relay chooses: its ports.
 
-use sip::Input;
+use sip::Request;
 use sip::ng::value::{Dictionary, Value};
 use sip::ng::{Encoding, split};
 
@@ -79,7 +79,7 @@ fn kamailio_finds_its_rtpengine() {
     let mut setup = Setup::new();
     for (request, expected) in dialogue(include_str!("captured/kamailio-rtpengine.txt")) {
         let reply = setup
-            .tell(Input::Ng {
+            .say(Request::Ng {
                 from: None,
                 message: &request,
             })
@@ -101,7 +101,7 @@ fn kamailio_finds_its_rtpproxy() {
     let mut port_of_answers = None;
     for (request, expected) in dialogue(include_str!("captured/kamailio-rtpproxy.txt")) {
         let reply = setup
-            .tell(Input::Rtpproxy {
+            .say(Request::Rtpproxy {
                 from: None,
                 message: &request,
             })
@@ -127,11 +127,11 @@ fn kamailio_finds_its_rtpproxy() {
 #[test]
 fn a_repeated_cookie_gets_the_same_bytes_whatever_its_command() {
     let mut setup = Setup::new();
-    let first = setup.tell(Input::Ng {
+    let first = setup.say(Request::Ng {
         from: None,
         message: b"1_1 d7:command4:pinge",
     });
-    let again = setup.tell(Input::Ng {
+    let again = setup.say(Request::Ng {
         from: None,
         message: b"1_1 nonsense",
     });
@@ -139,11 +139,11 @@ fn a_repeated_cookie_gets_the_same_bytes_whatever_its_command() {
         (first.as_deref(), first == again),
         (Some(&b"1_1 d6:result4:ponge"[..]), true)
     );
-    let first = setup.tell(Input::Rtpproxy {
+    let first = setup.say(Request::Rtpproxy {
         from: None,
         message: b"1_1 V",
     });
-    let again = setup.tell(Input::Rtpproxy {
+    let again = setup.say(Request::Rtpproxy {
         from: None,
         message: b"1_1 X",
     });

@@ -1,7 +1,7 @@
 //! What makes no sense, and what becomes of it.
 
 use sip::ng::value::Dictionary;
-use sip::{Counter, Input};
+use sip::{Counter, Request};
 
 use crate::support::*;
 
@@ -10,8 +10,8 @@ fn what_has_no_cookie_is_not_answered() {
     let mut setup = Setup::new();
     let long = [&[b'x'; 300][..], b" d7:command4:pinge"].concat();
     for message in [&b""[..], b"nocookie", b" d7:command4:pinge", &long, &[0xff; 40]] {
-        assert_eq!(setup.tell(Input::Ng { from: None, message }), None);
-        assert_eq!(setup.tell(Input::Rtpproxy { from: None, message }), None);
+        assert_eq!(setup.say(Request::Ng { from: None, message }), None);
+        assert_eq!(setup.say(Request::Rtpproxy { from: None, message }), None);
     }
     assert_eq!(setup.count(Counter::CookieMissing), 10);
 }
@@ -30,7 +30,7 @@ fn what_cannot_be_read_is_refused_as_rtpengine_refuses_it() {
     ];
     for (message, expected) in refusals {
         let reply = setup
-            .tell(Input::Ng {
+            .say(Request::Ng {
                 from: None,
                 message: message.as_bytes(),
             })
@@ -39,7 +39,7 @@ fn what_cannot_be_read_is_refused_as_rtpengine_refuses_it() {
         let expected = format!("{cookie} d6:result5:error12:error-reason{}:{expected}e", expected.len());
         assert_eq!(String::from_utf8_lossy(&reply), expected, "{message}");
     }
-    let reply = setup.tell(Input::NgPlain(b"{\"command\"")).expect("an answer");
+    let reply = setup.say(Request::NgPlain(b"{\"command\"")).expect("an answer");
     assert_eq!(
         reply,
         br#"{"result":"error","error-reason":"Failed to parse JSON document"}"#

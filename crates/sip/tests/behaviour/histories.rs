@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sip::ng::value::{Dictionary, Value};
-use sip::{Config, Input};
+use sip::{Config, Request};
 
 use crate::support::*;
 
@@ -177,10 +177,10 @@ proptest! {
     fn no_bytes_bring_the_relay_down(bytes in prop::collection::vec(any::<u8>(), 0..200), line in "[ -~]{0,80}") {
         let mut setup = small();
         for message in [bytes.as_slice(), line.as_bytes()] {
-            setup.tell(Input::Ng { from: None, message });
-            setup.tell(Input::NgPlain(message));
-            setup.tell(Input::Rtpproxy { from: None, message });
-            setup.tell(Input::RtpproxyPlain(message));
+            setup.say(Request::Ng { from: None, message });
+            setup.say(Request::NgPlain(message));
+            setup.say(Request::Rtpproxy { from: None, message });
+            setup.say(Request::RtpproxyPlain(message));
         }
     }
 }

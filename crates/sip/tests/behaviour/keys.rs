@@ -1,11 +1,11 @@
 //! Who protects what.
 
-use dataplane::SrtpProfile;
 use sip::ng::value::Dictionary;
 use sip::plan::{Entry, Keys};
 use sip::sdp::Crypto;
 use sip::{Config, Counter};
 use wire::sdp::{Fingerprint, HashFunction};
+use wire::srtp::SrtpProfile;
 
 use crate::support::*;
 

@@ -6,6 +6,7 @@ mod histories;
 mod keys;
 mod learning;
 mod lifetime;
+mod node;
 mod offers;
 mod rtpproxy;
 mod support;

@@ -2,7 +2,7 @@
 
 use sip::ng::value::{Dictionary, Value};
 use sip::plan::{Accept, Keys};
-use sip::{Config, Counter, Input};
+use sip::{Config, Counter, Request};
 
 use crate::support::*;
 
@@ -331,7 +331,7 @@ fn where_the_message_came_from_may_be_believed_instead() {
 fn json_is_answered_in_json() {
     let mut setup = Setup::new();
     let message = br#"7 {"command":"offer","call-id":"c","from-tag":"a","sdp":"v=0\r\nc=IN IP4 192.0.2.1\r\nm=audio 6004 RTP/AVP 0\r\n"}"#;
-    let reply = setup.tell(Input::Ng { from: None, message }).expect("an answer");
+    let reply = setup.say(Request::Ng { from: None, message }).expect("an answer");
     let reply = String::from_utf8(reply).expect("text");
     assert!(
         reply.starts_with(r#"7 {"sdp":"v=0\r\nc=IN IP4 127.0.0.1\r\nm=audio 4"#)

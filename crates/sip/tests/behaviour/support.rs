@@ -1,13 +1,13 @@
 //! A relay, a proxy that talks to it, and a clock.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use sip::ng::value::{Dictionary, Value};
 use sip::ng::{Encoding, split};
-use sip::plan::{Entry, Observation};
-use sip::{Config, Counter, Input, Interface, Output, Relay, WallClock};
+use sip::plan::{Entry, Observation, Order, Refusal, Traffic};
+use sip::{Config, Counter, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
 /// When the captured dialogue began.
 pub const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
@@ -20,7 +20,13 @@ pub struct Setup {
     pub entries: BTreeMap<SocketAddr, Entry>,
     pub notified: Vec<(String, String)>,
     pub outputs: usize,
+    /// Addresses that cannot be opened.
+    pub taken: BTreeSet<SocketAddr>,
+    /// Nothing is answered to orders while true.
+    pub deaf: bool,
+    counted: BTreeMap<SocketAddr, (Traffic, Option<Instant>)>,
     cookie: u64,
+    asked: u64,
 }
 
 pub fn interface(name: &str, address: &str, ports: std::ops::RangeInclusive<u16>) -> Interface {
@@ -69,41 +75,83 @@ impl Setup {
             entries: BTreeMap::new(),
             notified: Vec::new(),
             outputs: 0,
+            taken: BTreeSet::new(),
+            deaf: false,
+            counted: BTreeMap::new(),
             cookie: 0,
+            asked: 0,
         }
     }
 
-    /// Tells the relay something; what it answers, if it does.
+    /// A proxy says something; what the relay answers, if it does.
+    pub fn say(&mut self, request: Request<'_>) -> Option<Vec<u8>> {
+        self.asked += 1;
+        let mut replies = self.tell(Input::Request(RequestId(self.asked), request));
+        assert!(replies.len() <= 1, "a request has one reply");
+        let (to, reply) = replies.pop()?;
+        assert_eq!(to, RequestId(self.asked), "it is the request's");
+        Some(reply)
+    }
+
+    /// Tells the relay something, and after it what a media node answers to its orders; what it replies to whom.
     ///
     /// Panics: when the outputs contradict each other, which no input may bring about.
-    pub fn tell(&mut self, input: Input<'_>) -> Option<Vec<u8>> {
+    pub fn tell(&mut self, input: Input<'_>) -> Vec<(RequestId, Vec<u8>)> {
         let mut outputs = Vec::new();
+        if let Input::Observed(Observation::Traffic { at, traffic, last }) = input {
+            self.counted.insert(at, (traffic, last));
+        }
         self.relay.handle(self.now, input, &mut outputs);
         self.outputs = outputs.len();
-        let mut reply = None;
-        for output in outputs {
-            assert!(reply.is_none(), "the reply comes last");
-            match output {
-                Output::Open(address) => assert!(self.open.insert(address), "{address} is given twice"),
-                Output::Close(address) => {
-                    assert!(self.open.remove(&address), "{address} was not in use");
-                    assert!(!self.entries.contains_key(&address), "{address} is still forwarded");
+        let (mut replies, mut seen) = (Vec::new(), VecDeque::new());
+        loop {
+            for output in outputs.drain(..) {
+                match output {
+                    Output::Order(order) => seen.extend(self.obey(order)),
+                    Output::Notify { socket, tag } => self.notified.push((socket, tag)),
+                    Output::Reply { to, bytes } => replies.push((to, bytes.to_vec())),
                 }
-                Output::Install(entry) => {
-                    assert!(self.open.contains(&entry.at), "{} is not in use", entry.at);
-                    self.entries.insert(entry.at, *entry);
-                }
-                Output::Remove(address) => _ = self.entries.remove(&address).expect("it was installed"),
-                Output::Notify { socket, tag } => self.notified.push((socket, tag)),
-                Output::Reply(bytes) => reply = Some(bytes.to_vec()),
             }
+            let Some(observation) = seen.pop_front() else { break };
+            self.relay.handle(self.now, Input::Observed(observation), &mut outputs);
         }
         assert_eq!(
             self.open.len(),
             self.relay.port_pairs() * 2,
             "every port taken is known to be in use"
         );
-        reply
+        replies
+    }
+
+    /// What a media node answers to an order.
+    fn obey(&mut self, order: Order) -> Option<Observation> {
+        match order {
+            Order::Open(at) if self.taken.contains(&at) => {
+                assert!(self.open.insert(at), "{at} is given twice");
+                let why = Refusal::Taken;
+                return Some(Observation::Refused { at, why });
+            }
+            Order::Open(at) => {
+                assert!(self.open.insert(at), "{at} is given twice");
+                return Some(Observation::Opened { at }).filter(|_| !self.deaf);
+            }
+            Order::Close(at) => {
+                assert!(self.open.remove(&at), "{at} was not in use");
+                assert!(!self.entries.contains_key(&at), "{at} is still forwarded");
+                self.counted.remove(&at);
+            }
+            Order::Install(entry) => {
+                assert!(self.open.contains(&entry.at), "{} is not in use", entry.at);
+                self.entries.insert(entry.at, *entry);
+            }
+            Order::Silence(at) => _ = self.entries.remove(&at).expect("it was installed"),
+            Order::Report(at) => {
+                assert!(self.entries.contains_key(&at), "{at} counts nothing");
+                let (traffic, last) = self.counted.get(&at).copied().unwrap_or_default();
+                return Some(Observation::Traffic { at, traffic, last }).filter(|_| !self.deaf);
+            }
+        }
+        None
     }
 
     pub fn count(&self, counter: Counter) -> u64 {
@@ -135,7 +183,7 @@ impl Setup {
         self.cookie += 1;
         let message = format!("{} {command}", self.cookie);
         let reply = self
-            .tell(Input::Rtpproxy {
+            .say(Request::Rtpproxy {
                 from: None,
                 message: message.as_bytes(),
             })
@@ -153,7 +201,7 @@ impl Setup {
         let mut message = format!("{} ", self.cookie).into_bytes();
         Encoding::Bencode.encode(&request.into(), &mut message);
         let reply = self
-            .tell(Input::Ng {
+            .say(Request::Ng {
                 from: None,
                 message: &message,
             })

@@ -1,13 +1,29 @@
-//! What the data plane is to do, and what it tells: plain data.
+//! Calls that pass through unmixed and unchosen, as those of SIP phones do: what is relayed between which addresses, and what is seen of it.
 //!
-//! One [`Entry`] for each port of ours that media arrives at. It says whose packets are taken, where they go and from which port of
-//! ours, and how they are protected before and after. An entry replaces the one before it at the same address.
+//! Whoever controls calls names ports of ours, each in an [`Order`] of its own, and hears of them in [`Observation`]s. One [`Entry`] for
+//! each port that media arrives at: it says whose packets are taken, where they go and from which port of ours, and how they are
+//! protected before and after. An entry replaces the one before it at the same address.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use dataplane::MasterKey;
 use wire::sdp::{Fingerprint, IceCredentials};
+use wire::srtp::MasterKey;
+
+/// What is to be done at one port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The port is in use from now on, and silent. Answered by [`Observation::Opened`] or [`Observation::Refused`].
+    Open(SocketAddr),
+    /// This is done there, instead of what was done at the same address.
+    Install(Box<Entry>),
+    /// Nothing is done there any more; the port stays in use.
+    Silence(SocketAddr),
+    /// It is not in use any more.
+    Close(SocketAddr),
+    /// How much has arrived there is to be told, in an [`Observation::Traffic`].
+    Report(SocketAddr),
+}
 
 /// What happens to packets that arrive at one of our addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +40,9 @@ pub struct Entry {
     pub rtcp: Option<Hop>,
     /// Connectivity checks that arrive are answered with these credentials, ours and theirs.
     pub checks: Option<(IceCredentials, Option<IceCredentials>)>,
+    /// The clock of what the party gets, in ticks a second, by which it reports jitter. `None` where its RTCP cannot be read, because it
+    /// is protected from end to end or is none.
+    pub clock_rate: Option<u32>,
 }
 
 /// Where packets go.
@@ -31,7 +50,7 @@ pub struct Entry {
 pub struct Hop {
     /// The address of ours they leave from.
     pub from: SocketAddr,
-    /// Where to.
+    /// Where to. Where the party has ICE, this counts for nothing, and the address it proved itself at does.
     pub to: SocketAddr,
     /// How they are protected.
     pub seals: Keys,
@@ -39,7 +58,7 @@ pub struct Hop {
     pub tos: Option<u8>,
 }
 
-/// Whose packets are taken.
+/// Whose packets are taken. Where the party has ICE, only those from where it proved itself are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accept {
     /// This address's.
@@ -70,17 +89,29 @@ pub enum Keys {
     },
 }
 
-/// What the data plane tells.
+/// What is seen at a port.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Observation {
-    /// A packet came from a source that an entry learns from, other than the one before.
+    /// It is open.
+    Opened {
+        /// Its address.
+        at: SocketAddr,
+    },
+    /// It could not be opened.
+    Refused {
+        /// Its address.
+        at: SocketAddr,
+        /// Why.
+        why: Refusal,
+    },
+    /// A packet came from a source that an entry learns from, other than the one before; or the party proved to be there.
     Source {
         /// The entry's address.
         at: SocketAddr,
         /// Where it came from.
         from: SocketAddr,
     },
-    /// How much has arrived at an entry's address since it was first installed.
+    /// How much has arrived since the port was opened.
     Traffic {
         /// The entry's address.
         at: SocketAddr,
@@ -91,13 +122,23 @@ pub enum Observation {
     },
     /// How well a stream was received, as its receiver says in RTCP.
     Quality {
-        /// The address that the stream arrives at.
+        /// An address of the side that the stream arrives at.
         at: SocketAddr,
         /// The stream.
         ssrc: u32,
         /// How well.
         report: Report,
     },
+}
+
+/// Why a port could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// The operating system does not give it: another program has it, or its address is none of this machine's. The operator must act
+    /// where it is all ports.
+    Taken,
+    /// The node has as many as it can have.
+    Full,
 }
 
 /// How much.

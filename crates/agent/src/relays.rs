@@ -1,0 +1,375 @@
+//! Relayed calls: the ports whose packets go from one party to the other as they come.
+//!
+//! Whoever controls the calls says in an [`Order`] what is to be done at each port. Most of it is a table entry as it stands. What is not is
+//! done here: a party with ICE proves where it is, one with DTLS proves who it is and shares keys, and what both report in RTCP is read.
+//! So an entry follows from its order and from the state of two ports: its own, and the one its packets leave from.
+
+mod port;
+mod secure;
+mod watch;
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use dataplane::{Accept, Cover, Hop, Inject, Path, Relay, RelayTraffic, Update, WriteError};
+use southbound::Notice;
+use southbound::relay::{self, Entry, Keys, Observation, Order, Refusal};
+
+use crate::Counter;
+use crate::context::Context;
+use crate::dtls::Identity;
+use crate::handshake::{Handshake, Handshaken, Ticket};
+use crate::map::Map;
+use crate::timers::Timer;
+use port::Port;
+use watch::Heard;
+
+/// All ports of relayed calls.
+pub(crate) struct Relays {
+    identity: Identity,
+    ports: Map<SocketAddr, Box<Port>>,
+    /// Whose packets leave from a port, by that port.
+    leaving: HashMap<SocketAddr, BTreeSet<SocketAddr>>,
+    tickets: Ticket,
+}
+
+impl Relays {
+    pub(crate) fn new(identity: Identity) -> Self {
+        Relays {
+            identity,
+            ports: Map::default(),
+            leaving: HashMap::new(),
+            tickets: Ticket::default(),
+        }
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ports.is_empty() && self.leaving.is_empty()
+    }
+
+    /// Whether what arrives at this address is a relayed call's.
+    pub(crate) fn has(&self, at: SocketAddr) -> bool {
+        self.ports.contains_key(&at)
+    }
+
+    /// Does what is ordered.
+    pub(crate) fn order(&mut self, cx: &mut Context<'_>, order: Order) {
+        match order {
+            Order::Open(at) => self.open(cx, at),
+            Order::Install(entry) => self.install(cx, *entry),
+            Order::Silence(at) => self.silence(cx, at),
+            Order::Close(at) => self.close(cx, at),
+            Order::Report(at) => cx.plane.inject(cx.now, Inject::ReportRelay { at }),
+        }
+    }
+
+    fn open(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        let written = if self.has(at) {
+            Ok(())
+        } else {
+            cx.try_write(Update::SetRelay(at, Box::new(silent())))
+        };
+        match written {
+            Ok(()) => {
+                self.ports.entry(at).or_insert_with(|| Box::new(Port::new(silent())));
+                tell(cx, Observation::Opened { at });
+            }
+            Err(error) => {
+                let why = match error {
+                    WriteError::PortTaken => Refusal::Taken,
+                    _ => Refusal::Full,
+                };
+                tell(cx, Observation::Refused { at, why });
+            }
+        }
+    }
+
+    fn install(&mut self, cx: &mut Context<'_>, entry: Entry) {
+        let at = entry.at;
+        if !self.has(at) {
+            cx.count(Counter::RelayDangling);
+            return;
+        }
+        self.unlink(at);
+        for hop in hops(&entry) {
+            self.leaving.entry(hop.from).or_default().insert(at);
+        }
+        let port = self.ports.get_mut(&at).expect("it is there");
+        port.install(cx, entry);
+        self.follow(cx, at);
+        // It may have named the party of the port it leaves from, for which a handshake waited.
+        for from in self.ports[&at].leaves_from() {
+            self.begin(cx, from);
+        }
+    }
+
+    fn silence(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        self.unlink(at);
+        if let Some(port) = self.ports.get_mut(&at) {
+            port.silence(cx, at);
+            self.follow(cx, at);
+        }
+    }
+
+    fn close(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        self.unlink(at);
+        let Some(mut port) = self.ports.remove(&at) else { return };
+        port.silence(cx, at);
+        cx.write(Update::RemoveRelay(at));
+        self.refresh_leaving(cx, at);
+    }
+
+    /// STUN at a port where ICE ends.
+    pub(crate) fn receive_stun(&mut self, cx: &mut Context<'_>, path: Path, datagram: &[u8]) {
+        let at = path.local;
+        let Some(port) = self.ports.get_mut(&at) else { return };
+        let before = port.party();
+        let checked = match &mut port.ice {
+            Some(ice) => ice.check(cx.now, path, datagram),
+            None => Err(Counter::CheckUnknownUfrag),
+        };
+        let checked = match checked {
+            Ok(checked) => checked,
+            Err(counter) => return cx.count(counter),
+        };
+        cx.count(if checked.consents {
+            Counter::CheckAnswered
+        } else {
+            Counter::RoleConflict
+        });
+        if checked.consents {
+            port.consented();
+        }
+        if let Some(from) = port.party().filter(|from| before != Some(*from)) {
+            tell(cx, Observation::Source { at, from });
+        }
+        self.follow(cx, at);
+        // Only now: the party may send media the moment it reads this.
+        cx.send(path, &checked.reply);
+    }
+
+    /// DTLS at a port where it ends, from who is accepted there.
+    pub(crate) fn receive_dtls(&mut self, cx: &mut Context<'_>, path: Path, datagram: Vec<u8>) {
+        let at = path.local;
+        match self.ports.get_mut(&at).and_then(|port| port.secure.as_mut()) {
+            Some(secure) => secure.receive(cx, path, datagram),
+            None => cx.count(Counter::DtlsUnexpected),
+        }
+        self.follow(cx, at);
+    }
+
+    /// A copy of RTCP that went on.
+    pub(crate) fn receive_rtcp(&mut self, cx: &mut Context<'_>, arrived: Instant, at: SocketAddr, datagram: &[u8]) {
+        let Some(port) = self.ports.get_mut(&at) else { return };
+        let Some((rate, other)) = port.reports() else { return };
+        let mut blocks = Vec::new();
+        port.watch.receive(arrived, datagram, &mut blocks);
+        // What a party reports is about what the other one sends.
+        let sent = self
+            .ports
+            .get(&other)
+            .map(|other| (other.watch.heard(&blocks), other.watch.round_trip));
+        let (heard, beyond) = sent.unwrap_or_default();
+        let watch = &mut self.ports.get_mut(&at).expect("it was just there").watch;
+        for (block, heard) in blocks
+            .iter()
+            .zip(heard.into_iter().chain(std::iter::repeat(None::<Heard>)))
+        {
+            let report = watch.report(arrived, block, heard, rate, beyond);
+            let ssrc = block.ssrc.0;
+            tell(
+                cx,
+                Observation::Quality {
+                    at: other,
+                    ssrc,
+                    report,
+                },
+            );
+        }
+    }
+
+    /// A packet came from a source that a port learns from.
+    pub(crate) fn source(&mut self, cx: &mut Context<'_>, at: SocketAddr, from: SocketAddr) {
+        if self.ports.get(&at).is_some_and(|port| port.ice.is_none()) {
+            tell(cx, Observation::Source { at, from });
+        }
+    }
+
+    /// A port told how much has arrived. The last word of one that is closed is nobody's any more.
+    pub(crate) fn traffic(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: SocketAddr,
+        traffic: RelayTraffic,
+        last: Option<Instant>,
+    ) {
+        if self.has(at) {
+            let traffic = relay::Traffic {
+                packets: traffic.packets,
+                bytes: traffic.bytes,
+                errors: traffic.dropped,
+            };
+            tell(cx, Observation::Traffic { at, traffic, last });
+        }
+    }
+
+    /// Hands out what there is to compute of one port's handshake.
+    pub(crate) fn take_handshake(&mut self, at: SocketAddr) -> Option<Handshake> {
+        let secure = self.ports.get_mut(&at)?.secure.as_mut()?;
+        secure.take_handshake(at, self.tickets.take())
+    }
+
+    /// A part of a handshake was computed.
+    pub(crate) fn handshaken(&mut self, cx: &mut Context<'_>, at: SocketAddr, done: Handshaken) {
+        if let Some(secure) = self.ports.get_mut(&at).and_then(|port| port.secure.as_mut()) {
+            secure.handshaken(cx, done);
+        }
+        self.follow(cx, at);
+    }
+
+    /// What is due at one port.
+    pub(crate) fn handle_timeout(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        if let Some(port) = self.ports.get_mut(&at) {
+            port.handle_timeout(cx, at);
+            self.follow(cx, at);
+        }
+    }
+
+    /// Does what follows from a change at a port: its handshake, its entry, those that leave from it, its timer.
+    fn follow(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        self.begin(cx, at);
+        self.refresh(cx, at);
+        if self
+            .ports
+            .get(&at)
+            .is_some_and(|port| port.is_terminated() || port.was_terminated)
+        {
+            self.refresh_leaving(cx, at);
+        }
+        if let Some(port) = self.ports.get_mut(&at) {
+            port.was_terminated = port.is_terminated();
+            match port.next_timeout(&cx.shared.config) {
+                Some(next) => cx.timer(Timer::Relay(at), next),
+                None => cx.shared.timers.clear(Timer::Relay(at)),
+            }
+        }
+    }
+
+    /// Begins the handshake at a port, if it is due and the party's address is known.
+    fn begin(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        let said = self.said(at);
+        let Some(port) = self.ports.get_mut(&at) else { return };
+        let party = match &port.ice {
+            Some(_) => port.party(),
+            None => said,
+        };
+        let path = party.map(|remote| Path { local: at, remote });
+        if let Some(secure) = &mut port.secure {
+            secure.begin(cx, &self.identity, path, at);
+        }
+    }
+
+    /// Where the party at a port is, as orders say: where packets that leave from it go.
+    fn said(&self, at: SocketAddr) -> Option<SocketAddr> {
+        let first = self.leaving.get(&at)?.first()?;
+        let entry = self.ports.get(first)?.entry.as_ref()?;
+        hops(entry).find(|hop| hop.from == at).map(|hop| hop.to)
+    }
+
+    /// Writes the entries whose packets leave from a port.
+    fn refresh_leaving(&mut self, cx: &mut Context<'_>, from: SocketAddr) {
+        for at in self.leaving.get(&from).cloned().unwrap_or_default() {
+            self.refresh(cx, at);
+        }
+    }
+
+    /// Writes a port's entry, if it is another than before.
+    fn refresh(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        let Some(port) = self.ports.get(&at) else { return };
+        let wanted = self.table_entry(port);
+        if port.written != wanted {
+            cx.write(Update::SetRelay(at, Box::new(wanted.clone())));
+            self.ports.get_mut(&at).expect("it is there").written = wanted;
+        }
+    }
+
+    /// What the table is to have for a port.
+    fn table_entry(&self, port: &Port) -> Relay {
+        let Some(entry) = &port.entry else { return silent() };
+        let accept = match (&port.ice, entry.accept) {
+            (Some(_), _) => port.party().map_or(Accept::Nobody, Accept::Only),
+            (None, relay::Accept::Only(from)) => Accept::Only(from),
+            (None, relay::Accept::Learn { within, .. }) => Accept::Learn { within },
+        };
+        Relay {
+            accept,
+            opens: cover(&entry.opens, port.secure.as_ref().and_then(|secure| secure.ingress())),
+            terminated: port.is_terminated(),
+            rtp: entry.rtp.as_ref().and_then(|hop| self.hop(hop)),
+            rtcp: entry.rtcp.as_ref().and_then(|hop| self.hop(hop)),
+        }
+    }
+
+    /// Where packets go, as far as the party there has proved itself.
+    fn hop(&self, hop: &relay::Hop) -> Option<Hop> {
+        let leaves = self.ports.get(&hop.from);
+        let remote = match leaves {
+            Some(port) if port.ice.is_some() => port.party()?,
+            _ => hop.to,
+        };
+        let egress = leaves
+            .and_then(|port| port.secure.as_ref())
+            .and_then(|secure| secure.egress());
+        Some(Hop {
+            path: Path {
+                local: hop.from,
+                remote,
+            },
+            seals: cover(&hop.seals, egress),
+            tos: hop.tos,
+        })
+    }
+
+    /// A port's packets leave from nowhere any more.
+    fn unlink(&mut self, at: SocketAddr) {
+        let Some(port) = self.ports.get(&at) else { return };
+        for from in port.leaves_from() {
+            if let Some(entries) = self.leaving.get_mut(&from) {
+                entries.remove(&at);
+                if entries.is_empty() {
+                    self.leaving.remove(&from);
+                }
+            }
+        }
+    }
+}
+
+/// An open port at which nothing happens.
+fn silent() -> Relay {
+    Relay {
+        accept: Accept::Nobody,
+        opens: Cover::Clear,
+        terminated: false,
+        rtp: None,
+        rtcp: None,
+    }
+}
+
+fn cover(keys: &Keys, agreed: Option<&wire::srtp::MasterKey>) -> Cover {
+    match keys {
+        Keys::Clear => Cover::Clear,
+        Keys::Srtp(key) => Cover::Srtp(key.clone()),
+        Keys::Dtls { .. } => agreed.cloned().map_or(Cover::Pending, Cover::Srtp),
+    }
+}
+
+/// Where an entry's packets go.
+fn hops(entry: &Entry) -> impl Iterator<Item = &relay::Hop> {
+    entry.rtp.iter().chain(&entry.rtcp)
+}
+
+fn tell(cx: &mut Context<'_>, observation: Observation) {
+    cx.notice(Notice::Relay(observation));
+}

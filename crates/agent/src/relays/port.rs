@@ -1,0 +1,139 @@
+//! One port of a relayed call.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use dataplane::Relay;
+use southbound::relay::{Entry, Keys};
+
+use super::secure::Secure;
+use super::watch::Watch;
+use crate::Config;
+use crate::context::Context;
+use crate::ice::Ice;
+use crate::timers::Timer;
+
+/// One port of a relayed call, and the party that sends to it.
+pub(super) struct Port {
+    /// What was ordered; `None` while it is silent.
+    pub(super) entry: Option<Entry>,
+    /// What the table has.
+    pub(super) written: Relay,
+    /// Where the party is, when it has ICE.
+    pub(super) ice: Option<Ice>,
+    /// Who the party is, when it has DTLS with us.
+    pub(super) secure: Option<Secure>,
+    pub(super) watch: Watch,
+    /// Whether others' entries depended on it before the last change.
+    pub(super) was_terminated: bool,
+    /// The party's checks have stopped: nothing is sent to it until they come again (RFC 7675).
+    lapsed: bool,
+}
+
+impl Port {
+    pub(super) fn new(written: Relay) -> Self {
+        Port {
+            entry: None,
+            written,
+            ice: None,
+            secure: None,
+            watch: Watch::default(),
+            was_terminated: false,
+            lapsed: false,
+        }
+    }
+
+    /// Takes an order. What was agreed with the same party stays agreed.
+    pub(super) fn install(&mut self, cx: &mut Context<'_>, entry: Entry) {
+        match (&entry.checks, &mut self.ice) {
+            (None, ice) => *ice = None,
+            (Some((ours, _)), Some(ice)) => {
+                if ice.local() != ours {
+                    ice.restart(ours.clone());
+                }
+                ice.answered();
+            }
+            (Some((ours, _)), ice) => {
+                let fresh = ice.insert(Ice::new(ours.clone()));
+                fresh.answered();
+            }
+        }
+        match &entry.opens {
+            Keys::Dtls { fingerprint, active } => {
+                let same = self.secure.as_ref().is_some_and(|secure| secure.is_with(fingerprint));
+                if !same {
+                    self.end_dtls(cx);
+                    self.secure = Some(Secure::new(fingerprint.clone(), *active));
+                }
+            }
+            Keys::Clear | Keys::Srtp(_) => self.end_dtls(cx),
+        }
+        self.entry = Some(entry);
+    }
+
+    /// Nothing is done here any more.
+    pub(super) fn silence(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        self.end_dtls(cx);
+        self.entry = None;
+        self.ice = None;
+        self.watch = Watch::default();
+        cx.shared.timers.clear(Timer::Relay(at));
+    }
+
+    /// Whether STUN and DTLS end here.
+    pub(super) fn is_terminated(&self) -> bool {
+        self.ice.is_some() || self.secure.is_some()
+    }
+
+    /// Where the party with ICE has proved to be.
+    pub(super) fn party(&self) -> Option<SocketAddr> {
+        let best = self.ice.as_ref().filter(|_| !self.lapsed)?.best()?;
+        Some(best.remote)
+    }
+
+    /// From which ports of ours what arrives here leaves.
+    pub(super) fn leaves_from(&self) -> Vec<SocketAddr> {
+        let hops = self.entry.iter().flat_map(super::hops);
+        hops.map(|hop| hop.from).collect()
+    }
+
+    /// If the party's RTCP can be read: the clock it reports jitter by, and the port that what it reports on arrives at.
+    pub(super) fn reports(&self) -> Option<(u32, SocketAddr)> {
+        let entry = self.entry.as_ref()?;
+        Some((entry.clock_rate?, entry.rtcp.as_ref()?.from))
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        if let Some(ice) = &mut self.ice {
+            let timeout = cx.shared.config.consent_timeout;
+            ice.prune(cx.now, timeout);
+            self.lapsed = ice.last_check().is_some_and(|last| last + timeout <= cx.now);
+        }
+        if let Some(secure) = &mut self.secure {
+            secure.handle_timeout(cx, at);
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub(super) fn next_timeout(&self, config: &Config) -> Option<Instant> {
+        let consent = self.ice.as_ref().and_then(|ice| {
+            let lapses = ice.last_check()? + config.consent_timeout;
+            let lapse = Some(lapses).filter(|_| !self.lapsed);
+            lapse.into_iter().chain(ice.next_prune(config.consent_timeout)).min()
+        });
+        let dtls = self.secure.as_ref().and_then(Secure::next_timeout);
+        consent.into_iter().chain(dtls).min()
+    }
+
+    /// A valid check came: the party is there.
+    pub(super) fn consented(&mut self) {
+        self.lapsed = false;
+    }
+
+    fn end_dtls(&mut self, cx: &mut Context<'_>) {
+        if let Some(mut secure) = self.secure.take() {
+            secure.close(cx);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What waits for the media node, and what becomes of what it cannot do.
+
+use std::time::Duration;
+
+use sip::ng::Encoding;
+use sip::ng::value::Dictionary;
+use sip::plan::{Observation, Order, Traffic};
+use sip::{Counter, Input, Output, Request, RequestId};
+
+use crate::support::*;
+
+/// An offer as it is on the wire.
+fn offer() -> Vec<u8> {
+    let request = request("offer", Some(&phone("192.0.2.1", 6004)), Dictionary::default());
+    let mut message = b"1_1 ".to_vec();
+    Encoding::Bencode.encode(&request.into(), &mut message);
+    message
+}
+
+fn orders(outputs: &[Output]) -> Vec<&Order> {
+    let order = |output| match output {
+        &Output::Order(ref order) => Some(order),
+        _ => None,
+    };
+    outputs.iter().filter_map(order).collect()
+}
+
+fn replies(outputs: &[Output]) -> usize {
+    let is_reply = |output: &&Output| matches!(output, Output::Reply { .. });
+    outputs.iter().filter(is_reply).count()
+}
+
+#[test]
+fn a_reply_waits_until_its_ports_are_open_and_a_repetition_is_answered_with_it() {
+    let mut setup = Setup::new();
+    let mut outputs = Vec::new();
+    let message = offer();
+    let request = || Request::Ng {
+        from: None,
+        message: &message,
+    };
+    let relay = &mut setup.relay;
+    relay.handle(setup.now, Input::Request(RequestId(1), request()), &mut outputs);
+    let opened: Vec<_> = orders(&outputs)
+        .into_iter()
+        .map(|order| match order {
+            Order::Open(at) => *at,
+            other => panic!("not an order to open: {other:?}"),
+        })
+        .collect();
+    assert_eq!((opened.len(), replies(&outputs)), (4, 0));
+    outputs.clear();
+    relay.handle(setup.now, Input::Request(RequestId(2), request()), &mut outputs);
+    assert!(outputs.is_empty(), "it is on its way: {outputs:?}");
+    for at in &opened[..3] {
+        relay.handle(
+            setup.now,
+            Input::Observed(Observation::Opened { at: *at }),
+            &mut outputs,
+        );
+    }
+    assert!(outputs.is_empty());
+    relay.handle(
+        setup.now,
+        Input::Observed(Observation::Opened { at: opened[3] }),
+        &mut outputs,
+    );
+    assert!(
+        matches!(outputs[..], [Output::Reply { to: RequestId(1), .. }]),
+        "{outputs:?}"
+    );
+    assert_eq!(relay.counters()[Counter::CookieRepeated], 1);
+}
+
+#[test]
+fn a_port_that_cannot_be_opened_is_replaced_before_anybody_hears_of_it() {
+    let mut setup = Setup::new();
+    // Ports are given in an order that the seed says: see which the first call gets, and have them taken.
+    let first: Vec<_> = {
+        let mut probe = Setup::new();
+        probe.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());
+        probe.open.iter().copied().collect()
+    };
+    setup.taken = first.iter().copied().filter(|at| at.port() % 2 == 1).collect();
+    let [answer, offer] = setup.call();
+    for sdp in [&answer, &offer] {
+        assert!(setup.open.contains(&local(sdp)) && !first.contains(&local(sdp)));
+    }
+    assert!(setup.open.iter().all(|at| !setup.taken.contains(at)));
+    assert_eq!(setup.relay.port_pairs(), 2);
+    assert!(setup.count(Counter::PortsRefused) >= 2);
+}
+
+#[test]
+fn where_no_port_opens_the_proxy_hears_it() {
+    let mut setup = Setup::new();
+    setup.taken = (40_000..41_000).map(|port| at(&format!("127.0.0.1:{port}"))).collect();
+    let reply = setup.ask(request("offer", Some(&phone("192.0.2.1", 6004)), Dictionary::default()));
+    assert_eq!(reason(&reply), "Ran out of ports");
+    assert_eq!(setup.line("U c 192.0.2.1 6004 a;1"), "E71\n");
+    setup.pass(Duration::from_secs(4000));
+    assert_eq!((setup.relay.calls(), setup.open.len()), (0, 0));
+}
+
+#[test]
+fn counts_are_those_of_the_moment() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    let mut outputs = Vec::new();
+    let message = b"9_9 d7:call-id1:c8:from-tag1:a7:command6:deletee";
+    let request = Request::Ng { from: None, message };
+    setup
+        .relay
+        .handle(setup.now, Input::Request(RequestId(9), request), &mut outputs);
+    let asked: Vec<_> = orders(&outputs)
+        .into_iter()
+        .map(|order| match order {
+            Order::Report(at) => *at,
+            other => panic!("not a question: {other:?}"),
+        })
+        .collect();
+    assert_eq!((asked.len(), outputs.len()), (4, 4), "nothing is deleted yet");
+    outputs.clear();
+    for at in asked {
+        let packets = if at == local(&answer) { 77 } else { 0 };
+        let traffic = Traffic {
+            packets,
+            ..Traffic::default()
+        };
+        let last = Some(setup.now);
+        let observation = Observation::Traffic { at, traffic, last };
+        setup
+            .relay
+            .handle(setup.now, Input::Observed(observation), &mut outputs);
+    }
+    let Some(Output::Reply { bytes, .. }) = outputs.last() else {
+        panic!("no reply: {outputs:?}")
+    };
+    assert!(String::from_utf8_lossy(bytes).contains("7:packetsi77e"));
+}
+
+#[test]
+fn a_node_that_tells_nothing_holds_nobody_up_for_long() {
+    let mut setup = Setup::new();
+    setup.call();
+    setup.deaf = true;
+    let message = b"9_9 d7:call-id1:c8:from-tag1:a7:command5:querye";
+    assert_eq!(setup.say(Request::Ng { from: None, message }), None);
+    setup.now += Duration::from_millis(500);
+    let replies = setup.tell(Input::TimePassed);
+    assert_eq!((replies.len(), setup.count(Counter::ReportMissing)), (1, 1));
+    setup.pass(Duration::from_secs(61));
+    assert_eq!((setup.relay.calls(), setup.count(Counter::CallsMediaTimeout)), (0, 1));
+}
+
+#[test]
+fn only_a_call_that_seems_silent_is_looked_at() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    let last = setup.now + Duration::from_secs(50);
+    let traffic = Traffic::default();
+    setup.tell(Input::Observed(Observation::Traffic {
+        at: local(&answer),
+        traffic,
+        last: Some(last),
+    }));
+    setup.pass(Duration::from_secs(109));
+    assert_eq!(setup.relay.calls(), 1);
+    setup.pass(Duration::from_secs(1));
+    assert_eq!(setup.relay.calls(), 0);
+}
