@@ -2,7 +2,7 @@
 //!
 //! Read [`Allocator`] first. It is asked whenever an estimate, a measured rate or a wish changes, with everything the receiver is
 //! subscribed to, and answers with a [`Grant`] for each. `divide` is the pure part of it, a budget cut up; the rest
-//! is patience. [`Thresholds`] is the simplest other policy: fixed rates per stream. [`LastN`] and [`LoudestFew`] come before
+//! is patience. [`Keeper`] says what goes on beside it, so that a fall needs no key frame. [`Thresholds`] is the simplest other policy: fixed rates per stream. [`LastN`] and [`LoudestFew`] come before
 //! either in large rooms: they say which videos and voices are worth a place at all.
 //!
 //! Nothing here reads a clock, draws a number at random or looks at a packet, and the same history of calls gives the same
@@ -18,6 +18,7 @@ mod allocator;
 mod contest;
 mod divide;
 mod history;
+mod keep;
 mod ladder;
 mod last_n;
 mod loudest;
@@ -32,6 +33,7 @@ mod thresholds;
 
 pub use allocator::{Allocator, Config};
 pub use history::EstimateHistory;
+pub use keep::{Keeper, Kept};
 pub use last_n::{Face, LastN};
 pub use loudest::{Loudest, LoudestFew, Voice};
 pub use per_stream::PerStream;

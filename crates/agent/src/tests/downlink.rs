@@ -48,8 +48,10 @@ impl Camera {
     /// Sends the next frame of each encoding, a key frame where one was asked for.
     fn frame(&mut self, world: &mut World) {
         let mut key = [self.frames == 0; 3];
-        let asked = world.peers[self.peer].rtcp.split_off(self.asked);
-        for (_, compound) in &asked {
+        let heard = &world.peers[self.peer].rtcp;
+        let asked = &heard[self.asked.min(heard.len())..];
+        self.asked = heard.len();
+        for (_, compound) in asked {
             for packet in wire::rtcp::RtcpPacket::compound(compound).flatten() {
                 if let wire::rtcp::RtcpPacket::Pli(pli) = packet {
                     key[(pli.media.0 - self.ssrc) as usize] = true;

@@ -1,0 +1,174 @@
+//! What goes on beside what is granted, so that less can be had at once.
+
+use std::cmp::Reverse;
+
+use crate::{BitRate, Grant, Key, Offer, Subscription};
+
+/// A size begins to be kept where all that is sent with it is no more than this part of what is carried,
+const BEGINS: f64 = 0.97;
+
+/// and ends where it is more than this: rates waver, and it begins again with a key frame only.
+const ENDS: f64 = 1.05;
+
+/// Chooses, beside the larger picture that each subscription is granted, a smaller size to keep going: the smallest of its encoding.
+///
+/// A smaller size that does not go out with the larger one cannot be had without a key frame, and when a downlink becomes narrow that one is asked for late and
+/// comes last: behind everything that stands in the queue by then. One that was sent all along is there with the next picture. It is paid for with what
+/// nobody else wants, so it is the first thing to go. The largest pictures come first: they have the deepest to fall.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    /// Whose are kept.
+    kept: Vec<Key>,
+    candidates: Vec<Candidate>,
+    sizes: Vec<Option<u8>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    index: usize,
+    key: Key,
+    size: u8,
+    /// What is sent for it that would not be otherwise.
+    price: BitRate,
+    /// What the larger picture takes.
+    above: BitRate,
+}
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept<'a> {
+    /// The spatial layer to keep for each subscription, in the order in which they were given.
+    pub sizes: &'a [Option<u8>],
+    /// What all of it takes beside what is granted.
+    pub used: BitRate,
+}
+
+impl Keeper {
+    /// What to keep beside `grants`, which take `used` of what is `carried`.
+    pub fn choose(
+        &mut self,
+        carried: BitRate,
+        used: BitRate,
+        subscriptions: &[Subscription<'_>],
+        grants: &[Grant],
+    ) -> Kept<'_> {
+        let granted = subscriptions.iter().zip(grants).enumerate();
+        self.candidates.clear();
+        self.candidates
+            .extend(granted.filter_map(|(index, (subscription, grant))| candidate(index, subscription, grant)));
+        self.candidates
+            .sort_unstable_by_key(|candidate| (Reverse(candidate.above), candidate.key));
+        self.sizes.clear();
+        self.sizes.resize(subscriptions.len(), None);
+        let mut all = used;
+        for candidate in &self.candidates {
+            let most = match self.kept.contains(&candidate.key) {
+                true => carried.scaled(ENDS),
+                false => carried.scaled(BEGINS),
+            };
+            let with_it = all.plus(candidate.price);
+            if with_it <= most {
+                all = with_it;
+                self.sizes[candidate.index] = Some(candidate.size);
+            }
+        }
+        let sizes = &self.sizes;
+        self.candidates.retain(|candidate| sizes[candidate.index].is_some());
+        self.kept.clear();
+        self.kept.extend(self.candidates.iter().map(|candidate| candidate.key));
+        Kept {
+            sizes,
+            used: all.less(used),
+        }
+    }
+}
+
+/// The smallest size below what is granted; `None` where that is the smallest one, or goes out with it anyway.
+fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Option<Candidate> {
+    let target = grant.target()?;
+    let same_encoding = |offer: &&Offer| offer.target.encoding == target.encoding && offer.rate > BitRate(0);
+    let offers = subscription.offers.iter().filter(same_encoding);
+    let size = offers.clone().map(|offer| offer.target.layer.spatial).min()?;
+    if size >= target.layer.spatial {
+        return None;
+    }
+    let of_size = offers.filter(|offer| offer.target.layer.spatial == size);
+    let as_fast = of_size.filter(|offer| offer.target.layer.temporal <= target.layer.temporal);
+    let (all, needed) = as_fast.fold((BitRate(0), BitRate(0)), |(all, needed), offer| {
+        (all.plus(offer.rate), needed.plus(offer.needed_above))
+    });
+    // Key frames alone, or all of it: nothing in between is known.
+    let goes_anyway = needed >= all.scaled(0.5);
+    (!goes_anyway).then_some(Candidate {
+        index,
+        key: subscription.key,
+        size,
+        price: all.less(needed),
+        above: target.cost(subscription.offers),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DecodeTarget, Wish};
+
+    /// Three sizes that need the one below in key frames only, or always.
+    fn sizes(needed: f64) -> Vec<Offer> {
+        let rates = [100, 250, 850].map(BitRate::kilo);
+        let offer = |(size, rate): (usize, BitRate)| Offer {
+            target: DecodeTarget::new(0, size as u8, 0),
+            rate,
+            needed_above: rate.scaled(needed),
+            size: (0, 0),
+            fps: 0,
+        };
+        rates.into_iter().enumerate().map(offer).collect()
+    }
+
+    fn choose(keeper: &mut Keeper, carried: u64, offers: &[Offer], granted: &[u8]) -> (Vec<Option<u8>>, u64) {
+        let subscription = |(key, _): (usize, &u8)| Subscription {
+            key: Key(key as u64),
+            wish: Wish::VIDEO,
+            offers,
+        };
+        let subscriptions: Vec<_> = granted.iter().enumerate().map(subscription).collect();
+        let target = |size: &u8| DecodeTarget::new(0, *size, 0);
+        let grants: Vec<_> = granted.iter().map(|size| Grant::Send(target(size))).collect();
+        let costs = granted.iter().map(|size| target(size).cost(offers));
+        let used = costs.fold(BitRate(0), BitRate::plus);
+        let kept = keeper.choose(BitRate::kilo(carried), used, &subscriptions, &grants);
+        (kept.sizes.to_vec(), kept.used.0 / 1_000)
+    }
+
+    #[test]
+    fn the_largest_first_and_only_what_there_is_room_for() {
+        let offers = sizes(0.0);
+        for (carried, kept, used) in [
+            (1_450, vec![Some(0), Some(0), None], 200),
+            (1_400, vec![None, Some(0), None], 100),
+            (1_300, vec![None, None, None], 0),
+        ] {
+            let chosen = choose(&mut Keeper::default(), carried, &offers, &[1, 2, 0]);
+            assert_eq!(chosen, (kept, used), "{carried}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_kept_while_it_fits() {
+        let (offers, mut keeper) = (sizes(0.1), Keeper::default());
+        let mut keeps = |carried| choose(&mut keeper, carried, &offers, &[2]).0[0];
+        assert_eq!(
+            [970, 1_050, 910, 900, 970].map(&mut keeps),
+            [None, Some(0), Some(0), None, None]
+        );
+    }
+
+    #[test]
+    fn what_goes_out_anyway_is_not_kept() {
+        assert_eq!(
+            choose(&mut Keeper::default(), 9_000, &sizes(1.0), &[2]),
+            (vec![None], 0)
+        );
+    }
+}
