@@ -12,6 +12,10 @@
 
 #define EVERY_RELAY 16384 // userspace sets how many there may be
 
+#define ONE_BYTE 0xbede      // the profile of a header extension with elements of this form,
+#define TWO_BYTES 0x100      // and that of the other, without its last four bits
+#define EXTENSION_LEN_MAX 64 // longer ones are the base's
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -107,24 +111,60 @@ static __always_inline int is_from(const struct endpoint *wanted, const struct d
 	       wanted->address[3] == source[3];
 }
 
-// Whether a payload has all of the header it claims to have (RFC 3550 section 5.1): CSRCs, and the extension's length.
-static __always_inline int is_whole(const struct datagram *found, const void *end)
+// Whether the elements of a header extension end where it does (RFC 8285 section 4). Nobody here reads them; who would gets none that overrun.
+static __always_inline int are_whole(const __u8 *elements, __u32 len, int two_bytes, const void *end)
+{
+	__u32 left = 0; // of an element's value
+	int is_len_next = 0;
+	__u32 at;
+
+	for (at = 0; at < EXTENSION_LEN_MAX; at++) {
+		const __u8 *byte = elements + at;
+
+		if (at >= len || byte + 1 > (const __u8 *)end)
+			break;
+		if (left) {
+			left--;
+		} else if (is_len_next) {
+			left = *byte;
+			is_len_next = 0;
+		} else if (two_bytes) {
+			is_len_next = *byte != 0;
+		} else if (*byte) {
+			if (*byte < 0x10 || *byte >= 0xf0)
+				return 1;
+			left = (*byte & 0x0f) + 1;
+		}
+	}
+	return !left && !is_len_next;
+}
+
+// Whether a payload has all of the header it claims to have (RFC 3550 section 5.1), and that is not too long to be looked at: RELAYED if so, or else what it is.
+static __always_inline __u32 judge(const struct datagram *found, const void *end)
 {
 	const __u8 *payload = found->payload;
 	const __u8 *extension;
-	__u32 len;
+	__u32 len, elements, profile;
 
 	if (found->len < RTP_LEN || payload + RTP_LEN > (const __u8 *)end)
-		return 0;
+		return MALFORMED;
 	len = RTP_LEN + 4 * (payload[0] & 0x0f);
-	if (payload[0] & 0x10) {
-		extension = payload + len;
-		len += 4;
-		if (found->len < len || extension + 4 > (const __u8 *)end)
-			return 0;
-		len += 4 * ((__u32)extension[2] << 8 | extension[3]);
-	}
-	return found->len >= len;
+	if (found->len < len)
+		return MALFORMED;
+	if (!(payload[0] & 0x10))
+		return RELAYED;
+	extension = payload + len;
+	if (found->len < len + 4 || extension + 4 > (const __u8 *)end)
+		return MALFORMED;
+	profile = (__u32)extension[0] << 8 | extension[1];
+	elements = 4 * ((__u32)extension[2] << 8 | extension[3]);
+	if (found->len < len + 4 + elements)
+		return MALFORMED;
+	if (profile != ONE_BYTE && profile >> 4 != TWO_BYTES)
+		return RELAYED;
+	if (elements > EXTENSION_LEN_MAX)
+		return NOT_RTP;
+	return are_whole(extension + 4, elements, profile != ONE_BYTE, end) ? RELAYED : MALFORMED;
 }
 
 // Asks for the way out as for a packet of our own. That is what coming from the loopback interface means; the kernel wants forwarding to be on there.
@@ -245,6 +285,7 @@ int relay(struct xdp_md *context)
 	struct datagram found;
 	struct endpoint at;
 	struct relay *relay;
+	__u32 judged;
 
 	if (!parse(&found, (void *)(long)context->data, end))
 		return XDP_PASS;
@@ -260,8 +301,11 @@ int relay(struct xdp_md *context)
 		return drop(relay, FOREIGN_SOURCE);
 	if (found.len < 2 || (void *)(found.payload + 2) > end || !is_rtp(found.payload))
 		return leave(NOT_RTP);
-	if (!is_whole(&found, end))
+	judged = judge(&found, end);
+	if (judged == MALFORMED)
 		return drop(relay, MALFORMED);
+	if (judged != RELAYED)
+		return leave(judged);
 	return forward(context, &found, relay);
 }
 

@@ -40,7 +40,7 @@ enum relay_count {
 	RELAYED, // relayed
 	FOREIGN_SOURCE, // dropped: not from whom the relay accepts
 	MALFORMED, // dropped: begins as RTP and is not
-	NOT_RTP, // for the base: to a relay, but no RTP
+	NOT_RTP, // for the base: to a relay, but no RTP, or with more header than is looked at
 	UNCHECKED, // for the base: no checksum, or one the sender left to its hardware
 	TOO_LARGE, // for the base: more than a datagram may be, or than the link takes
 	NO_NEIGHBOUR, // for the base: no route, or nobody is known by that address yet

@@ -19,7 +19,7 @@ mod relay;
 
 pub use attach::Attached;
 pub use error::{EbpfError, Step};
-pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, take_down};
+pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, Tried, take_down};
 
 /// How many interfaces there may be.
 pub const INTERFACES_MAX: u32 = layout::relay::INTERFACES_MAX;

@@ -4,6 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod frame;
+
 use std::fmt;
 use std::fs::File;
 use std::io;

@@ -15,7 +15,7 @@ counting::counters! {
         ForeignSource = "foreign_source",
         /// Dropped in the kernel: begins as RTP and is not.
         Malformed = "malformed",
-        /// Left to the base: no RTP.
+        /// Left to the base: no RTP, or RTP with more of a header extension than is looked at.
         NotRtp = "not_rtp",
         /// Left to the base: no checksum, or one that its sender left to hardware to finish.
         Unchecked = "unchecked",

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use aya::maps::xdp::DevMapHash;
 use aya::maps::{HashMap, Map, MapData, PerCpuArray, PerCpuValues};
-use aya::programs::{ProgramError, Xdp};
+use aya::programs::{ProgramError, TestRunOptions, Xdp};
 use aya::util::nr_cpus;
-use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader, TestRun, include_bytes_aligned};
 use nix::net::if_::if_nametoindex;
 
 use super::counter::Statistics;
 use super::pins::Pins;
 use super::table::Tables;
-use super::{Found, RelayConfig};
+use super::{Found, RelayConfig, Tried};
 use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
@@ -24,6 +24,13 @@ use crate::{EbpfError, Step, attach};
 
 /// `program/relay.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/relay.bpf.o"));
+
+/// `enum xdp_action`.
+mod xdp_action {
+    pub(super) const XDP_PASS: u32 = 2;
+    pub(super) const XDP_TX: u32 = 3;
+    pub(super) const XDP_REDIRECT: u32 = 4;
+}
 
 /// The program's tables, by name.
 pub(super) const TABLES: [&str; 4] = ["relays", "traffics", "counts", "interfaces"];
@@ -85,6 +92,28 @@ impl Kernel {
         entries
             .collect::<Result<_, _>>()
             .map_err(|error| EbpfError::inside(Step::Tables, error))
+    }
+
+    /// Runs the program on a frame, on no interface.
+    pub(super) fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
+        // `struct xdp_md`: where data begins, where it ends, where metadata begins, from which interface and queue, to which interface.
+        let context = [0, frame.len() as u32, 0, interface, 0, 0]
+            .map(u32::to_ne_bytes)
+            .concat();
+        let mut out = vec![0; frame.len()];
+        let mut options = TestRunOptions::new();
+        options.data_in = Some(frame);
+        options.data_out = Some(&mut out);
+        options.ctx_in = Some(&context);
+        let failed = |error| EbpfError::inside(Step::Load, error);
+        let result = self.program()?.test_run(options).map_err(failed)?;
+        let tried = match result.return_value {
+            xdp_action::XDP_PASS => Tried::Passed,
+            xdp_action::XDP_TX => Tried::Sent,
+            xdp_action::XDP_REDIRECT => Tried::Redirected,
+            _ => Tried::Dropped,
+        };
+        Ok((tried, out))
     }
 
     /// The program itself, to be looked at.

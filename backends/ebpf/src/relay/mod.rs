@@ -115,12 +115,30 @@ impl RelayOffload {
         })
     }
 
+    /// What the program does to a frame, as if it had arrived at the interface with this number; and the frame then. Nothing is sent, but it is counted.
+    pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
+        self.table.tables.try_frame(interface, frame)
+    }
+
     fn sweep(&mut self, now: Instant) {
         if self.sweep.is_some_and(|at| at <= now) {
             self.sweep = None;
             self.table.sweep();
         }
     }
+}
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// It is dropped.
+    Dropped,
+    /// It goes on to the stack.
+    Passed,
+    /// It leaves through the interface it came from.
+    Sent,
+    /// It leaves through another one.
+    Redirected,
 }
 
 /// How large a program is.

@@ -1,7 +1,7 @@
 //! What is not relayed: for each kind of frame, who has the last word.
 
-use super::frame::{IP, checksum};
 use super::*;
+use veth::frame::{IP, checksum};
 
 #[test]
 fn what_is_no_rtp_is_the_bases() {
@@ -57,6 +57,48 @@ fn rtp_that_is_not_whole_is_dropped() {
         bench.drops(&bench.frame(&packet).bytes(), Counter::Malformed);
         packet[0] = 0x90;
         bench.drops(&bench.frame(&packet[..15]).bytes(), Counter::Malformed);
+    });
+}
+
+#[test]
+fn extensions_whose_elements_overrun_are_dropped_and_long_ones_are_the_bases() {
+    with_benches(|bench| {
+        let with = |profile: [u8; 2], elements: &[u8]| {
+            let words = [0, (elements.len() / 4) as u8];
+            let mut packet = [&rtp(12)[..], &profile, &words, elements, &[7; 20]].concat();
+            packet[0] = 0x90;
+            packet
+        };
+        for (profile, elements) in [
+            ([0xbe, 0xde], &[0x13, 1, 2, 3][..]),
+            ([0xbe, 0xde], &[0, 0, 0, 0x10]),
+            ([0x10, 0x00], &[1, 3, 1, 2]),
+            ([0x10, 0x05], &[0, 0, 0, 1]),
+        ] {
+            bench.drops(&bench.frame(&with(profile, elements)).bytes(), Counter::Malformed);
+        }
+        for (profile, elements) in [
+            ([0xbe, 0xde], &[0x12, 1, 2, 3][..]),
+            ([0xbe, 0xde], &[0x10, 1, 0, 0, 0, 0x31, 1, 2]),
+            // An id of 15 and one of 0 end the list.
+            ([0xbe, 0xde], &[0xff, 1, 2, 3]),
+            ([0xbe, 0xde], &[0x07, 1, 2, 3]),
+            ([0x10, 0x00], &[1, 0, 2, 0, 0, 3, 1, 9]),
+            // Not elements at all.
+            ([1, 2], &[0x13, 1, 2, 3]),
+            ([0xbe, 0xde], &[0; 64]),
+            ([1, 2], &[0x13; 68]),
+        ] {
+            let packet = with(profile, elements);
+            assert_eq!(
+                bench.run(&bench.frame(&packet).bytes()),
+                Outcome::Sent(bench.relayed(&packet))
+            );
+        }
+        bench.passes(
+            &bench.frame(&with([0xbe, 0xde], &[0; 68])).bytes(),
+            Some(Counter::NotRtp),
+        );
     });
 }
 

@@ -1,20 +1,17 @@
 //! The program on frames that nobody sends: run by the kernel, on no interface (BPF_PROG_TEST_RUN).
 
 mod bad;
-mod frame;
 mod table;
 mod way;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-use aya::TestRun;
-use aya::programs::TestRunOptions;
 use dataplane::{Accept, Cover, Hop, Offload, Path, Relay, Update};
+use veth::frame::Frame;
 use veth::{Pair, Side, pair_or_skip};
 
-use super::{Counter, RelayConfig, RelayOffload};
-use frame::Frame;
+use super::{Counter, RelayConfig, RelayOffload, Tried};
 
 /// What became of a frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,28 +108,18 @@ impl Bench {
     }
 
     fn run(&mut self, frame: &[u8]) -> Outcome {
-        let mut out = vec![0; 4_096];
-        let mut context = [0u32, frame.len() as u32, 0, self.interface, 0, 0]
-            .map(u32::to_ne_bytes)
-            .concat();
-        let mut options = TestRunOptions::new();
-        let given = context.clone();
-        options.data_in = Some(frame);
-        options.data_out = Some(&mut out);
-        options.ctx_in = Some(&given);
-        options.ctx_out = Some(&mut context);
-        let program = self.offload.table.tables.program().unwrap();
-        let result = program.test_run(options).expect("the kernel runs it");
-        out.truncate(result.data_size_out as usize);
-        match result.return_value {
-            1 => Outcome::Dropped,
-            2 => {
+        let (tried, out) = self
+            .offload
+            .try_frame(self.interface, frame)
+            .expect("the kernel runs it");
+        match tried {
+            Tried::Dropped => Outcome::Dropped,
+            Tried::Passed => {
                 assert_eq!(out, frame, "what passes is untouched");
                 Outcome::Passed
             }
-            3 => Outcome::Sent(out),
-            4 => Outcome::Redirected(out),
-            other => panic!("action {other}"),
+            Tried::Sent => Outcome::Sent(out),
+            Tried::Redirected => Outcome::Redirected(out),
         }
     }
 

@@ -81,10 +81,12 @@ fn table(slots: u32) -> Table<Pretended> {
     Table::new(Pretended::default(), slots, Vec::new())
 }
 
+type Change<'a> = &'a dyn Fn(&mut Relay);
+
 #[test]
 fn what_the_kernel_cannot_do_is_refused_with_a_reason() {
     let key = MasterKey::new(SrtpProfile::AeadAes128Gcm, &[1; 16], &[2; 12]).unwrap();
-    let changes: [(&dyn Fn(&mut Relay), Reason); 12] = [
+    let changes: [(Change<'_>, Reason); 12] = [
         (&|relay| relay.accept = Accept::Nobody, Reason::Sources),
         (&|relay| relay.accept = Accept::Learn { within: None }, Reason::Sources),
         (&|relay| relay.terminated = true, Reason::Terminated),

@@ -1,7 +1,7 @@
 //! What is relayed, and what that does to a frame.
 
-use super::frame::checksum;
 use super::*;
+use veth::frame::checksum;
 
 #[test]
 fn rtp_leaves_from_the_other_port_to_the_other_party() {
@@ -9,7 +9,7 @@ fn rtp_leaves_from_the_other_port_to_the_other_party() {
         let complexity = bench.offload.complexity().unwrap();
         println!("{complexity:?}");
         assert!(
-            complexity.instructions < 2_000 && complexity.verified < 20_000,
+            complexity.instructions < 2_000 && complexity.verified < 50_000,
             "{complexity:?}"
         );
         for len in [12, 13, 60, 172, 999, 1_200] {

@@ -1,29 +1,37 @@
-//! Frames, written out: by other code than the program's.
+//! Frames, written out and read: by other code than that of those under test.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Ethernet, IPv4 or IPv6, UDP.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    pub(super) to: [u8; 6],
-    pub(super) from: [u8; 6],
-    pub(super) source: SocketAddr,
-    pub(super) destination: SocketAddr,
-    pub(super) tos: u8,
-    pub(super) ttl: u8,
+/// Ethernet, IPv4 or IPv6, UDP. Source and destination are of one family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Hardware address it goes to.
+    pub to: [u8; 6],
+    /// Hardware address it comes from.
+    pub from: [u8; 6],
+    /// Address and port it comes from.
+    pub source: SocketAddr,
+    /// Address and port it goes to.
+    pub destination: SocketAddr,
+    /// Type of service, or traffic class.
+    pub tos: u8,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
     /// Without a checksum of UDP.
-    pub(super) unchecked: bool,
-    pub(super) payload: Vec<u8>,
+    pub unchecked: bool,
+    /// Of UDP.
+    pub payload: Vec<u8>,
 }
 
 /// Where IP begins.
-pub(super) const IP: usize = 14;
+pub const IP: usize = 14;
 
 impl Frame {
-    pub(super) fn new(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Self {
+    /// A plain one between two hardware addresses that are nobody's.
+    pub fn new(source: SocketAddr, destination: SocketAddr, payload: &[u8]) -> Self {
         Frame {
-            to: super::OURS,
-            from: super::NEIGHBOUR,
+            to: [2, 0, 0, 0, 0, 8],
+            from: [2, 0, 0, 0, 0, 9],
             source,
             destination,
             tos: 0,
@@ -33,7 +41,10 @@ impl Frame {
         }
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    /// As it is on the wire.
+    ///
+    /// Panics when its addresses are of two families.
+    pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = [self.to, self.from].concat();
         let udp = self.udp();
         match (self.source.ip(), self.destination.ip()) {
@@ -74,6 +85,42 @@ impl Frame {
         bytes
     }
 
+    /// Reads a frame with a plain IP header; `None` for any other. Checksums are not looked at.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let (ip, v4) = (bytes.get(IP..)?, bytes.get(12..14)? == [0x08, 0x00]);
+        let (tos, ttl, len, udp) = match v4 {
+            true => (
+                *ip.get(1)?,
+                ip[8],
+                usize::from(u16::from_be_bytes([ip[2], ip[3]])),
+                ip.get(20..)?,
+            ),
+            false => (
+                ip.first()? << 4 | ip.get(1)? >> 4,
+                *ip.get(7)?,
+                40 + usize::from(u16::from_be_bytes([ip[4], ip[5]])),
+                ip.get(40..)?,
+            ),
+        };
+        let address = |at: usize| -> Option<IpAddr> {
+            Some(match v4 {
+                true => IpAddr::from(<[u8; 4]>::try_from(ip.get(12 + 4 * at..16 + 4 * at)?).ok()?),
+                false => IpAddr::from(<[u8; 16]>::try_from(ip.get(8 + 16 * at..24 + 16 * at)?).ok()?),
+            })
+        };
+        let port = |at: usize| Some(u16::from_be_bytes([*udp.get(2 * at)?, *udp.get(2 * at + 1)?]));
+        Some(Frame {
+            to: bytes[..6].try_into().ok()?,
+            from: bytes[6..12].try_into().ok()?,
+            source: SocketAddr::new(address(0)?, port(0)?),
+            destination: SocketAddr::new(address(1)?, port(1)?),
+            tos,
+            ttl,
+            unchecked: udp.get(6..8)? == [0, 0],
+            payload: ip.get(ip.len() - udp.len() + 8..len)?.to_vec(),
+        })
+    }
+
     fn udp(&self) -> Vec<u8> {
         let len = (8 + self.payload.len()) as u16;
         let ports = [self.source.port().to_be_bytes(), self.destination.port().to_be_bytes()].concat();
@@ -89,7 +136,7 @@ impl Frame {
     }
 
     /// What UDP's checksum covers beside UDP.
-    pub(super) fn pseudo_header(&self) -> Vec<u8> {
+    pub fn pseudo_header(&self) -> Vec<u8> {
         let octets = |address: SocketAddr| match address.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
             IpAddr::V6(ip) => ip.octets().to_vec(),
@@ -100,13 +147,13 @@ impl Frame {
     }
 
     /// Where UDP begins.
-    pub(super) fn udp_at(&self) -> usize {
+    pub fn udp_at(&self) -> usize {
         IP + if self.source.is_ipv4() { 20 } else { 40 }
     }
 }
 
-/// Of the internet (RFC 1071).
-pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
+/// The internet's checksum (RFC 1071) over parts of even length, but for the last.
+pub fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u32;
     for part in parts {
         for word in part.chunks(2) {
