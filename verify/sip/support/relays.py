@@ -1,6 +1,7 @@
 """Relays under test: Weir, and rtpengine, which these tests must like as well."""
 
 import os
+import re
 from abc import ABC, abstractmethod
 from pathlib import Path
 
@@ -12,7 +13,7 @@ NG_PORT = 2223
 RTPPROXY_PORT = 22222
 MEDIA_PORTS = range(30000, 40000)
 # A call in which nothing moves is given up after this time, so that tests need not wait a minute for it.
-MEDIA_TIMEOUT_S = 2
+MEDIA_TIMEOUT_S = 3
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -22,7 +23,11 @@ class Relay(ABC):
     def __init__(self, network: Network, folder: Path) -> None:
         self._network = network
         self.process = self.start(folder)
-        wait_until(self._answers, 10, f"an answer from the relay: {self.process.said()}")
+        try:
+            wait_until(self._answers, 10, "answered by the relay")
+        except AssertionError as failure:
+            self.stop()
+            raise AssertionError(f"{failure}; it said: {self.process.said()}") from None
 
     @abstractmethod
     def start(self, folder: Path) -> Process:
@@ -45,10 +50,6 @@ class Relay(ABC):
         """The ports it has open for media, as the operating system sees it."""
         sockets = self._network.sockets()
         return [each for each in sockets if each.address == self._network.relay and each.port in MEDIA_PORTS]
-
-    def keeps_ports(self, module: str) -> bool:
-        """Whether the ports of a call stay when its description changes."""
-        return True
 
     def stop(self) -> None:
         self.process.stop()
@@ -87,32 +88,43 @@ class Rtpengine(Relay):
             folder / "rtpengine.log",
         )
 
-    def keeps_ports(self, module: str) -> bool:
-        return module == "rtpengine"
-
 
 class Weir(Relay):
     """The program this repository builds."""
 
     def start(self, folder: Path) -> Process:
-        binary = Path(os.environ.get("WEIR_BIN", ROOT / "target" / "release" / "weir"))
-        assert binary.exists(), f"{binary} is missing: build it (make build), or set WEIR_BIN"
-        at = self._network.relay
-        settings = folder / "weir.yaml"
-        settings.write_text(
-            f"""
-bind: {at}
-keys: {{ tests: only-for-tests-and-never-in-the-wild }}
-rtc: {{ node_ip: ["{at}"] }}
+        return _weir(self._network, folder, _SECTION)
+
+
+class WeirAsShown(Relay):
+    """Weir with the section `sip` that a page shows, at addresses of ours."""
+
+    def __init__(self, network: Network, folder: Path, shown: str) -> None:
+        self._shown = shown
+        super().__init__(network, folder)
+
+    def start(self, folder: Path) -> Process:
+        return _weir(self._network, folder, re.sub(r"127\.0\.0\.1|192\.0\.2\.1", self._network.relay, self._shown))
+
+
+_SECTION = f"""
 sip:
-  ng: {{ listen: "{at}:{NG_PORT}" }}
-  rtpproxy: {{ listen: "{at}:{RTPPROXY_PORT}" }}
-  interfaces: [{{ address: "{at}", ports: {MEDIA_PORTS.start}-{MEDIA_PORTS.stop - 1} }}]
+  ng: {{listen: "ADDRESS:{NG_PORT}"}}
+  rtpproxy: {{listen: "ADDRESS:{RTPPROXY_PORT}"}}
+  interfaces:
+    - {{address: ADDRESS, ports: {MEDIA_PORTS.start}-{MEDIA_PORTS.stop - 1}}}
   media_timeout: {MEDIA_TIMEOUT_S}
   delete_delay: 0
 """
-        )
-        return Process([binary, "serve", "--config", settings], folder / "weir.log")
+
+
+def _weir(network: Network, folder: Path, section: str) -> Process:
+    binary = Path(os.environ.get("WEIR_BIN", ROOT / "target" / "release" / "weir"))
+    assert binary.exists(), f"{binary} is missing: build it (make build), or set WEIR_BIN"
+    beside = f"bind: [{network.relay}]\nkeys: {{tests: of-no-use-to-anybody-but-these-tests}}\n"
+    settings = folder / "weir.yaml"
+    settings.write_text(beside + section.replace("ADDRESS", network.relay))
+    return Process([binary, "serve", "--config", settings], folder / "weir.log")
 
 
 RELAYS = {"weir": Weir, "rtpengine": Rtpengine}
