@@ -1,6 +1,8 @@
 //! The same shards without threads or sockets, for tests that must repeat.
 
-use std::sync::Arc;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use dataplane::{
@@ -9,6 +11,7 @@ use dataplane::{
 
 use crate::alarm::Alarm;
 use crate::control::Control;
+use crate::relays::{BUFFER, Desk, Door, Doors, RELAYS_MAX, Relays, Watch};
 use crate::shard::{Run, Shard, Transmit};
 
 /// A device whose shards run in the caller's thread, one after the other, each until it has nothing left to do.
@@ -19,20 +22,73 @@ pub struct InlinePlane {
     control: Control,
     shards: Vec<Shard>,
     sent: Sent,
+    relays: Relays<InlineDoors>,
+    desks: Vec<Desk<InlineDoor>>,
 }
 
 /// What was sent, one datagram each.
-#[derive(Default)]
-struct Sent(Vec<Egress>);
+#[derive(Clone, Default)]
+struct Sent(Arc<Mutex<Vec<Egress>>>);
+
+impl Sent {
+    fn with<T>(&self, change: impl FnOnce(&mut Vec<Egress>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A port that nobody else can have.
+#[derive(Clone)]
+struct InlineDoor {
+    at: SocketAddr,
+    sent: Sent,
+}
+
+impl Door for InlineDoor {
+    fn send(&self, to: SocketAddr, _tos: Option<u8>, bytes: &[u8]) -> bool {
+        let path = Path {
+            local: self.at,
+            remote: to,
+        };
+        let bytes = bytes.to_vec();
+        self.sent.with(|sent| sent.push(Egress { leg: None, path, bytes }));
+        true
+    }
+
+    fn overflows(&self) -> u64 {
+        0
+    }
+}
+
+/// Opens any port.
+struct InlineDoors(Sent);
+
+impl Doors for InlineDoors {
+    type Door = InlineDoor;
+
+    fn open(&mut self, at: SocketAddr) -> io::Result<InlineDoor> {
+        let sent = self.0.clone();
+        Ok(InlineDoor { at, sent })
+    }
+}
+
+/// Nobody need be told where to listen.
+struct Unwatched;
+
+impl Watch<InlineDoor> for Unwatched {
+    fn begin(&mut self, _place: usize, _door: &InlineDoor) {}
+
+    fn end(&mut self, _door: &InlineDoor) {}
+}
 
 impl Transmit for Sent {
     fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
         for run in runs {
-            self.0.extend(run.datagrams().map(|datagram| Egress {
+            let datagrams = run.datagrams().map(|datagram| Egress {
                 leg: run.leg,
                 path: run.path,
                 bytes: datagram.to_vec(),
-            }));
+            });
+            self.with(|sent| sent.extend(datagrams));
         }
         0
     }
@@ -44,21 +100,49 @@ impl InlinePlane {
     /// Panics when there are none, or more than [`SHARDS_MAX`](crate::shard::SHARDS_MAX).
     pub fn new(shards: usize, clock: Clock) -> Self {
         let alarms: Vec<Arc<Alarm>> = (0..shards).map(|_| Arc::new(Alarm::silent())).collect();
-        let (control, shards) = Control::new(clock, &alarms, Arc::new(Alarm::silent()));
+        let agent = Arc::new(Alarm::silent());
+        let (control, shards) = Control::new(clock, &alarms, agent.clone());
+        let sent = Sent::default();
+        let (relays, desks) = Relays::new(InlineDoors(sent.clone()), &alarms, &agent);
         InlinePlane {
             control,
             shards,
-            sent: Sent::default(),
+            sent,
+            relays,
+            desks,
         }
     }
 
     /// What becomes of one datagram that arrives at one of the shards. `at` counts the shards round, so that any number will do.
     pub fn packet(&mut self, now: Instant, at: usize, path: Path, datagram: &[u8]) -> Verdict {
-        let before = self.control.counters();
-        let shard = at % self.shards.len();
-        self.shards[shard].receive(now, path, datagram);
+        let before = self.counters();
+        let desk = self
+            .desks
+            .iter_mut()
+            .find_map(|desk| Some((desk.place_of(path.local)?, desk)));
+        match desk {
+            Some((place, desk)) => {
+                let mut buffer = [0; BUFFER];
+                let kept = datagram.len().min(BUFFER);
+                buffer[..kept].copy_from_slice(&datagram[..kept]);
+                desk.packet(now, place, path.remote, &mut buffer, datagram.len());
+                self.settle(now);
+                let after = self.counters();
+                return match verdict(&before, &after) {
+                    // What legs count of a replica is a relay's whole answer.
+                    Verdict::Forward if after[Counter::Relayed] == before[Counter::Relayed] => {
+                        Verdict::Drop(Counter::NotReady)
+                    }
+                    verdict => verdict,
+                };
+            }
+            None => {
+                let shard = at % self.shards.len();
+                self.shards[shard].receive(now, path, datagram);
+            }
+        }
         self.settle(now);
-        verdict(&before, &self.control.counters())
+        verdict(&before, &self.counters())
     }
 
     /// Lets time pass: what waited for the pace of a leg leaves when it is due, or later if this is called later.
@@ -73,7 +157,7 @@ impl InlinePlane {
 
     /// Everything that was sent since the last call, in order.
     pub fn take_sent(&mut self) -> Vec<Egress> {
-        std::mem::take(&mut self.sent.0)
+        self.sent.with(std::mem::take)
     }
 
     /// How many legs, streams and replicas all shards own together.
@@ -87,11 +171,15 @@ impl InlinePlane {
 
     /// Whether every table is empty.
     pub fn is_empty(&self) -> bool {
-        self.len() == (0, 0, 0)
+        self.len() == (0, 0, 0) && self.relays.len() == 0
     }
 
     /// Runs the shards until none has anything left to do.
     fn settle(&mut self, now: Instant) {
+        for desk in &mut self.desks {
+            while desk.take_orders(&mut Unwatched) > 0 {}
+            desk.settle(now);
+        }
         let mut busy = true;
         while busy {
             busy = false;
@@ -113,6 +201,8 @@ fn verdict(before: &Counters, after: &Counters) -> Verdict {
         NotMedia,
         Oversized,
         UnknownSource,
+        ForeignSource,
+        NoDestination,
         Malformed,
         NoKeys,
         Unauthenticated,
@@ -124,35 +214,49 @@ fn verdict(before: &Counters, after: &Counters) -> Verdict {
         NoReplica,
         NotSelected,
     ];
+    // A relay passes on what it punts a copy of.
     let punts = [PuntedStun, PuntedDtls, PuntedRtcp, PuntedStream];
     match drops.into_iter().find(counted) {
         Some(reason) => Verdict::Drop(reason),
-        None if punts.iter().any(counted) => Verdict::Punt,
+        None if punts.iter().any(counted) && !counted(&Relayed) => Verdict::Punt,
         None => Verdict::Forward,
     }
 }
 
 impl DataPlane for InlinePlane {
     fn capabilities(&self) -> Capabilities {
-        self.control.capabilities()
+        Capabilities {
+            relays_max: RELAYS_MAX,
+            ..self.control.capabilities()
+        }
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        self.control.write(update)?;
+        match update {
+            Update::SetRelay(at, relay) => self.relays.set(at, *relay)?,
+            Update::RemoveRelay(at) => self.relays.remove(at)?,
+            update => self.control.write(update)?,
+        }
         self.settle(now);
         Ok(())
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
-        self.control.inject(what);
+        match what {
+            Inject::Datagram { path, bytes } if self.relays.send(path, bytes) => {}
+            Inject::ReportRelay { at } => self.relays.report(at),
+            what => self.control.inject(what),
+        }
         self.settle(now);
     }
 
     fn poll(&mut self) -> Option<Event> {
-        self.control.poll()
+        self.relays.next_event().or_else(|| self.control.poll())
     }
 
     fn counters(&mut self) -> Counters {
-        self.control.counters()
+        let mut counters = self.control.counters();
+        counters.add(&self.relays.counters());
+        counters
     }
 }

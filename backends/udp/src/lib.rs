@@ -10,6 +10,8 @@
 //! 3. [`UdpPlane`] gives each shard a thread and a [`Network`], which is [`Sockets`] unless somebody brings another; [`InlinePlane`] runs the same shards one after the other in the
 //!    caller's thread, for tests that must repeat.
 //!
+//! Relays, which know no legs, have sockets and workers of their own: `relays`.
+//!
 //! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is what protects it, `net` is
 //! the only place that talks to the operating system, and so the only one with `unsafe`.
 
@@ -25,6 +27,7 @@ mod alarm;
 mod inline;
 mod net;
 mod plane;
+mod relays;
 mod worker;
 
 pub use alarm::Alarm;

@@ -11,9 +11,13 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 
 use crate::alarm::Alarm;
 use crate::control::Control;
-use crate::net::{Bell, Sockets};
+use crate::net::{Bell, Sockets, raise_open_files};
+use crate::relays::{RELAYS_MAX, RelayWorkers};
 use crate::shard::{SHARDS_MAX, Shard};
-use crate::worker::{Network, Shared, Worker};
+use crate::worker::{Network, Shared, Worker, alarm_of};
+
+/// Files that relays leave to everybody else in the process.
+const FILES_FOR_OTHERS: usize = 1_024;
 
 /// Where the device listens, and with how many hands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +68,12 @@ pub struct UdpPlane {
     control: Control,
     local: Vec<SocketAddr>,
     workers: Vec<RunningWorker>,
+    /// Wakes the agent.
+    agent: Arc<Alarm>,
+    /// Started with the first relay.
+    relays: Option<RelayWorkers>,
+    /// How many files may be open.
+    files_max: usize,
 }
 
 struct RunningWorker {
@@ -95,11 +105,15 @@ impl UdpPlane {
         let count = networks.len();
         let bells = (0..count).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
         let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
-        let (control, shards) = Control::new(clock, &alarms, Arc::new(Alarm::new(move || waker())));
+        let agent = Arc::new(Alarm::new(move || waker()));
+        let (control, shards) = Control::new(clock, &alarms, agent.clone());
         let mut plane = UdpPlane {
             control,
             local,
             workers: Vec::new(),
+            agent,
+            relays: None,
+            files_max: raise_open_files(),
         };
         for (index, ((shard, network), (bell, alarm))) in shards
             .into_iter()
@@ -125,7 +139,7 @@ impl UdpPlane {
     /// Whether the workers have taken every entry written so far. Packets they receive from then on meet all of them; before, an entry
     /// that [`write`](DataPlane::write) has accepted may not be there yet.
     pub fn is_applied(&self) -> bool {
-        self.control.is_applied()
+        self.control.is_applied() && self.relays.as_ref().is_none_or(|running| running.relays.is_applied())
     }
 
     /// How many datagrams the sockets dropped because no worker read them in time.
@@ -134,8 +148,18 @@ impl UdpPlane {
         self.workers.iter().map(overflows).sum()
     }
 
+    fn start_relays(&self) -> Result<RelayWorkers, WriteError> {
+        // What a worker lacks is what a port needs: descriptors.
+        RelayWorkers::start(self.workers.len(), &self.agent).map_err(|_| WriteError::PortTaken)
+    }
+
+    fn next_relay_event(&mut self) -> Option<Event> {
+        self.relays.as_mut()?.relays.next_event()
+    }
+
     /// Stops the workers and waits for them. What was not sent yet is not sent any more.
     pub fn shutdown(&mut self) {
+        self.relays = None;
         for worker in &self.workers {
             worker.shared.stop.store(true, Ordering::Relaxed);
             worker.bell.ring();
@@ -156,31 +180,49 @@ impl Drop for UdpPlane {
 
 impl DataPlane for UdpPlane {
     fn capabilities(&self) -> Capabilities {
-        self.control.capabilities()
+        Capabilities {
+            relays_max: self.files_max.saturating_sub(FILES_FOR_OTHERS).min(RELAYS_MAX),
+            ..self.control.capabilities()
+        }
     }
 
     fn write(&mut self, _now: Instant, update: Update) -> Result<(), WriteError> {
-        self.control.write(update)
+        match update {
+            Update::SetRelay(at, relay) => {
+                let relays = self.relays.take().map_or_else(|| self.start_relays(), Ok)?;
+                self.relays.insert(relays).relays.set(at, *relay)
+            }
+            Update::RemoveRelay(at) => match &mut self.relays {
+                Some(running) => running.relays.remove(at),
+                None => Err(WriteError::UnknownRelay),
+            },
+            update => self.control.write(update),
+        }
     }
 
     fn inject(&mut self, _now: Instant, what: Inject<'_>) {
-        self.control.inject(what);
+        let mut relays = self.relays.as_mut().map(|running| &mut running.relays);
+        match what {
+            Inject::Datagram { path, bytes } if relays.as_mut().is_some_and(|relays| relays.send(path, bytes)) => {}
+            Inject::ReportRelay { at } => drop(relays.map(|relays| relays.report(at))),
+            what => self.control.inject(what),
+        }
     }
 
     fn poll(&mut self) -> Option<Event> {
-        self.control.poll()
+        // Once more behind the control handle, which announces that nobody looks.
+        let event = self.next_relay_event().or_else(|| self.control.poll());
+        event.or_else(|| self.next_relay_event())
     }
 
     fn counters(&mut self) -> Counters {
         let mut counters = self.control.counters();
+        if let Some(running) = &self.relays {
+            counters.add(&running.relays.counters());
+        }
         counters[Counter::ReceiveOverflow] += self.receive_overflows();
         counters
     }
-}
-
-fn alarm_of(bell: &Bell) -> Arc<Alarm> {
-    let bell = bell.clone();
-    Arc::new(Alarm::new(move || bell.ring()))
 }
 
 fn start_worker(

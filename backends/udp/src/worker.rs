@@ -80,9 +80,15 @@ impl<N: Network> Worker<N> {
     }
 }
 
+/// An alarm that rings a worker's bell.
+pub(crate) fn alarm_of(bell: &Bell) -> Arc<Alarm> {
+    let bell = bell.clone();
+    Arc::new(Alarm::new(move || bell.ring()))
+}
+
 /// Ends the process when a worker panics, which is a bug of ours. The others would go on handing packets to one that is gone, and its
 /// calls would hang with nobody the wiser; a process that ends is started again.
-struct AbortOnPanic;
+pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
@@ -94,6 +100,6 @@ impl Drop for AbortOnPanic {
 
 /// The only place in this crate where time is read: once a batch, because packets of one batch arrived together.
 #[allow(clippy::disallowed_methods)]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }

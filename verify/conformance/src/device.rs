@@ -62,6 +62,11 @@ pub trait Device {
         true
     }
 
+    /// Whether each peer has an address of its own, not only a port.
+    fn has_own_addresses(&self) -> bool {
+        true
+    }
+
     /// Whether it lives in the time it is told. One that reads a real clock cannot be held to times.
     fn keeps_virtual_time(&self) -> bool {
         true

@@ -67,6 +67,16 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
         (EventPattern::Unknown { .. }, _) => matches_unknown(pattern, event),
         (EventPattern::Arrival { .. }, _) => matches_arrival(pattern, event),
         (EventPattern::Stream { .. } | EventPattern::Replica { .. }, _) => matches_statistics(pattern, event),
+        (EventPattern::RelaySource { at, from }, Event::RelaySource { at: a, from: f }) => at == a && from == f,
+        (
+            EventPattern::RelayTraffic {
+                at,
+                packets,
+                bytes,
+                dropped,
+            },
+            Event::RelayTraffic { at: a, traffic, .. },
+        ) => at == a && is(packets, &traffic.packets) && is(bytes, &traffic.bytes) && is(dropped, &traffic.dropped),
         _ => false,
     }
 }

@@ -4,6 +4,7 @@
 //!   number that was left for it.
 //! * No real loss is hidden: between two packets there is room for everything between them that never arrived.
 //! * Nothing goes to anybody but the replicas of its stream, and nothing is made up.
+//! * A relay passes on what arrived at one, and nothing else.
 //! * A retransmission carries what was sent under the number it names.
 //!
 //! Packets are told apart by the tag at the end of their payload, which no device may touch.
@@ -13,12 +14,13 @@ mod replica;
 pub mod sources;
 pub mod truth;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::{LegId, Path, ReplicaId, Update};
 use wire::{PacketKind, RtpPacket};
 
 use crate::peers::LegTable;
+use crate::step::relay_of;
 use crate::subject::Observation;
 use crate::{Injection, Send, Step};
 use replica::ReplicaWatch;
@@ -32,6 +34,8 @@ pub struct Invariants {
     legs: LegTable,
     sources: Sources,
     replicas: BTreeMap<ReplicaId, ReplicaWatch>,
+    /// What has arrived at relays.
+    relayed: BTreeSet<Vec<u8>>,
 }
 
 impl Invariants {
@@ -68,6 +72,9 @@ impl Invariants {
     }
 
     fn arrived(&mut self, send: &Send) {
+        if relay_of(send.path.local).is_some() {
+            self.relayed.insert(send.bytes.clone());
+        }
         let leg = self.legs.at(send.path);
         if let Some(leg) = leg.filter(|leg| !send.tampered || self.legs.profile(*leg).is_none()) {
             self.sources.arrived(leg, &send.bytes);
@@ -108,7 +115,7 @@ impl Invariants {
                 None => drop(self.replicas.insert(*id, ReplicaWatch::new(replica))),
             },
             Update::RemoveReplica(id) => drop(self.replicas.remove(id)),
-            // Relays have no replicas.
+            // What relays pass on is looked at as it is sent.
             Update::SetRelay(..) | Update::RemoveRelay(_) => {}
         }
     }
@@ -124,6 +131,12 @@ impl Invariants {
 
     /// Judges a datagram that the agent did not make.
     fn judge(&mut self, path: Path, bytes: &[u8]) -> Result<(), String> {
+        if relay_of(path.local).is_some() {
+            return match self.relayed.contains(bytes) {
+                true => Ok(()),
+                false => Err("sent from a relay what did not arrive at any".into()),
+            };
+        }
         let packet = RtpPacket::parse(bytes).map_err(|error| format!("sent what is not RTP: {error}"))?;
         if wire::classify(bytes) != PacketKind::Rtp {
             return Err("sent RTCP of its own".into());

@@ -1,12 +1,42 @@
 //! The other ends: who protects what goes in and unprotects what comes out.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use backend_udp::srtp::{OpenError, Opener, Sealer, rtcp_overhead, rtp_overhead};
-use dataplane::{Leg, LegId, MasterKey, Path, Protection, SrtpProfile, Update};
+use dataplane::{Cover, Leg, LegId, MasterKey, Path, Protection, Relay, SrtpProfile, Update};
 use wire::{PacketKind, RtpPacket};
 
 use crate::Send;
+
+/// The relays a device was told of.
+#[derive(Debug, Default)]
+pub struct RelayTable(BTreeMap<SocketAddr, Relay>);
+
+impl RelayTable {
+    /// Follows an update that the device took.
+    pub fn apply(&mut self, update: &Update) {
+        match update {
+            Update::SetRelay(at, relay) => drop(self.0.insert(*at, (**relay).clone())),
+            Update::RemoveRelay(at) => drop(self.0.remove(at)),
+            _ => {}
+        }
+    }
+
+    /// What protects what arrives there.
+    pub fn opens(&self, at: SocketAddr) -> Option<&MasterKey> {
+        self.0.get(&at)?.opens.key()
+    }
+
+    /// What may protect what goes out on a path, of RTP or of RTCP.
+    fn seals(&self, path: Path, rtcp: bool) -> impl Iterator<Item = &Cover> {
+        let hops = self.0.values().filter_map(move |relay| match rtcp {
+            true => relay.rtcp.as_ref(),
+            false => relay.rtp.as_ref(),
+        });
+        hops.filter(move |hop| hop.path == path).map(|hop| &hop.seals)
+    }
+}
 
 /// The legs a device was told of.
 #[derive(Debug, Default)]
@@ -124,12 +154,16 @@ pub struct Peers {
     /// The legs as the device knows them.
     pub legs: LegTable,
     peers: BTreeMap<LegId, Peer>,
+    relays: RelayTable,
+    /// Who sends to relays and gets what they pass on, by the key; both directions of one are made of the same.
+    parties: BTreeMap<Vec<u8>, Peer>,
 }
 
 impl Peers {
     /// Follows an update that the device took.
     pub fn apply(&mut self, update: &Update) {
         self.legs.apply(update);
+        self.relays.apply(update);
         match update {
             Update::SetLeg(id, leg) => match &leg.protection {
                 Protection::Srtp { ingress, egress } => {
@@ -155,7 +189,11 @@ impl Peers {
     }
 
     fn seal(&mut self, path: Path, plain: &[u8]) -> Vec<u8> {
-        let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) else {
+        let peer = match self.relays.opens(path.local) {
+            Some(key) => Some(party(&mut self.parties, key)),
+            None => self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)),
+        };
+        let Some(peer) = peer else {
             return plain.to_vec();
         };
         match (wire::classify(plain), RtpPacket::parse_protected(plain)) {
@@ -173,26 +211,53 @@ impl Peers {
             bytes: bytes.to_vec(),
             keystream: None,
         };
-        let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) else {
-            return Ok(in_clear());
-        };
+        if let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) {
+            return peer.open(bytes);
+        }
+        let rtcp = wire::classify(bytes) == PacketKind::Rtcp;
+        let mut opened = Ok(in_clear());
+        for cover in self.relays.seals(path, rtcp) {
+            opened = match cover {
+                Cover::Srtp(key) => party(&mut self.parties, key).open(bytes),
+                Cover::Clear | Cover::Pending => return Ok(in_clear()),
+            };
+            if opened.is_ok() {
+                break;
+            }
+        }
+        opened
+    }
+}
+
+/// The party that this key is one direction's of.
+fn party<'a>(parties: &'a mut BTreeMap<Vec<u8>, Peer>, key: &MasterKey) -> &'a mut Peer {
+    parties.entry(key.key().to_vec()).or_insert_with(|| Peer::new(key, key))
+}
+
+impl Peer {
+    fn open(&mut self, bytes: &[u8]) -> Result<Opened, OpenError> {
         let mut opened = bytes.to_vec();
         let (len, rtcp, ssrc_at, index) = match wire::classify(bytes) {
             PacketKind::Rtp => {
                 let packet = RtpPacket::parse_protected(bytes).map_err(|_| OpenError::Malformed)?;
-                let done = peer.opener.open_rtp(&mut opened, packet.header_len())?;
+                let done = self.opener.open_rtp(&mut opened, packet.header_len())?;
                 (done.len, false, 8, done.index)
             }
             PacketKind::Rtcp => {
-                let len = peer.opener.open_rtcp(&mut opened)?;
-                (len, true, 4, srtcp_index(peer.egress.profile(), bytes))
+                let len = self.opener.open_rtcp(&mut opened)?;
+                (len, true, 4, srtcp_index(self.egress.profile(), bytes))
             }
-            _ => return Ok(in_clear()),
+            _ => {
+                return Ok(Opened {
+                    bytes: opened,
+                    keystream: None,
+                });
+            }
         };
         opened.truncate(len);
         let ssrc = bytes[ssrc_at..ssrc_at + 4].try_into().expect("four bytes");
         let keystream = Keystream {
-            key: peer.egress.key().to_vec(),
+            key: self.egress.key().to_vec(),
             rtcp,
             ssrc: u32::from_be_bytes(ssrc),
             index,

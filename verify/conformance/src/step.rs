@@ -53,6 +53,8 @@ pub enum Injection {
     },
     /// Statistics.
     Report(LegId),
+    /// How much a relay has passed on.
+    ReportRelay(SocketAddr),
 }
 
 impl Injection {
@@ -79,6 +81,7 @@ impl Injection {
                 packets: *packets,
             },
             Injection::Report(leg) => Inject::Report { leg: *leg },
+            Injection::ReportRelay(at) => Inject::ReportRelay { at: *at },
         }
     }
 }
@@ -111,6 +114,46 @@ pub fn peer_at(path: Path) -> Option<u32> {
         IpAddr::V6(address) => address.segments()[7],
     };
     Some(u32::from(peer)).filter(|peer| path_of(*peer) == path)
+}
+
+/// The first port of relays; below it is everything else.
+const RELAY_PORTS: u16 = 20_000;
+
+/// Where relay number `relay` is. Devices with real sockets translate.
+///
+/// Panics when `relay` is 2^15 or more.
+pub fn relay_at(relay: u32) -> SocketAddr {
+    assert!(relay < 1 << 15, "fewer than 32,768 relays");
+    SocketAddr::new(Ipv4Addr::new(192, 0, 2, 1).into(), RELAY_PORTS + relay as u16)
+}
+
+/// The relay at an address: the inverse of [`relay_at`]. `None` for any other address.
+pub fn relay_of(at: SocketAddr) -> Option<u32> {
+    let number = at.port().checked_sub(RELAY_PORTS)?;
+    Some(number.into()).filter(|relay| relay_at(*relay) == at)
+}
+
+/// Where peer number `peer` is when it speaks with relays: with all from one port.
+///
+/// Panics when `peer` is 2^16 or more.
+pub fn party_at(peer: u32) -> SocketAddr {
+    let [high, low] = u16::try_from(peer).expect("fewer than 65,536 peers").to_be_bytes();
+    SocketAddr::new(Ipv4Addr::new(10, 2, high, low).into(), 5000)
+}
+
+/// The peer at an address that [`party_at`] gave. `None` for any other address.
+pub fn party_of(address: SocketAddr) -> Option<u32> {
+    let IpAddr::V4(ip) = address.ip() else { return None };
+    let peer = u16::from_be_bytes([ip.octets()[2], ip.octets()[3]]).into();
+    Some(peer).filter(|peer| party_at(*peer) == address)
+}
+
+/// A key made of a number, for one direction: what [`protection`] gives a peer to send with.
+pub fn master_key(profile: SrtpProfile, seed: u32) -> MasterKey {
+    let Protection::Srtp { ingress, .. } = protection(profile, seed) else {
+        unreachable!("protection makes keys");
+    };
+    ingress
 }
 
 /// Keys made of a number, so that a text can name them. Different numbers give different keys in both directions.

@@ -1,7 +1,7 @@
 //! The language of vectors: steps and expectations as lines of text, and back.
 //!
 //! The grammar is in the README. A line is words; an attribute is a name and a value, or a name alone; lists are joined by
-//! commas. Names of legs, replicas and peers are the writer's; `l7`, `r7` and `p7` mean the entries with exactly that number.
+//! commas. Names of legs, replicas, relays and peers are the writer's; `l7`, `r7`, `x7` and `p7` mean the entries with exactly that number.
 
 mod descriptor;
 mod entry;
@@ -9,6 +9,7 @@ mod names;
 mod packet;
 mod parser;
 mod print;
+mod relay;
 mod structures;
 mod words;
 
@@ -17,6 +18,8 @@ pub use parser::parse;
 pub use print::{print_datagram, print_history};
 pub use structures::{moved, structure};
 pub use words::Problem;
+
+use std::net::SocketAddr;
 
 use dataplane::{Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
 use wire::codec::Layer;
@@ -34,6 +37,8 @@ pub struct Vector {
     pub title: String,
     /// Whether it only holds on a device that lives in the time it is told.
     pub needs_virtual_time: bool,
+    /// Whether it only holds on a device whose peers each have an address of their own, not only a port.
+    pub needs_own_addresses: bool,
     /// What it does and expects.
     pub lines: Vec<Line>,
 }
@@ -131,6 +136,15 @@ pub enum EventPattern {
         first: Option<u64>,
         highest: Option<u64>,
         jitter: Option<u32>,
+    },
+    /// A relay learns from a source.
+    RelaySource { at: SocketAddr, from: SocketAddr },
+    /// Statistics of a relay.
+    RelayTraffic {
+        at: SocketAddr,
+        packets: Option<u64>,
+        bytes: Option<u64>,
+        dropped: Option<u64>,
     },
     /// Statistics of a replica.
     Replica {

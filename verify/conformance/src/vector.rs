@@ -41,7 +41,7 @@ impl fmt::Display for Failure {
 
 /// Runs `vector` on a fresh `device` whose clock shows `start`.
 ///
-/// Everything that goes out, every punt and every unknown stream must be expected before the next thing is done.
+/// Everything that goes out, every punt, every unknown stream and every source learned must be expected before the next thing is done.
 ///
 /// Errors: the first expectation that does not hold.
 pub fn run(vector: &Vector, names: &Names, device: &mut dyn Device, start: Instant) -> Result<(), Box<Failure>> {
@@ -257,7 +257,12 @@ impl Run<'_> {
 
     fn nothing_left(&self) -> Result<(), String> {
         self.nothing_sent()?;
-        let important = |event: &&Event| matches!(event, Event::Punt { .. } | Event::UnknownStream { .. });
+        let important = |event: &&Event| {
+            matches!(
+                event,
+                Event::Punt { .. } | Event::UnknownStream { .. } | Event::RelaySource { .. }
+            )
+        };
         match self.events.iter().find(important) {
             None => Ok(()),
             Some(event) => Err(format!("said, unexpected: {event:?}")),

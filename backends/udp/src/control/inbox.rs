@@ -43,6 +43,14 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
         },
         Note::Stream(report) => Event::Stream(report.0, report.1),
         Note::Replica(report) => Event::Replica(report.0, report.1),
+        Note::RelaySource(source) => Event::RelaySource {
+            at: source.local,
+            from: source.remote,
+        },
+        Note::RelayTraffic(report) => {
+            let (at, traffic, last) = *report;
+            Event::RelayTraffic { at, traffic, last }
+        }
     }
 }
 

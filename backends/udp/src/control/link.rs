@@ -1,10 +1,10 @@
-//! The control handle's ends of a shard's rings.
+//! The control handle's ends of a worker's rings.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::{Clock, Counters, Event};
-use rtrb::{Producer, PushError, RingBuffer};
+use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
 use super::inbox;
 use super::order::Order;
@@ -14,34 +14,37 @@ use crate::shard::counters::CounterPage;
 use crate::shard::notes::{NoteReader, Notes};
 use crate::shard::relay::Link;
 
-/// How many orders may wait in a shard's ring.
+/// How many orders may wait in a worker's ring.
 const ORDERS_MAX: usize = 4_096;
 /// How long to wait between two attempts to place an order in a full ring.
 const BACK_OFF: Duration = Duration::from_micros(200);
 
-/// One shard, as the control handle sees it.
-pub(super) struct ShardLink {
-    orders: Producer<Order>,
+/// One worker that takes orders `O`, as the control handle sees it.
+pub(crate) struct WorkerLink<O> {
+    orders: Producer<O>,
     reader: NoteReader,
     counters: Arc<CounterPage>,
     alarm: Arc<Alarm>,
 }
 
+/// The worker's ends.
+pub(crate) struct WorkerEnds<O> {
+    pub(crate) orders: Consumer<O>,
+    pub(crate) notes: Notes,
+    pub(crate) counters: Arc<CounterPage>,
+}
+
 /// Shards that can reach each other, and the handle's links to them.
-pub(super) fn shard_parts(clock: Clock, alarms: &[Arc<Alarm>], agent: &Arc<Alarm>) -> (Vec<ShardLink>, Vec<Shard>) {
+pub(super) fn shard_parts(
+    clock: Clock,
+    alarms: &[Arc<Alarm>],
+    agent: &Arc<Alarm>,
+) -> (Vec<WorkerLink<Order>>, Vec<Shard>) {
     let mut meshes = mesh(alarms);
     let parts = alarms.iter().enumerate().map(|(index, alarm)| {
-        let (orders, orders_reader) = RingBuffer::new(ORDERS_MAX);
-        let (notes, reader) = Notes::new(agent.clone());
-        let counters = Arc::new(CounterPage::new());
+        let (link, ends) = WorkerLink::new(alarm, agent);
         let links = std::mem::take(&mut meshes[index]);
-        let shard = Shard::new(index, clock, counters.clone(), orders_reader, notes, links);
-        let link = ShardLink {
-            orders,
-            reader,
-            counters,
-            alarm: alarm.clone(),
-        };
+        let shard = Shard::new(index, clock, ends.counters, ends.orders, ends.notes, links);
         (link, shard)
     });
     parts.unzip()
@@ -61,9 +64,28 @@ fn mesh(alarms: &[Arc<Alarm>]) -> Vec<Vec<Option<Link>>> {
     meshes
 }
 
-impl ShardLink {
+impl<O> WorkerLink<O> {
+    /// A link to a worker that `alarm` wakes; it wakes the handle's owner by `agent`.
+    pub(crate) fn new(alarm: &Arc<Alarm>, agent: &Arc<Alarm>) -> (Self, WorkerEnds<O>) {
+        let (orders, orders_reader) = RingBuffer::new(ORDERS_MAX);
+        let (notes, reader) = Notes::new(agent.clone());
+        let counters = Arc::new(CounterPage::new());
+        let link = WorkerLink {
+            orders,
+            reader,
+            counters: counters.clone(),
+            alarm: alarm.clone(),
+        };
+        let ends = WorkerEnds {
+            orders: orders_reader,
+            notes,
+            counters,
+        };
+        (link, ends)
+    }
+
     /// Places an order that must not be lost: waits for room as long as there is somebody to take it.
-    pub(super) fn order(&mut self, mut order: Order) {
+    pub(crate) fn order(&mut self, mut order: O) {
         while let Err(PushError::Full(refused)) = self.orders.push(order) {
             if self.orders.is_abandoned() {
                 return;
@@ -76,22 +98,22 @@ impl ShardLink {
     }
 
     /// Places an order that may be lost; false when it was.
-    pub(super) fn try_order(&mut self, order: Order) -> bool {
+    pub(crate) fn try_order(&mut self, order: O) -> bool {
         let placed = self.orders.push(order).is_ok();
         self.alarm.raise();
         placed
     }
 
-    /// Whether the shard has taken every order, or is gone.
-    pub(super) fn has_taken_all(&self) -> bool {
+    /// Whether the worker has taken every order, or is gone.
+    pub(crate) fn has_taken_all(&self) -> bool {
         self.orders.slots() == ORDERS_MAX || self.orders.is_abandoned()
     }
 
-    pub(super) fn next_event(&mut self) -> Option<Event> {
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
         inbox::next_event(&mut self.reader)
     }
 
-    pub(super) fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         self.counters.read()
     }
 }

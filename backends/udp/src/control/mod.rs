@@ -9,6 +9,7 @@ mod inbox;
 mod link;
 mod order;
 
+pub(crate) use link::{WorkerEnds, WorkerLink};
 pub(crate) use order::Order;
 
 use std::sync::Arc;
@@ -24,12 +25,12 @@ use crate::alarm::Alarm;
 use crate::shard::{SHARDS_MAX, Shard, Source};
 use book::{Book, LEGS_MAX, REPLICAS_MAX, STREAMS_MAX};
 use homes::Homes;
-use link::{ShardLink, shard_parts};
+use link::shard_parts;
 
 /// Drives any number of shards.
 pub struct Control {
     book: Book,
-    shards: Vec<ShardLink>,
+    shards: Vec<WorkerLink<Order>>,
     /// Which shard hears from which address.
     homes: Homes,
     /// Where to look for the next event.
@@ -87,6 +88,7 @@ impl Control {
                 self.shards[owner].order(Order::RemoveReplica(id));
                 Ok(())
             }
+            // The plane has them taken elsewhere.
             Update::SetRelay(..) | Update::RemoveRelay(_) => Err(WriteError::Unsupported),
         }
     }
@@ -150,14 +152,14 @@ impl Control {
         Ok(())
     }
 
-    fn others(&mut self, owner: usize) -> impl Iterator<Item = &mut ShardLink> {
+    fn others(&mut self, owner: usize) -> impl Iterator<Item = &mut WorkerLink<Order>> {
         let shards = self.shards.iter_mut().enumerate();
         shards.filter(move |(index, _)| *index != owner).map(|(_, shard)| shard)
     }
 
     /// Whether the shards have taken everything written and injected so far.
     pub fn is_applied(&self) -> bool {
-        self.shards.iter().all(ShardLink::has_taken_all)
+        self.shards.iter().all(WorkerLink::has_taken_all)
     }
 
     /// Hands on what the agent wants done; what finds no room is counted and gone.
@@ -228,7 +230,8 @@ impl Control {
             let shard = self.turn;
             self.turn = (shard + 1) % self.shards.len();
             if let Some(event) = self.shards[shard].next_event() {
-                if let Event::Punt { path, .. } = &event {
+                // Once it has a leg it is where it belongs.
+                if let Event::Punt { path, leg: None, .. } = &event {
                     self.homes.remember(*path, shard);
                 }
                 return Some(event);

@@ -95,6 +95,15 @@ pub(super) fn write(room: &mut ControlRoom, family: Family, local: IpAddr, segme
     len
 }
 
+/// Writes the differentiated services of a sent datagram into `room`. Returns the length.
+pub(super) fn write_tos(room: &mut ControlRoom, family: Family, tos: u8) -> usize {
+    let (level, kind) = match family {
+        Family::V4 => (libc::IPPROTO_IP, libc::IP_TOS),
+        Family::V6 => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+    };
+    append(room, 0, level, kind, libc::c_int::from(tos))
+}
+
 /// Writes one control message behind `at` bytes of others; returns where it ends.
 fn append<T: Copy>(room: &mut ControlRoom, at: usize, level: i32, kind: i32, value: T) -> usize {
     // SAFETY: these only calculate.

@@ -4,11 +4,17 @@
 
 mod address;
 mod control;
+mod files;
+mod poller;
+mod port;
 mod receive;
 mod send;
 mod sleep;
 mod socket;
 mod sockets;
 
+pub(crate) use files::raise_open_files;
+pub(crate) use poller::Poller;
+pub(crate) use port::{PortReader, PortSocket};
 pub use sleep::Bell;
 pub use sockets::Sockets;

@@ -30,7 +30,11 @@ impl Bell {
         let _ = unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 
-    fn quiet(&self) {
+    pub(super) fn raw(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    pub(super) fn quiet(&self) {
         let mut count = 0_u64;
         // SAFETY: eight bytes are written to a number that lives as long as the call.
         let _ = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut count).cast(), 8) };

@@ -1,11 +1,13 @@
 //! What a shard tells the agent: a bounded ring of small notes, and buffers that come back.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Arrival, Counter, Departure, LegId, Path, PuntKind, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics,
+    Arrival, Counter, Departure, LegId, Path, PuntKind, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
+    StreamStatistics,
 };
 use rtrb::{Consumer, Producer, RingBuffer};
 use wire::PayloadType;
@@ -40,6 +42,9 @@ pub(crate) enum Note {
     Selected(ReplicaId, (StreamKey, Layer, bool)),
     Stream(Box<(StreamKey, StreamStatistics)>),
     Replica(Box<(ReplicaId, ReplicaStatistics)>),
+    /// A relay learns from this source.
+    RelaySource(Box<Path>),
+    RelayTraffic(Box<(SocketAddr, RelayTraffic, Option<Instant>)>),
 }
 
 const _: () = assert!(size_of::<Note>() <= 64, "tens of thousands of notes wait in each ring");
@@ -169,10 +174,10 @@ impl Notes {
         pushed
     }
 
-    /// Tells something the agent acts on.
-    pub(crate) fn tell(&mut self, counters: &CounterPage, note: Note) {
+    /// Tells something the agent acts on; false, and counted, when there is no room for it.
+    pub(crate) fn tell(&mut self, counters: &CounterPage, note: Note) -> bool {
         self.urgent = true;
-        self.push(counters, note);
+        self.push(counters, note)
     }
 
     /// Tells something that can wait until the agent looks, or for a while.
@@ -180,7 +185,7 @@ impl Notes {
         self.wait(now + PATIENCE);
         match self.notes.slots() <= NOTES_MAX / RESERVED {
             true => counters.count(Counter::PuntQueueFull),
-            false => self.push(counters, note),
+            false => drop(self.push(counters, note)),
         }
     }
 
@@ -203,10 +208,12 @@ impl Notes {
         self.due = Some(self.due.map_or(until, |due| due.min(until)));
     }
 
-    fn push(&mut self, counters: &CounterPage, note: Note) {
-        if self.notes.push(note).is_err() {
+    fn push(&mut self, counters: &CounterPage, note: Note) -> bool {
+        let pushed = self.notes.push(note).is_ok();
+        if !pushed {
             counters.count(Counter::PuntQueueFull);
         }
+        pushed
     }
 
     /// Ends a batch: wakes the agent if it is time.

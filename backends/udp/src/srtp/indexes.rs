@@ -73,6 +73,26 @@ impl StreamIndexes {
         Ok(())
     }
 
+    /// Claims the index of somebody else's packet, whose number is not ours to choose: the one with its number that lies nearest to the highest
+    /// one claimed.
+    ///
+    /// Source: RFC 3711 section 3.3.1.
+    pub fn claim_nearest(&mut self, ssrc: u32, sequence: u16) -> Result<u64, Refused> {
+        let index = match self.streams.get_mut(ssrc) {
+            Some(window) => {
+                let index = nearest_index(window.highest(), sequence);
+                claim_in(window, index, Bytes::New)?;
+                index
+            }
+            None => {
+                let index = u64::from(sequence);
+                self.claim(ssrc, index, Bytes::New)?;
+                index
+            }
+        };
+        Ok(index)
+    }
+
     /// The highest index claimed for an SSRC: what a snapshot of the leg must remember.
     pub fn highest(&self, ssrc: u32) -> Option<u64> {
         self.streams.get(ssrc).map(Window::highest)

@@ -1,12 +1,13 @@
 //! The model, with just enough SRTP in front of it to take what is on the wire.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use backend_udp::srtp::{OpenError, Opener, rtp_overhead};
 use dataplane::{
     Clock, Counter, Counters, DataPlane, Egress, Event, Ingress, Inject, LegId, MasterKey, Model, Path, Protection,
-    Update, WriteError,
+    RelayTraffic, Update, Verdict, WriteError,
 };
 use wire::{PacketKind, RtpPacket};
 
@@ -18,6 +19,9 @@ pub struct ModelDevice {
     model: Model,
     legs: LegTable,
     openers: BTreeMap<LegId, (MasterKey, Opener)>,
+    relay_openers: BTreeMap<SocketAddr, (MasterKey, Opener)>,
+    /// What relays must be told to have carried besides what the model knows of.
+    unseen: BTreeMap<SocketAddr, RelayTraffic>,
     /// What was dropped before the model saw it.
     dropped: Counters,
     sent: Vec<Datagram>,
@@ -34,6 +38,8 @@ impl ModelDevice {
             }),
             legs: LegTable::default(),
             openers: BTreeMap::new(),
+            relay_openers: BTreeMap::new(),
+            unseen: BTreeMap::new(),
             dropped: Counters::default(),
             sent: Vec::new(),
             events: VecDeque::new(),
@@ -43,7 +49,11 @@ impl ModelDevice {
     /// The clear bytes of what is on the wire, or why there are none.
     fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Vec<u8>, Counter> {
         let mut opened = bytes.to_vec();
-        let Some((_, opener)) = self.legs.at(path).and_then(|leg| self.openers.get_mut(&leg)) else {
+        let opener = match self.model.relay_key(Ingress { path, bytes }) {
+            Some(_) => self.relay_openers.get_mut(&path.local),
+            None => self.legs.at(path).and_then(|leg| self.openers.get_mut(&leg)),
+        };
+        let Some((_, opener)) = opener else {
             return Ok(opened);
         };
         if bytes.len() > dataplane::limits::DATAGRAM_MAX {
@@ -74,6 +84,15 @@ impl ModelDevice {
                 _ => drop(self.openers.remove(id)),
             },
             Update::RemoveLeg(id) => drop(self.openers.remove(id)),
+            Update::SetRelay(at, relay) => match relay.opens.key() {
+                None => drop(self.relay_openers.remove(at)),
+                Some(key) => {
+                    if self.relay_openers.get(at).is_none_or(|(old, _)| old != key) {
+                        self.relay_openers.insert(*at, (key.clone(), Opener::new(key)));
+                    }
+                }
+            },
+            Update::RemoveRelay(at) => drop(self.relay_openers.remove(at)),
             _ => {}
         }
     }
@@ -103,6 +122,12 @@ impl ModelDevice {
                     .iter_mut()
                     .for_each(|departure| departure.size += overhead(*leg) as u16);
             }
+            Event::RelayTraffic { at, traffic, .. } => {
+                if let Some(unseen) = self.unseen.get(at) {
+                    traffic.bytes += unseen.bytes;
+                    traffic.dropped += unseen.dropped;
+                }
+            }
             Event::Stream(key, statistics) => statistics.octets += statistics.packets * overhead(key.leg) as u64,
             _ => {}
         }
@@ -128,6 +153,11 @@ impl Device for ModelDevice {
         self.model.write(now, update.clone())?;
         self.legs.apply(&update);
         self.remember_keys(&update);
+        // The last word of a relay that is removed.
+        self.collect(Vec::new());
+        if let Update::RemoveRelay(at) = &update {
+            self.unseen.remove(at);
+        }
         Ok(())
     }
 
@@ -141,12 +171,18 @@ impl Device for ModelDevice {
         match self.open(path, bytes) {
             Ok(clear) => {
                 let mut egress = Vec::new();
-                self.model.packet(now, Ingress { path, bytes: &clear }, &mut egress);
+                let verdict = self.model.packet(now, Ingress { path, bytes: &clear }, &mut egress);
+                if verdict == Verdict::Forward && self.relay_openers.contains_key(&path.local) {
+                    self.unseen.entry(path.local).or_default().bytes += (bytes.len() - clear.len()) as u64;
+                }
                 self.collect(egress);
             }
             Err(reason) => {
                 self.dropped.count(Counter::Received);
                 self.dropped.count(reason);
+                if self.model.relay_key(Ingress { path, bytes }).is_some() {
+                    self.unseen.entry(path.local).or_default().dropped += 1;
+                }
             }
         }
     }

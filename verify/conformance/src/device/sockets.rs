@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane, Statistics};
 use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
+use dataplane::{Accept, Clock, Counter, Counters, DataPlane, Event, Inject, Path, Relay, Update, WriteError};
 use veth::Pair;
 
 use super::{Datagram, Device, STARTED_AT};
+use crate::step::relay_of;
 
 /// How long to wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -31,7 +32,7 @@ pub enum Family {
 }
 
 /// A data plane with threads.
-trait Running: DataPlane {
+trait Running: DataPlane + Send {
     fn local_addr(&self) -> SocketAddr;
     fn is_applied(&self) -> bool;
 }
@@ -70,13 +71,22 @@ pub struct SocketDevice {
     plane: Box<dyn Running>,
     ground: Ground,
     family: Family,
-    peers: BTreeMap<Path, UdpSocket>,
+    /// By what the harness calls their address.
+    peers: BTreeMap<SocketAddr, Peer>,
+    /// The real addresses of relays.
+    relays: BTreeMap<SocketAddr, SocketAddr>,
     sent: Vec<Datagram>,
     events: VecDeque<Event>,
     /// What the peers sent and got so far, and what the agent was told.
     seen: Seen,
     /// Datagrams that the agent addressed itself, which no counter counts.
     injected: u64,
+}
+
+struct Peer {
+    socket: UdpSocket,
+    /// What the harness calls the device's address on the way to this peer, but for relays.
+    device: SocketAddr,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,6 +144,7 @@ impl SocketDevice {
             ground,
             family,
             peers: BTreeMap::new(),
+            relays: BTreeMap::new(),
             sent: Vec::new(),
             events: VecDeque::new(),
             seen: Seen::default(),
@@ -159,35 +170,81 @@ impl SocketDevice {
     fn real(&mut self, path: Path) -> Path {
         let (device, peer) = self.ends(path);
         let ground = &self.ground;
-        let socket = self.peers.entry(path).or_insert_with(|| {
+        let known = self.peers.entry(path.remote).or_insert_with(|| {
             let bind = || UdpSocket::bind(SocketAddr::new(peer, 0)).expect("there are ports");
             let socket = match ground {
                 Ground::Loopback => bind(),
                 Ground::Cable(pair) => pair.far.run(bind),
             };
             socket.set_nonblocking(true).expect("a socket can");
-            socket
+            let device = path.local;
+            Peer { socket, device }
         });
-        Path {
-            local: SocketAddr::new(device, self.plane.local_addr().port()),
-            remote: socket.local_addr().expect("it is bound"),
+        let remote = known.socket.local_addr().expect("it is bound");
+        let local = match relay_of(path.local) {
+            Some(_) => self.real_relay(path.local),
+            None => SocketAddr::new(device, self.plane.local_addr().port()),
+        };
+        Path { local, remote }
+    }
+
+    /// The real address of a relay: of a port that was free when it was asked for first.
+    fn real_relay(&mut self, at: SocketAddr) -> SocketAddr {
+        let (device, _) = self.ends(Path { local: at, remote: at });
+        let ground = &self.ground;
+        *self.relays.entry(at).or_insert_with(|| {
+            let bind = || UdpSocket::bind(SocketAddr::new(device, 0)).expect("there are ports");
+            let socket = match ground {
+                Ground::Loopback => bind(),
+                Ground::Cable(pair) => pair.near.run(bind),
+            };
+            socket.local_addr().expect("it is bound")
+        })
+    }
+
+    /// A relay's entry with real addresses.
+    fn real_entry(&mut self, at: SocketAddr, relay: &mut Relay) -> SocketAddr {
+        relay.accept = match relay.accept {
+            Accept::Only(remote) => Accept::Only(self.real(Path { local: at, remote }).remote),
+            Accept::Learn { within: Some(_) } => {
+                let (_, peers) = self.ends(Path { local: at, remote: at });
+                Accept::Learn { within: Some(peers) }
+            }
+            accept => accept,
+        };
+        for hop in [&mut relay.rtp, &mut relay.rtcp].into_iter().flatten() {
+            hop.path = self.real(hop.path);
         }
+        self.real_relay(at)
+    }
+
+    /// The relay whose real address this is.
+    fn relay_at(&self, real: SocketAddr) -> Option<SocketAddr> {
+        let mut relays = self.relays.iter();
+        relays.find(|(_, address)| **address == real).map(|(at, _)| *at)
     }
 
     /// The path whose real addresses these are.
     fn path_of(&self, real: Path) -> Path {
-        let is_there = |socket: &UdpSocket| socket.local_addr().is_ok_and(|address| address == real.remote);
-        let found = self.peers.iter().find(|(_, socket)| is_there(socket));
-        found.map_or(real, |(path, _)| *path)
+        let is_there = |peer: &Peer| peer.socket.local_addr().is_ok_and(|address| address == real.remote);
+        let found = self.peers.iter().find(|(_, peer)| is_there(peer));
+        found.map_or(real, |(remote, peer)| Path {
+            local: self.relay_at(real.local).unwrap_or(peer.device),
+            remote: *remote,
+        })
     }
 
     fn collect(&mut self) {
         let mut buffer = [0; 4_096];
-        for (path, socket) in &self.peers {
-            while let Ok(len) = socket.recv(&mut buffer) {
+        for (remote, peer) in &self.peers {
+            while let Ok((len, from)) = peer.socket.recv_from(&mut buffer) {
                 self.seen.got += 1;
+                let path = Path {
+                    local: self.relay_at(from).unwrap_or(peer.device),
+                    remote: *remote,
+                };
                 self.sent.push(Datagram {
-                    path: *path,
+                    path,
                     bytes: buffer[..len].to_vec(),
                 });
             }
@@ -195,8 +252,17 @@ impl SocketDevice {
         while let Some(mut event) = self.plane.poll() {
             self.seen.told += 1;
             self.seen.punts += u64::from(matches!(event, Event::Punt { .. } | Event::UnknownStream { .. }));
-            if let Event::Punt { path, .. } = &mut event {
-                *path = self.path_of(*path);
+            match &mut event {
+                Event::Punt { path, .. } => *path = self.path_of(*path),
+                Event::RelaySource { at, from } => {
+                    let path = self.path_of(Path {
+                        local: *at,
+                        remote: *from,
+                    });
+                    (*at, *from) = (path.local, path.remote);
+                }
+                Event::RelayTraffic { at, .. } => *at = self.relay_at(*at).unwrap_or(*at),
+                _ => {}
             }
             self.events.push_back(event);
         }
@@ -223,7 +289,7 @@ impl SocketDevice {
 
     /// Whether what the counters say went out has come in.
     fn complete(&self, counters: &Counters) -> bool {
-        let out = counters[Counter::Forwarded] + counters[Counter::Resent] + self.injected;
+        let out = counters[Counter::Forwarded] + counters[Counter::Resent] + counters[Counter::Relayed] + self.injected;
         let punts = [
             Counter::PuntedStun,
             Counter::PuntedDtls,
@@ -294,11 +360,21 @@ impl Device for SocketDevice {
     }
 
     fn write(&mut self, now: Instant, mut update: Update) -> Result<(), WriteError> {
-        if let Update::SetLeg(_, leg) = &mut update {
-            let paths = leg.paths.iter().map(|path| self.real(*path));
-            leg.paths = paths.collect();
+        match &mut update {
+            Update::SetLeg(_, leg) => {
+                let paths = leg.paths.iter().map(|path| self.real(*path));
+                leg.paths = paths.collect();
+            }
+            Update::SetRelay(at, relay) => *at = self.real_entry(*at, relay),
+            Update::RemoveRelay(at) => *at = self.real_relay(*at),
+            _ => {}
         }
-        self.plane.write(now, update)
+        let plane = &mut self.plane;
+        match (&self.ground, &update) {
+            // A relay's port is opened where it is written.
+            (Ground::Cable(pair), Update::SetRelay(..)) => pair.near.run(|| plane.write(now, update)),
+            _ => plane.write(now, update),
+        }
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
@@ -323,7 +399,12 @@ impl Device for SocketDevice {
                 self.settle(QUIET, |counters, seen| seen.got > got || refused(counters));
                 self.injected += self.seen.got - got;
             }
-            Inject::Probe { .. } | Inject::Report { .. } | Inject::ReportRelay { .. } => {
+            Inject::ReportRelay { at } => {
+                let at = self.real_relay(at);
+                self.plane.inject(now, Inject::ReportRelay { at });
+                self.settle(QUIET, |_, _| true);
+            }
+            Inject::Probe { .. } | Inject::Report { .. } => {
                 self.plane.inject(now, what);
                 self.settle(QUIET, |_, _| true);
             }
@@ -340,7 +421,10 @@ impl Device for SocketDevice {
         let before = verdicts(&self.plane.counters());
         for Datagram { path, bytes } in datagrams {
             let real = self.real(*path);
-            self.peers[path].send_to(bytes, real.local).expect("the way is open");
+            self.peers[&path.remote]
+                .socket
+                .send_to(bytes, real.local)
+                .expect("the way is open");
             self.seen.sent += 1;
         }
         let quiet = if datagrams.len() > 1 { QUIET_AFTER_BURST } else { QUIET };
@@ -360,6 +444,10 @@ impl Device for SocketDevice {
 
     fn counters(&mut self) -> Counters {
         self.plane.counters()
+    }
+
+    fn has_own_addresses(&self) -> bool {
+        false
     }
 
     fn keeps_virtual_time(&self) -> bool {

@@ -1,18 +1,20 @@
 //! Names for numbers.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use dataplane::{LegId, Path, ReplicaId, StreamKey};
 use wire::Ssrc;
 
 use super::words::{Problem, number, split};
-use crate::step::path_of;
+use crate::step::{party_at, party_of, path_of, relay_at, relay_of};
 
-/// What the writer called legs, replicas and peers. Numbers are given out by first appearance, from 1,001 on.
+/// What the writer called legs, replicas, relays and peers. Numbers are given out by first appearance, from 1,001 on.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     legs: BTreeMap<String, u32>,
     replicas: BTreeMap<String, u32>,
+    relays: BTreeMap<String, u32>,
     peers: BTreeMap<String, u32>,
 }
 
@@ -45,9 +47,25 @@ impl Names {
         ReplicaId(id(&mut self.replicas, name, 'r'))
     }
 
-    /// Where the peer of this name is.
+    /// The relay of this name.
+    pub fn relay(&mut self, name: &str) -> SocketAddr {
+        relay_at(id(&mut self.relays, name, 'x'))
+    }
+
+    /// Where the peer of this name is when it speaks with relays.
+    pub fn party(&mut self, name: &str) -> SocketAddr {
+        party_at(id(&mut self.peers, name, 'p'))
+    }
+
+    /// Where the peer of this name is; `peer@relay` when it speaks with a relay.
     pub fn path(&mut self, name: &str) -> Path {
-        path_of(id(&mut self.peers, name, 'p'))
+        match name.split_once('@') {
+            None => path_of(id(&mut self.peers, name, 'p')),
+            Some((peer, relay)) => Path {
+                local: self.relay(relay),
+                remote: self.party(peer),
+            },
+        }
     }
 
     /// The stream written `leg:ssrc`.
@@ -69,9 +87,22 @@ impl Names {
         name(&self.replicas, replica.0, 'r')
     }
 
+    /// What this relay was called.
+    pub fn of_relay(&self, at: SocketAddr) -> String {
+        relay_of(at).map_or_else(|| at.to_string(), |relay| name(&self.relays, relay, 'x'))
+    }
+
+    /// What the peer at this address was called.
+    pub fn of_party(&self, address: SocketAddr) -> String {
+        party_of(address).map_or_else(|| address.to_string(), |peer| name(&self.peers, peer, 'p'))
+    }
+
     /// What the peer at this path was called.
     pub fn of_path(&self, path: Path) -> String {
-        crate::step::peer_at(path).map_or_else(|| format!("{path:?}"), |peer| name(&self.peers, peer, 'p'))
+        match relay_of(path.local) {
+            Some(_) => format!("{}@{}", self.of_party(path.remote), self.of_relay(path.local)),
+            None => crate::step::peer_at(path).map_or_else(|| format!("{path:?}"), |peer| name(&self.peers, peer, 'p')),
+        }
     }
 
     /// As [`stream`](Self::stream) reads it.

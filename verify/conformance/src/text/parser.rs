@@ -1,15 +1,19 @@
 //! Text to vectors.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use dataplane::{Counter, Leg, LegId, Protection, PuntKind, Replica, ReplicaId, Stream, StreamKey, Update, WriteError};
+use dataplane::{
+    Counter, Leg, LegId, Protection, PuntKind, Relay, Replica, ReplicaId, Stream, StreamKey, Update, WriteError,
+};
 use wire::codec::Layer;
 use wire::{ExtensionMap, MediaKind, Mid, Rid, Ssrc};
 
 use super::entry;
 use super::names::Names;
 use super::packet::{DTLS, RTCP, STUN, rtp_fields};
+use super::relay;
 use super::words::{Problem, Words, number, problem};
 use super::{EventPattern, Expected, Line, Statement, Vector};
 use crate::{Injection, Send, Step};
@@ -24,6 +28,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Vector, Names), Problem> {
         file: file.into(),
         title: title.into(),
         needs_virtual_time: false,
+        needs_own_addresses: false,
         lines: Vec::new(),
     };
     let mut parser = Parser::default();
@@ -31,6 +36,8 @@ pub fn parse(file: &str, text: &str) -> Result<(Vector, Names), Problem> {
         let words = line.split_once('#').map_or(line, |(words, _)| words).trim();
         if words == "needs virtual-time" {
             vector.needs_virtual_time = true;
+        } else if words == "needs own-addresses" {
+            vector.needs_own_addresses = true;
         } else if !words.is_empty() {
             let number = at + 1;
             let statement = parser
@@ -54,13 +61,14 @@ struct Parser {
     legs: BTreeMap<LegId, Leg>,
     streams: BTreeMap<StreamKey, Stream>,
     replicas: BTreeMap<ReplicaId, Replica>,
+    relays: BTreeMap<SocketAddr, Relay>,
 }
 
 impl Parser {
     fn line(&mut self, line: &str) -> Result<Statement, Problem> {
         let mut words = Words::new(line);
         let statement = match words.word("a verb")? {
-            verb @ ("leg" | "stream" | "replica" | "pace" | "change" | "remove") => {
+            verb @ ("leg" | "stream" | "replica" | "relay" | "pace" | "change" | "remove") => {
                 let update = self.update(verb, &mut words)?;
                 self.remember(&update);
                 Statement::Do(Step::Write(update))
@@ -101,10 +109,19 @@ impl Parser {
             ("leg", true) => Ok(Update::RemoveLeg(self.names.leg(name))),
             ("stream", true) => Ok(Update::RemoveStream(self.names.stream(name)?)),
             ("replica", true) => Ok(Update::RemoveReplica(self.names.replica(name))),
+            ("relay", true) => Ok(Update::RemoveRelay(self.names.relay(name))),
+            ("relay", false) => {
+                let at = self.names.relay(name);
+                let start = starting_value(self.relays.get(&at), relay::SILENT, change)?;
+                Ok(Update::SetRelay(
+                    at,
+                    Box::new(relay::relay(start, words, &mut self.names)?),
+                ))
+            }
             ("leg", false) => self.leg(name, change, words),
             ("stream", false) => self.stream(name, change, words),
             ("replica", false) => self.replica(name, change, words),
-            (other, _) => problem(format!("`{other}` is not leg, stream, replica or pace")),
+            (other, _) => problem(format!("`{other}` is not leg, stream, replica, relay or pace")),
         }
     }
 
@@ -156,8 +173,12 @@ impl Parser {
             Update::SetLeg(id, leg) => drop(self.legs.insert(*id, leg.clone())),
             Update::SetStream(key, stream) => drop(self.streams.insert(*key, stream.clone())),
             Update::SetReplica(id, replica) => drop(self.replicas.insert(*id, replica.clone())),
-            Update::SetPace(..) | Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => {}
-            Update::SetRelay(..) | Update::RemoveRelay(_) => {}
+            Update::SetRelay(at, relay) => drop(self.relays.insert(*at, (**relay).clone())),
+            Update::SetPace(..)
+            | Update::RemoveLeg(_)
+            | Update::RemoveStream(_)
+            | Update::RemoveReplica(_)
+            | Update::RemoveRelay(_) => {}
         }
     }
 
@@ -213,6 +234,7 @@ impl Parser {
                     packets,
                 })
             }
+            "report-relay" => Ok(Injection::ReportRelay(self.names.relay(words.word("a relay")?))),
             "report" => Ok(Injection::Report(self.names.leg(words.word("a leg")?))),
             other => problem(format!("`{other}` is not a verb")),
         }
@@ -262,6 +284,11 @@ impl Parser {
             }
             "stream" => self.stream_statistics(words),
             "replica" => self.replica_statistics(words),
+            "source" => Ok(EventPattern::RelaySource {
+                at: self.names.relay(words.word("a relay")?),
+                from: self.names.party(words.word("a peer")?),
+            }),
+            "traffic" => self.relay_traffic(words),
             other => problem(format!("`{other}` is not an event")),
         }
     }
@@ -366,6 +393,25 @@ impl Parser {
             first,
             highest,
             jitter,
+        })
+    }
+
+    fn relay_traffic(&mut self, words: &mut Words<'_>) -> Result<EventPattern, Problem> {
+        let at = self.names.relay(words.word("a relay")?);
+        let (mut packets, mut bytes, mut dropped) = (None, None, None);
+        while let Some(word) = words.next() {
+            match word {
+                "packets" => packets = Some(words.number("a count")?),
+                "bytes" => bytes = Some(words.number("a count")?),
+                "dropped" => dropped = Some(words.number("a count")?),
+                _ => return problem(format!("`{word}` is not a statistic of a relay")),
+            }
+        }
+        Ok(EventPattern::RelayTraffic {
+            at,
+            packets,
+            bytes,
+            dropped,
         })
     }
 

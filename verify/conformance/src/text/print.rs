@@ -8,6 +8,7 @@ use wire::codec::Layer;
 
 use super::entry::{EXTENSIONS, PROFILES};
 use super::names::Names;
+use super::relay;
 use crate::rtp::{RtpFields, hex};
 use crate::step::seed_of;
 use crate::{Injection, Step};
@@ -48,6 +49,7 @@ fn print_step(step: &Step, names: &Names) -> String {
             "probe {} {probe} rate {rate} bytes {bytes} packets {packets}",
             names.of_leg(*leg)
         ),
+        Step::Inject(Injection::ReportRelay(at)) => format!("report-relay {}", names.of_relay(*at)),
         Step::Inject(Injection::Report(leg)) => format!("report {}", names.of_leg(*leg)),
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
@@ -78,8 +80,8 @@ fn print_update(update: &Update, names: &Names) -> String {
             format!("replica {} {}", names.of_replica(*id), print_replica(replica, names))
         }
         Update::RemoveReplica(id) => format!("remove replica {}", names.of_replica(*id)),
-        Update::SetRelay(at, relay) => format!("relay {at} {relay:?}"),
-        Update::RemoveRelay(at) => format!("remove relay {at}"),
+        Update::SetRelay(at, relay) => format!("relay {} {}", names.of_relay(*at), relay::print(relay, names)),
+        Update::RemoveRelay(at) => format!("remove relay {}", names.of_relay(*at)),
     }
 }
 

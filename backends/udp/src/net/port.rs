@@ -1,0 +1,195 @@
+//! One UDP port of ours with a socket of its own.
+
+use std::io;
+use std::mem;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+use super::address::RawAddress;
+use super::socket::{Family, check};
+
+/// Bytes of a port's receive buffer as the kernel counts them, its own overhead included: about a hundred packets of pictures, or of a call more than a second.
+const RECEIVE_BUFFER: i32 = 256 << 10;
+/// Where SO_MEMINFO has the count of drops, and how many counts there are (linux/sock_diag.h).
+const MEMINFO_DROPS: usize = 8;
+const MEMINFO_VARS: usize = 9;
+
+/// A socket that is bound to exactly one address and port, which it shares with nobody.
+#[derive(Debug)]
+pub(crate) struct PortSocket {
+    fd: OwnedFd,
+    family: Family,
+}
+
+impl PortSocket {
+    /// Opens the port.
+    ///
+    /// Errors: the operating system's.
+    pub(crate) fn open(at: SocketAddr) -> io::Result<Self> {
+        let (family, domain) = match at {
+            SocketAddr::V4(_) => (Family::V4, libc::AF_INET),
+            SocketAddr::V6(_) => (Family::V6, libc::AF_INET6),
+        };
+        let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: takes numbers only.
+        let fd = check(unsafe { libc::socket(domain, kind, 0) })?;
+        let socket = PortSocket {
+            // SAFETY: the descriptor is new, and nobody else's.
+            fd: unsafe { OwnedFd::from_raw_fd(fd) },
+            family,
+        };
+        if family == Family::V6 {
+            socket.set(libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)?;
+        }
+        // Without the privilege the system's own limit does.
+        let _ = socket
+            .set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER)
+            .or_else(|_| socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER));
+        let raw = RawAddress::new(at, family);
+        // SAFETY: the address is `len` valid bytes for the time of the call.
+        check(unsafe { libc::bind(socket.raw(), (&raw const raw.storage).cast(), raw.len) })?;
+        Ok(socket)
+    }
+
+    /// Sends one datagram, at once or not at all; whether it was.
+    pub(crate) fn send(&self, to: SocketAddr, tos: Option<u8>, datagram: &[u8]) -> bool {
+        let address = RawAddress::new(to, self.family);
+        let sent = match tos {
+            None => {
+                // SAFETY: datagram and address are read where they are, with their own lengths, and outlive the call.
+                unsafe {
+                    libc::sendto(
+                        self.raw(),
+                        datagram.as_ptr().cast(),
+                        datagram.len(),
+                        libc::MSG_DONTWAIT,
+                        (&raw const address.storage).cast(),
+                        address.len,
+                    )
+                }
+            }
+            Some(tos) => self.send_marked(&address, tos, datagram),
+        };
+        usize::try_from(sent).is_ok_and(|sent| sent == datagram.len())
+    }
+
+    /// As [`send`](Self::send), with differentiated services of its own.
+    fn send_marked(&self, address: &RawAddress, tos: u8, datagram: &[u8]) -> isize {
+        let mut room = super::control::ControlRoom([0; 192]);
+        let control_len = super::control::write_tos(&mut room, self.family, tos);
+        let mut vector = libc::iovec {
+            // The kernel only reads it.
+            iov_base: datagram.as_ptr().cast_mut().cast(),
+            iov_len: datagram.len(),
+        };
+        // SAFETY: a msghdr of zeros is a valid value: no address, no buffers.
+        let mut header: libc::msghdr = unsafe { mem::zeroed() };
+        header.msg_name = (&raw const address.storage).cast_mut().cast();
+        header.msg_namelen = address.len;
+        header.msg_iov = &raw mut vector;
+        header.msg_iovlen = 1;
+        header.msg_control = room.0.as_mut_ptr().cast();
+        header.msg_controllen = control_len as _;
+        // SAFETY: every pointer was set just now to what lives as long as the call, with its length.
+        unsafe { libc::sendmsg(self.raw(), &raw const header, libc::MSG_DONTWAIT) }
+    }
+
+    /// How many datagrams found the buffer full so far.
+    pub(crate) fn overflows(&self) -> u64 {
+        let mut counts = [0_u32; MEMINFO_VARS];
+        let mut len = mem::size_of_val(&counts) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `len` bytes to an array that lives as long as the call.
+        let result = unsafe {
+            libc::getsockopt(
+                self.raw(),
+                libc::SOL_SOCKET,
+                libc::SO_MEMINFO,
+                counts.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        };
+        if result == 0 { counts[MEMINFO_DROPS].into() } else { 0 }
+    }
+
+    pub(super) fn raw(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    fn set(&self, level: i32, option: i32, value: i32) -> io::Result<()> {
+        let len = mem::size_of::<i32>() as libc::socklen_t;
+        // SAFETY: the value is an int, and lives for the time of the call.
+        check(unsafe { libc::setsockopt(self.raw(), level, option, (&raw const value).cast(), len) }).map(drop)
+    }
+}
+
+/// How many datagrams one call takes.
+pub(crate) const BATCH: usize = 8;
+
+/// Buffers to receive in, used again and again.
+pub(crate) struct PortReader {
+    buffers: Vec<u8>,
+    room: usize,
+    addresses: Vec<RawAddress>,
+    vectors: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+}
+
+// SAFETY: its pointers are into its own buffers, which are on the heap and are not replaced.
+unsafe impl Send for PortReader {}
+
+impl PortReader {
+    /// A reader that gives each datagram `room` bytes.
+    pub(crate) fn new(room: usize) -> Self {
+        let empty = libc::iovec {
+            iov_base: ptr::null_mut(),
+            iov_len: 0,
+        };
+        let mut reader = PortReader {
+            buffers: vec![0; BATCH * room],
+            room,
+            addresses: vec![RawAddress::empty(); BATCH],
+            vectors: vec![empty; BATCH],
+            // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
+            headers: vec![unsafe { mem::zeroed() }; BATCH],
+        };
+        for index in 0..BATCH {
+            reader.vectors[index] = libc::iovec {
+                iov_base: reader.buffers[index * room..].as_mut_ptr().cast(),
+                iov_len: room,
+            };
+            let header = &mut reader.headers[index].msg_hdr;
+            header.msg_name = (&raw mut reader.addresses[index].storage).cast();
+            header.msg_iov = &raw mut reader.vectors[index];
+            header.msg_iovlen = 1;
+        }
+        reader
+    }
+
+    /// Takes what has arrived at a port, at most one batch. `take` gets each datagram's source, its buffer with all its room, and its true length, which is larger
+    /// than the room when not all of it was kept.
+    pub(crate) fn receive(&mut self, port: &PortSocket, mut take: impl FnMut(SocketAddr, &mut [u8], usize)) -> usize {
+        for header in &mut self.headers {
+            header.msg_hdr.msg_namelen = mem::size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+        }
+        // SAFETY: every header points to buffers of this reader's, set up with their lengths when it was made and never replaced since.
+        let count = unsafe {
+            libc::recvmmsg(
+                port.raw(),
+                self.headers.as_mut_ptr(),
+                BATCH as u32,
+                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
+                ptr::null_mut(),
+            )
+        };
+        let count = usize::try_from(count).unwrap_or(0);
+        for index in 0..count {
+            let Some(from) = self.addresses[index].read() else {
+                continue;
+            };
+            let buffer = &mut self.buffers[index * self.room..][..self.room];
+            take(from, buffer, self.headers[index].msg_len as usize);
+        }
+        count
+    }
+}

@@ -1,0 +1,257 @@
+//! One relay: what becomes of a datagram that arrives at its port.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use dataplane::limits::DATAGRAM_MAX;
+use dataplane::{Accept, Counter, Path, PuntKind, RelayTraffic};
+use wire::{PacketKind, RtpPacket};
+
+use super::Door;
+use super::keystream::Keystream;
+use crate::shard::counters::CounterPage;
+use crate::shard::notes::{Note, Notes, PuntedRef};
+use crate::srtp::{OpenError, Opener};
+
+/// Bytes of an RTCP packet that are always in clear: its header and its sender.
+const RTCP_MIN: usize = 8;
+
+/// A relay as its worker knows it.
+pub(super) struct Port<D> {
+    pub(super) at: SocketAddr,
+    pub(super) door: D,
+    pub(super) accept: Accept,
+    pub(super) terminated: bool,
+    pub(super) opens: Opens,
+    pub(super) rtp: Option<Way<D>>,
+    pub(super) rtcp: Option<Way<D>>,
+    /// The source told last.
+    pub(super) told: Option<SocketAddr>,
+    pub(super) traffic: RelayTraffic,
+    pub(super) last: Option<Instant>,
+    /// Of the door's, those counted already.
+    pub(super) overflows: u64,
+}
+
+/// How what arrives is protected.
+pub(super) enum Opens {
+    Pending,
+    Clear,
+    Srtp(Box<Opener>),
+}
+
+/// Where packets go.
+pub(super) struct Way<D> {
+    pub(super) path: Path,
+    pub(super) tos: Option<u8>,
+    /// What they leave by, while it is open.
+    pub(super) door: Option<D>,
+    pub(super) seals: Seals,
+}
+
+/// How what leaves is protected.
+pub(super) enum Seals {
+    Pending,
+    Clear,
+    Srtp(Arc<Keystream>),
+}
+
+/// Where a port tells and counts what becomes of datagrams.
+pub(super) struct Ledger<'a> {
+    pub(super) now: Instant,
+    pub(super) notes: &'a mut Notes,
+    pub(super) counters: &'a CounterPage,
+}
+
+/// What became of a datagram that was not dropped.
+enum Done {
+    Passed,
+    Punted,
+}
+
+impl<D: Door> Port<D> {
+    /// Takes the datagram in `buffer[..len]`; the rest of the buffer is room for what protection adds.
+    pub(super) fn packet(&mut self, ledger: &mut Ledger<'_>, from: SocketAddr, buffer: &mut [u8], len: usize) {
+        ledger.counters.count(Counter::Received);
+        match self.judge(ledger, from, buffer, len) {
+            Ok(Done::Punted) => {}
+            Ok(Done::Passed) => {
+                ledger.counters.count(Counter::Relayed);
+                self.traffic.packets += 1;
+                self.traffic.bytes += len as u64;
+                self.last = Some(ledger.now);
+            }
+            Err(reason) => {
+                ledger.counters.count(reason);
+                self.traffic.dropped += 1;
+            }
+        }
+    }
+
+    fn judge(
+        &mut self,
+        ledger: &mut Ledger<'_>,
+        from: SocketAddr,
+        buffer: &mut [u8],
+        len: usize,
+    ) -> Result<Done, Counter> {
+        if len > DATAGRAM_MAX {
+            return Err(Counter::Oversized);
+        }
+        let path = Path {
+            local: self.at,
+            remote: from,
+        };
+        let kind = wire::classify(&buffer[..len]);
+        if self.terminated && kind == PacketKind::Stun {
+            ledger.punt(path, PuntKind::Stun, &buffer[..len]);
+            return Ok(Done::Punted);
+        }
+        if !self.accept.takes(from) {
+            return Err(Counter::ForeignSource);
+        }
+        if self.told != Some(from) && matches!(self.accept, Accept::Learn { .. }) && ledger.tell_source(path) {
+            self.told = Some(from);
+        }
+        match kind {
+            PacketKind::Dtls if self.terminated => {
+                ledger.punt(path, PuntKind::Dtls, &buffer[..len]);
+                return Ok(Done::Punted);
+            }
+            PacketKind::Rtp => self.rtp(ledger, buffer, len)?,
+            PacketKind::Rtcp => self.rtcp(ledger, path, buffer, len)?,
+            _ => self.other(ledger, &buffer[..len])?,
+        }
+        Ok(Done::Passed)
+    }
+
+    fn rtp(&mut self, ledger: &Ledger<'_>, buffer: &mut [u8], len: usize) -> Result<(), Counter> {
+        if let Opens::Pending = self.opens {
+            return Err(Counter::NoKeys);
+        }
+        // Whether padding is right is not seen from outside, where packets pass protected.
+        let packet = RtpPacket::parse_protected(&buffer[..len]).map_err(|_| Counter::Malformed)?;
+        let header_len = packet.header_len();
+        let exit = Way::exit(&self.rtp)?;
+        let len = match &mut self.opens {
+            Opens::Srtp(opener) => opener.open_rtp(&mut buffer[..len], header_len).map_err(reason)?.len,
+            Opens::Clear | Opens::Pending => len,
+        };
+        let len = match exit.keystream {
+            Some(keystream) => keystream.seal_rtp(buffer, len, header_len)?,
+            None => len,
+        };
+        exit.send(ledger, &buffer[..len]);
+        Ok(())
+    }
+
+    fn rtcp(&mut self, ledger: &mut Ledger<'_>, path: Path, buffer: &mut [u8], len: usize) -> Result<(), Counter> {
+        if let Opens::Pending = self.opens {
+            return Err(Counter::NoKeys);
+        }
+        if len < RTCP_MIN {
+            return Err(Counter::Malformed);
+        }
+        let exit = Way::exit(&self.rtcp)?;
+        let len = match &mut self.opens {
+            Opens::Srtp(opener) => opener.open_rtcp(&mut buffer[..len]).map_err(reason)?,
+            Opens::Clear | Opens::Pending => len,
+        };
+        // A copy: what the parties tell each other, so that quality is known here.
+        ledger.punt(path, PuntKind::Rtcp, &buffer[..len]);
+        let len = match exit.keystream {
+            Some(keystream) => keystream.seal_rtcp(buffer, len)?,
+            None => len,
+        };
+        exit.send(ledger, &buffer[..len]);
+        Ok(())
+    }
+
+    fn other(&self, ledger: &Ledger<'_>, datagram: &[u8]) -> Result<(), Counter> {
+        let Opens::Clear = self.opens else {
+            return Err(Counter::NotMedia);
+        };
+        if self.rtp.as_ref().is_some_and(|way| !matches!(way.seals, Seals::Clear)) {
+            return Err(Counter::NotMedia);
+        }
+        Way::exit(&self.rtp)?.send(ledger, datagram);
+        Ok(())
+    }
+
+    /// Counts what was dropped at the door since the last time.
+    pub(super) fn count_overflows(&mut self, counters: &CounterPage) {
+        let overflows = self.door.overflows();
+        let before = std::mem::replace(&mut self.overflows, overflows);
+        counters.add(Counter::ReceiveOverflow, overflows.saturating_sub(before));
+    }
+}
+
+/// A way that can be taken.
+struct Exit<'a, D> {
+    door: &'a D,
+    to: SocketAddr,
+    tos: Option<u8>,
+    keystream: Option<&'a Keystream>,
+}
+
+impl<D> Way<D> {
+    fn exit(way: &Option<Self>) -> Result<Exit<'_, D>, Counter> {
+        let way = way.as_ref().ok_or(Counter::NoDestination)?;
+        let keystream = match &way.seals {
+            Seals::Pending => return Err(Counter::NotReady),
+            Seals::Clear => None,
+            Seals::Srtp(keystream) => Some(&**keystream),
+        };
+        Ok(Exit {
+            door: way.door.as_ref().ok_or(Counter::NotReady)?,
+            to: way.path.remote,
+            tos: way.tos,
+            keystream,
+        })
+    }
+}
+
+impl<D: Door> Exit<'_, D> {
+    fn send(&self, ledger: &Ledger<'_>, datagram: &[u8]) {
+        if !self.door.send(self.to, self.tos, datagram) {
+            ledger.counters.count(Counter::SendFailed);
+        }
+    }
+}
+
+impl Ledger<'_> {
+    fn punt(&mut self, path: Path, kind: PuntKind, bytes: &[u8]) {
+        let counter = match kind {
+            PuntKind::Stun => Counter::PuntedStun,
+            PuntKind::Dtls => Counter::PuntedDtls,
+            PuntKind::Rtcp => Counter::PuntedRtcp,
+        };
+        let punted = PuntedRef {
+            kind,
+            at: self.now,
+            path,
+            leg: None,
+            bytes,
+            // Copies of RTCP are only looked at.
+            may_wait: kind == PuntKind::Rtcp,
+        };
+        if self.notes.punt(self.counters, &punted) {
+            self.counters.count(counter);
+        }
+    }
+
+    fn tell_source(&mut self, path: Path) -> bool {
+        self.notes.tell(self.counters, Note::RelaySource(Box::new(path)))
+    }
+}
+
+fn reason(error: OpenError) -> Counter {
+    match error {
+        OpenError::Malformed => Counter::Malformed,
+        OpenError::Authentication => Counter::Unauthenticated,
+        OpenError::Replayed => Counter::Duplicate,
+        OpenError::TooOld => Counter::TooLate,
+        OpenError::TooManyStreams => Counter::UnknownStream,
+    }
+}

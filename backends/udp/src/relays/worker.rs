@@ -1,0 +1,136 @@
+//! A desk with a thread, sockets and a clock.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::desk::{Desk, Watch};
+use super::table::Relays;
+use super::{BUFFER, Door, Doors};
+use crate::alarm::Alarm;
+use crate::net::{Bell, Poller, PortReader, PortSocket};
+use crate::worker::{AbortOnPanic, alarm_of, now};
+
+impl Door for Arc<PortSocket> {
+    fn send(&self, to: SocketAddr, tos: Option<u8>, bytes: &[u8]) -> bool {
+        PortSocket::send(self, to, tos, bytes)
+    }
+
+    fn overflows(&self) -> u64 {
+        PortSocket::overflows(self)
+    }
+}
+
+/// Opens sockets.
+#[derive(Default)]
+pub(crate) struct PortSockets {
+    /// A port that was removed a moment ago stays open until its worker has heard of it; whoever wants it again before gets the same socket.
+    opened: HashMap<SocketAddr, Weak<PortSocket>>,
+}
+
+impl Doors for PortSockets {
+    type Door = Arc<PortSocket>;
+
+    fn open(&mut self, at: SocketAddr) -> io::Result<Arc<PortSocket>> {
+        if let Some(socket) = self.opened.get(&at).and_then(Weak::upgrade) {
+            return Ok(socket);
+        }
+        let socket = Arc::new(PortSocket::open(at)?);
+        self.opened.insert(at, Arc::downgrade(&socket));
+        Ok(socket)
+    }
+}
+
+impl Watch<Arc<PortSocket>> for Poller {
+    fn begin(&mut self, place: usize, door: &Arc<PortSocket>) {
+        // Only a lack of memory, or of what the user may watch, makes it fail; the port is silent then, and its traffic says so.
+        let _ = Poller::begin(self, place, door);
+    }
+
+    fn end(&mut self, door: &Arc<PortSocket>) {
+        Poller::end(self, door);
+    }
+}
+
+/// Relays on threads, and the handle on them. Dropping it stops the workers and waits for them.
+pub(crate) struct RelayWorkers {
+    pub(crate) relays: Relays<PortSockets>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<(Bell, Option<JoinHandle<()>>)>,
+}
+
+impl RelayWorkers {
+    /// Starts as many workers; `agent` is raised when there is an event.
+    ///
+    /// Errors: the operating system's.
+    pub(crate) fn start(workers: usize, agent: &Arc<Alarm>) -> io::Result<Self> {
+        let bells = (0..workers).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
+        let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
+        let (relays, desks) = Relays::new(PortSockets::default(), &alarms, agent);
+        let mut this = RelayWorkers {
+            relays,
+            stop: Arc::default(),
+            threads: Vec::new(),
+        };
+        for (index, ((desk, alarm), bell)) in desks.into_iter().zip(alarms).zip(bells).enumerate() {
+            let worker = Worker {
+                desk,
+                reader: PortReader::new(BUFFER),
+                poller: Poller::new(bell.clone())?,
+                alarm,
+                stop: this.stop.clone(),
+            };
+            let thread = thread::Builder::new().name(format!("relay-{index}"));
+            this.threads.push((bell, Some(thread.spawn(move || worker.run())?)));
+        }
+        Ok(this)
+    }
+}
+
+impl Drop for RelayWorkers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.iter().for_each(|(bell, _)| bell.ring());
+        for thread in self.threads.iter_mut().filter_map(|(_, thread)| thread.take()) {
+            thread.join().expect("a worker that panics ends the process");
+        }
+    }
+}
+
+/// One worker, to be [`run`](Self::run) on a thread of its own.
+struct Worker {
+    desk: Desk<Arc<PortSocket>>,
+    reader: PortReader,
+    poller: Poller,
+    alarm: Arc<Alarm>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Worker {
+    /// Moves packets until told to stop. Each turn takes a batch from every port that has something, so that no call waits for another's.
+    fn run(mut self) {
+        let _guard = AbortOnPanic;
+        while !self.stop.load(Ordering::Relaxed) {
+            self.desk.take_orders(&mut self.poller);
+            self.alarm.arm();
+            let at_most = match self.desk.has_orders() || self.stop.load(Ordering::Relaxed) {
+                true => Some(Duration::ZERO),
+                false => self.desk.due().map(|due| due.saturating_duration_since(now())),
+            };
+            let ready = self.poller.wait(at_most);
+            self.alarm.disarm();
+            let now = now();
+            for place in ready {
+                let door = self.desk.door(place).clone();
+                self.reader.receive(&door, |from, buffer, len| {
+                    self.desk.packet(now, place, from, buffer, len);
+                });
+            }
+            self.desk.settle(now);
+        }
+    }
+}

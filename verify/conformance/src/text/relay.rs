@@ -1,0 +1,101 @@
+//! The words that describe a relay.
+
+use dataplane::{Accept, Cover, Hop, Relay};
+
+use super::entry::{PROFILES, find, optional};
+use super::names::Names;
+use super::words::{Problem, Words, number, problem, split};
+use crate::step::{master_key, seed_of};
+
+/// What is meant where nothing is said: an open port that takes nothing.
+pub(super) const SILENT: Relay = Relay {
+    accept: Accept::Nobody,
+    opens: Cover::Clear,
+    terminated: false,
+    rtp: None,
+    rtcp: None,
+};
+
+pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) -> Result<Relay, Problem> {
+    while let Some(word) = words.next() {
+        match word {
+            "nobody" => relay.accept = Accept::Nobody,
+            "only" => relay.accept = Accept::Only(names.party(words.word("a peer")?)),
+            "learn" => relay.accept = Accept::Learn { within: None },
+            "within" => {
+                let within = Some(names.party(words.word("a peer")?).ip());
+                relay.accept = Accept::Learn { within };
+            }
+            "opens" => relay.opens = cover(words.word("a cover")?)?,
+            "terminated" => relay.terminated = true,
+            "passing" => relay.terminated = false,
+            "rtp" => relay.rtp = optional(words.word("a hop")?, |text| hop(text, names))?,
+            "rtcp" => relay.rtcp = optional(words.word("a hop")?, |text| hop(text, names))?,
+            _ => return problem(format!("`{word}` is not an attribute of a relay")),
+        }
+    }
+    Ok(relay)
+}
+
+/// `bob@b`, or with a cover `bob@b:cm/7`
+fn hop(text: &str, names: &mut Names) -> Result<Hop, Problem> {
+    let (path, seals) = text.split_once(':').unwrap_or((text, "clear"));
+    if !path.contains('@') {
+        return problem(format!("`{text}` is not a hop: peer@relay"));
+    }
+    Ok(Hop {
+        path: names.path(path),
+        seals: cover(seals)?,
+        tos: None,
+    })
+}
+
+/// `clear`, `pending`, or profile and seed of a key: `cm/7`
+fn cover(text: &str) -> Result<Cover, Problem> {
+    match text {
+        "clear" => Ok(Cover::Clear),
+        "pending" => Ok(Cover::Pending),
+        text => {
+            let (profile, seed) = split(text, '/', "an SRTP profile with a number to make a key of")?;
+            let profile = find(&PROFILES, profile, "an SRTP profile")?;
+            Ok(Cover::Srtp(master_key(
+                profile,
+                number(seed, "a number to make a key of")?,
+            )))
+        }
+    }
+}
+
+pub(super) fn print(relay: &Relay, names: &Names) -> String {
+    let accept = match relay.accept {
+        Accept::Nobody => "nobody".into(),
+        Accept::Only(peer) => format!("only {}", names.of_party(peer)),
+        Accept::Learn { within: None } => "learn".into(),
+        // A peer has the same port wherever it is.
+        Accept::Learn { within: Some(ip) } => format!("within {}", names.of_party((ip, 5000).into())),
+    };
+    format!(
+        "{accept} opens {} {} rtp {} rtcp {}",
+        print_cover(&relay.opens),
+        if relay.terminated { "terminated" } else { "passing" },
+        print_hop(relay.rtp.as_ref(), names),
+        print_hop(relay.rtcp.as_ref(), names),
+    )
+}
+
+fn print_hop(hop: Option<&Hop>, names: &Names) -> String {
+    hop.map_or("none".into(), |hop| {
+        format!("{}:{}", names.of_path(hop.path), print_cover(&hop.seals))
+    })
+}
+
+fn print_cover(cover: &Cover) -> String {
+    match cover {
+        Cover::Pending => "pending".into(),
+        Cover::Clear => "clear".into(),
+        Cover::Srtp(key) => {
+            let profile = PROFILES.iter().find(|(_, profile)| *profile == key.profile());
+            format!("{}/{:#x}", profile.expect("all are listed").0, seed_of(key))
+        }
+    }
+}
