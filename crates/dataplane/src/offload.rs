@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crate::{Counters, Event, RelayTraffic, Update};
+use crate::{Counters, Event, RelayTraffic, ReplicaId, Update};
 
 /// A device that forwards some of a base's packets before they get there.
 pub trait Offload {
@@ -26,6 +26,11 @@ pub trait Offload {
 
     /// The sum of all counters so far: of packets that did not reach the base, which counts those that did.
     fn counters(&mut self) -> Counters;
+
+    /// Whether a replica is sent from here, so that the base must not send it: its stream's packets may reach the base all the same, for other replicas of it.
+    fn sends(&self, _replica: ReplicaId) -> bool {
+        false
+    }
 }
 
 /// Why an entry runs in the base.
