@@ -1,10 +1,13 @@
 """Calls of sipp through Kamailio: everybody hears everybody, and afterwards there is nothing left."""
 
 import math
+import time
+
+import pytest
 
 from support import scenarios as step
 from support.process import wait_until
-from support.relays import MEDIA_TIMEOUT_S
+from support.relays import LEARNING_S, MEDIA_TIMEOUT_S
 from support.rtp import PACKETS_PER_S
 from support.world import SLACK_S, Group
 
@@ -113,6 +116,23 @@ def test_calls_that_are_refused_or_cancelled_leave_nothing(world):
         nothing_is_left(world)
 
 
+def test_a_stranger_is_not_heard(world, request):
+    if request.config.getoption("relay") == "rtpengine":
+        pytest.skip("rtpengine takes packets from anybody unless the proxy says strict-source")
+    packets = int(4 * LEARNING_S * PACKETS_PER_S)
+    caller = step.scenario(
+        *[step.invite(), step.accepted(step.TALK), step.acknowledge()],
+        *[step.pause(1000 * packets // PACKETS_PER_S + 2 * step.SETTLE_MS), step.hang_up()],
+    )
+    with world.place(Group(caller, CALLEE, calls=5, packets=packets)) as placed:
+        wait_until(lambda: len(placed.conversations()) == 5, 5, "talking")
+        time.sleep(2 * LEARNING_S)
+        placed.intrude(packets=20)
+        placed.succeed()
+        placed.heard_both_ways()
+    nothing_is_left(world)
+
+
 def test_a_change_that_is_refused_changes_nothing(world):
     caller = step.scenario(
         *[step.invite(1), step.accepted(step.TALK), step.acknowledge(1), step.pause(300)],
@@ -134,7 +154,9 @@ def test_calls_whose_end_is_lost_are_gone_after_a_while(world):
     with world.place(Group(caller, callee, calls=10, packets=PACKETS)) as placed:
         placed.succeed()
         wait_until(placed.silent, 5, "silent")
-        assert len(world.relay.calls()) == 10
+        counted = [world.relay.query(call)["totals"] for call in world.relay.calls()]
+        assert [total["RTP"]["packets"] for total in counted] == [2 * PACKETS] * 10
+        assert [total["RTCP"]["packets"] for total in counted] == [2] * 10
         nothing_is_left(world, within_s=math.ceil(MEDIA_TIMEOUT_S * 2) + 1)
         placed.heard_both_ways()
 

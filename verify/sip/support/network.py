@@ -50,6 +50,11 @@ class Network:
         """Where the second phone of a callee rings."""
         return f"{self.prefix}.5"
 
+    @property
+    def stranger(self) -> str:
+        """Nobody whom any description mentions."""
+        return f"{self.prefix}.7"
+
     def sockets(self) -> list["UdpSocket"]:
         return [each for each in udp_sockets() if each.address.startswith(f"{self.prefix}.")]
 

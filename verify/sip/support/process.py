@@ -1,6 +1,5 @@
 """Programs that run beside a test and end with it, however it ends."""
 
-import ctypes
 import os
 import shutil
 import signal
@@ -10,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 STOP_S = 5.0
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
+# Whatever becomes of the tests, nothing they started outlives them.
+_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
 
 
 def program(name: str) -> str | None:
@@ -27,13 +26,12 @@ class Process:
         self._name = Path(command[0]).name
         with log.open("ab") as output:
             self._child = subprocess.Popen(
-                [str(word) for word in command],
+                [*_WITH_US, *(str(word) for word in command)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=log.parent,
                 start_new_session=True,
-                preexec_fn=lambda: _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM),
             )
 
     def running(self) -> bool:
@@ -69,9 +67,6 @@ class Process:
         """Processor time of it and of its children that still run."""
         ticks = sum(_ticks(stat) for stat in _stats() if _group(stat) == self._child.pid)
         return ticks / os.sysconf("SC_CLK_TCK")
-
-    def pid(self) -> int:
-        return self._child.pid
 
 
 def wait_until(condition, timeout_s: float, what: str) -> None:

@@ -12,6 +12,8 @@ from .process import Process, program, wait_until
 NG_PORT = 2223
 RTPPROXY_PORT = 22222
 MEDIA_PORTS = range(30000, 40000)
+# How long Weir learns where a party sends from; rtpengine takes three seconds.
+LEARNING_S = 0.5
 # A call in which nothing moves is given up after this time, so that tests need not wait a minute for it.
 MEDIA_TIMEOUT_S = 3
 ROOT = Path(__file__).resolve().parents[3]
@@ -113,6 +115,7 @@ sip:
   rtpproxy: {{listen: "ADDRESS:{RTPPROXY_PORT}"}}
   interfaces:
     - {{address: ADDRESS, ports: {MEDIA_PORTS.start}-{MEDIA_PORTS.stop - 1}}}
+  learning_window: {LEARNING_S}
   media_timeout: {MEDIA_TIMEOUT_S}
   delete_delay: 0
 """

@@ -1,9 +1,11 @@
 """A relay and its proxy, and groups of calls through them."""
 
+import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import rtp
 from .network import Network
 from .phones import Phone, Phones
 from .proxy import PORT, Kamailio
@@ -146,6 +148,15 @@ class Calls:
         """The calls in which both sides came to talk."""
         callers, callees = (self.phones.side(each) for each in (self._network.callers, self._network.callees))
         return [Conversation(call, callers[call], callees[call]) for call in callers if call in callees]
+
+    def intrude(self, packets: int) -> None:
+        """Somebody else sends so many packets to every port that a party sends to."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.bind((self._network.stranger, 0))
+            for each in self.conversations():
+                for address in each.caller.account.destinations | each.callee.account.destinations:
+                    for number in range(packets):
+                        stranger.sendto(rtp.packet(0xBAD, number), address)
 
     def heard_both_ways(self, talks: int = 1) -> None:
         """Every call: all that one side sent came to the other, once, unchanged, from where it sends to itself."""
