@@ -114,6 +114,11 @@ impl Relay {
         calls.into_iter().chain(self.waiting.next_deadline()).min()
     }
 
+    /// Whether a request is still to be answered.
+    pub fn is_waiting(&self, request: RequestId) -> bool {
+        self.waiting.holds(request)
+    }
+
     /// What was counted.
     pub fn counters(&self) -> &Counters {
         &self.counters

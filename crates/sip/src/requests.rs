@@ -89,6 +89,10 @@ impl Waiting {
         self.requests.values().find_map(until)
     }
 
+    pub(crate) fn holds(&self, id: RequestId) -> bool {
+        self.requests.values().rev().any(|(asked, _)| asked.id == id)
+    }
+
     fn has(&self, asked: &Asked) -> bool {
         let same = |other: &Asked| other.protocol == asked.protocol && other.cookie == asked.cookie;
         asked.cookie.is_some() && self.requests.values().any(|(other, _)| same(other))

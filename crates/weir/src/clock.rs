@@ -23,6 +23,8 @@ pub fn unix() -> Duration {
 pub struct Clocks {
     /// For the controller.
     pub wall: controller::WallClock,
+    /// For calls of SIP proxies.
+    pub sip: sip::WallClock,
     /// For the agent and the data plane.
     pub media: dataplane::Clock,
 }
@@ -33,6 +35,7 @@ impl Clocks {
         let (now, unix) = (now(), unix());
         Clocks {
             wall: controller::WallClock { now, unix },
+            sip: sip::WallClock { now, unix },
             media: dataplane::Clock {
                 origin: now,
                 ntp: NtpTime::from_unix(unix),

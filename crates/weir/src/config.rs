@@ -268,8 +268,14 @@ fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
         addresses.find(|address| address.is_ipv4() && !address.is_loopback())
     };
     let address = bound.or_else(own)?;
-    let mut advertised = node_ips.iter().copied().filter(|other| other.is_ipv4() == address.is_ipv4());
-    Some(Interface::default_at(address, advertised.find(|other| *other != address)))
+    let mut advertised = node_ips
+        .iter()
+        .copied()
+        .filter(|other| other.is_ipv4() == address.is_ipv4());
+    Some(Interface::default_at(
+        address,
+        advertised.find(|other| *other != address),
+    ))
 }
 
 fn cores() -> usize {

@@ -1,7 +1,7 @@
 //! `weir`: the program. It owns what the rest of Weir may not touch: clocks, sockets, threads, files and the environment.
 //!
 //! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts together; [`node`] runs the agent
-//! and its data plane on a thread with [`handshakes`] on others, [`signal`] runs the controller on a task, [`http`] feeds it. How receivers do is asked of both,
+//! and its data plane on a thread with [`handshakes`] on others, [`signal`] runs the controller on a task, [`http`] feeds it, and [`sip`] is the same for calls of SIP proxies. How receivers do is asked of both,
 //! by message, in [`receivers`].
 
 mod cli;
@@ -20,6 +20,7 @@ mod receivers;
 mod scrape;
 mod serve;
 mod signal;
+mod sip;
 mod socket;
 mod token;
 mod websocket;

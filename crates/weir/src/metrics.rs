@@ -1,6 +1,7 @@
 //! What `/metrics` shows, in the OpenMetrics text format.
 
 mod receivers;
+mod sip;
 mod text;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ use prometheus_client::registry::Registry;
 
 pub use receivers::{Named, Summary, write_named};
 pub use text::Text;
+
+use crate::sip::Figures;
 
 /// Bounds of how long the agent's turns take, in seconds.
 const TURNS: [f64; 11] = [
@@ -39,6 +42,9 @@ struct Values {
     slow_clients: u64,
     /// Where there are any.
     rings: Option<Statistics>,
+    /// Where SIP proxies are served.
+    sip: Option<Figures>,
+    sip_denied: u64,
 }
 
 impl fmt::Debug for Metrics {
@@ -84,6 +90,16 @@ impl Metrics {
         *self.values().refused.entry(status).or_default() += 1;
     }
 
+    /// Publishes how calls of SIP proxies stand.
+    pub fn publish_sip(&self, figures: Figures) {
+        self.values().sip = Some(figures);
+    }
+
+    /// Counts somebody who wanted to control calls and may not.
+    pub fn sip_denied(&self) {
+        self.values().sip_denied += 1;
+    }
+
     /// Counts a client that was closed because it did not read.
     pub fn slow_client(&self) {
         self.values().slow_clients += 1;
@@ -96,7 +112,12 @@ impl Metrics {
         let mut text = String::new();
         prometheus_client::encoding::text::encode_registry(&mut text, &registry)
             .expect("writing to a string does not fail");
-        Text::after(text)
+        let mut text = Text::after(text);
+        let values = self.values();
+        if let Some(figures) = &values.sip {
+            sip::write_sip(figures, values.sip_denied, &mut text);
+        }
+        text
     }
 
     fn values(&self) -> MutexGuard<'_, Values> {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use agent::Agent;
 use dataplane::DataPlane;
+use southbound::relay::Observation;
 use southbound::{Command, Notice};
 use tokio::sync::mpsc;
 use tracing::error;
@@ -23,6 +24,9 @@ const COMMANDS_MAX: usize = 1 << 20;
 /// How long commands are taken before events have their turn, events before time is looked at, and timers before commands are: so that a
 /// flood of one, a thousand who leave at once for instance, cannot starve the others.
 const SHARE: Duration = Duration::from_micros(500);
+
+/// How many events are taken between two looks at the clock.
+const EVENTS: usize = 8;
 
 /// How often counters are published.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
@@ -78,12 +82,20 @@ impl CommandSender {
     }
 }
 
+/// Who hears of what happens on the node.
+pub struct Listeners {
+    /// The controller.
+    pub notices: mpsc::Sender<Notice>,
+    /// Whoever controls calls of SIP proxies.
+    pub observations: mpsc::Sender<Observation>,
+}
+
 /// Starts the node on `plane`. It ends when the last [`CommandSender`] is dropped.
 pub fn start(
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
     waker: Waker,
-    notices: mpsc::Sender<Notice>,
+    listeners: Listeners,
     questions: mpsc::Receiver<Question>,
     metrics: Metrics,
 ) -> io::Result<CommandSender> {
@@ -92,7 +104,7 @@ pub fn start(
         agent,
         plane,
         handshakes: Handshakes::start(handshake_threads(), &waker)?,
-        notices,
+        listeners,
         questions,
         metrics,
         out: Vec::new(),
@@ -115,7 +127,7 @@ struct Node {
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
     handshakes: Handshakes,
-    notices: mpsc::Sender<Notice>,
+    listeners: Listeners,
     questions: mpsc::Receiver<Question>,
     metrics: Metrics,
     out: Vec<Notice>,
@@ -171,10 +183,12 @@ impl Node {
         let mut now = clock::now();
         let end = now + SHARE;
         while now < end {
-            let Some(event) = self.plane.poll() else {
-                return false;
-            };
-            self.agent.event(now, event, &mut *self.plane, &mut self.out);
+            for _ in 0..EVENTS {
+                let Some(event) = self.plane.poll() else {
+                    return false;
+                };
+                self.agent.event(now, event, &mut *self.plane, &mut self.out);
+            }
             now = clock::now();
         }
         true
@@ -188,9 +202,15 @@ impl Node {
 
     /// Hands notices to the controller, waiting where it is behind: media goes on meanwhile. An error means it is gone.
     fn deliver(&mut self) -> Result<(), ()> {
-        self.out
-            .drain(..)
-            .try_for_each(|notice| self.notices.blocking_send(notice).map_err(drop))
+        let Self { out, listeners, .. } = self;
+        out.drain(..).try_for_each(|notice| match notice {
+            Notice::Relay(observation) => {
+                // Nobody hears of what nobody ordered.
+                let _ = listeners.observations.blocking_send(observation);
+                Ok(())
+            }
+            notice => listeners.notices.blocking_send(notice).map_err(drop),
+        })
     }
 
     /// Tells how long the turn that `began` then has taken, and once in a while what was counted.

@@ -19,7 +19,7 @@ use crate::http::{self, Http};
 use crate::metrics::Metrics;
 use crate::observe::Observer;
 use crate::scrape::Scrape;
-use crate::{cli, listen, node, plane, signal};
+use crate::{cli, listen, node, plane, signal, sip};
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -60,13 +60,27 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     );
 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
+    let (observations, observed) = mpsc::channel(NOTICES_MAX);
+    let node = agent.node();
+    let listeners = node::Listeners { notices, observations };
     let (observer, questions) = Observer::new(waker.clone());
-    let commands = node::start(agent, plane, waker, notices, questions, metrics.clone())?;
+    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone())?;
     let keys = config.keys.iter().fold(ApiKeys::default(), |keys, (key, secret)| {
         keys.with(key.as_str(), secret.as_str())
     });
     let controller = Controller::new(controller_config(&config, keys.clone()), clocks.wall, seed()?);
-    let controller = signal::start(controller, noticed, commands, metrics.clone());
+    let controller = signal::start(controller, noticed, commands.clone(), metrics.clone());
+    if let Some(config) = &config.sip {
+        let parts = sip::Parts {
+            fingerprint: node.fingerprint,
+            clock: clocks.sip,
+            seed: seed()?,
+            commands,
+            observed,
+            metrics: metrics.clone(),
+        };
+        sip::start(config, parts).await?;
+    }
 
     let dev_key = config.keys.keys().next().filter(|_| config.dev).cloned();
     let router = http::router(Http {

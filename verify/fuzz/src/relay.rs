@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use sip::ng::{Encoding, Stream};
-use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 use sip::plan::{Observation, Order};
+use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
 /// A value that is read is read again the same after it was written, in both encodings, and a stream finds it wherever it is cut.

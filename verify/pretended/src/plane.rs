@@ -1,13 +1,14 @@
 //! The model, and what was written to it; with probes at their own rate, which the model itself sends at once, and the media that leaves meanwhile as
 //! part of them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Capabilities, Clock, Counters, DataPlane, Event, Inject, Leg, LegId, Model, Replica, ReplicaId, Stream, StreamKey,
-    Update, WriteError,
+    Capabilities, Clock, Counters, DataPlane, Event, Inject, Leg, LegId, Model, Relay, Replica, ReplicaId, Stream,
+    StreamKey, Update, WriteError,
 };
 
 /// What one packet of the model's padding takes. Shape: bytes of UDP payload.
@@ -21,6 +22,9 @@ pub struct Plane {
     streams: BTreeMap<StreamKey, Stream>,
     paces: BTreeMap<LegId, Option<u64>>,
     replicas: BTreeMap<ReplicaId, Replica>,
+    relays: BTreeMap<SocketAddr, Relay>,
+    /// Addresses at which no relay can be opened.
+    pub taken: BTreeSet<SocketAddr>,
     /// Every entry of a replica that was written, and when.
     pub written: Vec<(Instant, ReplicaId, Replica)>,
     probes: BTreeMap<LegId, VecDeque<Probing>>,
@@ -45,6 +49,8 @@ impl Plane {
             streams: BTreeMap::new(),
             paces: BTreeMap::new(),
             replicas: BTreeMap::new(),
+            relays: BTreeMap::new(),
+            taken: BTreeSet::new(),
             written: Vec::new(),
             probes: BTreeMap::new(),
         }
@@ -74,6 +80,11 @@ impl Plane {
     pub fn replicas_of(&self, leg: LegId) -> Vec<(ReplicaId, Replica)> {
         let theirs = self.replicas.iter().filter(|(_, replica)| replica.leg == leg);
         theirs.map(|(id, replica)| (*id, replica.clone())).collect()
+    }
+
+    /// What becomes of what arrives at a port of ours.
+    pub fn relay(&self, at: SocketAddr) -> Option<&Relay> {
+        self.relays.get(&at)
     }
 
     /// When the next packet of a burst is due.
@@ -131,6 +142,11 @@ impl DataPlane for Plane {
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        if let Update::SetRelay(at, _) = &update
+            && self.taken.contains(at)
+        {
+            return Err(WriteError::PortTaken);
+        }
         self.model.write(now, update.clone())?;
         match update {
             Update::SetPace(id, pace) => drop(self.paces.insert(id, pace)),
@@ -143,7 +159,8 @@ impl DataPlane for Plane {
                 self.replicas.insert(id, replica);
             }
             Update::RemoveReplica(id) => drop(self.replicas.remove(&id)),
-            Update::SetRelay(..) | Update::RemoveRelay(_) => {}
+            Update::SetRelay(at, relay) => drop(self.relays.insert(at, *relay)),
+            Update::RemoveRelay(at) => drop(self.relays.remove(&at)),
         }
         Ok(())
     }

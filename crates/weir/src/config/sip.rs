@@ -212,6 +212,17 @@ impl Default for PortRange {
     }
 }
 
+impl From<Learning> for sip::ng::Learning {
+    fn from(learning: Learning) -> Self {
+        match learning {
+            Learning::Off => Self::Off,
+            Learning::Immediate => Self::Immediate,
+            Learning::Delayed => Self::Delayed,
+            Learning::Heuristic => Self::Heuristic,
+        }
+    }
+}
+
 impl FromStr for PortRange {
     type Err = &'static str;
 
@@ -288,7 +299,9 @@ impl<T> Default for Many<T> {
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let seconds = f64::deserialize(deserializer)?;
-        Duration::try_from_secs_f64(seconds).map(Seconds).map_err(de::Error::custom)
+        Duration::try_from_secs_f64(seconds)
+            .map(Seconds)
+            .map_err(de::Error::custom)
     }
 }
 

@@ -1,0 +1,50 @@
+//! Calls of SIP proxies in `/metrics`.
+
+use sip::quality::Scores;
+
+use super::text::Text;
+use crate::sip::Figures;
+
+/// The families of all calls together, with how many wanted to control them who may not.
+pub fn write_sip(figures: &Figures, denied: u64, text: &mut Text) {
+    let name = "weir_sip";
+    text.family(
+        name,
+        "counter",
+        "What SIP proxies asked, and what became of calls, by reason",
+    );
+    for (counter, value) in figures.counters.iter() {
+        text.sample("weir_sip_total", &[("reason", counter.name())], value);
+    }
+    text.sample("weir_sip_total", &[("reason", "control_denied")], denied);
+    let gauges = [
+        (
+            "weir_sip_calls",
+            "Calls, with those that are over and still kept",
+            figures.calls,
+        ),
+        ("weir_sip_ports", "Ports that calls have", figures.ports),
+    ];
+    for (name, help, value) in gauges {
+        text.family(name, "gauge", help);
+        text.sample(name, &[], value);
+    }
+    write_scores(&figures.scores, text);
+}
+
+fn write_scores(scores: &Scores, text: &mut Text) {
+    let name = "weir_sip_mos";
+    text.family(
+        name,
+        "histogram",
+        "Mean opinion scores by G.107, one for each RTCP report",
+    );
+    let edges = Scores::BOUNDS.iter().map(|edge| format!("{edge:?}"));
+    let mut total = 0;
+    for (edge, count) in edges.chain(["+Inf".to_owned()]).zip(scores.counts) {
+        total += count;
+        text.sample("weir_sip_mos_bucket", &[("le", &edge)], total);
+    }
+    text.sample("weir_sip_mos_count", &[], total);
+    text.sample("weir_sip_mos_sum", &[], scores.sum);
+}

@@ -1,0 +1,159 @@
+//! Calls of SIP proxies: where the proxies are listened to, and the task that has all calls.
+//!
+//! [`task`] owns the state machine; [`datagrams`], [`streams`] and [`http`] bring it what proxies say and take back what it answers.
+//! Orders go to the media node like the controller's commands, and what the node sees comes back like its notices.
+
+mod access;
+mod datagrams;
+mod http;
+mod notify;
+mod streams;
+mod task;
+
+use std::error::Error;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use sip::Relay;
+use southbound::Fingerprint;
+use southbound::relay::Observation;
+use tokio::sync::mpsc;
+use tracing::info;
+
+use crate::config;
+use crate::metrics::Metrics;
+use crate::node::CommandSender;
+use access::Access;
+pub use task::Figures;
+use task::{Handle, Protocol};
+
+/// What the relay is built of, beside what the operator has set.
+pub struct Parts {
+    /// What descriptions say our certificate hashes to.
+    pub fingerprint: Fingerprint,
+    /// What time it is.
+    pub clock: sip::WallClock,
+    /// All the randomness there is.
+    pub seed: [u8; 32],
+    /// Orders for the media node.
+    pub commands: CommandSender,
+    /// What it sees.
+    pub observed: mpsc::Receiver<Observation>,
+    /// What is measured.
+    pub metrics: Metrics,
+}
+
+/// Listens to proxies, and serves them from now on.
+///
+/// Errors: what the operator has set cannot be had on this machine.
+pub async fn start(config: &config::Sip, parts: Parts) -> Result<(), Box<dyn Error>> {
+    for interface in &config.interfaces {
+        is_ours(interface.address).map_err(|error| {
+            format!(
+                "sip: interface {}: media cannot use {}: {error}",
+                interface.name, interface.address
+            )
+        })?;
+    }
+    let relay = Relay::new(settings(config, &parts.fingerprint), parts.clock, parts.seed)
+        .map_err(|refused| format!("sip: {}", why(&refused)))?;
+    let access = Arc::new(Access::new(config.clone(), parts.metrics.clone()));
+    let handle = task::start(relay, parts, access.clone());
+    listen(config, &handle, &access)?;
+    for interface in &config.interfaces {
+        info!(
+            interface = interface.name,
+            address = %interface.address,
+            ports = ?interface.ports.0,
+            "media of SIP calls"
+        );
+    }
+    Ok(())
+}
+
+/// Opens everything first, so that nobody is served where something is missing.
+fn listen(config: &config::Sip, handle: &Handle, access: &Arc<Access>) -> Result<(), Box<dyn Error>> {
+    let ng = config.ng.iter();
+    let rtpproxy = config.rtpproxy.iter();
+    let datagrams = ng
+        .clone()
+        .flat_map(|ng| ng.listen.iter().map(|at| (*at, Protocol::Ng)))
+        .chain(
+            rtpproxy
+                .clone()
+                .flat_map(|it| it.listen.iter().map(|at| (*at, Protocol::Rtpproxy))),
+        );
+    let datagrams = datagrams
+        .map(|(at, protocol)| Ok((named(at, "UDP", datagrams::bind(at))?, protocol)))
+        .collect::<Result<Vec<_>, String>>()?;
+    let streams = ng.clone().flat_map(|ng| ng.tcp.iter());
+    let streams = streams
+        .map(|at| named(*at, "TCP", crate::listen::bind(*at)))
+        .collect::<Result<Vec<_>, String>>()?;
+    let https = ng.flat_map(|ng| ng.http.iter());
+    let https = https
+        .map(|at| named(*at, "HTTP", crate::listen::bind(*at)))
+        .collect::<Result<Vec<_>, String>>()?;
+    let paths = rtpproxy.filter_map(|rtpproxy| rtpproxy.unix.as_deref());
+    let paths = paths
+        .map(|path| {
+            streams::bind_unix(path).map_err(|error| format!("sip: cannot listen at {}: {error}", path.display()))
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+
+    for (socket, protocol) in datagrams {
+        tokio::spawn(datagrams::serve(socket, protocol, handle.clone(), access.clone()));
+    }
+    for listener in streams {
+        tokio::spawn(streams::serve_tcp(listener, handle.clone(), access.clone()));
+    }
+    for listener in https {
+        tokio::spawn(http::serve(listener, handle.clone(), access.clone()));
+    }
+    for listener in paths {
+        tokio::spawn(streams::serve_unix(listener, handle.clone()));
+    }
+    Ok(())
+}
+
+fn named<T>(at: SocketAddr, what: &str, bound: std::io::Result<T>) -> Result<T, String> {
+    if bound.is_ok() {
+        info!(address = %at, over = what, "control of SIP calls");
+    }
+    bound.map_err(|error| format!("sip: cannot listen on {at} ({what}): {error}"))
+}
+
+/// Whether media can have this address.
+fn is_ours(address: IpAddr) -> std::io::Result<()> {
+    UdpSocket::bind((address, 0)).map(drop)
+}
+
+fn settings(config: &config::Sip, fingerprint: &Fingerprint) -> sip::Config {
+    let interfaces = config.interfaces.iter().map(|interface| sip::Interface {
+        name: interface.name.clone(),
+        address: interface.address,
+        advertised: interface.advertise,
+        ports: interface.ports.0.clone(),
+    });
+    sip::Config {
+        learning: config.learning.into(),
+        learning_window: config.learning_window.0,
+        media_timeout: config.media_timeout.0,
+        silent_timeout: config.silent_timeout.0,
+        offer_timeout: config.offer_timeout.0,
+        delete_delay: config.delete_delay.0,
+        calls_max: config.max_calls,
+        fingerprint: Some(fingerprint.clone()),
+        sip_source: config.sip_source,
+        ..sip::Config::new(interfaces.collect())
+    }
+}
+
+fn why(refused: &sip::ConfigRefused) -> String {
+    match refused {
+        sip::ConfigRefused::NoInterface => "there is no interface for media".to_owned(),
+        sip::ConfigRefused::NoAddress(name) => format!("interface {name} has no address that could be told to anybody"),
+        sip::ConfigRefused::NoPorts(name) => format!("interface {name} has no room for an even port and the next"),
+        sip::ConfigRefused::Overlap(one, other) => format!("interfaces {one} and {other} give out the same ports"),
+    }
+}

@@ -1,0 +1,59 @@
+//! What proxies say in datagrams, which is how most do.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::UdpSocket;
+use tracing::warn;
+
+use super::access::Access;
+use super::task::{Handle, Protocol, ReplyTo};
+
+/// The longest datagram there is.
+const DATAGRAM_MAX: usize = 65_536;
+
+/// Room for what comes while somebody else has the processor.
+const RECEIVE_BUFFER: usize = 4 << 20;
+
+/// Opens a port to listen on.
+pub fn bind(at: SocketAddr) -> io::Result<UdpSocket> {
+    use socket2::{Domain, Protocol, Socket, Type};
+    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
+    if at.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    // As much of it as the system allows.
+    let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
+    socket.set_nonblocking(true)?;
+    socket.bind(&at.into())?;
+    UdpSocket::from_std(socket.into())
+}
+
+/// Hands on what comes from those who may control calls.
+pub async fn serve(socket: UdpSocket, protocol: Protocol, handle: Handle, access: Arc<Access>) {
+    let socket = Arc::new(socket);
+    let mut buffer = vec![0; DATAGRAM_MAX];
+    loop {
+        let (len, from) = match socket.recv_from(&mut buffer).await {
+            Ok(received) => received,
+            Err(error) => {
+                // What an earlier reply met; the next datagram has nothing to do with it.
+                warn!(%error, "a control socket failed");
+                continue;
+            }
+        };
+        if !access.admits(from.ip()) {
+            continue;
+        }
+        let reply_to = ReplyTo::Datagram(socket.clone(), from);
+        let from = Some(from.ip().to_canonical());
+        if handle
+            .ask(protocol, from, buffer[..len].to_vec(), reply_to)
+            .await
+            .is_err()
+        {
+            return;
+        }
+    }
+}

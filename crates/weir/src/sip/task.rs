@@ -1,0 +1,233 @@
+//! The task that has all calls.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sip::quality::Scores;
+use sip::{Counters, Input, Output, Relay, Request, RequestId};
+use southbound::Command;
+use southbound::relay::{Observation, Refusal};
+use tokio::net::UdpSocket;
+use tokio::sync::{mpsc, oneshot};
+use tracing::{info, warn};
+
+use super::Parts;
+use super::access::Access;
+use super::notify::Notifier;
+use crate::clock;
+use crate::metrics::Metrics;
+use crate::node::CommandSender;
+
+/// How many requests may wait. Beyond it sockets wait, and what does not fit their buffers is asked again.
+const REQUESTS_MAX: usize = 4_096;
+
+/// How often counters are published.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How often ports that could not be opened are logged, at most.
+const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// In which form a proxy speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// `ng` with a cookie.
+    Ng,
+    /// `ng` without one.
+    NgPlain,
+    /// rtpproxy's with a cookie.
+    Rtpproxy,
+    /// rtpproxy's without one.
+    RtpproxyPlain,
+}
+
+/// Where an answer goes.
+pub enum ReplyTo {
+    /// To this address, from this socket.
+    Datagram(Arc<UdpSocket>, SocketAddr),
+    /// To whoever waits for it.
+    Waiting(oneshot::Sender<Arc<[u8]>>),
+}
+
+/// What the relay has counted, and how it stands.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// What it refused, ignored, gave up, and did.
+    pub counters: Counters,
+    /// How good streams were.
+    pub scores: Scores,
+    /// How many calls there are, with those that are over and still kept.
+    pub calls: usize,
+    /// How many ports they have.
+    pub ports: usize,
+}
+
+struct Asked {
+    protocol: Protocol,
+    from: Option<IpAddr>,
+    message: Vec<u8>,
+    reply_to: ReplyTo,
+}
+
+/// The task is gone.
+#[derive(Clone, Copy, Debug)]
+pub struct Gone;
+
+/// The sockets' handle on the task.
+#[derive(Clone)]
+pub struct Handle(mpsc::Sender<Asked>);
+
+impl Handle {
+    /// Hands over what a proxy says.
+    pub async fn ask(
+        &self,
+        protocol: Protocol,
+        from: Option<IpAddr>,
+        message: Vec<u8>,
+        reply_to: ReplyTo,
+    ) -> Result<(), Gone> {
+        let asked = Asked {
+            protocol,
+            from,
+            message,
+            reply_to,
+        };
+        self.0.send(asked).await.map_err(|_| Gone)
+    }
+
+    /// The same, and what is answered, if anything is.
+    pub async fn answer(&self, protocol: Protocol, from: Option<IpAddr>, message: Vec<u8>) -> Option<Arc<[u8]>> {
+        let (answer, answered) = oneshot::channel();
+        let asked = self.ask(protocol, from, message, ReplyTo::Waiting(answer)).await;
+        asked.ok()?;
+        answered.await.ok()
+    }
+}
+
+/// Starts it.
+pub fn start(relay: Relay, parts: Parts, access: Arc<Access>) -> Handle {
+    let (requests, asked) = mpsc::channel(REQUESTS_MAX);
+    let task = Task {
+        relay,
+        commands: parts.commands,
+        metrics: parts.metrics,
+        notifier: Notifier::new(access),
+        replies: HashMap::new(),
+        requests: 0,
+        out: Vec::new(),
+        complained: None,
+    };
+    tokio::spawn(task.run(asked, parts.observed));
+    Handle(requests)
+}
+
+struct Task {
+    relay: Relay,
+    commands: CommandSender,
+    metrics: Metrics,
+    notifier: Notifier,
+    /// Where the answers go of requests that wait for the media node.
+    replies: HashMap<RequestId, ReplyTo>,
+    requests: u64,
+    out: Vec<Output>,
+    complained: Option<Instant>,
+}
+
+impl Task {
+    async fn run(mut self, mut asked: mpsc::Receiver<Asked>, mut observed: mpsc::Receiver<Observation>) {
+        let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
+        loop {
+            let wakes_at = self.relay.wakes_at();
+            tokio::select! {
+                // What is known first, then what is asked.
+                biased;
+                Some(observation) = observed.recv() => self.observe(observation),
+                request = asked.recv() => match request {
+                    Some(request) => self.ask(request),
+                    None => return,
+                },
+                () = sleep_until(wakes_at) => self.handle(Input::TimePassed),
+                _ = publish.tick() => self.publish(),
+            }
+        }
+    }
+
+    fn ask(&mut self, asked: Asked) {
+        self.requests += 1;
+        let id = RequestId(self.requests);
+        let (from, message) = (asked.from, &asked.message[..]);
+        let request = match asked.protocol {
+            Protocol::Ng => Request::Ng { from, message },
+            Protocol::NgPlain => Request::NgPlain(message),
+            Protocol::Rtpproxy => Request::Rtpproxy { from, message },
+            Protocol::RtpproxyPlain => Request::RtpproxyPlain(message),
+        };
+        self.replies.insert(id, asked.reply_to);
+        self.handle(Input::Request(id, request));
+        if self.replies.contains_key(&id) && !self.relay.is_waiting(id) {
+            // It is not answered.
+            self.replies.remove(&id);
+        }
+    }
+
+    fn observe(&mut self, observation: Observation) {
+        if let Observation::Refused { at, why } = observation {
+            self.complain(at, why);
+        }
+        self.handle(Input::Observed(observation));
+    }
+
+    fn handle(&mut self, input: Input<'_>) {
+        self.relay.handle(clock::now(), input, &mut self.out);
+        for output in self.out.drain(..) {
+            match output {
+                Output::Order(order) => self.commands.send(Command::Relay(order)),
+                Output::Notify { socket, tag } => self.notifier.tell(socket, tag),
+                Output::Reply { to, bytes } => match self.replies.remove(&to) {
+                    // A reply that is lost is asked for again.
+                    Some(ReplyTo::Datagram(socket, to)) => drop(socket.try_send_to(&bytes, to)),
+                    Some(ReplyTo::Waiting(answer)) => drop(answer.send(bytes)),
+                    None => {}
+                },
+            }
+        }
+    }
+
+    /// Says that a port could not be had, not once for each.
+    fn complain(&mut self, at: SocketAddr, why: Refusal) {
+        let now = clock::now();
+        if self.complained.is_some_and(|last| now < last + COMPLAINT_INTERVAL) {
+            return;
+        }
+        self.complained = Some(now);
+        match why {
+            Refusal::Taken => {
+                warn!(%at, "a port of media cannot be opened, another one is taken: is it another program's?")
+            }
+            Refusal::Full => warn!(%at, "the media node cannot have more ports"),
+        }
+    }
+
+    fn publish(&self) {
+        self.metrics.publish_sip(Figures {
+            counters: self.relay.counters().clone(),
+            scores: *self.relay.scores(),
+            calls: self.relay.calls(),
+            ports: self.relay.port_pairs() * 2,
+        });
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        info!(calls = self.relay.calls(), "calls of SIP proxies end");
+    }
+}
+
+async fn sleep_until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant.into()).await,
+        None => std::future::pending().await,
+    }
+}
