@@ -69,6 +69,13 @@ struct Partial {
     sent: Option<(i64, i64)>,
 }
 
+/// Packets, as much as their observations weigh.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    lost: f64,
+    received: f64,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     rate: f64,
@@ -205,12 +212,10 @@ impl LossBased {
     /// One Newton step of the inherent loss towards what suits the candidate's rate best.
     fn suit(&self, candidate: Candidate) -> Candidate {
         let (mut first, mut second) = (0.0, 0.0);
-        for (observation, weight) in self.weighted() {
-            let p = loss_probability(candidate, observation.rate);
-            let received = observation.packets - observation.lost;
-            first += weight * (observation.lost / p - received / (1.0 - p));
-            second -= weight * (observation.lost / (p * p) + received / ((1.0 - p) * (1.0 - p)));
-        }
+        self.explain(candidate, |p, Told { lost, received }| {
+            first += lost / p - received / (1.0 - p);
+            second -= lost / (p * p) + received / ((1.0 - p) * (1.0 - p));
+        });
         let step = if second < 0.0 {
             NEWTON_STEP * first / second
         } else {
@@ -225,14 +230,31 @@ impl LossBased {
 
     fn likelihood(&self, candidate: Candidate, loss: f64, spread: Spread) -> f64 {
         let bias = bias(candidate.rate, loss - CERTAIN * spread.of_mean);
-        self.weighted()
-            .map(|(observation, weight)| {
-                let p = loss_probability(candidate, observation.rate);
-                let received = observation.packets - observation.lost;
-                let likelihood = observation.lost * p.ln() + received * (1.0 - p).ln();
-                weight * (likelihood / spread.clumping + bias * observation.packets)
-            })
-            .sum()
+        let mut sum = 0.0;
+        self.explain(candidate, |p, Told { lost, received }| {
+            let likelihood = lost * p.ln() + received * (1.0 - p).ln();
+            sum += likelihood / spread.clumping + bias * (lost + received);
+        });
+        sum
+    }
+
+    /// What was observed, by the share that the candidate would have lost of it: all at which its link would not have been full at once.
+    fn explain(&self, candidate: Candidate, mut each: impl FnMut(f64, Told)) {
+        let mut not_full = Told::default();
+        for (observation, weight) in self.weighted() {
+            let told = Told {
+                lost: weight * observation.lost,
+                received: weight * (observation.packets - observation.lost),
+            };
+            match observation.rate > candidate.rate {
+                true => each(loss_probability(candidate, observation.rate), told),
+                false => {
+                    not_full.lost += told.lost;
+                    not_full.received += told.received;
+                }
+            }
+        }
+        each(loss_probability(candidate, 0.0), not_full);
     }
 
     /// How unevenly losses come, compared with packets lost one by one.

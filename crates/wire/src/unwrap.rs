@@ -14,6 +14,7 @@ pub struct Unwrapper {
 
 impl Unwrapper {
     /// The extended number of `value`, remembered when it is the highest so far.
+    #[inline]
     pub fn extend(&mut self, value: u16) -> u64 {
         let extended = self.peek(value);
         self.highest = self.highest.max(Some(extended));
@@ -21,6 +22,7 @@ impl Unwrapper {
     }
 
     /// The extended number of `value` without remembering it: for packets that are not yet known to be genuine.
+    #[inline]
     pub fn peek(&self, value: u16) -> u64 {
         match self.highest {
             None => (1 << 16) + u64::from(value),
@@ -47,6 +49,7 @@ pub struct TimestampUnwrapper {
 
 impl TimestampUnwrapper {
     /// The extended value, remembered when it is the highest so far.
+    #[inline]
     pub fn extend(&mut self, value: u32) -> u64 {
         let extended = self.peek(value);
         self.highest = self.highest.max(Some(extended));
@@ -54,6 +57,7 @@ impl TimestampUnwrapper {
     }
 
     /// The extended value without remembering it.
+    #[inline]
     pub fn peek(&self, value: u32) -> u64 {
         match self.highest {
             None => (1 << 32) + u64::from(value),

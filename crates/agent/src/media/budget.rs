@@ -60,6 +60,8 @@ pub(super) struct Budget {
     /// When it first was an estimate of something.
     reported: Option<Instant>,
     pace: Option<u64>,
+    /// When the estimator is looked at next, if it is: then or before it asks for it.
+    timer: Option<Instant>,
     /// What left last, kept only to be filled again.
     sent: Vec<Sent>,
     allocated: u64,
@@ -101,6 +103,7 @@ impl Budget {
             granted: Vec::new(),
             reported: None,
             pace: None,
+            timer: None,
             sent: Vec::new(),
             allocated: 0,
             kept: 0,
@@ -166,15 +169,28 @@ impl Budget {
         self.estimator.estimate()
     }
 
-    pub(super) fn estimator(&mut self) -> &mut dyn Estimator {
-        &mut self.estimator
-    }
-
     /// The next probe to send.
     pub(super) fn poll_probe(&mut self) -> Option<bandwidth::Probe> {
         let probe = self.estimator.poll_probe()?;
         self.probes += 1;
         Some(probe)
+    }
+
+    /// When its timer is to come, where that is sooner than it would. The estimator puts most of its times off before they come, with nearly every packet.
+    pub(super) fn new_timer(&mut self) -> Option<Instant> {
+        let due = self.estimator.poll_timeout()?;
+        let is_sooner = self.timer.is_none_or(|timer| due < timer);
+        is_sooner.then(|| *self.timer.insert(due))
+    }
+
+    /// Its timer has come; whether the estimator had something to do.
+    pub(super) fn timeout(&mut self, now: Instant) -> bool {
+        self.timer = None;
+        let is_due = self.estimator.poll_timeout().is_some_and(|due| due <= now);
+        if is_due {
+            self.estimator.timeout(now);
+        }
+        is_due
     }
 
     /// Whether anything was said of what is sent.

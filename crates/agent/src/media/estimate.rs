@@ -9,6 +9,7 @@ use wire::rtcp::{Remb, TransportFeedback};
 
 use super::Media;
 use super::budget::Budget;
+use super::link::Link;
 use crate::Counter;
 use crate::context::Context;
 use crate::timers::Timer;
@@ -52,13 +53,17 @@ impl Media {
 
     /// Packets left on a leg.
     pub(crate) fn departed(&mut self, cx: &mut Context<'_>, leg: LegId, departures: &[Departure]) {
-        let Some((transport, budget)) = self.budget_of(leg) else {
+        let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let Some(budget) = &mut link.budget else { return };
         budget.departed(departures);
         match budget.reports() {
             // What is believed changes with what is said of packets, and not because they left.
-            true => self.follow_probes(cx, transport),
+            true => link.follow_probes(cx, transport),
             false => self.follow_estimate(cx, transport),
         }
     }
@@ -104,20 +109,22 @@ impl Media {
 
     /// A time the estimator asked for has come.
     pub(crate) fn estimate_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let link = self.links.get_mut(&transport);
-        let Some(budget) = link.and_then(|link| link.budget.as_mut()) else {
+        let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
-        budget.estimator().timeout(cx.now);
-        self.follow_estimate(cx, transport);
+        let Some(budget) = &mut link.budget else { return };
+        match budget.timeout(cx.now) {
+            true => self.follow_estimate(cx, transport),
+            false => link.follow_probes(cx, transport),
+        }
     }
 
     /// Does what follows from what is believed now.
     pub(super) fn follow_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        self.follow_probes(cx, transport);
         let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
+        link.follow_probes(cx, transport);
         let (Some(budget), Some(leg)) = (&mut link.budget, link.leg) else {
             return;
         };
@@ -142,13 +149,12 @@ impl Media {
             self.want_first_key_frame(cx, id);
         }
     }
+}
 
+impl Link {
     /// Sends the probes that the estimator asks for, and sees to it that it is asked again in time.
     fn follow_probes(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get_mut(&transport) else {
-            return;
-        };
-        let (Some(budget), Some(leg)) = (&mut link.budget, link.leg) else {
+        let (Some(budget), Some(leg)) = (&mut self.budget, self.leg) else {
             return;
         };
         while let Some(probe) = budget.poll_probe() {
@@ -162,15 +168,8 @@ impl Media {
             cx.plane.inject(cx.now, what);
             cx.count(Counter::ProbeSent);
         }
-        match budget.estimator().poll_timeout() {
-            Some(at) => cx.timer(Timer::Estimate(transport), at),
-            None => cx.shared.timers.clear(Timer::Estimate(transport)),
+        if let Some(at) = budget.new_timer() {
+            cx.timer(Timer::Estimate(transport), at);
         }
-    }
-
-    fn budget_of(&mut self, leg: LegId) -> Option<(TransportId, &mut Budget)> {
-        let transport = *self.by_leg.get(&leg)?;
-        let budget = self.links.get_mut(&transport)?.budget.as_mut()?;
-        Some((transport, budget))
     }
 }

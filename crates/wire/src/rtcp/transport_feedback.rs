@@ -120,6 +120,7 @@ pub struct TransportFeedbackPackets<'a> {
 impl Iterator for TransportFeedbackPackets<'_> {
     type Item = (u16, Option<ArrivalTicks>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         // `parse` measured the same statuses, so each has its delta.
         let delta = match self.statuses.next()?? {

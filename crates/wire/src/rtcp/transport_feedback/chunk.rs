@@ -44,9 +44,56 @@ pub(super) struct Statuses<'a> {
     chunks: Reader<'a>,
     /// Statuses still to come.
     left: u16,
-    chunk: u16,
-    /// Statuses of `chunk` that were said already.
-    said: u16,
+    chunk: Chunk,
+}
+
+/// What is left of one chunk.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    /// The next status is in the uppermost of them.
+    bits: u16,
+    /// How many statuses are left.
+    left: u16,
+    /// How many bits each has, and how many to go on behind it: none in a run.
+    width: u8,
+    step: u8,
+}
+
+impl Chunk {
+    /// Says nothing.
+    const NONE: Chunk = Chunk::new(0);
+
+    const fn new(chunk: u16) -> Self {
+        let (bits, left, width, step) = match chunk >> 14 {
+            0b00 | 0b01 => (chunk << 1, chunk & RUN_MAX as u16, 2, 0),
+            0b10 => (chunk << 2, ONE_BIT_LEN as u16, 1, 1),
+            _ => (chunk << 2, TWO_BIT_LEN as u16, 2, 2),
+        };
+        Chunk {
+            bits,
+            left,
+            width,
+            step,
+        }
+    }
+
+    /// The next status, of those that are left.
+    #[inline]
+    fn next(&mut self) -> u16 {
+        let symbol = self.bits >> (u16::BITS as u8 - self.width);
+        self.bits <<= self.step;
+        self.left -= 1;
+        symbol
+    }
+
+    /// The length of the arrival times of the first `count` statuses; `None` where one is reserved.
+    fn deltas_len(mut self, count: u16) -> Option<usize> {
+        match (self.width, self.step) {
+            (_, 0) => Some(Status::from_symbol(self.next())?.delta_len() * usize::from(count)),
+            (1, _) => Some((self.bits >> (u16::BITS as u16 - count)).count_ones() as usize),
+            _ => (0..count).map(|_| Some(Status::from_symbol(self.next())?.delta_len())).sum(),
+        }
+    }
 }
 
 impl<'a> Statuses<'a> {
@@ -56,8 +103,7 @@ impl<'a> Statuses<'a> {
         Self {
             chunks,
             left: count,
-            chunk: 0,
-            said: 0,
+            chunk: Chunk::NONE,
         }
     }
 
@@ -65,7 +111,12 @@ impl<'a> Statuses<'a> {
     pub(super) fn measure(mut self) -> Option<(usize, Reader<'a>)> {
         let mut deltas_len = 0;
         while self.left > 0 {
-            deltas_len += self.next()??.delta_len();
+            let chunk = Chunk::new(self.chunks.u16()?);
+            let count = chunk.left.min(self.left);
+            if count > 0 {
+                deltas_len += chunk.deltas_len(count)?;
+                self.left -= count;
+            }
         }
         Some((deltas_len, self.chunks))
     }
@@ -74,36 +125,16 @@ impl<'a> Statuses<'a> {
 impl Iterator for Statuses<'_> {
     type Item = Option<Status>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
             return None;
         }
-        while self.said == chunk_len(self.chunk) {
-            self.chunk = self.chunks.u16()?;
-            self.said = 0;
+        while self.chunk.left == 0 {
+            self.chunk = Chunk::new(self.chunks.u16()?);
         }
-        let symbol = symbol(self.chunk, self.said);
-        self.said += 1;
         self.left -= 1;
-        Some(Status::from_symbol(symbol))
-    }
-}
-
-/// How many statuses a chunk says.
-const fn chunk_len(chunk: u16) -> u16 {
-    match chunk >> 14 {
-        0b00 | 0b01 => chunk & RUN_MAX as u16,
-        0b10 => ONE_BIT_LEN as u16,
-        _ => TWO_BIT_LEN as u16,
-    }
-}
-
-/// The status at `index`, below the chunk's length.
-const fn symbol(chunk: u16, index: u16) -> u16 {
-    match chunk >> 14 {
-        0b00 | 0b01 => chunk >> 13 & 0b11,
-        0b10 => chunk >> (13 - index) & 0b1,
-        _ => chunk >> (12 - 2 * index) & 0b11,
+        Some(Status::from_symbol(self.chunk.next()))
     }
 }
 
