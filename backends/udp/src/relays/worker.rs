@@ -115,7 +115,10 @@ impl Worker {
     fn run(mut self) {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {
-            self.desk.take_orders(&mut self.poller);
+            if self.desk.take_orders(&mut self.poller) > 0 {
+                // What was asked for is told now, not with the next packet.
+                self.desk.settle(now());
+            }
             self.alarm.arm();
             let at_most = match self.desk.has_orders() || self.stop.load(Ordering::Relaxed) {
                 true => Some(Duration::ZERO),
