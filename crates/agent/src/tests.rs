@@ -12,5 +12,6 @@ mod packets;
 mod peer;
 mod playout;
 mod receiving;
+mod relays;
 mod sending;
 mod world;

@@ -330,7 +330,7 @@ fn a_larger_picture_costs_what_goes_out_with_it() {
     assert_eq!(size(&world, &downlink), Some(2));
     let costs = 1_650..1_800;
     let rates = seconds(&mut world, &mut camera, &mut downlink, 5);
-    let probed = rates.iter().filter(|rate| !costs.contains(rate)).count();
+    let probed = rates.iter().filter(|rate| !costs.contains(*rate)).count();
     assert!(probed <= 1, "{rates:?}");
     let allocated = state(&world, &downlink).downlink.expect("it is measured").allocated / 1_000;
     assert!(costs.contains(&allocated), "{allocated}");
