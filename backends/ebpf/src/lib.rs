@@ -15,10 +15,12 @@ mod clock;
 mod endpoint;
 mod error;
 mod layout;
+mod pass;
 mod relay;
 
 pub use attach::Attached;
 pub use error::{EbpfError, Step};
+pub use pass::Pass;
 pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, Tried, take_down};
 
 /// How many interfaces there may be.

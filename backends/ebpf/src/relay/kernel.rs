@@ -150,7 +150,7 @@ impl Tables for Kernel {
 
 /// Has the kernel look up routes for packets that come from ourselves. It does so only where the interface they come from forwards; nothing that arrives at the
 /// loopback interface comes from elsewhere, so that nothing else changes.
-fn allow_look_ups() -> io::Result<()> {
+pub(crate) fn allow_look_ups() -> io::Result<()> {
     for family in ["ipv4", "ipv6"] {
         let path = format!("/proc/sys/net/{family}/conf/lo/forwarding");
         match fs::read_to_string(&path) {

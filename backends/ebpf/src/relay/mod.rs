@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use dataplane::{Counter as Meaning, Counters as Meanings, Event, Offload, Reason, Refused, RelayTraffic, Update};
 
 pub use counter::{Counter, Counters, Statistics};
+pub(crate) use kernel::allow_look_ups;
 pub use pins::take_down;
 
 use crate::clock::Monotonic;

@@ -1,0 +1,258 @@
+//! Forwarding that outlives the process: killed during a call, found again by the next.
+
+#![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
+
+mod support;
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use backend_ebpf::{Attached, Counter, EbpfError, RelayConfig, RelayOffload, take_down};
+use dataplane::{Offload, Update};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use support::*;
+use veth::Pair;
+
+/// Does something on a thread of the near end that has a BPF file system of its own.
+fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
+    let folder = env::temp_dir().join(format!("weir-pins-{}-{:?}", std::process::id(), thread::current().id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    pair.near.run(|| {
+        unshare(CloneFlags::CLONE_NEWNS).expect("whoever may make network namespaces may do this");
+        let none: Option<&str> = None;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
+        mount(Some("bpf"), &folder, Some("bpf"), MsFlags::empty(), none).unwrap();
+        what(&folder.join("weir"));
+    });
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn config(pins: &Path) -> RelayConfig {
+    RelayConfig {
+        interfaces: vec!["near0".to_owned()],
+        relays_max: 64,
+        pins: Some(pins.to_owned()),
+        keep: Duration::from_secs(60),
+    }
+}
+
+/// A process that offers relays, and says what it found and how it stands.
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    fn start(pins: &Path) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "process", "--ignored", "--nocapture"]);
+        command.env("PINS", pins).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        Process {
+            input: child.stdin.take().unwrap(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+        }
+    }
+
+    /// What it says next.
+    fn says(&mut self) -> String {
+        let mut line = String::new();
+        while !line.starts_with("> ") {
+            line.clear();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "it ended");
+        }
+        line[2..].trim().to_owned()
+    }
+
+    fn tell(&mut self, words: &str) -> String {
+        writeln!(self.input, "{words}").unwrap();
+        self.says()
+    }
+
+    fn kill(mut self) {
+        // SIGKILL: nothing of it runs any more.
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// The other process: its commands are addresses, `at accept local remote`.
+#[test]
+#[ignore = "is a process of another test"]
+fn process() {
+    let pins = PathBuf::from(env::var_os("PINS").expect("the other test sets it"));
+    let mut offload = RelayOffload::start(&config(&pins), Instant::now()).unwrap();
+    println!("> found {} {}", offload.unconfirmed(), offload.found()[0]);
+    for line in std::io::stdin().lines() {
+        let addresses: Vec<SocketAddr> = line.unwrap().split(' ').map(|word| word.parse().unwrap()).collect();
+        let relay = relay(addresses[1], addresses[2], addresses[3]);
+        let update = Update::SetRelay(addresses[0], Box::new(relay));
+        offload.offer(Instant::now(), &update).unwrap();
+        println!(
+            "> has {} of them unconfirmed {}",
+            offload.relays(),
+            offload.unconfirmed()
+        );
+    }
+}
+
+fn offer(process: &mut Process, parties: &Parties) -> [String; 2] {
+    [0, 1].map(|from: usize| {
+        let (at, to) = (parties.ours[from], 1 - from);
+        process.tell(&format!(
+            "{at} {} {} {}",
+            parties.theirs[from], parties.ours[to], parties.theirs[to]
+        ))
+    })
+}
+
+/// Sends a packet every millisecond from one to the other while something else is done. How many, and which came.
+fn calling(parties: &Parties, meanwhile: impl FnOnce()) -> (u32, Vec<u32>) {
+    let [caller, called] = &parties.sockets;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let start = Instant::now();
+            let mut number = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                caller.send_to(&rtp(number, 172), parties.ours[0]).unwrap();
+                number += 1;
+                thread::sleep((start + Duration::from_millis(number.into())).saturating_duration_since(Instant::now()));
+            }
+            number
+        });
+        let receiving = scope.spawn(|| {
+            let mut numbers = Vec::new();
+            let mut buffer = [0; 2_000];
+            while let Ok(len) = called.recv(&mut buffer) {
+                numbers.push(support::number(&buffer[..len]));
+            }
+            numbers
+        });
+        meanwhile();
+        is_over.store(true, Ordering::Relaxed);
+        (sending.join().unwrap(), receiving.join().unwrap())
+    })
+}
+
+#[test]
+fn a_process_that_is_killed_and_replaced_loses_no_packet() {
+    let Some(pair) = cable_or_skip() else { return };
+    for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
+        let parties = Parties::new(&pair, like);
+        with_pins(&pair, |pins| {
+            let mut first = Process::start(pins);
+            assert_eq!(first.says(), "found 0 near0: native");
+            assert_eq!(offer(&mut first, &parties)[1], "has 2 of them unconfirmed 0");
+            let (sent, got) = calling(&parties, || {
+                thread::sleep(Duration::from_millis(300));
+                first.kill();
+                thread::sleep(Duration::from_millis(500));
+                let mut second = Process::start(pins);
+                assert_eq!(second.says(), "found 2 near0: adopted");
+                thread::sleep(Duration::from_millis(100));
+                let said = offer(&mut second, &parties);
+                assert_eq!(said, ["has 2 of them unconfirmed 1", "has 2 of them unconfirmed 0"]);
+                thread::sleep(Duration::from_millis(300));
+                second.kill();
+                thread::sleep(Duration::from_millis(100));
+            });
+            assert_eq!(got, (0..sent).collect::<Vec<_>>());
+            println!("{sent} packets of {like}, none lost");
+
+            // Counting went on, too.
+            let mut third = RelayOffload::start(&config(pins), Instant::now()).unwrap();
+            let (traffic, _) = third.relay_traffic(parties.ours[0]).unwrap();
+            assert_eq!(
+                (traffic.packets, third.statistics().read()[Counter::Relayed]),
+                (sent.into(), sent.into())
+            );
+        });
+    }
+}
+
+#[test]
+fn what_nobody_offers_again_is_swept() {
+    let Some(pair) = cable_or_skip() else { return };
+    let parties = Parties::new(&pair, pair.near.v4.into());
+    with_pins(&pair, |pins| {
+        let offer = |offload: &mut RelayOffload, from: usize| {
+            let update = Update::SetRelay(parties.ours[from], Box::new(parties.relay(from)));
+            offload.offer(Instant::now(), &update).unwrap();
+        };
+        let mut offload = RelayOffload::start(&config(pins), Instant::now()).unwrap();
+        offer(&mut offload, 0);
+        offer(&mut offload, 1);
+        drop(offload);
+        let keep = Duration::from_millis(200);
+        let mut offload = RelayOffload::start(&RelayConfig { keep, ..config(pins) }, Instant::now()).unwrap();
+        assert_eq!((offload.relays(), offload.unconfirmed()), (2, 2));
+        offload.poll();
+        assert_eq!(offload.relays(), 2);
+        thread::sleep(keep);
+        offload.poll();
+        assert_eq!((offload.relays(), offload.unconfirmed()), (0, 0));
+        drop(offload);
+        assert_eq!(RelayOffload::start(&config(pins), Instant::now()).unwrap().relays(), 0);
+    });
+}
+
+#[test]
+fn tables_of_another_size_are_not_adopted() {
+    let Some(pair) = cable_or_skip() else { return };
+    let parties = Parties::new(&pair, pair.near.v4.into());
+    with_pins(&pair, |pins| {
+        let start = |relays_max| {
+            RelayOffload::start(
+                &RelayConfig {
+                    relays_max,
+                    ..config(pins)
+                },
+                Instant::now(),
+            )
+            .unwrap()
+        };
+        let mut offload = start(64);
+        let update = Update::SetRelay(parties.ours[0], Box::new(parties.relay(1)));
+        offload.offer(Instant::now(), &update).unwrap();
+        drop(offload);
+        let offload = start(65);
+        assert_eq!((offload.relays(), offload.found()[0].attached), (0, Attached::Native));
+        drop(offload);
+        assert_eq!(start(65).found()[0].attached, Attached::Adopted);
+    });
+}
+
+#[test]
+fn one_folder_is_one_process_and_what_is_left_can_be_taken_down() {
+    let Some(pair) = cable_or_skip() else { return };
+    with_pins(&pair, |pins| {
+        let offload = RelayOffload::start(&config(pins), Instant::now()).unwrap();
+        let second = RelayOffload::start(&config(pins), Instant::now());
+        assert!(matches!(second, Err(EbpfError::InUse(_))), "{second:?}");
+        drop(offload);
+        let unpinned = RelayConfig {
+            pins: None,
+            ..config(pins)
+        };
+        let beside = RelayOffload::start(&unpinned, Instant::now());
+        assert!(matches!(beside, Err(EbpfError::Taken(_))), "{beside:?}");
+        take_down(pins).unwrap();
+        // The kernel takes programs off a little later than links are removed.
+        let deadline = Instant::now() + PATIENCE;
+        while let Err(error) = RelayOffload::start(&unpinned, Instant::now()) {
+            assert!(Instant::now() < deadline, "{error}");
+        }
+        // And without pins nothing is left.
+        RelayOffload::start(&unpinned, Instant::now()).unwrap();
+    });
+}
