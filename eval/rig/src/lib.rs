@@ -14,6 +14,7 @@ pub mod curves;
 mod histogram;
 mod instructions;
 mod machine;
+pub mod page;
 mod place;
 mod processes;
 mod server;

@@ -1,0 +1,100 @@
+//! Measurements in a process of their own, which can wait for its turn at a machine that is shared.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rig::{RunningServer, shell};
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Outcome;
+use crate::phones::Cables;
+use crate::proxy::Proxy;
+use crate::scene::{Between, Load, Scene};
+
+/// Measurements to make in one turn, in this order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Errand {
+    /// What to measure, under which load.
+    pub jobs: Vec<(Job, Load)>,
+    /// Where relays' output goes.
+    pub folder: PathBuf,
+}
+
+/// Something to measure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// What tables call it.
+    pub name: String,
+    /// Where phones are.
+    pub cables: Cables,
+    /// What is between them.
+    pub between: Between,
+    /// The relay to start, if there is one.
+    pub server: Option<Server>,
+}
+
+/// A relay's process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Server {
+    /// The namespace where it runs.
+    pub namespace: String,
+    /// The words that start it there.
+    pub command: Vec<String>,
+}
+
+/// What became of a job: what was found, or why nothing was.
+pub type Found = Result<Outcome, String>;
+
+impl Errand {
+    /// Has a process do it, started by the words of `turn` if the machine is shared by turns; returns what it found.
+    pub fn order(&self, turn: &[String]) -> io::Result<Vec<Found>> {
+        let program = std::env::current_exe()?.display().to_string();
+        let orders = self.folder.join("orders.json");
+        std::fs::write(&orders, serde_json::to_vec(self)?)?;
+        let mut words = turn.to_vec();
+        words.extend([program, "errand".into(), orders.display().to_string()]);
+        let output = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()?;
+        serde_json::from_slice(&output.stdout).map_err(|_| io::Error::other("the measuring process failed"))
+    }
+
+    /// Does it, which is what the process is for.
+    pub fn perform(&self) -> Vec<Found> {
+        let measure = |(job, load): &(Job, Load)| job.measure(load, &self.folder).map_err(|error| error.to_string());
+        self.jobs.iter().map(measure).collect()
+    }
+}
+
+impl Job {
+    fn measure(&self, load: &Load, folder: &std::path::Path) -> io::Result<Outcome> {
+        let Some(server) = &self.server else {
+            return Scene::measure(&self.cables, self.between, None, load);
+        };
+        let log = folder.join(format!("{}.log", self.name));
+        let mut running = RunningServer::start_until(&server.command, log, || self.is_ready(&server.namespace))?;
+        let outcome = Scene::measure(&self.cables, self.between, Some(running.pid()), load)?;
+        if running.has_ended() {
+            let log = running.log().display();
+            return Err(io::Error::other(format!(
+                "it ended during the run; its output is in {log}"
+            )));
+        }
+        Ok(outcome)
+    }
+
+    fn is_ready(&self, namespace: &str) -> bool {
+        match self.between {
+            Between::Relay { control, proxy } => {
+                Proxy::open(proxy, control).is_ok_and(|proxy| proxy.is_answered(Duration::from_millis(50)))
+            }
+            // A program in XDP is there or not.
+            _ => shell(&format!("ip -n {namespace} link show {}", rig::SERVER_INTERFACE))
+                .is_ok_and(|said| said.contains("xdp")),
+        }
+    }
+}

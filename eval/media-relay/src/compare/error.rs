@@ -1,0 +1,31 @@
+use std::fmt;
+use std::io;
+
+/// Why relays could not be compared.
+#[derive(Debug)]
+pub enum CompareError {
+    /// The operator's file of relays cannot be used.
+    Configuration(String),
+    /// The operator named relays of which none is installed.
+    Nobody,
+    /// The machine refused a resource, or a command failed.
+    Machine(io::Error),
+}
+
+impl From<io::Error> for CompareError {
+    fn from(error: io::Error) -> Self {
+        Self::Machine(error)
+    }
+}
+
+impl fmt::Display for CompareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(text) => write!(f, "{text}"),
+            Self::Nobody => write!(f, "no relay that was asked for is installed"),
+            Self::Machine(error) => write!(f, "this machine refused: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for CompareError {}

@@ -1,0 +1,115 @@
+//! What there is to measure.
+
+mod calls;
+mod ramp;
+mod sessions;
+mod setup;
+
+use std::fmt::Write as _;
+
+use rig::Spread;
+
+use super::Options;
+use super::errand::Job;
+use super::field::{DIRECT, Field};
+use super::figures::{Figures, Measured};
+use crate::scene::Load;
+
+/// A named set of measurements.
+pub struct Experiment {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// What is asked, for the page.
+    pub title: &'static str,
+    /// What is measured, turn by turn.
+    pub(super) turns: fn(&Field, &Options) -> Vec<Vec<Planned>>,
+    /// What is made of it.
+    pub(super) section: fn(&[Measured]) -> Section,
+}
+
+impl std::fmt::Debug for Experiment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// All of them.
+pub static EXPERIMENTS: [Experiment; 4] = [
+    calls::EXPERIMENT,
+    sessions::EXPERIMENT,
+    setup::EXPERIMENT,
+    ramp::EXPERIMENT,
+];
+
+impl Experiment {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+    }
+}
+
+/// A measurement to be made.
+pub(super) struct Planned {
+    pub(super) job: Job,
+    pub(super) round: u32,
+    pub(super) load: Load,
+}
+
+/// What an experiment found.
+pub(super) struct Section {
+    /// How often and how long.
+    pub(super) how: String,
+    /// Tables, as Markdown.
+    pub(super) text: String,
+    /// The drawing, as SVG.
+    pub(super) drawing: String,
+}
+
+/// Every relay that was measured, in the order of the first round; the cable comes last.
+fn names(all: &[Measured]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for measured in all {
+        if !names.contains(&measured.relay.as_str()) {
+            names.push(&measured.relay);
+        }
+    }
+    names.sort_by_key(|&name| name == DIRECT);
+    names
+}
+
+/// What was found about one relay.
+fn figures_of<'a>(all: &'a [Measured], relay: &'a str) -> impl Iterator<Item = Figures<'a>> + Clone {
+    let its = all.iter().filter(move |measured| measured.relay == relay);
+    its.filter_map(|measured| Figures::of(measured, all))
+}
+
+/// One figure over all of a relay's measurements.
+fn spread(all: &[Measured], relay: &str, figure: impl Fn(&Figures<'_>) -> Option<f64>) -> Option<Spread> {
+    Spread::of(figures_of(all, relay).filter_map(|figures| figure(&figures)))
+}
+
+fn cell(spread: Option<Spread>, digits: usize) -> String {
+    spread.map_or_else(|| "-".into(), |it| format!("{it:.digits$}"))
+}
+
+/// What failed, what is doubtful.
+fn notes(all: &[Measured]) -> String {
+    let mut text = String::new();
+    for measured in all {
+        let (relay, calls, round) = (&measured.relay, measured.load.calls, measured.round);
+        let head = format!("- {relay}, {calls} calls, round {round}");
+        match (&measured.found, Figures::of(measured, all)) {
+            (Err(why), _) => {
+                let _ = writeln!(text, "{head}: no measurement: {why}");
+            }
+            (_, Some(figures)) if !figures.doubts().is_empty() => {
+                let _ = writeln!(text, "{head}: not to be trusted: {}", figures.doubts().join("; "));
+            }
+            _ => {}
+        }
+    }
+    if !text.is_empty() {
+        text.insert(0, '\n');
+    }
+    text
+}

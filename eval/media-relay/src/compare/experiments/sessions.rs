@@ -1,0 +1,121 @@
+//! Cost, loss and opinion as calls are added, until each relay has as many as its file says.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use rig::curves::{Curve, Drawing, Panel, Scale};
+
+use super::{Experiment, Figures, Measured, Planned, Section, names, notes};
+use crate::compare::Options;
+use crate::compare::field::{DIRECT, Field};
+use crate::scene::Load;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "sessions",
+    title: "More and more calls",
+    turns,
+    section,
+};
+
+/// How many calls, step by step.
+const STEPS: [u32; 7] = [50, 100, 200, 400, 800, 1_400, 2_000];
+/// Steps with at least so many calls are measured in turns of their own, since setting them up takes its time.
+const TOGETHER: usize = 2;
+/// Calls offered in a second.
+const PACE: u32 = 400;
+/// The window of each step, at most.
+const WINDOW_MAX: Duration = Duration::from_secs(5);
+
+fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
+    let step = |calls: u32| {
+        let load = Load {
+            calls,
+            per_second: PACE,
+            settle: Some(options.settle),
+            window: options.window.min(WINDOW_MAX),
+            timeline: false,
+        };
+        let able = field.entries.iter().filter(move |entry| entry.relay.most >= calls);
+        let jobs = able.map(|entry| &entry.job).chain([&field.direct]);
+        let planned = jobs.map(move |job| Planned {
+            job: job.clone(),
+            round: 1,
+            load,
+        });
+        planned.collect::<Vec<_>>()
+    };
+    STEPS
+        .chunks(TOGETHER)
+        .map(|steps| steps.iter().flat_map(|&calls| step(calls)).collect())
+        .collect()
+}
+
+fn section(all: &[Measured]) -> Section {
+    let window = all.first().map_or(0, |measured| measured.load.window.as_secs());
+    Section {
+        how: format!("One run of {window} s at each number of calls"),
+        text: table(all) + &notes(all),
+        drawing: draw(all),
+    }
+}
+
+fn table(all: &[Measured]) -> String {
+    let mut text = String::from(
+        "| calls | relay | lost % | delay p50 us | p99 us | MOS, median | MOS, least | machine us/packet | instructions/packet | processors | idle % |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    let number =
+        |value: Option<f64>, digits: usize| value.map_or_else(|| "-".into(), |value| format!("{value:.digits$}"));
+    for measured in all.iter().filter(|measured| measured.relay != DIRECT) {
+        let Some(it) = Figures::of(measured, all) else { continue };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.3} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
+            measured.load.calls,
+            measured.relay,
+            it.loss(),
+            number(it.outcome.delay.at(0.5), 0),
+            number(it.outcome.delay.at(0.99), 0),
+            number(it.outcome.score.at(0.5), 2),
+            number(it.outcome.score.at(0.001), 2),
+            number(it.machine_us(), 2),
+            number(it.instructions(), 0),
+            number(it.busy_cores(), 2),
+            it.outcome.machine.idle_share * 100.0,
+        );
+    }
+    text
+}
+
+fn draw(all: &[Measured]) -> String {
+    let panel = |up: &str, figure: fn(&Figures<'_>) -> Option<f64>| Panel {
+        across: "calls".into(),
+        up: up.into(),
+        scale: Scale::Linear,
+        curves: names(all)
+            .into_iter()
+            .filter(|&relay| relay != DIRECT)
+            .map(|relay| curve(all, relay, figure))
+            .collect(),
+    };
+    Drawing {
+        title: "More and more calls".into(),
+        panels: vec![
+            panel("processors for the relay", |it| it.busy_cores()),
+            panel("delay p99, ms", |it| Some(it.outcome.delay.at(0.99)? / 1e3)),
+            panel("packets lost, %", |it| Some(it.loss())),
+            panel("mean opinion score, median", |it| it.outcome.score.at(0.5)),
+        ],
+    }
+    .svg()
+}
+
+fn curve(all: &[Measured], relay: &str, figure: fn(&Figures<'_>) -> Option<f64>) -> Curve {
+    let its = all.iter().filter(|measured| measured.relay == relay);
+    let points =
+        its.filter_map(|measured| Some((f64::from(measured.load.calls), figure(&Figures::of(measured, all)?)?)));
+    Curve {
+        name: relay.to_owned(),
+        points: points.collect(),
+    }
+}

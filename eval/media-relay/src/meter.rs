@@ -1,0 +1,150 @@
+//! What the machine does while phones talk, read by threads of its own so that nobody has to wait for `/proc`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rig::{Instructions, MachineSample, ProcessSample, Processes, SocketDrops, clock, process};
+
+use crate::outcome::{Machine, Moment};
+
+/// Between the moments of a timeline.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// A measurement that goes on.
+pub struct Window(JoinHandle<(Machine, u64)>);
+
+struct Sample {
+    at: Instant,
+    machine: MachineSample,
+    instructions: Option<u64>,
+    relay: Option<ProcessSample>,
+    phones: ProcessSample,
+    others: Processes,
+    drops: Option<SocketDrops>,
+}
+
+impl Sample {
+    /// What is cheap to read comes last at the beginning and first at the end, so that reading the rest is not measured.
+    fn before(relay: Option<u32>, counter: &mut Option<Instructions>) -> Self {
+        let (others, drops) = (Processes::sample(), relay.map(SocketDrops::sample_of));
+        Self::take(relay, counter, others, drops)
+    }
+
+    fn after(relay: Option<u32>, counter: &mut Option<Instructions>) -> Self {
+        let quick = Self::take(relay, counter, Processes::default(), None);
+        Self {
+            others: Processes::sample(),
+            drops: relay.map(SocketDrops::sample_of),
+            ..quick
+        }
+    }
+
+    fn take(
+        relay: Option<u32>,
+        counter: &mut Option<Instructions>,
+        others: Processes,
+        drops: Option<SocketDrops>,
+    ) -> Self {
+        Self {
+            at: clock::now(),
+            machine: rig::Machine::sample(),
+            instructions: counter.as_mut().and_then(|counter| counter.read().ok()),
+            relay: relay.and_then(process),
+            phones: process(std::process::id()).unwrap_or_default(),
+            others,
+            drops,
+        }
+    }
+}
+
+impl Window {
+    /// Measures for so long.
+    pub fn begin(relay: Option<u32>, lasts: Duration) -> Self {
+        Self(thread::spawn(move || measure(relay, lasts)))
+    }
+
+    /// What the machine did, and how many datagrams it dropped at the relay's sockets; waits for the end.
+    pub fn end(self) -> (Machine, u64) {
+        self.0.join().expect("reading does not fail, it only finds nothing")
+    }
+}
+
+fn measure(relay: Option<u32>, lasts: Duration) -> (Machine, u64) {
+    let end = clock::now() + lasts;
+    let mut counter = Instructions::count().ok();
+    let before = Sample::before(relay, &mut counter);
+    thread::sleep(end.saturating_duration_since(clock::now()));
+    let after = Sample::after(relay, &mut counter);
+    let seconds = after.at.duration_since(before.at).as_secs_f64();
+    let cores =
+        |earlier: &ProcessSample, later: &ProcessSample| later.cpu.saturating_sub(earlier.cpu).as_secs_f64() / seconds;
+    let idle_share = after.machine.idle_share_since(&before.machine);
+    let known: Vec<u32> = relay.into_iter().chain([std::process::id()]).collect();
+    let drops = |sample: &Sample| sample.drops.as_ref().map_or(0, |drops| drops.at(|_| true));
+    let machine = Machine {
+        busy_cores: (1.0 - idle_share) * rig::Machine::processors() as f64,
+        idle_share,
+        stolen_share: after.machine.stolen_share_since(&before.machine),
+        relay_cores: before
+            .relay
+            .zip(after.relay)
+            .map(|(before, after)| cores(&before, &after)),
+        phones_cores: cores(&before.phones, &after.phones),
+        instructions: before.instructions.zip(after.instructions).map(|(before, after)| {
+            // The window is what the figures of a run are divided by, and reading takes a moment.
+            ((after - before) as f64 * lasts.as_secs_f64() / seconds) as u64
+        }),
+        busiest_other: after.others.busiest_since(&before.others, seconds, &known),
+    };
+    (machine, drops(&after).saturating_sub(drops(&before)))
+}
+
+/// The machine moment by moment.
+pub struct Timeline {
+    thread: JoinHandle<Vec<(Instant, Moment)>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Timeline {
+    /// Begins to watch.
+    pub fn begin(relay: Option<u32>) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&over);
+        Self {
+            thread: thread::spawn(move || watch(relay, &until)),
+            over,
+        }
+    }
+
+    /// All moments; their calls are not filled in, nor when they were since the first offer.
+    pub fn end(self) -> Vec<(Instant, Moment)> {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread
+            .join()
+            .expect("reading does not fail, it only finds nothing")
+    }
+}
+
+fn watch(relay: Option<u32>, over: &AtomicBool) -> Vec<(Instant, Moment)> {
+    let read = || {
+        let cpu = relay.and_then(process).map_or(Duration::ZERO, |sample| sample.cpu);
+        (clock::now(), rig::Machine::sample(), cpu)
+    };
+    let mut moments = Vec::new();
+    let mut last = read();
+    while !over.load(Ordering::Relaxed) {
+        thread::sleep(MOMENT);
+        let next = read();
+        let seconds = next.0.duration_since(last.0).as_secs_f64();
+        let moment = Moment {
+            busy_cores: (1.0 - next.1.idle_share_since(&last.1)) * rig::Machine::processors() as f64,
+            relay_cores: next.2.saturating_sub(last.2).as_secs_f64() / seconds,
+            ..Moment::default()
+        };
+        moments.push((next.0, moment));
+        last = next;
+    }
+    moments
+}

@@ -1,0 +1,147 @@
+//! What a SIP proxy asks a relay, in the words of Kamailio, and what it reads from the answers.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use super::bencode::Value;
+
+/// What is asked about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// A port for whom is called.
+    Offer,
+    /// A port for who has called.
+    Answer,
+    /// What has been relayed.
+    Query,
+    /// The end.
+    Delete,
+}
+
+/// The request about a call; `phone` is who has spoken.
+pub fn request(command: Command, call: &str, phone: SocketAddrV4) -> Value {
+    let mut entries = vec![("supports", Value::texts(&["load limit"]))];
+    if matches!(command, Command::Offer | Command::Answer) {
+        entries.extend([
+            ("sdp", Value::Text(description(phone))),
+            ("ICE", Value::text("remove")),
+            ("flags", Value::texts(&["trust-address"])),
+            ("replace", Value::texts(&["origin", "session-connection"])),
+            ("received-from", Value::texts(&["IP4", &phone.ip().to_string()])),
+        ]);
+    }
+    if command == Command::Offer {
+        entries.push(("transport-protocol", Value::text("RTP/AVP")));
+        entries.push(("rtcp-mux", Value::texts(&["demux"])));
+    }
+    entries.push(("call-id", Value::text(call)));
+    entries.push(("from-tag", Value::Text(format!("{call}-caller"))));
+    if matches!(command, Command::Answer | Command::Query) {
+        entries.push(("to-tag", Value::Text(format!("{call}-callee"))));
+    }
+    let word = match command {
+        Command::Offer => "offer",
+        Command::Answer => "answer",
+        Command::Query => "query",
+        Command::Delete => {
+            // The ports are wanted again at once.
+            entries.push(("delete delay", Value::Integer(0)));
+            "delete"
+        }
+    };
+    entries.push(("command", Value::text(word)));
+    Value::dictionary(entries)
+}
+
+/// A question whether anybody is there.
+pub fn ping() -> Value {
+    Value::dictionary(vec![("command", Value::text("ping"))])
+}
+
+fn description(phone: SocketAddrV4) -> String {
+    let (ip, port) = (phone.ip(), phone.port());
+    format!(
+        "v=0\r\no=phone {port} 1 IN IP4 {ip}\r\ns=-\r\nc=IN IP4 {ip}\r\nt=0 0\r\nm=audio {port} RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n"
+    )
+}
+
+/// What a relay answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer(Value);
+
+impl Answer {
+    /// Reads `cookie SP dictionary`.
+    pub fn read(datagram: &[u8]) -> Option<(u64, Self)> {
+        let space = datagram.iter().position(|&byte| byte == b' ')?;
+        let cookie = std::str::from_utf8(&datagram[..space]).ok()?.parse().ok()?;
+        Some((cookie, Self(Value::read(&datagram[space + 1..])?)))
+    }
+
+    /// Errors: the relay's words, when it did not do what was asked.
+    pub fn accepted(&self) -> Result<(), String> {
+        match self.text("result") {
+            Some("ok" | "pong") => Ok(()),
+            other => Err(self.text("error-reason").or(other).unwrap_or("no result").to_owned()),
+        }
+    }
+
+    /// Where the description in it says to send audio.
+    pub fn audio(&self) -> Option<SocketAddrV4> {
+        let sdp = self.text("sdp")?;
+        let after = |prefix: &str| {
+            sdp.lines()
+                .find_map(|line| line.trim_end().strip_prefix(prefix).map(str::to_owned))
+        };
+        let ip: Ipv4Addr = after("c=IN IP4 ")?.parse().ok()?;
+        let port: u16 = after("m=audio ")?.split(' ').next()?.parse().ok()?;
+        (port != 0).then(|| SocketAddrV4::new(ip, port))
+    }
+
+    /// RTP packets that the call's two parties have sent, by the relay's account.
+    pub fn packets(&self) -> Option<u64> {
+        let packets = self.0.get("totals")?.get("RTP")?.get("packets")?;
+        packets.as_integer()?.try_into().ok()
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key)?.as_text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(datagram: &str) -> (u64, Answer) {
+        Answer::read(datagram.as_bytes()).expect("an answer")
+    }
+
+    #[test]
+    fn an_answer_of_rtpengine_is_understood() {
+        let sdp = "v=0\r\no=- 1 1 IN IP4 10.0.0.9\r\ns=-\r\nc=IN IP4 10.0.0.9\r\nt=0 0\r\nm=audio 50000 RTP/AVP 0\r\na=rtcp:50001\r\n";
+        let (cookie, read) = answer(&format!("77 d3:sdp{}:{sdp}6:result2:oke", sdp.len()));
+        assert_eq!((cookie, read.accepted()), (77, Ok(())));
+        assert_eq!(read.audio(), "10.0.0.9:50000".parse().ok());
+        let (_, read) = answer("78 d6:totalsd3:RTPd7:packetsi900e5:bytesi1ee4:RTCPd7:packetsi0eee6:result2:oke");
+        assert_eq!((read.packets(), read.audio()), (Some(900), None));
+    }
+
+    #[test]
+    fn a_refusal_has_its_reason() {
+        let (_, read) = answer("1 d6:result5:error12:error-reason3:whye");
+        assert_eq!(read.accepted(), Err("why".into()));
+        let (_, read) = answer("1 d6:result10:load limite");
+        assert_eq!(read.accepted(), Err("load limit".into()));
+        assert_eq!(Answer::read(b"nonsense"), None);
+    }
+
+    #[test]
+    fn requests_say_who_has_spoken() {
+        let phone = "198.18.2.10:10002".parse().expect("an address");
+        let offer = request(Command::Offer, "c1", phone);
+        let sdp = offer.get("sdp").and_then(Value::as_text).expect("a description");
+        assert!(sdp.contains("m=audio 10002 RTP/AVP 0\r\n") && sdp.contains("c=IN IP4 198.18.2.10\r\n"));
+        assert_eq!(offer.get("to-tag"), None);
+        assert!(request(Command::Answer, "c1", phone).get("to-tag").is_some());
+        assert!(request(Command::Delete, "c1", phone).get("sdp").is_none());
+    }
+}

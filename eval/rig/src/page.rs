@@ -1,0 +1,28 @@
+//! Parts of a page that a program writes.
+
+/// The page with `body` between the markers of this name, in place of what was there; at the end if there are no such markers yet.
+pub fn put(page: &str, name: &str, body: &str) -> String {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->\n"));
+    let part = format!("{begin}\n{body}{end}");
+    let from = page.find(&begin);
+    let to = page.find(&end).map(|at| at + end.len());
+    match from.zip(to).filter(|(from, to)| from < to) {
+        Some((from, to)) => format!("{}{part}{}", &page[..from], &page[to..]),
+        None => format!("{}\n\n{part}", page.trim_end()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_added_once_and_then_replaced() {
+        let once = put("# Title\n", "it: one", "first\n");
+        assert_eq!(once, "# Title\n\n<!-- it: one -->\n\nfirst\n<!-- /it: one -->\n");
+        let twice = put(&once, "it: two", "second\n");
+        let again = put(&twice, "it: one", "third\n");
+        assert!(!again.contains("first") && again.contains("third") && again.contains("second"));
+        assert_eq!(put(&again, "it: one", "third\n"), again);
+    }
+}
