@@ -1,4 +1,4 @@
-"""Fixtures: a relay and Kamailio before it, once for each of Kamailio's modules; how many calls; what is said at the end."""
+"""Fixtures: a relay and Kamailio before it, once for each of its modules; how many calls; what is said at the end."""
 
 from pathlib import Path
 
@@ -24,7 +24,8 @@ def world(request, tmp_path_factory) -> World:
     """A relay that Kamailio controls by its module of that name."""
     missing = [name for name in ("kamailio", "sipp") if not program(name)]
     if missing:
-        pytest.skip(f"nothing was tested: not installed: {', '.join(missing)} (Debian: apt-get install kamailio sip-tester)")
+        names = ", ".join(missing)
+        pytest.skip(f"nothing was tested: not installed: {names} (Debian: apt-get install kamailio sip-tester)")
     folder: Path = tmp_path_factory.mktemp(request.param)
     network = Network.find()
     relay = RELAYS[request.config.getoption("relay")](network, folder)

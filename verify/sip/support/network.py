@@ -65,7 +65,6 @@ class UdpSocket:
 
     address: str
     port: int
-    dropped: int
 
 
 def udp_sockets() -> list[UdpSocket]:
@@ -76,4 +75,4 @@ def udp_sockets() -> list[UdpSocket]:
 
 def _read(words: list[str]) -> UdpSocket:
     address, port = words[1].split(":")
-    return UdpSocket(socket.inet_ntoa(int(address, 16).to_bytes(4, "little")), int(port, 16), int(words[-1]))
+    return UdpSocket(socket.inet_ntoa(int(address, 16).to_bytes(4, "little")), int(port, 16))
