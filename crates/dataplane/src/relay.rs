@@ -30,7 +30,8 @@ pub enum Accept {
     /// This address's.
     Only(SocketAddr),
     /// Anybody's, or anybody's at one address. Each source that is not the one told last is told as
-    /// [`RelaySource`](crate::Event::RelaySource), so that the agent can narrow the entry to it.
+    /// [`RelaySource`](crate::Event::RelaySource), so that the agent can narrow the entry to it. Where the relay has keys to open with, only who has
+    /// them is a source: of what does not open, nothing is learned.
     Learn {
         /// The only address to learn from.
         within: Option<IpAddr>,

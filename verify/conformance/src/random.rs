@@ -5,6 +5,7 @@
 mod entries;
 mod layers;
 mod noise;
+mod relays;
 mod sender;
 mod tables;
 
@@ -12,6 +13,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::{Injection, Step};
+pub use relays::{RelayOptions, relay_history};
 use tables::Tables;
 
 /// What kind of history to make.
@@ -128,7 +130,12 @@ mod tests {
                 srtp,
                 network: Network::Rough,
             };
-            let steps = history(seed, options);
+            let relays = RelayOptions {
+                steps: 300,
+                is_virtual: true,
+            };
+            let mut steps = history(seed, options);
+            steps.extend(relay_history(seed, relays));
             let text = print_history("A random history.", &steps);
             let (vector, _) = parse("printed", &text).unwrap_or_else(|problem| panic!("{problem}"));
             let read: Vec<Step> = vector

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use conformance::device::{InlineDevice, ModelDevice};
 use conformance::differential::{Difference, check, check_clean, compare};
-use conformance::random::{Network, Options, Srtp, history};
+use conformance::random::{Network, Options, RelayOptions, Srtp, history, relay_history};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::{Device, Step, Subject};
@@ -127,6 +127,45 @@ fn three_shards(start: Instant) -> Box<dyn Device> {
     Box::new(InlineDevice::new(3, start))
 }
 
+fn run_relays(first: u64, cases: u64, run: impl Fn(&[Step], Instant) -> Result<(), Difference>) {
+    let first = from_environment("WEIR_SEED").unwrap_or(first);
+    let alone = std::env::var_os("WEIR_SEED").map(|_| 1);
+    let cases = from_environment("WEIR_CASES").or(alone).unwrap_or(cases);
+    let options = RelayOptions {
+        steps: from_environment("WEIR_STEPS").unwrap_or(500) as usize,
+        is_virtual: true,
+    };
+    let start = now();
+    for seed in first..first + cases {
+        let steps = relay_history(seed, options);
+        if let Err(difference) = run(&steps, start) {
+            let whole = difference.to_string();
+            let (steps, difference) = shrink(steps, difference, |steps| run(steps, start).err());
+            let title = format!("Seed {seed} fails {difference}").replace('\n', "\n# ");
+            let text = print_history(&title, &steps);
+            panic!(
+                "seed {seed} fails {whole}\n{} steps are left of it:\n\n{text}",
+                steps.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_model_relays_keeps_the_invariants() {
+    run_relays(80_001, 150, |steps, start| check(steps, &new_model, start));
+}
+
+#[test]
+fn one_desk_relays_as_the_model_does() {
+    run_relays(81_001, 150, |steps, start| compare(steps, &one_shard, start));
+}
+
+#[test]
+fn three_desks_relay_as_the_model_does() {
+    run_relays(82_001, 150, |steps, start| compare(steps, &three_shards, start));
+}
+
 /// A generator that never reaches a corner proves nothing about it.
 #[test]
 fn random_histories_reach_every_counter_often() {
@@ -153,6 +192,17 @@ fn random_histories_reach_every_counter_often() {
                 network: Network::Rough,
             },
         ) {
+            subject.step(&step);
+        }
+        total.add(&subject.device.counters());
+    }
+    for seed in 0..60 {
+        let mut subject = Subject::new(new_model(start), start);
+        let options = RelayOptions {
+            steps: 500,
+            is_virtual: true,
+        };
+        for step in relay_history(seed, options) {
             subject.step(&step);
         }
         total.add(&subject.device.counters());

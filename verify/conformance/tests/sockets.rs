@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use conformance::device::{Family, ModelDevice, Rings, SocketDevice};
 use conformance::invariants::Invariants;
 use conformance::keystream::KeystreamCheck;
-use conformance::random::{Network, Options, Srtp, history};
+use conformance::random::{Network, Options, RelayOptions, Srtp, history, relay_history};
 use conformance::rtp::{RtpFields, hex};
 use conformance::{Device, Observation, Send, Step, Subject};
 use dataplane::Path;
@@ -57,23 +57,48 @@ fn timeless(observation: &Observation) -> BTreeMap<Path, Vec<String>> {
 
 fn does_what_the_model_does(device: NewDevice<'_>, srtp: Srtp, seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        let start = now();
-        let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
-        let mut subject = Subject::new(device(start), start);
-        for (at, step) in short_history(seed, srtp, 400).iter().enumerate() {
-            let (expected, mut got) = (model.step(step), subject.step(step));
-            let same = |got: &Observation| timeless(&expected) == timeless(got) && expected.counters == got.counters;
-            let deadline = now() + Duration::from_secs(3);
-            while !same(&got) && now() < deadline {
-                std::thread::sleep(Duration::from_millis(2));
-                got = subject.look_again(got);
-            }
-            let place = format!("seed {seed} with SRTP {srtp:?}, step {}: {step:?}", at + 1);
-            assert_eq!(expected.written, got.written, "{place}");
-            assert_eq!(expected.counters, got.counters, "{place}");
-            assert_eq!(timeless(&expected), timeless(&got), "{place}");
-        }
+        let name = format!("seed {seed} with SRTP {srtp:?}");
+        follows_the_model(device, &short_history(seed, srtp, 400), &name);
     }
+}
+
+fn follows_the_model(device: NewDevice<'_>, steps: &[Step], name: &str) {
+    let start = now();
+    let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
+    let mut subject = Subject::new(device(start), start);
+    for (at, step) in steps.iter().enumerate() {
+        let (expected, mut got) = (model.step(step), subject.step(step));
+        let same = |got: &Observation| timeless(&expected) == timeless(got) && expected.counters == got.counters;
+        let deadline = now() + Duration::from_secs(3);
+        while !same(&got) && now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+            got = subject.look_again(got);
+        }
+        let place = format!("{name}, step {}: {step:?}", at + 1);
+        assert_eq!(expected.written, got.written, "{place}");
+        assert_eq!(expected.counters, got.counters, "{place}");
+        assert_eq!(timeless(&expected), timeless(&got), "{place}");
+    }
+}
+
+fn relays_as_the_model_does(device: NewDevice<'_>, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let options = RelayOptions {
+            steps: 400,
+            is_virtual: false,
+        };
+        follows_the_model(device, &relay_history(seed, options), &format!("seed {seed} of relays"));
+    }
+}
+
+#[test]
+fn one_relay_worker_relays_as_the_model_does() {
+    relays_as_the_model_does(&sockets(Family::V4, 1), 64_001..64_005);
+}
+
+#[test]
+fn three_relay_workers_relay_as_the_model_does() {
+    relays_as_the_model_does(&sockets(Family::V6, 3), 65_001..65_005);
 }
 
 #[test]

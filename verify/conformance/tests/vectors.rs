@@ -1,28 +1,16 @@
 //! Every vector on every device.
 
+mod support;
+
 use std::collections::{BTreeSet, HashSet};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use conformance::Device;
 use conformance::device::{Family, InlineDevice, ModelDevice, Rings, SocketDevice};
-use conformance::text::{Names, Statement, Vector, parse};
+use conformance::text::{Statement, parse};
 use conformance::vector::run;
 use dataplane::{Counter, WriteError};
-
-fn vectors() -> Vec<(Vector, Names)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors");
-    let entries = std::fs::read_dir(&folder).expect("there are vectors");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "vector"));
-    files.sort();
-    let read = |file: &PathBuf| {
-        let name = file.file_name().expect("a file").to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(file).expect("readable");
-        parse(&name, &text).unwrap_or_else(|problem| panic!("{problem}"))
-    };
-    files.iter().map(read).collect()
-}
+use support::vectors;
 
 /// Runs them all on fresh devices and reports every failure, not only the first.
 fn run_all(device: impl Fn(Instant) -> Box<dyn Device>) {

@@ -9,7 +9,7 @@ use dataplane::{Accept, RelayTraffic};
 use rtrb::Consumer;
 
 use super::Door;
-use super::port::{Ledger, Opens, Port, Way};
+use super::port::{Gate, Ledger, Opens, Port, Way};
 use crate::control::WorkerEnds;
 use crate::shard::counters::CounterPage;
 use crate::shard::notes::{Note, Notes};
@@ -132,10 +132,7 @@ impl<D: Door> Desk<D> {
         match (self.place_of(at), setting.door) {
             (Some(place), _) => {
                 let port = &mut self.ports[place];
-                if port.accept != setting.accept {
-                    port.accept = setting.accept;
-                    port.told = None;
-                }
+                port.gate.set(setting.accept);
                 port.terminated = setting.terminated;
                 if let Some(opens) = setting.opens {
                     port.opens = opens;
@@ -148,12 +145,11 @@ impl<D: Door> Desk<D> {
                     at,
                     overflows: door.overflows(),
                     door: door.clone(),
-                    accept: setting.accept,
+                    gate: Gate::new(setting.accept),
                     terminated: setting.terminated,
                     opens: setting.opens.unwrap_or(Opens::Pending),
                     rtp: setting.rtp,
                     rtcp: setting.rtcp,
-                    told: None,
                     traffic: RelayTraffic::default(),
                     last: None,
                 });

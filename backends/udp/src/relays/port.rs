@@ -21,17 +21,22 @@ const RTCP_MIN: usize = 8;
 pub(super) struct Port<D> {
     pub(super) at: SocketAddr,
     pub(super) door: D,
-    pub(super) accept: Accept,
+    pub(super) gate: Gate,
     pub(super) terminated: bool,
     pub(super) opens: Opens,
     pub(super) rtp: Option<Way<D>>,
     pub(super) rtcp: Option<Way<D>>,
-    /// The source told last.
-    pub(super) told: Option<SocketAddr>,
     pub(super) traffic: RelayTraffic,
     pub(super) last: Option<Instant>,
     /// Of the door's, those counted already.
     pub(super) overflows: u64,
+}
+
+/// Who is let in.
+pub(super) struct Gate {
+    accept: Accept,
+    /// The source told last.
+    told: Option<SocketAddr>,
 }
 
 /// How what arrives is protected.
@@ -68,6 +73,26 @@ pub(super) struct Ledger<'a> {
 enum Done {
     Passed,
     Punted,
+}
+
+impl Gate {
+    pub(super) fn new(accept: Accept) -> Self {
+        Gate { accept, told: None }
+    }
+
+    pub(super) fn set(&mut self, accept: Accept) {
+        if self.accept != accept {
+            *self = Gate::new(accept);
+        }
+    }
+
+    /// Tells where a datagram came from, if that is news and to be learned.
+    fn learn(&mut self, ledger: &mut Ledger<'_>, path: Path) {
+        let is_news = self.told != Some(path.remote);
+        if is_news && matches!(self.accept, Accept::Learn { .. }) && ledger.tell_source(path) {
+            self.told = Some(path.remote);
+        }
+    }
 }
 
 impl<D: Door> Port<D> {
@@ -108,25 +133,25 @@ impl<D: Door> Port<D> {
             ledger.punt(path, PuntKind::Stun, &buffer[..len]);
             return Ok(Done::Punted);
         }
-        if !self.accept.takes(from) {
+        if !self.gate.accept.takes(from) {
             return Err(Counter::ForeignSource);
         }
-        if self.told != Some(from) && matches!(self.accept, Accept::Learn { .. }) && ledger.tell_source(path) {
-            self.told = Some(from);
+        if !matches!(self.opens, Opens::Srtp(_)) {
+            self.gate.learn(ledger, path);
         }
         match kind {
             PacketKind::Dtls if self.terminated => {
                 ledger.punt(path, PuntKind::Dtls, &buffer[..len]);
                 return Ok(Done::Punted);
             }
-            PacketKind::Rtp => self.rtp(ledger, buffer, len)?,
+            PacketKind::Rtp => self.rtp(ledger, path, buffer, len)?,
             PacketKind::Rtcp => self.rtcp(ledger, path, buffer, len)?,
             _ => self.other(ledger, &buffer[..len])?,
         }
         Ok(Done::Passed)
     }
 
-    fn rtp(&mut self, ledger: &Ledger<'_>, buffer: &mut [u8], len: usize) -> Result<(), Counter> {
+    fn rtp(&mut self, ledger: &mut Ledger<'_>, path: Path, buffer: &mut [u8], len: usize) -> Result<(), Counter> {
         if let Opens::Pending = self.opens {
             return Err(Counter::NoKeys);
         }
@@ -135,7 +160,11 @@ impl<D: Door> Port<D> {
         let header_len = packet.header_len();
         let exit = Way::exit(&self.rtp)?;
         let len = match &mut self.opens {
-            Opens::Srtp(opener) => opener.open_rtp(&mut buffer[..len], header_len).map_err(reason)?.len,
+            Opens::Srtp(opener) => {
+                let opened = opener.open_rtp(&mut buffer[..len], header_len).map_err(reason)?;
+                self.gate.learn(ledger, path);
+                opened.len
+            }
             Opens::Clear | Opens::Pending => len,
         };
         let len = match exit.keystream {
@@ -155,7 +184,11 @@ impl<D: Door> Port<D> {
         }
         let exit = Way::exit(&self.rtcp)?;
         let len = match &mut self.opens {
-            Opens::Srtp(opener) => opener.open_rtcp(&mut buffer[..len]).map_err(reason)?,
+            Opens::Srtp(opener) => {
+                let len = opener.open_rtcp(&mut buffer[..len]).map_err(reason)?;
+                self.gate.learn(ledger, path);
+                len
+            }
             Opens::Clear | Opens::Pending => len,
         };
         // A copy: what the parties tell each other, so that quality is known here.

@@ -108,12 +108,7 @@ impl Model {
     /// What becomes of a datagram that arrives at a relay.
     pub(super) fn relay(&mut self, now: Instant, arrival: Ingress<'_>, out: &mut Vec<Egress>) -> Verdict {
         let onward = self.onward(arrival);
-        if !matches!(
-            onward,
-            Err(Counter::Oversized | Counter::ForeignSource) | Ok(Onward::Punted(PuntKind::Stun, _))
-        ) {
-            self.tell_source(arrival);
-        }
+        self.learn(arrival, &onward);
         let verdict = match onward {
             Err(reason) => Verdict::Drop(reason),
             Ok(Onward::Punted(kind, counter)) => self.punt(now, arrival, None, kind, counter),
@@ -171,10 +166,18 @@ impl Model {
         Ok(Onward::Along(kind, hop.clone()))
     }
 
-    fn tell_source(&mut self, arrival: Ingress<'_>) {
+    /// Tells where a datagram came from, if that is news and the relay learns. Where it has keys, a source is who has them, too: what does not
+    /// open is not given to the model.
+    fn learn(&mut self, arrival: Ingress<'_>, onward: &Result<Onward, Counter>) {
         let (at, from) = (arrival.path.local, arrival.path.remote);
         let state = self.relays.get_mut(&at).expect("it arrived there");
-        if matches!(state.entry.accept, Accept::Learn { .. }) && state.told.replace(from) != Some(from) {
+        let counts = match (&state.entry.opens, onward) {
+            (_, Err(Counter::Oversized | Counter::ForeignSource) | Ok(Onward::Punted(PuntKind::Stun, _))) => false,
+            (Cover::Srtp(_), onward) => matches!(onward, Ok(Onward::Along(..))),
+            (Cover::Pending | Cover::Clear, _) => true,
+        };
+        let learns = matches!(state.entry.accept, Accept::Learn { .. });
+        if counts && learns && state.told.replace(from) != Some(from) {
             self.events.push_back(Event::RelaySource { at, from });
         }
     }
