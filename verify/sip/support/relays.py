@@ -22,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[3]
 class Relay(ABC):
     """A running relay that speaks both protocols."""
 
+    # Whether the first receiver report brings a mean opinion score.
+    scores_at_once = True
+
     def __init__(self, network: Network, folder: Path) -> None:
         self._network = network
         self.process = self.start(folder)
@@ -69,6 +72,8 @@ class Relay(ABC):
 
 class Rtpengine(Relay):
     """Debian's rtpengine without its kernel module."""
+
+    scores_at_once = False
 
     def start(self, folder: Path) -> Process:
         at = self._network.relay
