@@ -135,6 +135,22 @@ def test_a_stranger_is_not_heard(world, request):
     nothing_is_left(world)
 
 
+def test_a_caller_who_says_a_wrong_address_is_found_by_its_packets(world):
+    caller = step.scenario(
+        *[step.invite(address=world.network.nowhere), step.accepted(step.TALK), step.acknowledge()],
+        *[step.pause(TALK_MS + 2 * step.SETTLE_MS), step.hang_up()],
+    )
+    with world.place(Group(caller, CALLEE, calls=5, packets=PACKETS)) as placed:
+        placed.succeed()
+        conversations = placed.conversations()
+        assert [fault for each in conversations for fault in each.faults_of_callee(PACKETS)] == []
+        # What the callee said before the caller's first packet has gone nowhere.
+        heard = [each.caller.account.heard for each in conversations]
+        assert all(list(senders) == [each.callee.ssrc] for senders, each in zip(heard, conversations))
+        assert all(sum(senders.values()) >= PACKETS - 5 for senders in heard)
+    nothing_is_left(world)
+
+
 def test_a_change_that_is_refused_changes_nothing(world):
     caller = step.scenario(
         *[step.invite(1), step.accepted(step.TALK), step.acknowledge(1), step.pause(300)],

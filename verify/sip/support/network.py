@@ -55,6 +55,11 @@ class Network:
         """Nobody whom any description mentions."""
         return f"{self.prefix}.7"
 
+    @property
+    def nowhere(self) -> str:
+        """Where a phone behind a translator believes to be."""
+        return f"{self.prefix}.8"
+
     def sockets(self) -> list["UdpSocket"]:
         return [each for each in udp_sockets() if each.address.startswith(f"{self.prefix}.")]
 

@@ -40,12 +40,12 @@ def receive(what: str, doing: Sequence[str] = (), more: str = "") -> str:
     return f"<recv {what} {more}>{actions}</recv>"
 
 
-def description(direction: str) -> str:
+def description(direction: str, address: str = "[local_ip]") -> str:
     lines = [
         "v=0",
         "o=phone [pid] [call_number] IN IP4 [local_ip]",
         "s=-",
-        "c=IN IP4 [local_ip]",
+        f"c=IN IP4 {address}",
         "t=0 0",
         "m=audio [auto_media_port] RTP/AVP 0",
         "a=rtpmap:0 PCMU/8000",
@@ -64,9 +64,9 @@ def _send(lines: Sequence[str], body: str = "", again: bool = False) -> str:
 # Callers.
 
 
-def invite(number: int = 1, direction: str = "sendrecv") -> str:
-    """The first INVITE, or a later one within the call."""
-    return _send(_from_caller("INVITE", number, within=number > 1), description(direction), again=True)
+def invite(number: int = 1, direction: str = "sendrecv", address: str = "[local_ip]") -> str:
+    """The first INVITE, or a later one within the call. `address` is where the caller believes to be."""
+    return _send(_from_caller("INVITE", number, within=number > 1), description(direction, address), again=True)
 
 
 def accepted(*doing: str) -> str:

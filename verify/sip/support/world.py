@@ -70,9 +70,11 @@ class Conversation:
 
     def faults(self, packets: int) -> list[str]:
         """What is not as it should be when each has sent so many packets."""
-        return self._heard("callee", self.callee, self.caller, packets) + self._heard(
-            "caller", self.caller, self.callee, packets
-        )
+        return [*self.faults_of_callee(packets), *self._heard("caller", self.caller, self.callee, packets)]
+
+    def faults_of_callee(self, packets: int) -> list[str]:
+        """The same of the one way only."""
+        return self._heard("callee", self.callee, self.caller, packets)
 
     def _heard(self, name: str, phone: Phone, other: Phone, packets: int) -> list[str]:
         mine, theirs = phone.account, other.account
