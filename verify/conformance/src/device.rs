@@ -1,6 +1,7 @@
 //! What a device under test must offer, and the devices that are.
 
 mod inline;
+mod kernel;
 mod model;
 mod rings;
 mod sockets;
@@ -11,6 +12,7 @@ use dataplane::{Counters, Event, Inject, Path, Update, WriteError};
 use wire::NtpTime;
 
 pub use inline::InlineDevice;
+pub use kernel::KernelDevice;
 pub use model::ModelDevice;
 pub use rings::Rings;
 pub use sockets::{Family, SocketDevice};
