@@ -112,7 +112,8 @@ pub struct Replica {
     /// says that one may begin, which for most is a key frame.
     pub target: Layer,
     /// A smaller picture size that goes on beside the target's, from the next frame of it on that needs no earlier one: the replica goes down to it with the next
-    /// picture instead of waiting there for the key frame of what it is to get. Where larger sizes need it anyway it is sent in any case.
+    /// picture instead of waiting there for the key frame of what it is to get. Where larger sizes need it anyway it is sent in any case. Of streams
+    /// with a dependency descriptor only: nothing else tells a receiver that both belong together.
     pub keeps: Option<u8>,
     /// Nothing is sent while true; afterwards the replica starts again with a key frame.
     pub paused: bool,

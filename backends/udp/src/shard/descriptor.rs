@@ -14,6 +14,8 @@ pub(crate) struct DescriptorChange {
     pub(crate) frame_offset: u16,
     /// The decode targets that are left, where the sender's word on it is not true for this receiver.
     pub(crate) active: Option<DecodeTargets>,
+    /// So far back lies a frame that this one refers to for the receiver, beside those it refers to.
+    pub(crate) kept_before: Option<u16>,
 }
 
 /// Room for any descriptor.
@@ -22,13 +24,13 @@ pub(crate) type Room = [u8; DESCRIPTOR_LEN_MAX];
 impl DescriptorChange {
     /// The descriptor as the receiver gets it, in `room`; `None` when the packet's own is right.
     pub(crate) fn apply<'a>(&self, packet: &Packet, room: &'a mut Option<Room>) -> Option<&'a [u8]> {
-        if self.frame_offset == 0 && self.active.is_none() {
+        if self.frame_offset == 0 && self.active.is_none() && self.kept_before.is_none() {
             return None;
         }
         let elements = &packet.facts().elements;
         let value = elements.value(packet.bytes(), ExtensionKind::DependencyDescriptor)?;
         let room = room.insert([0; DESCRIPTOR_LEN_MAX]);
-        let len = self.write_active(packet, room).unwrap_or_else(|| {
+        let len = self.write_anew(packet, room).unwrap_or_else(|| {
             room[..value.len()].copy_from_slice(value);
             value.len()
         });
@@ -41,13 +43,18 @@ impl DescriptorChange {
     }
 
     /// Writes the whole descriptor anew; `None` when it need not be, or has no room for what is to be told.
-    fn write_active(&self, packet: &Packet, room: &mut Room) -> Option<usize> {
-        let active = self.active?;
+    fn write_anew(&self, packet: &Packet, room: &mut Room) -> Option<usize> {
+        if self.active.is_none() && self.kept_before.is_none() {
+            return None;
+        }
         let Rules::Dependency(rules) = &packet.facts().frame.as_ref()?.rules else {
             return None;
         };
         let mut descriptor = rules.descriptor.clone();
-        descriptor.active_targets = Some(active);
+        descriptor.active_targets = self.active.or(descriptor.active_targets);
+        if let Some(back) = self.kept_before {
+            descriptor.fdiffs = Some(rules.fdiffs.with(back)?);
+        }
         descriptor.write(Some(&rules.structure), room).ok()
     }
 }

@@ -88,6 +88,7 @@ impl Rewrite {
             descriptor: DescriptorChange {
                 frame_offset: offsets.frame,
                 active: facts.frame.as_ref().and_then(|frame| told(frame, &decision.active)),
+                kept_before: decision.kept_before,
             },
             padding: 0,
         }

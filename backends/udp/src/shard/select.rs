@@ -43,8 +43,8 @@ pub(crate) struct Selection {
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     pub(super) ended: Option<RtpTimestamp>,
-    /// The newest picture of which a frame was sent only to keep its size.
-    kept: Option<RtpTimestamp>,
+    /// The newest picture of which a frame was sent only to keep its size, and that frame's number.
+    kept: Option<(RtpTimestamp, u64)>,
     /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
     picture: Option<RtpTimestamp>,
     pub(super) wanted: Wanted,
@@ -63,6 +63,8 @@ pub(crate) struct Decision {
     pub(crate) is_top: bool,
     /// Pictures held back before it.
     pub(crate) held_back: u16,
+    /// So many frames back lies one of the same picture that is sent only to keep its size: this one is made to refer to it.
+    pub(crate) kept_before: Option<u16>,
     pub(crate) active: Active,
 }
 
@@ -156,6 +158,7 @@ impl Selection {
             send,
             is_top: false,
             held_back: self.now.held_back,
+            kept_before: None,
             active: Active::default(),
         }
     }
@@ -166,10 +169,9 @@ impl Selection {
             if is_late {
                 self.wanted.layer.temporal = 0;
             }
-            if self.kept.take().is_some_and(|kept| self.ended != Some(kept)) {
+            if self.kept.take().is_some_and(|(kept, _)| self.ended != Some(kept)) {
                 self.now.lose_kept(frame);
             }
-            self.now.keeps = wanted.keeps;
         }
         self.switch(frame);
         let send = match self.judge(&self.now, frame) {
@@ -182,9 +184,7 @@ impl Selection {
             if decision.is_top {
                 self.ended = Some(frame.timestamp);
             }
-            if self.now.is_only_kept(frame) {
-                self.kept = Some(frame.timestamp);
-            }
+            decision.kept_before = self.refer_to_kept(frame);
         }
         self.now.remember(codec, frame, decision.send);
         self.past.push(frame.id, decision, self.now);
@@ -196,8 +196,23 @@ impl Selection {
             send,
             is_top: frame.layer.spatial == behind.layer.spatial && !frame.may_be_followed_by_higher(self.wanted.layer),
             held_back: behind.held_back,
+            kept_before: None,
             active: behind.active(frame),
         }
+    }
+
+    /// How far back the frame lies that is kept of the picture this frame is in. A receiver decodes a picture when it has all that the highest frame refers to, and takes
+    /// nothing of an earlier picture afterwards: what is kept and lost would come too late even if it came.
+    fn refer_to_kept(&mut self, frame: &Frame) -> Option<u16> {
+        let Rules::Dependency(rules) = &frame.rules else {
+            return None;
+        };
+        if self.now.is_only_kept(rules) {
+            self.kept = Some((frame.timestamp, rules.number));
+            return None;
+        }
+        let (_, kept) = self.kept?;
+        u16::try_from(rules.number - kept).ok()
     }
 
     /// Whether the receiver must be told of other active decode targets; then it is.
@@ -215,7 +230,7 @@ impl Selection {
             Rules::Vp8(_) => behind.layer.covers(frame.layer),
             Rules::Vp9(rules) => {
                 let needed = rules.refers_above || frame.layer.spatial >= behind.layer.spatial;
-                behind.layer.covers(frame.layer) && (needed || behind.is_only_kept(frame))
+                behind.layer.covers(frame.layer) && needed
             }
             Rules::Unreadable => true,
             Rules::Dependency(rules) => return self.judge_target(behind, rules),

@@ -16,8 +16,6 @@ pub(crate) struct Selected {
     pub(super) target: Option<Target>,
     /// The one that is kept beside it, of the same structure.
     pub(super) kept: Option<u8>,
-    /// VP9: the smaller size that is kept.
-    pub(super) keeps: Option<u8>,
     /// By chain, one bit each: a frame of it was held back, and it did not start again.
     pub(super) broken: u32,
     /// VP9: by spatial layer, one bit each: everything of it since a frame that needs no other picture was sent.
@@ -42,7 +40,6 @@ impl Selected {
             },
             target: None,
             kept: None,
-            keeps: wanted.keeps,
             broken: 0,
             complete: 0,
             held_back: 0,
@@ -88,27 +85,14 @@ impl Selected {
     }
 
     /// Whether a frame is sent, if it is, for nothing but to keep its size.
-    pub(super) fn is_only_kept(&self, frame: &Frame) -> bool {
-        match &frame.rules {
-            Rules::Vp9(rules) => {
-                let spatial = frame.layer.spatial;
-                let goes_on = !rules.inter_picture || self.is_complete(spatial);
-                self.keeps == Some(spatial) && spatial < self.layer.spatial && !rules.refers_above && goes_on
-            }
-            Rules::Dependency(rules) => {
-                let is_part = |target| rules.indications.get(target).is_present();
-                let is_kept = self.kept.is_some_and(|kept| is_part(usize::from(kept)));
-                is_kept && !self.target.is_some_and(|target| is_part(target.index))
-            }
-            Rules::Vp8(_) | Rules::Unreadable => false,
-        }
+    pub(super) fn is_only_kept(&self, rules: &Dependencies) -> bool {
+        let is_part = |target| rules.indications.get(target).is_present();
+        let is_kept = self.kept.is_some_and(|kept| is_part(usize::from(kept)));
+        is_kept && !self.target.is_some_and(|target| is_part(target.index))
     }
 
     /// A picture ended for the receiver before it was whole, and what follows in the size that is kept would refer to it. `frame` is of the next one.
     pub(super) fn lose_kept(&mut self, frame: &Frame) {
-        if let Some(spatial) = self.keeps {
-            self.set_complete(spatial, false);
-        }
         if let (Rules::Dependency(rules), Some(kept)) = (&frame.rules, self.kept) {
             let chain = rules.structure.protecting_chain(usize::from(kept));
             self.broken |= chain.map_or(0, bit);

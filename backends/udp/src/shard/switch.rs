@@ -48,11 +48,8 @@ impl Selection {
                 true => wanted.temporal,
                 false => wanted.temporal.min(now.layer.temporal),
             };
-            if goal < now.layer.spatial {
-                let kept = self.wanted.keeps.filter(|kept| *kept < goal);
-                let mut open = [Some(goal), kept].into_iter().flatten();
-                let found = open.find(|spatial| is_key_picture || now.is_complete(*spatial));
-                now.layer.spatial = found.unwrap_or(now.layer.spatial);
+            if goal < now.layer.spatial && (is_key_picture || now.is_complete(goal)) {
+                now.layer.spatial = goal;
             }
             self.awaits_key_frame = goal != now.layer.spatial && !is_key_picture;
         }

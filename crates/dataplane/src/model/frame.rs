@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use wire::codec::Layer;
-use wire::codec::dependency::{DecodeTargets, DependencyDescriptor, DependencyStructure, Indications, MandatoryFields};
+use wire::codec::dependency::{
+    DecodeTargets, DependencyDescriptor, DependencyStructure, FrameDiffs, Indications, MandatoryFields,
+};
 use wire::codec::vp8::Vp8Descriptor;
 use wire::codec::vp9::Vp9Descriptor;
 use wire::{Codec, RtpTimestamp, TimestampUnwrapper, Unwrapper};
@@ -72,7 +74,9 @@ pub(super) struct Dependencies {
     /// The decode targets its sender produces.
     pub active: DecodeTargets,
     pub indications: Indications,
-    /// The frames it refers to.
+    /// How far back the frames lie that it refers to,
+    pub fdiffs: FrameDiffs,
+    /// and which those are.
     pub referred: Vec<u64>,
     /// The chains it is part of.
     pub chains: Vec<usize>,
@@ -199,6 +203,7 @@ impl FrameReader {
             since,
             active: self.active.1,
             indications: frame.indications(),
+            fdiffs: FrameDiffs::new(frame.fdiffs())?,
             referred: frame
                 .fdiffs()
                 .iter()

@@ -200,10 +200,10 @@ fn own_values(
         .collect()
 }
 
-/// The dependency descriptor for one receiver: frame numbers go on over a change of the source, and the first packet of a frame tells which decode targets are
-/// left, where the sender's word on it is not true for this receiver.
+/// The dependency descriptor for one receiver: frame numbers go on over a change of the source, the first packet of a frame tells which decode targets are
+/// left, where the sender's word on it is not true for this receiver, and a frame refers to what is kept beside it.
 fn dependency(value: &[u8], packet: &MediaPacket, decision: Decision, frame_offset: u16) -> Vec<u8> {
-    let mut bytes = told_active(packet, decision).unwrap_or_else(|| value.to_vec());
+    let mut bytes = changed(packet, decision).unwrap_or_else(|| value.to_vec());
     if let Some(number) = bytes.get_mut(1..3) {
         let moved = u16::from_be_bytes([number[0], number[1]]).wrapping_add(frame_offset);
         number.copy_from_slice(&moved.to_be_bytes());
@@ -211,20 +211,25 @@ fn dependency(value: &[u8], packet: &MediaPacket, decision: Decision, frame_offs
     bytes
 }
 
-/// The descriptor with other active decode targets, if it needs them.
-fn told_active(packet: &MediaPacket, decision: Decision) -> Option<Vec<u8>> {
-    let frame = packet.frame.as_ref().filter(|frame| frame.starts)?;
+/// The descriptor with other active decode targets and references, if it needs them.
+fn changed(packet: &MediaPacket, decision: Decision) -> Option<Vec<u8>> {
+    let frame = packet.frame.as_ref()?;
     let Rules::Dependency(rules) = &frame.rules else {
         return None;
     };
     let mut descriptor = rules.descriptor.clone();
     let says = descriptor.active_targets_from_here().is_some();
     let Active { targets, fewer, new } = decision.active;
-    let tells = if says { fewer } else { new };
-    if !tells {
+    let tells = frame.starts && if says { fewer } else { new };
+    if !tells && decision.kept_before.is_none() {
         return None;
     }
-    descriptor.active_targets = Some(targets);
+    if tells {
+        descriptor.active_targets = Some(targets);
+    }
+    if let Some(back) = decision.kept_before {
+        descriptor.fdiffs = Some(rules.fdiffs.with(back)?);
+    }
     let mut bytes = vec![0; DESCRIPTOR_LEN_MAX];
     let len = descriptor.write(Some(&rules.structure), &mut bytes).ok()?;
     bytes.truncate(len);

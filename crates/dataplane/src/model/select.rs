@@ -10,9 +10,10 @@
 //!
 //! *VP8 descriptor.* A frame is sent if its layer is within the one that is selected.
 //!
-//! *What is kept.* A replica may get a smaller size beside the one that is selected, so that it can go down to it at any picture. The frames of that size are sent as if it were
-//! selected, as long as all of them were since one that needs no earlier one. A picture of which the highest frame never went out is none for the receiver: then they end, since
-//! what follows would refer to them.
+//! *What is kept.* With a dependency descriptor a replica may get a smaller size beside the one that is selected, so that it can go down to it at any picture. Its frames are sent as if
+//! that were selected, as long as its chain is intact. A receiver decodes a picture when it has all that the highest frame refers to, and takes nothing of an earlier picture
+//! afterwards. So the frames above are made to refer to what was kept of their picture, or one that is lost would come too late even if it came. And a picture of which the
+//! highest frame never went out is none for the receiver: then what is kept ends, since what follows would refer to it.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
@@ -48,8 +49,8 @@ pub(super) struct Selection {
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     ended: Option<RtpTimestamp>,
-    /// The newest picture of which a frame was sent only to keep its size.
-    kept: Option<RtpTimestamp>,
+    /// The newest picture of which a frame was sent only to keep its size, and that frame's number.
+    kept: Option<(RtpTimestamp, u64)>,
     /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
     picture: Option<RtpTimestamp>,
     wanted: Wanted,
@@ -66,8 +67,6 @@ struct State {
     decode_target: Option<(u64, usize)>,
     /// The one it keeps beside it, of the same structure.
     kept_target: Option<usize>,
-    /// VP9: the smaller size it keeps.
-    keeps: Option<u8>,
     /// Chains of which a frame was held back, and which did not start again.
     broken: BTreeSet<usize>,
     /// VP9: the spatial layers of which everything was sent since a frame that needs no other picture.
@@ -85,6 +84,8 @@ pub(super) struct Decision {
     pub is_top: bool,
     /// Pictures held back before it.
     pub held_back: u16,
+    /// So many frames back lies one of the same picture that is sent only to keep its size: this one is made to refer to it.
+    pub kept_before: Option<u16>,
     /// The decode targets this receiver can have, and whether it is to be told with this frame.
     pub active: Active,
 }
@@ -110,7 +111,6 @@ impl Selection {
                 },
                 decode_target: None,
                 kept_target: None,
-                keeps: wanted.keeps,
                 broken: BTreeSet::new(),
                 complete: BTreeSet::new(),
                 held_back: 0,
@@ -184,6 +184,7 @@ impl Selection {
             send,
             is_top: false,
             held_back: self.state.held_back,
+            kept_before: None,
             active: Active::default(),
         }
     }
@@ -206,10 +207,9 @@ impl Selection {
         if self.picture != Some(frame.timestamp) {
             self.picture = Some(frame.timestamp);
             self.wanted = wanted;
-            if self.kept.take().is_some_and(|kept| self.ended != Some(kept)) {
+            if self.kept.take().is_some_and(|(kept, _)| self.ended != Some(kept)) {
                 self.state.lose_kept(frame);
             }
-            self.state.keeps = wanted.keeps;
         }
         self.switch(self.wanted, frame);
         let mut decision = self.judged(&self.state, frame);
@@ -221,8 +221,12 @@ impl Selection {
         if decision.send.is_ok() && decision.is_top {
             self.ended = Some(frame.timestamp);
         }
-        if decision.send.is_ok() && self.state.is_only_kept(frame) {
-            self.kept = Some(frame.timestamp);
+        if let (Ok(()), FrameId::Number(number)) = (decision.send, frame.id) {
+            match (self.state.is_only_kept(frame), self.kept) {
+                (true, _) => self.kept = Some((frame.timestamp, number)),
+                (false, Some((_, kept))) => decision.kept_before = u16::try_from(number - kept).ok(),
+                (false, None) => {}
+            }
         }
         self.state.remember(codec, frame, decision.send);
         self.record(frame.id, decision, self.state.clone());
@@ -235,6 +239,7 @@ impl Selection {
             send: self.judge(state, frame),
             is_top: is_highest && !switch::may_go_up_in_this_picture(self.wanted.layer, frame),
             held_back: state.held_back,
+            kept_before: None,
             active: state.active(frame),
         }
     }
@@ -252,7 +257,9 @@ impl Selection {
         match &frame.rules {
             Rules::Vp8 { .. } if above => Err(Counter::OutsideTarget),
             Rules::Vp9 { .. } if above => Err(Counter::OutsideTarget),
-            Rules::Vp9 { .. } if state.is_left_out(frame) && !state.is_only_kept(frame) => Err(Counter::OutsideTarget),
+            Rules::Vp9 {
+                refers_above: false, ..
+            } if frame.layer.spatial < state.current.spatial => Err(Counter::OutsideTarget),
             Rules::Vp8 { .. } | Rules::Vp9 { .. } | Rules::Unreadable => Ok(()),
             Rules::Dependency(rules) => {
                 let target = state.decode_target.filter(|(since, _)| *since == rules.since);
@@ -309,40 +316,18 @@ impl State {
         }
     }
 
-    /// Whether nothing the replica gets refers to a frame of a smaller VP9 picture.
-    fn is_left_out(&self, frame: &Frame) -> bool {
-        let is_needed = !matches!(
-            frame.rules,
-            Rules::Vp9 {
-                refers_above: false,
-                ..
-            }
-        );
-        frame.layer.spatial < self.current.spatial && !is_needed
-    }
-
     /// Whether a frame is sent, if it is, for nothing but to keep its size.
     fn is_only_kept(&self, frame: &Frame) -> bool {
-        match &frame.rules {
-            Rules::Vp9 { inter_picture, .. } => {
-                let spatial = frame.layer.spatial;
-                let goes_on = !inter_picture || self.complete.contains(&spatial);
-                self.is_left_out(frame) && self.keeps == Some(spatial) && goes_on
-            }
-            Rules::Dependency(rules) => {
-                let is_part = |target: usize| rules.indications.get(target).is_present();
-                let is_selected = self.decode_target.is_some_and(|(_, target)| is_part(target));
-                self.kept_target.is_some_and(is_part) && !is_selected
-            }
-            Rules::Vp8 { .. } | Rules::Unreadable => false,
-        }
+        let Rules::Dependency(rules) = &frame.rules else {
+            return false;
+        };
+        let is_part = |target: usize| rules.indications.get(target).is_present();
+        let is_selected = self.decode_target.is_some_and(|(_, target)| is_part(target));
+        self.kept_target.is_some_and(is_part) && !is_selected
     }
 
     /// A picture ended for the receiver before it was whole. `frame` is of the next one.
     fn lose_kept(&mut self, frame: &Frame) {
-        if let Some(spatial) = self.keeps {
-            self.complete.remove(&spatial);
-        }
         if let (Rules::Dependency(rules), Some(kept)) = (&frame.rules, self.kept_target) {
             self.broken.extend(rules.structure.protecting_chain(kept));
         }

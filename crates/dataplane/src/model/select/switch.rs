@@ -7,7 +7,7 @@
 //! the next picture; and to the size it keeps at any frame of it, when it is to go down and what is aimed at cannot begin.
 //!
 //! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the replica gets, and at a key picture. Sizes: down at the
-//! next picture if the lower layer was sent so far or the picture is a key picture, else to the one it keeps; up by one layer at a layer frame that is not predicted from other pictures.
+//! next picture if the lower layer was sent so far or the picture is a key picture; up by one layer at a layer frame that is not predicted from other pictures.
 //!
 //! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and as far as wanted at a key frame.
 //!
@@ -25,7 +25,7 @@ impl Selection {
     pub(super) fn switch(&mut self, wanted: Wanted, frame: &Frame) {
         match &frame.rules {
             Rules::Vp8 { sync, key } => self.switch_vp8(wanted.layer, frame.layer.temporal, *sync, *key),
-            Rules::Vp9 { .. } => self.switch_vp9(wanted, frame),
+            Rules::Vp9 { .. } => self.switch_vp9(wanted.layer, frame),
             Rules::Dependency(rules) => self.switch_target(wanted, frame.timestamp, rules),
             Rules::Unreadable => {}
         }
@@ -42,7 +42,7 @@ impl Selection {
         }
     }
 
-    fn switch_vp9(&mut self, Wanted { layer: wanted, keeps }: Wanted, frame: &Frame) {
+    fn switch_vp9(&mut self, wanted: Layer, frame: &Frame) {
         let Rules::Vp9 {
             switching_up,
             inter_picture,
@@ -63,11 +63,8 @@ impl Selection {
             if is_key_picture {
                 current.temporal = wanted.temporal;
             }
-            if goal < current.spatial {
-                let kept = keeps.filter(|kept| *kept < goal);
-                let mut open = [Some(goal), kept].into_iter().flatten();
-                let found = open.find(|spatial| is_key_picture || complete.contains(spatial));
-                current.spatial = found.unwrap_or(current.spatial);
+            if goal < current.spatial && (is_key_picture || complete.contains(&goal)) {
+                current.spatial = goal;
             }
             self.awaits_key_frame = goal != current.spatial && !is_key_picture;
         }

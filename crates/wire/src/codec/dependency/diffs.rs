@@ -41,6 +41,12 @@ impl FrameDiffs {
     pub fn as_slice(&self) -> &[u16] {
         &self.values[..usize::from(self.len)]
     }
+
+    /// The same and one more; `None` when there is no room or it is out of range.
+    pub fn with(mut self, value: u16) -> Option<Self> {
+        self.push(value)?;
+        Some(self)
+    }
 }
 
 impl std::fmt::Debug for FrameDiffs {
