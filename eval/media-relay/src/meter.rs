@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rig::{Instructions, MachineSample, ProcessSample, Processes, SocketDrops, clock, process};
+use rig::{Instructions, MachineSample, ProcessSample, Processes, SocketDrops, clock, interrupt_threads, process};
 
 use crate::outcome::{Machine, Moment};
 
@@ -15,46 +15,70 @@ const MOMENT: Duration = Duration::from_millis(500);
 /// A measurement that goes on.
 pub struct Window(JoinHandle<(Machine, u64)>);
 
+/// Whom to watch, and the counter of their instructions.
+struct Watch {
+    relay: Option<u32>,
+    kernel: Vec<u32>,
+    counter: Option<Instructions>,
+}
+
 struct Sample {
     at: Instant,
     machine: MachineSample,
     instructions: Option<u64>,
     relay: Option<ProcessSample>,
     phones: ProcessSample,
+    kernel: Duration,
     others: Processes,
     drops: Option<SocketDrops>,
 }
 
-impl Sample {
-    /// What is cheap to read comes last at the beginning and first at the end, so that reading the rest is not measured.
-    fn before(relay: Option<u32>, counter: &mut Option<Instructions>) -> Self {
-        let (others, drops) = (Processes::sample(), relay.map(SocketDrops::sample_of));
-        Self::take(relay, counter, others, drops)
+impl Watch {
+    fn new(relay: Option<u32>) -> Self {
+        let kernel = interrupt_threads();
+        let all: Vec<u32> = kernel
+            .iter()
+            .copied()
+            .chain(relay)
+            .chain([std::process::id()])
+            .collect();
+        Self {
+            relay,
+            kernel,
+            counter: Instructions::of(&all).ok(),
+        }
     }
 
-    fn after(relay: Option<u32>, counter: &mut Option<Instructions>) -> Self {
-        let quick = Self::take(relay, counter, Processes::default(), None);
-        Self {
+    /// What is quick to read comes last at the beginning and first at the end, so that reading the rest is not measured.
+    fn before(&mut self) -> Sample {
+        let (others, drops) = (Processes::sample(), self.relay.map(SocketDrops::sample_of));
+        Sample {
+            others,
+            drops,
+            ..self.sample()
+        }
+    }
+
+    fn after(&mut self) -> Sample {
+        let quick = self.sample();
+        Sample {
             others: Processes::sample(),
-            drops: relay.map(SocketDrops::sample_of),
+            drops: self.relay.map(SocketDrops::sample_of),
             ..quick
         }
     }
 
-    fn take(
-        relay: Option<u32>,
-        counter: &mut Option<Instructions>,
-        others: Processes,
-        drops: Option<SocketDrops>,
-    ) -> Self {
-        Self {
+    fn sample(&mut self) -> Sample {
+        let kernel = self.kernel.iter().filter_map(|&pid| process(pid));
+        Sample {
             at: clock::now(),
             machine: rig::Machine::sample(),
-            instructions: counter.as_mut().and_then(|counter| counter.read().ok()),
-            relay: relay.and_then(process),
+            instructions: self.counter.as_mut().and_then(|counter| counter.read().ok()),
+            relay: self.relay.and_then(process),
             phones: process(std::process::id()).unwrap_or_default(),
-            others,
-            drops,
+            kernel: kernel.map(|sample| sample.cpu).sum(),
+            others: Processes::default(),
+            drops: None,
         }
     }
 }
@@ -73,28 +97,26 @@ impl Window {
 
 fn measure(relay: Option<u32>, lasts: Duration) -> (Machine, u64) {
     let end = clock::now() + lasts;
-    let mut counter = Instructions::count().ok();
-    let before = Sample::before(relay, &mut counter);
+    let mut watch = Watch::new(relay);
+    let before = watch.before();
     thread::sleep(end.saturating_duration_since(clock::now()));
-    let after = Sample::after(relay, &mut counter);
+    let after = watch.after();
     let seconds = after.at.duration_since(before.at).as_secs_f64();
-    let cores =
-        |earlier: &ProcessSample, later: &ProcessSample| later.cpu.saturating_sub(earlier.cpu).as_secs_f64() / seconds;
+    let cores = |earlier: Duration, later: Duration| later.saturating_sub(earlier).as_secs_f64() / seconds;
     let idle_share = after.machine.idle_share_since(&before.machine);
     let known: Vec<u32> = relay.into_iter().chain([std::process::id()]).collect();
     let drops = |sample: &Sample| sample.drops.as_ref().map_or(0, |drops| drops.at(|_| true));
+    let both = before.relay.zip(after.relay);
     let machine = Machine {
         busy_cores: (1.0 - idle_share) * rig::Machine::processors() as f64,
         idle_share,
         stolen_share: after.machine.stolen_share_since(&before.machine),
-        relay_cores: before
-            .relay
-            .zip(after.relay)
-            .map(|(before, after)| cores(&before, &after)),
-        phones_cores: cores(&before.phones, &after.phones),
+        relay_cores: both.map(|(before, after)| cores(before.cpu, after.cpu)),
+        phones_cores: cores(before.phones.cpu, after.phones.cpu),
+        kernel_cores: cores(before.kernel, after.kernel),
         instructions: before.instructions.zip(after.instructions).map(|(before, after)| {
             // The window is what the figures of a run are divided by, and reading takes a moment.
-            ((after - before) as f64 * lasts.as_secs_f64() / seconds) as u64
+            (after.saturating_sub(before) as f64 * lasts.as_secs_f64() / seconds) as u64
         }),
         busiest_other: after.others.busiest_since(&before.others, seconds, &known),
     };

@@ -138,7 +138,9 @@ pub struct Machine {
     pub relay_cores: Option<f64>,
     /// Processors that the generator kept busy; whatever the kernel does in its name is in here.
     pub phones_cores: f64,
-    /// Instructions of the whole machine, if they can be counted.
+    /// Processors that the kernel's threads for interrupts kept busy.
+    pub kernel_cores: f64,
+    /// Instructions of these three, if they can be counted.
     pub instructions: Option<u64>,
     /// The busiest process beside.
     pub busiest_other: Option<Busiest>,

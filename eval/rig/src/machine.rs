@@ -112,6 +112,19 @@ pub fn process(pid: u32) -> Option<ProcessSample> {
     })
 }
 
+/// The kernel's threads that go on with a packet where an interrupt or a system call has to leave off, one for each processor.
+pub fn interrupt_threads() -> Vec<u32> {
+    let name = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| name(pid).starts_with("ksoftirqd/"))
+        .collect()
+}
+
 /// The scheduler's account of the living threads' run time.
 fn scheduled(pid: u32) -> Duration {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {

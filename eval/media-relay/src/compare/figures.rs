@@ -48,17 +48,31 @@ impl<'a> Figures<'a> {
         })
     }
 
-    /// Microseconds of the whole machine for each packet that arrived, less what the cable alone takes: interrupts, kernel threads and all.
+    /// Microseconds of the whole machine for each packet that arrived, less what the cable alone takes: interrupts, kernel threads and all, but
+    /// strangers too.
     pub fn machine_us(&self) -> Option<f64> {
-        Some(self.per_packet(self.busy_cores()? * self.outcome.seconds * 1e6))
+        let cores = self.outcome.machine.busy_cores - self.cable?.machine.busy_cores;
+        Some(self.per_packet(cores * self.outcome.seconds * 1e6))
     }
 
-    /// Processors that the machine had to keep busy for the relay.
-    pub fn busy_cores(&self) -> Option<f64> {
-        Some(self.outcome.machine.busy_cores - self.cable?.machine.busy_cores)
+    /// Processors that relaying kept busy: those of the relay, the generator and the kernel's threads for interrupts, less those of the latter two
+    /// with the cable alone.
+    ///
+    /// A packet is handled at the expense of whoever happens to run, so these three together are what relaying takes, whatever strangers do meanwhile.
+    pub fn work_cores(&self) -> Option<f64> {
+        let work = |outcome: &Outcome| {
+            let machine = &outcome.machine;
+            machine.relay_cores.unwrap_or(0.0) + machine.phones_cores + machine.kernel_cores
+        };
+        Some(work(self.outcome) - work(self.cable?))
     }
 
-    /// Instructions of the whole machine for each packet, likewise.
+    /// Microseconds of the same for each packet that arrived.
+    pub fn work_us(&self) -> Option<f64> {
+        Some(self.per_packet(self.work_cores()? * self.outcome.seconds * 1e6))
+    }
+
+    /// Instructions of these three for each packet, likewise.
     pub fn instructions(&self) -> Option<f64> {
         let alone = self.cable?.machine.instructions?;
         Some(self.per_packet(self.outcome.machine.instructions? as f64 - alone as f64))
@@ -180,6 +194,7 @@ pub mod tests {
         assert!(near(of(1).machine_us(), 30.0) && near(of(3).machine_us(), 20.0));
         assert!(near(of(1).added_us(0.99), 50.0) && near(of(3).added_us(0.99), 40.0));
         assert!(near(of(1).process_us(), 25.0) && near(of(1).instructions(), 30_000.0));
+        assert!(near(of(1).work_us(), 25.0) && near(of(3).work_us(), 25.0));
         assert!(of(0).process_us().is_none() && of(1).doubts().is_empty());
     }
 

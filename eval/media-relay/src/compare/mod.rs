@@ -114,12 +114,13 @@ fn line(measured: &Measured, all: &[Measured]) -> String {
     );
     if load.settle.is_some() {
         text.push_str(&format!(
-            "lost {} of {}, delay p50 {:.1} p99 {:.1} us, process {:.2} machine {:.2} us {:.0} instructions/packet, MOS {:.2}, {:.0} % idle; ",
+            "lost {} of {}, delay p50 {:.1} p99 {:.1} us, process {:.2} work {:.2} machine {:.2} us {:.0} instructions/packet, MOS {:.2}, {:.0} % idle; ",
             it.packets.lost(),
             it.packets.sent,
             number(it.delay.at(0.5)),
             number(it.delay.at(0.99)),
             number(figures.process_us()),
+            number(figures.work_us()),
             number(figures.machine_us()),
             number(figures.instructions()),
             number(it.score.at(0.5)),

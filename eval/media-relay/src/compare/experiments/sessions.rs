@@ -61,8 +61,8 @@ fn section(all: &[Measured]) -> Section {
 
 fn table(all: &[Measured]) -> String {
     let mut text = String::from(
-        "| calls | relay | lost % | delay p50 us | p99 us | MOS, median | MOS, least | machine us/packet | instructions/packet | processors | idle % |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| calls | relay | lost % | delay p50 us | p99 us | MOS, median | MOS, least | work us/packet | machine us/packet | instructions/packet | processors | idle % |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let number =
         |value: Option<f64>, digits: usize| value.map_or_else(|| "-".into(), |value| format!("{value:.digits$}"));
@@ -70,7 +70,7 @@ fn table(all: &[Measured]) -> String {
         let Some(it) = Figures::of(measured, all) else { continue };
         let _ = writeln!(
             text,
-            "| {} | {} | {:.3} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
+            "| {} | {} | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
             measured.load.calls,
             measured.relay,
             it.loss(),
@@ -78,9 +78,10 @@ fn table(all: &[Measured]) -> String {
             number(it.outcome.delay.at(0.99), 0),
             number(it.outcome.score.at(0.5), 2),
             number(it.outcome.score.at(0.001), 2),
+            number(it.work_us(), 2),
             number(it.machine_us(), 2),
             number(it.instructions(), 0),
-            number(it.busy_cores(), 2),
+            number(it.work_cores(), 2),
             it.outcome.machine.idle_share * 100.0,
         );
     }
@@ -101,7 +102,7 @@ fn draw(all: &[Measured]) -> String {
     Drawing {
         title: "More and more calls".into(),
         panels: vec![
-            panel("processors for the relay", |it| it.busy_cores()),
+            panel("processors for relaying", |it| it.work_cores()),
             panel("delay p99, ms", |it| Some(it.outcome.delay.at(0.99)? / 1e3)),
             panel("packets lost, %", |it| Some(it.loss())),
             panel("mean opinion score, median", |it| it.outcome.score.at(0.5)),

@@ -20,8 +20,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Calls offered in a second.
 const PACES: [u32; 5] = [125, 250, 500, 1_000, 2_000];
-/// For so long.
-const SECONDS: u32 = 3;
+/// For so long: a relay has four sockets for each call, of which there are often no more than 20,000.
+const SECONDS: u32 = 2;
 
 fn turns(field: &Field, _: &Options) -> Vec<Vec<Planned>> {
     let controlled = field
