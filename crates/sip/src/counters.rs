@@ -79,7 +79,7 @@ counting::counters! {
         SourceRefused = "source_refused",
         /// Reports from the data plane about ports that are not in use.
         ReportStale = "report_stale",
-        /// Answers that did not wait any longer for what ports had counted.
-        ReportMissing = "report_missing",
+        /// Requests that did not wait any longer for the media node.
+        NodeSilent = "node_silent",
     }
 }

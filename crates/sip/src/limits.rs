@@ -26,8 +26,9 @@ pub const REQUESTS_WAITING_MAX: usize = 4_096;
 /// Pairs of ports that one request may find not to open; then it is refused.
 pub const PORTS_TRIED_MAX: usize = 16;
 
-/// How long what was counted is waited for; then what is known is told, and a silent call ends.
-pub const REPORT_WAIT: Duration = Duration::from_millis(500);
+/// How long the media node is waited for. Then what is known is told, a silent call ends, and whoever asked for ports that may not be
+/// open gets no answer.
+pub const NODE_WAIT: Duration = Duration::from_millis(500);
 
 /// The longest call-id, tag, branch or label, in bytes; a request with a longer one is refused.
 pub const NAME_MAX: usize = 512;

@@ -1,7 +1,8 @@
 //! Requests of proxies, and those that wait for the media node before they are answered.
 //!
-//! Two things are waited for. A reply that names ports leaves when they are open: media may come the moment it is read; a port that
-//! could not be opened is given up, and the request gets another. And before a call's counts are told, its ports are asked for them.
+//! A reply that names ports leaves when they are open, and one that lets media flow when it does: media may come the moment it is read. A
+//! port that could not be opened is given up, and the request gets another. And before a call's counts are told, its ports are asked
+//! for them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::call::CallName;
-use crate::limits::{PORTS_TRIED_MAX, REPORT_WAIT, REQUESTS_WAITING_MAX};
+use crate::limits::{NODE_WAIT, PORTS_TRIED_MAX, REQUESTS_WAITING_MAX};
 use crate::plan::Order;
 use crate::rtpproxy::Command;
 use crate::{Counter, Output, Relay};
@@ -57,17 +58,34 @@ struct Asked {
     payload: Box<[u8]>,
     /// How often a port it had was refused.
     refused: usize,
-    /// Ports that it got before, and that are not open yet.
-    opening: BTreeSet<SocketAddr>,
+    /// What ports that it got before have not said yet.
+    words: BTreeSet<(SocketAddr, Word)>,
 }
 
-/// What a request waits for.
+/// What a request waits for, and what becomes of it then.
 #[derive(Debug)]
-enum Awaits {
-    /// That these open, to be answered like this then.
-    Ports(BTreeSet<SocketAddr>, Vec<u8>),
-    /// What these have to report, to be carried out then; no longer than until then.
-    Reports(BTreeSet<SocketAddr>, Instant),
+struct Awaits {
+    words: BTreeSet<(SocketAddr, Word)>,
+    then: Then,
+    /// It waits no longer than until then.
+    until: Instant,
+}
+
+/// What a port says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Word {
+    /// That it is open.
+    Open,
+    /// How much has arrived, and so that it has done what it was ordered before.
+    Report,
+}
+
+#[derive(Debug)]
+enum Then {
+    /// It is carried out.
+    CarryOut,
+    /// It is answered like this.
+    Answer(Vec<u8>),
 }
 
 /// All that wait.
@@ -81,12 +99,8 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// When [`Relay::stop_waiting`] has something to do.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        let until = |(_, awaits): &(Asked, Awaits)| match awaits {
-            Awaits::Reports(_, until) => Some(*until),
-            Awaits::Ports(..) => None,
-        };
         // All wait equally long, so that the first is the first.
-        self.requests.values().find_map(until)
+        self.requests.values().next().map(|(_, awaits)| awaits.until)
     }
 
     pub(crate) fn holds(&self, id: RequestId) -> bool {
@@ -101,7 +115,7 @@ impl Waiting {
     fn insert(&mut self, asked: Asked, awaits: Awaits) {
         self.serial += 1;
         for at in awaits.ports() {
-            self.by_port.entry(*at).or_default().push(self.serial);
+            self.by_port.entry(at).or_default().push(self.serial);
         }
         self.requests.insert(self.serial, (asked, awaits));
     }
@@ -109,7 +123,7 @@ impl Waiting {
     fn remove(&mut self, serial: u64) -> Option<(Asked, Awaits)> {
         let (asked, awaits) = self.requests.remove(&serial)?;
         for at in awaits.ports() {
-            self.stop(*at, serial);
+            self.stop(at, serial);
         }
         Some((asked, awaits))
     }
@@ -124,21 +138,18 @@ impl Waiting {
         }
     }
 
-    /// Something was heard of a port. Gives those that wait for nothing more.
-    fn heard(&mut self, at: SocketAddr, of_report: bool) -> Vec<(Asked, Awaits)> {
+    /// A port said something. Gives those that wait for nothing more.
+    fn heard(&mut self, at: SocketAddr, word: Word) -> Vec<(Asked, Awaits)> {
         let mut done = Vec::new();
         for serial in self.by_port.get(&at).cloned().unwrap_or_default() {
             let Some((_, awaits)) = self.requests.get_mut(&serial) else {
                 continue;
             };
-            let ports = match awaits {
-                Awaits::Ports(ports, _) if !of_report => ports,
-                Awaits::Reports(ports, _) if of_report => ports,
-                _ => continue,
-            };
-            ports.remove(&at);
-            let is_done = ports.is_empty();
-            self.stop(at, serial);
+            awaits.words.remove(&(at, word));
+            let (more_of_it, is_done) = (awaits.ports().contains(&at), awaits.words.is_empty());
+            if !more_of_it {
+                self.stop(at, serial);
+            }
             if is_done {
                 done.extend(self.requests.remove(&serial));
             }
@@ -148,10 +159,9 @@ impl Waiting {
 }
 
 impl Awaits {
-    fn ports(&self) -> &BTreeSet<SocketAddr> {
-        match self {
-            Awaits::Ports(ports, _) | Awaits::Reports(ports, _) => ports,
-        }
+    /// Each port that is to say something, once.
+    fn ports(&self) -> BTreeSet<SocketAddr> {
+        self.words.iter().map(|(at, _)| *at).collect()
     }
 }
 
@@ -185,17 +195,15 @@ impl Relay {
 
     /// A port is open.
     pub(crate) fn opened(&mut self, now: Instant, at: SocketAddr, out: &mut Vec<Output>) {
-        for (asked, awaits) in self.waiting.heard(at, false) {
-            if let Awaits::Ports(_, reply) = awaits {
-                self.answer(now, asked, reply, out);
-            }
+        for (asked, awaits) in self.waiting.heard(at, Word::Open) {
+            self.go_on(now, asked, awaits.then, out);
         }
     }
 
     /// A port told how much has arrived.
     pub(crate) fn reported(&mut self, now: Instant, at: SocketAddr, out: &mut Vec<Output>) {
-        for (asked, _) in self.waiting.heard(at, true) {
-            self.carry_out(now, asked, out);
+        for (asked, awaits) in self.waiting.heard(at, Word::Report) {
+            self.go_on(now, asked, awaits.then, out);
         }
     }
 
@@ -208,25 +216,34 @@ impl Relay {
             self.put(name, call, out);
         }
         for serial in self.waiting.by_port.get(&at).cloned().unwrap_or_default() {
-            if let Some((mut asked, Awaits::Ports(opening, _))) = self.waiting.remove(serial) {
+            if let Some((mut asked, awaits)) = self.waiting.remove(serial) {
                 asked.refused += 1;
-                asked.opening = opening;
-                asked.opening.retain(|at| self.owners.contains_key(at));
+                asked.words = awaits.words;
+                asked.words.retain(|(at, _)| self.owners.contains_key(at));
                 self.carry_out(now, asked, out);
             }
         }
     }
 
-    /// Carries out what has waited for reports long enough.
+    /// Goes on with what has waited long enough.
     pub(crate) fn stop_waiting(&mut self, now: Instant, out: &mut Vec<Output>) {
-        while self.waiting.next_deadline().is_some_and(|until| until <= now) {
-            let due = |(_, (_, awaits)): &(&u64, &(Asked, Awaits))| matches!(awaits, Awaits::Reports(..));
-            let first = self.waiting.requests.iter().find(due).map(|(serial, _)| *serial);
-            let (asked, _) = first
-                .and_then(|serial| self.waiting.remove(serial))
-                .expect("a deadline is somebody's");
-            self.counters.count(Counter::ReportMissing);
-            self.carry_out(now, asked, out);
+        while let Some((serial, (_, awaits))) = self.waiting.requests.first_key_value()
+            && awaits.until <= now
+        {
+            let serial = *serial;
+            let (asked, awaits) = self.waiting.remove(serial).expect("it was just there");
+            self.counters.count(Counter::NodeSilent);
+            // A port that may not be open is nothing to tell anybody. The proxy asks again.
+            if awaits.words.iter().all(|(_, word)| *word == Word::Report) {
+                self.go_on(now, asked, awaits.then, out);
+            }
+        }
+    }
+
+    fn go_on(&mut self, now: Instant, asked: Asked, then: Then, out: &mut Vec<Output>) {
+        match then {
+            Then::CarryOut => self.carry_out(now, asked, out),
+            Then::Answer(reply) => self.answer(now, asked, reply, out),
         }
     }
 
@@ -241,7 +258,12 @@ impl Relay {
             return self.carry_out(now, asked, out);
         }
         out.extend(ports.iter().map(|at| Output::Order(Order::Report(*at))));
-        self.waiting.insert(asked, Awaits::Reports(ports, now + REPORT_WAIT));
+        let awaits = Awaits {
+            words: ports.into_iter().map(|at| (at, Word::Report)).collect(),
+            then: Then::CarryOut,
+            until: now + NODE_WAIT,
+        };
+        self.waiting.insert(asked, awaits);
     }
 
     fn carry_out(&mut self, now: Instant, mut asked: Asked, out: &mut Vec<Output>) {
@@ -254,17 +276,28 @@ impl Relay {
             Protocol::Ng => self.ng_payload(now, &asked.payload, out),
             Protocol::Rtpproxy => self.rtpproxy_command(now, &asked.payload, out).into_bytes(),
         };
-        let opening = out[before..].iter().filter_map(|output| match output {
-            Output::Order(Order::Open(at)) => Some(*at),
-            _ => None,
-        });
-        let mut opening: BTreeSet<SocketAddr> = opening.collect();
-        opening.append(&mut asked.opening);
-        if opening.is_empty() {
-            self.answer(now, asked, reply, out);
-        } else {
-            self.waiting.insert(asked, Awaits::Ports(opening, reply));
+        let mut words = std::mem::take(&mut asked.words);
+        let mut reports = Vec::new();
+        for output in &out[before..] {
+            match output {
+                Output::Order(Order::Open(at)) => _ = words.insert((*at, Word::Open)),
+                Output::Order(Order::Install(entry)) => {
+                    words.insert((entry.at, Word::Report));
+                    reports.push(Output::Order(Order::Report(entry.at)));
+                }
+                _ => {}
+            }
         }
+        if words.is_empty() {
+            return self.answer(now, asked, reply, out);
+        }
+        out.append(&mut reports);
+        let awaits = Awaits {
+            words,
+            then: Then::Answer(reply),
+            until: now + NODE_WAIT,
+        };
+        self.waiting.insert(asked, awaits);
     }
 
     fn answer(&mut self, now: Instant, asked: Asked, reply: Vec<u8>, out: &mut Vec<Output>) {
@@ -314,6 +347,6 @@ fn asked(id: RequestId, protocol: Protocol, cookie: Option<(Option<IpAddr>, Box<
         cookie,
         payload: payload.into(),
         refused: 0,
-        opening: BTreeSet::new(),
+        words: BTreeSet::new(),
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::media::Source;
 use super::{Call, Context, Dialogue};
-use crate::limits::REPORT_WAIT;
+use crate::limits::NODE_WAIT;
 use crate::ports::Ports;
 use crate::{Config, Counter};
 
@@ -28,6 +28,8 @@ pub(crate) struct Check(Option<Asked>);
 
 #[derive(Debug)]
 struct Asked {
+    /// When the last packet known then had come.
+    since: Instant,
     until: Instant,
     missing: BTreeSet<SocketAddr>,
 }
@@ -85,31 +87,28 @@ impl Call {
         }
         let (patience, counter) = self.patience(context.config);
         let idle = self.alive().next().is_some() && self.last_activity() + patience <= now;
-        if !idle {
-            self.check = Check::default();
-            return None;
-        }
-        self.silent(now, counter)
+        if idle { self.silent(now, counter) } else { None }
     }
 
     /// As far as is known no packet came for too long.
     fn silent(&mut self, now: Instant, counter: Counter) -> Option<Ending> {
-        let certain = match &self.check.0 {
-            Some(asked) => asked.missing.is_empty() || asked.until <= now,
-            None => self.installed.is_empty(),
-        };
-        if certain {
-            return Some(Ending::TimedOut(counter));
+        let since = self.last_activity();
+        // What was asked of an earlier silence says nothing of this one.
+        let asked = self.check.0.as_ref().filter(|asked| asked.since == since);
+        match asked {
+            Some(asked) if asked.missing.is_empty() || asked.until <= now => Some(Ending::TimedOut(counter)),
+            Some(_) => None,
+            None if self.installed.is_empty() => Some(Ending::TimedOut(counter)),
+            None => {
+                let missing: BTreeSet<SocketAddr> = self.installed.keys().copied().collect();
+                self.check = Check(Some(Asked {
+                    since,
+                    until: now + NODE_WAIT,
+                    missing: missing.clone(),
+                }));
+                Some(Ending::Unless(missing))
+            }
         }
-        if self.check.0.is_some() {
-            return None;
-        }
-        let missing: BTreeSet<SocketAddr> = self.installed.keys().copied().collect();
-        self.check = Check(Some(Asked {
-            until: now + REPORT_WAIT,
-            missing: missing.clone(),
-        }));
-        Some(Ending::Unless(missing))
     }
 
     /// Gives back the pair that an address is of: it cannot be had.

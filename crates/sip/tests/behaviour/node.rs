@@ -148,7 +148,7 @@ fn a_node_that_tells_nothing_holds_nobody_up_for_long() {
     assert_eq!(setup.say(Request::Ng { from: None, message }), None);
     setup.now += Duration::from_millis(500);
     let replies = setup.tell(Input::TimePassed);
-    assert_eq!((replies.len(), setup.count(Counter::ReportMissing)), (1, 1));
+    assert_eq!((replies.len(), setup.count(Counter::NodeSilent)), (1, 1));
     setup.pass(Duration::from_secs(61));
     assert_eq!((setup.relay.calls(), setup.count(Counter::CallsMediaTimeout)), (0, 1));
 }
@@ -167,5 +167,20 @@ fn only_a_call_that_seems_silent_is_looked_at() {
     setup.pass(Duration::from_secs(109));
     assert_eq!(setup.relay.calls(), 1);
     setup.pass(Duration::from_secs(1));
+    assert_eq!(setup.relay.calls(), 0);
+}
+
+#[test]
+fn every_silence_is_looked_at_anew() {
+    let mut setup = Setup::new();
+    let [answer, _] = setup.call();
+    for _ in 0..10 {
+        // Nobody is told, but the port would tell if it were asked.
+        let last = Some(setup.now + Duration::from_secs(59));
+        setup.counts(local(&answer), last);
+        setup.pass(Duration::from_secs(59));
+        assert_eq!(setup.relay.calls(), 1);
+    }
+    setup.pass(Duration::from_secs(60));
     assert_eq!(setup.relay.calls(), 0);
 }

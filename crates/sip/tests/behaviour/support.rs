@@ -154,6 +154,11 @@ impl Setup {
         None
     }
 
+    /// A port has counted something, and says so when it is asked.
+    pub fn counts(&mut self, at: SocketAddr, last: Option<Instant>) {
+        self.counted.insert(at, (Traffic::default(), last));
+    }
+
     pub fn count(&self, counter: Counter) -> u64 {
         self.relay.counters()[counter]
     }

@@ -1,0 +1,81 @@
+//! Who is listened to, and where.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::Duration;
+
+use crate::phone::Phone;
+use crate::program::{Program, get, request};
+use crate::proxy::Proxy;
+
+#[test]
+fn ng_is_spoken_over_tcp_and_http_too() {
+    let program = Program::start("");
+    let mut stream = TcpStream::connect(("127.0.0.1", program.ng)).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(3))).expect("a time");
+    stream.write_all(b"1_1 d7:command4:pi").expect("it reads");
+    stream.write_all(b"nge1_2 d7:command4:pinge").expect("it reads");
+    let expected = b"1_1 d6:result4:ponge1_2 d6:result4:ponge";
+    let mut reply = vec![0; expected.len()];
+    stream.read_exact(&mut reply).expect("two answers");
+    assert_eq!(reply, expected);
+
+    assert!(get(program.ng_http, "/ping").ends_with("pong\n"));
+    let body = "3_3 d7:command4:pinge";
+    let ng = format!(
+        "POST /ng HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/x-rtpengine-ng\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    assert!(request(program.ng_http, &ng).ends_with("3_3 d6:result4:ponge"));
+    let body = r#"{"command": "ping"}"#;
+    let plain = format!(
+        "POST /ng-plain HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    assert!(request(program.ng_http, &plain).ends_with(r#"{"result":"pong"}"#));
+    assert!(get(program.ng_http, "/secrets").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn rtpproxys_protocol_is_spoken_over_its_socket_and_a_time_out_is_told() {
+    let program = Program::start("  media_timeout: 0.5");
+    let say = |line: &str| {
+        let mut stream = UnixStream::connect(program.directory.join("rtpproxy.sock")).expect("it listens");
+        stream.write_all(line.as_bytes()).expect("it reads");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("it answers");
+        reply
+    };
+    assert_eq!(say("VF 20050322"), "1\n");
+    assert_eq!(say("V\n"), "20040107\n");
+    let path = program.directory.join("notices.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let phone = Phone::new(1);
+    say(&format!(
+        "U c 127.0.0.1 {} a;1 b;1 unix:{} call%20is%20over",
+        phone.port(),
+        path.display()
+    ));
+    say(&format!("L c 127.0.0.1 {} a;1 b;1", phone.port() + 1));
+    let (mut stream, _) = listener.accept().expect("a notice");
+    let mut notice = String::new();
+    stream.read_to_string(&mut notice).expect("text");
+    assert_eq!(notice, "call%20is%20over\n");
+}
+
+#[test]
+fn who_may_not_control_calls_gets_no_answer() {
+    let program = Program::start("  allow: [192.0.2.0/24]");
+    let mut proxy = Proxy::new(program.ng);
+    assert_eq!(proxy.exchange("d7:command4:pinge"), None);
+    program.await_figure("weir_sip_total{reason=\"control_denied\"}", 1.0);
+}
+
+#[test]
+fn what_cannot_be_had_is_said_at_the_start() {
+    let said = Program::fail("  allow: [127.0.0.0/8]\n  max_cals: 3");
+    assert!(said.contains("max_cals"), "{said}");
+    let said = Program::fail("  learning: sometimes");
+    assert!(said.contains("sometimes"), "{said}");
+}

@@ -1,0 +1,160 @@
+//! The program, with a configuration and ports of its own.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+/// Ports that media of one program may have.
+const PORTS: u16 = 40;
+
+/// A program that ends with the test.
+pub struct Program {
+    child: Child,
+    http: u16,
+    /// Where its control sockets are: UDP and TCP of `ng`, HTTP of `ng`, UDP of rtpproxy.
+    pub ng: u16,
+    pub ng_http: u16,
+    pub rtpproxy: u16,
+    /// Its files.
+    pub directory: PathBuf,
+    /// The first and the last port of its media.
+    pub media: [u16; 2],
+}
+
+/// A port that is free now.
+pub fn free_port() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.local_addr().expect("bound").port()
+}
+
+/// A range below those that the system gives out, another one for each program.
+fn media_ports() -> [u16; 2] {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let nth = (std::process::id() as u16 % 100) * 2 + NEXT.fetch_add(1, Ordering::Relaxed) % 40;
+    let first = 12_000 + nth * PORTS;
+    [first, first + PORTS - 1]
+}
+
+impl Program {
+    /// Starts it with these lines in its section `sip`, beside where it listens.
+    pub fn start(more: &str) -> Self {
+        let program = Self::spawn(more);
+        let begun = now();
+        while TcpStream::connect(("127.0.0.1", program.http)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        program
+    }
+
+    fn spawn(more: &str) -> Self {
+        let [http, rtc, ng, ng_http, rtpproxy] = [(); 5].map(|()| free_port());
+        let media = media_ports();
+        let directory = std::env::temp_dir().join(format!("weir-sip-{}-{ng}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let socket = directory.join("rtpproxy.sock");
+        let [first, last] = media;
+        let text = format!(
+            "bind: [127.0.0.1]
+port: {http}
+keys: {{a: 0123456789abcdef0123456789abcdef}}
+rtc: {{port: {rtc}, workers: 1}}
+sip:
+  ng: {{listen: '127.0.0.1:{ng}', tcp: '127.0.0.1:{ng}', http: '127.0.0.1:{ng_http}'}}
+  rtpproxy: {{listen: '127.0.0.1:{rtpproxy}', unix: '{}'}}
+  interfaces: [{{address: 127.0.0.1, ports: {first}-{last}}}]
+{more}",
+            socket.display()
+        );
+        let config = directory.join("weir.yaml");
+        std::fs::write(&config, text).expect("a file");
+        let child = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(["serve", "--log", "warn", "--config"])
+            .arg(config)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        Program {
+            child,
+            http,
+            ng,
+            ng_http,
+            rtpproxy,
+            directory,
+            media,
+        }
+    }
+
+    /// Starts it where it cannot work; what it says about that.
+    pub fn fail(more: &str) -> String {
+        let mut program = Self::spawn(more);
+        let mut said = String::new();
+        let errors = program.child.stderr.as_mut().expect("it is piped");
+        errors.read_to_string(&mut said).expect("text");
+        let status = program.child.wait().expect("it ends");
+        assert!(!status.success());
+        said
+    }
+
+    /// One of its figures, by the beginning of its line.
+    pub fn figure(&self, name: &str) -> f64 {
+        let text = get(self.http, "/metrics");
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or(f64::NAN, |value| value.trim().parse().expect("a number"))
+    }
+
+    /// Waits until a figure is what it should be.
+    pub fn await_figure(&self, name: &str, expected: f64) {
+        let begun = now();
+        while self.figure(name) != expected {
+            let waited = begun.elapsed();
+            assert!(
+                waited < Duration::from_secs(10),
+                "{name} is {}, not {expected}",
+                self.figure(name)
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// How many ports of its media are open.
+    pub fn open_ports(&self) -> usize {
+        let [first, last] = self.media;
+        let taken = |port: &u16| UdpSocket::bind(("127.0.0.1", *port)).is_err();
+        (first..=last).filter(taken).count()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It is ours, and may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// An HTTP request without a body.
+pub fn get(port: u16, path: &str) -> String {
+    request(
+        port,
+        &format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"),
+    )
+}
+
+/// Any HTTP request that asks for the connection to be closed.
+pub fn request(port: u16, request: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("it answers");
+    text
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program runs in real time")]
+pub fn now() -> Instant {
+    Instant::now()
+}
