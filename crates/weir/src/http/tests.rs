@@ -34,7 +34,11 @@ fn server(access: config::Metrics) -> Arc<Http> {
     let (notices, noticed) = mpsc::channel(16);
     let (observer, questions) = Observer::new(waker.clone());
     let plane = Box::new(dataplane::Model::new(clocks.media));
-    let commands = node::start(agent, plane, waker, notices, questions, metrics.clone()).unwrap();
+    let listeners = node::Listeners {
+        notices,
+        observations: mpsc::channel(1).0,
+    };
+    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone()).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
     let controller = signal::start(controller, noticed, commands, metrics.clone());
     Arc::new(Http {
