@@ -28,12 +28,22 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
     }
 
     /// The base.
-    pub fn base(&mut self) -> &mut B {
+    pub fn base(&self) -> &B {
+        &self.base
+    }
+
+    /// The same, to be used for what is not an entry.
+    pub fn base_mut(&mut self) -> &mut B {
         &mut self.base
     }
 
     /// The offload.
-    pub fn offload(&mut self) -> &mut O {
+    pub fn offload(&self) -> &O {
+        &self.offload
+    }
+
+    /// The same, to be used for what is not an entry.
+    pub fn offload_mut(&mut self) -> &mut O {
         &mut self.offload
     }
 

@@ -1,5 +1,6 @@
 //! What a device under test must offer, and the devices that are.
 
+mod behind_kernel;
 mod inline;
 mod kernel;
 mod model;
@@ -11,6 +12,7 @@ use std::time::Instant;
 use dataplane::{Counters, Event, Inject, Path, Update, WriteError};
 use wire::NtpTime;
 
+pub use behind_kernel::BehindKernel;
 pub use inline::InlineDevice;
 pub use kernel::KernelDevice;
 pub use model::ModelDevice;

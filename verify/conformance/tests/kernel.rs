@@ -31,7 +31,7 @@ struct Kernels<'a> {
 
 impl Kernels<'_> {
     fn device(&self, start: Instant) -> Box<dyn Device> {
-        let mut device = KernelDevice::new(self.pair, self.family, start);
+        let device = KernelDevice::new(self.pair, self.family, start);
         self.counted.borrow_mut().push(device.statistics());
         Box::new(device)
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use conformance::device::{Family, ModelDevice, Rings, SocketDevice};
+use conformance::device::{BehindKernel, Family, ModelDevice, Rings, SocketDevice};
 use conformance::invariants::Invariants;
 use conformance::keystream::KeystreamCheck;
 use conformance::random::{Network, Options, RelayOptions, Srtp, history, relay_history};
@@ -99,6 +99,16 @@ fn one_relay_worker_relays_as_the_model_does() {
 #[test]
 fn three_relay_workers_relay_as_the_model_does() {
     relays_as_the_model_does(&sockets(Family::V6, 3), 65_001..65_005);
+}
+
+#[test]
+fn the_kernel_before_a_relay_worker_relays_as_the_model_does() {
+    let Some(behind) = BehindKernel::or_skip() else { return };
+    relays_as_the_model_does(&|start| behind.device(Family::V4, 1, start), 66_001..66_005);
+    relays_as_the_model_does(&|start| behind.device(Family::V6, 2, start), 67_001..67_004);
+    let counted = behind.counted();
+    println!("{counted:?}");
+    assert!(counted[backend_ebpf::Counter::Relayed] >= 10, "{counted:?}");
 }
 
 #[test]

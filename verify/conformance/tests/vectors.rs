@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::Instant;
 
 use conformance::Device;
-use conformance::device::{Family, InlineDevice, ModelDevice, Rings, SocketDevice};
+use conformance::device::{BehindKernel, Family, InlineDevice, ModelDevice, Rings, SocketDevice};
 use conformance::text::{Statement, parse};
 use conformance::vector::run;
 use dataplane::{Counter, WriteError};
@@ -95,6 +95,24 @@ fn rings_keep_every_vector_over_ipv6() {
 #[test]
 fn rings_keep_every_vector_over_both_with_a_worker_that_has_none() {
     rings_keep_every_vector(Family::Both, 2, 1);
+}
+
+fn the_kernel_before_sockets_keeps_every_vector(family: Family, workers: usize) {
+    let Some(behind) = BehindKernel::or_skip() else { return };
+    run_all(|start| behind.device(family, workers, start));
+    let counted = behind.counted();
+    println!("{counted:?}");
+    assert!(counted[backend_ebpf::Counter::Relayed] >= 5, "{counted:?}");
+}
+
+#[test]
+fn the_kernel_before_sockets_keeps_every_vector_over_ipv4() {
+    the_kernel_before_sockets_keeps_every_vector(Family::V4, 1);
+}
+
+#[test]
+fn the_kernel_before_sockets_keeps_every_vector_over_ipv6() {
+    the_kernel_before_sockets_keeps_every_vector(Family::V6, 2);
 }
 
 /// Counters that no vector can reach: queues, sockets and two to the forty-eighth packets.

@@ -51,7 +51,7 @@ impl KernelDevice {
     }
 
     /// What the program counted, to be read when the device is gone.
-    pub fn statistics(&mut self) -> Statistics {
+    pub fn statistics(&self) -> Statistics {
         self.plane.offload().statistics()
     }
 
@@ -137,7 +137,7 @@ impl KernelDevice {
         let interface = self.interface;
         let (tried, out) = self
             .plane
-            .offload()
+            .offload_mut()
             .try_frame(interface, &frame)
             .expect("the kernel runs it");
         match tried {
@@ -162,7 +162,7 @@ impl KernelDevice {
     }
 
     fn collect_from_base(&mut self) {
-        let sent = self.plane.base().0.sent();
+        let sent = self.plane.base_mut().0.sent();
         self.sent.extend(sent);
     }
 
@@ -215,7 +215,7 @@ impl Device for KernelDevice {
         match self.run(path, bytes) {
             Some(sent) => self.sent.extend(sent),
             None => {
-                self.plane.base().0.packet(now, path, bytes);
+                self.plane.base_mut().0.packet(now, path, bytes);
                 self.collect_from_base();
             }
         }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane, Statistics};
+use backend_ebpf::{RelayConfig, RelayOffload};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Accept, Clock, Counter, Counters, DataPlane, Event, Inject, Path, Relay, Update, WriteError};
+use layered::Layered;
 use veth::Pair;
 
 use super::{Datagram, Device, STARTED_AT};
@@ -54,6 +56,16 @@ impl Running for AfxdpPlane {
 
     fn is_applied(&self) -> bool {
         self.is_applied()
+    }
+}
+
+impl Running for Layered<UdpPlane, RelayOffload> {
+    fn local_addr(&self) -> SocketAddr {
+        self.base().local_addr()
+    }
+
+    fn is_applied(&self) -> bool {
+        self.base().is_applied()
     }
 }
 
@@ -135,6 +147,34 @@ impl SocketDevice {
         let statistics = plane.statistics();
         let device = Self::new("afxdp", Box::new(plane), Ground::Cable(pair), family);
         Ok((device, statistics))
+    }
+
+    /// [`UdpPlane`] with `workers` threads behind relays in the kernel, at the near end of a cable; and what the program counts.
+    ///
+    /// Panics when it cannot be: whoever has a cable can have this.
+    pub fn start_behind_kernel(
+        pair: Arc<Pair>,
+        family: Family,
+        workers: usize,
+        origin: Instant,
+    ) -> (Self, backend_ebpf::Statistics) {
+        let address = match family {
+            Family::V4 => IpAddr::from(pair.near.v4),
+            Family::V6 => pair.near.v6.into(),
+            Family::Both => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let offload = RelayConfig {
+            interfaces: vec![pair.near.interface.to_owned()],
+            ..RelayConfig::default()
+        };
+        let plane = pair.near.run(|| {
+            let base = UdpPlane::start(config(address, workers), clock_from(origin), Arc::new(|| {}));
+            let offload = RelayOffload::start(&offload, clock()).expect("the program can be had here");
+            Layered::new(base.expect("there are ports"), offload)
+        });
+        let statistics = plane.offload().statistics();
+        let device = Self::new("udp behind the kernel", Box::new(plane), Ground::Cable(pair), family);
+        (device, statistics)
     }
 
     fn new(name: &'static str, plane: Box<dyn Running>, ground: Ground, family: Family) -> Self {
