@@ -242,6 +242,10 @@ impl<T> Pacer<T> {
     }
 
     fn settle(&mut self, now: Instant) {
+        // Of packets that are handled together only the first finds anything to settle.
+        if now == self.at {
+            return;
+        }
         let elapsed = now.saturating_duration_since(self.at).as_secs_f64();
         self.debt = (self.debt - elapsed * self.rate()).max(0.0);
         self.at = self.at.max(now);

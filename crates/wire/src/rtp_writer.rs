@@ -64,17 +64,28 @@ impl RtpHeader<'_> {
     pub fn write(&self, extensions: &ExtensionWriter<'_>, out: &mut [u8]) -> Result<usize, RtpWriteError> {
         let len = self.encoded_len(extensions);
         let out = out.get_mut(..len).ok_or(RtpWriteError::BufferTooShort)?;
-        let (fixed, rest) = out.split_at_mut(FIXED_HEADER_LEN);
         let has_extension = extensions.encoded_len() > 0;
-        fixed[0] = 0x80 | u8::from(self.has_padding) << 5 | u8::from(has_extension) << 4 | self.csrcs.count() as u8;
+        out[0] = u8::from(has_extension) << 4 | self.csrcs.count() as u8;
+        self.overwrite(out);
+        let (csrcs, extension) = out[FIXED_HEADER_LEN..].split_at_mut(self.csrcs.as_bytes().len());
+        csrcs.copy_from_slice(self.csrcs.as_bytes());
+        extensions.write(extension);
+        Ok(len)
+    }
+
+    /// Writes the fixed fields over those of a header that is there already; its CSRCs and its extension stay as they are.
+    ///
+    /// Panics: when `header` is shorter than a header.
+    #[inline]
+    pub fn overwrite(&self, header: &mut [u8]) {
+        let fixed = header
+            .first_chunk_mut::<FIXED_HEADER_LEN>()
+            .expect("a header is not shorter than its fixed fields");
+        fixed[0] = 0x80 | u8::from(self.has_padding) << 5 | fixed[0] & 0x1f;
         fixed[1] = u8::from(self.marker) << 7 | self.payload_type.get();
         fixed[2..4].copy_from_slice(&self.sequence.0.to_be_bytes());
         fixed[4..8].copy_from_slice(&self.timestamp.0.to_be_bytes());
         fixed[8..12].copy_from_slice(&self.ssrc.0.to_be_bytes());
-        let (csrcs, extension) = rest.split_at_mut(self.csrcs.as_bytes().len());
-        csrcs.copy_from_slice(self.csrcs.as_bytes());
-        extensions.write(extension);
-        Ok(len)
     }
 }
 

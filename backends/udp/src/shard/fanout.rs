@@ -68,6 +68,8 @@ pub(super) struct Offered {
     /// Bytes of padding that make it as long as its neighbours.
     pub(super) padding: u8,
     pub(super) progress: Progress,
+    /// Whether it has waited so long that there must be more to do than can be done.
+    pub(super) is_late: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -215,6 +217,7 @@ impl Taken {
                 packet,
                 padding: 0,
                 progress: Progress::default(),
+                is_late: false,
             });
         }
         if self.fanout.turn.offered.len() > 1 {

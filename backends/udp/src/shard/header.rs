@@ -1,5 +1,7 @@
 //! Writing a packet for one receiver, straight into its egress run.
 
+mod layout;
+
 use std::time::Instant;
 
 use dataplane::limits::DATAGRAM_MAX;
@@ -15,6 +17,7 @@ use super::replica::ReplicaState;
 use super::segment::Vp8Ids;
 use super::select::Decision;
 use crate::srtp::{Bytes, Refused, rtp_overhead};
+pub(super) use layout::Layouts;
 
 /// Room for every kind of header extension.
 const ELEMENTS_MAX: usize = ExtensionKind::ALL.len();
@@ -134,27 +137,16 @@ impl Rewrite {
 /// Writes `packet` as a replica sends it: header, payload, VP8 ids, protection. Nothing is written when it cannot be sent.
 pub(crate) fn append(
     egress: &mut Egress,
+    layouts: &mut Layouts,
     leg: &mut LegState,
     path: Path,
     packet: &Packet,
     rewrite: &Rewrite,
     moment: &Moment,
 ) -> Result<(), Counter> {
-    let (mut header, name) = (rewrite.header(), rewrite.name);
-    let number = leg.transport_sequence.to_be_bytes();
-    // Rarely needed, so that it is not even cleared.
-    let mut descriptor = None;
-    let own = Own {
-        mid: rewrite.mid.as_ref(),
-        playout_delay: rewrite.playout_delay.as_ref(),
-        send_time: &moment.send_time,
-        transport_sequence: &number,
-        descriptor: rewrite.descriptor.apply(packet, &mut descriptor),
-    };
-    let mut elements: [(u8, &[u8]); ELEMENTS_MAX] = [(0, &[]); ELEMENTS_MAX];
-    let count = list_elements(&mut elements, leg, packet, &own);
-    let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
-    let header_len = header.encoded_len(&extensions);
+    let name = rewrite.name;
+    let layout = layouts.of(leg, packet, rewrite);
+    let header_len = layout.len();
     let prefix = name.original.map(|original| original.0.to_be_bytes());
     let prefix = prefix.as_ref().map_or(&[][..], |bytes| &bytes[..]);
     let payload = rewrite.payload(packet);
@@ -163,10 +155,10 @@ pub(crate) fn append(
         .ok_or(Counter::ReplicaOversized)?;
     let padding = Some(usize::from(rewrite.padding)).filter(|padding| *padding <= room);
     let padding = padding.unwrap_or_default();
-    header.has_padding = padding > 0;
     claim(leg, name)?;
 
-    let (buffer, start) = begin(egress, leg, &header, &extensions);
+    let (buffer, start) = begin(egress, leg);
+    layout.write(&mut buffer.bytes, rewrite, padding > 0, leg.transport_sequence, moment);
     buffer.bytes.extend_from_slice(prefix);
     let payload_at = buffer.bytes.len();
     buffer.bytes.extend_from_slice(payload);
@@ -215,30 +207,22 @@ pub(crate) fn append_padding(
     let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
     claim(leg, name)?;
 
-    let (buffer, start) = begin(egress, leg, &header, &extensions);
-    let header_len = buffer.bytes.len() - start;
+    let (buffer, start) = begin(egress, leg);
+    let header_len = header.encoded_len(&extensions);
     buffer.bytes.resize(start + header_len + usize::from(PADDING), 0);
+    header
+        .write(&extensions, &mut buffer.bytes[start..])
+        .expect("the room was measured");
     *buffer.bytes.last_mut().expect("it has padding") = PADDING;
     protect(leg, &mut buffer.bytes, start, header_len, name.index);
     buffer.cut(path, start);
     Ok(depart(leg, buffer, start, probe, moment))
 }
 
-/// Begins a datagram with its header; returns where it starts.
-fn begin<'a>(
-    egress: &'a mut Egress,
-    leg: &mut LegState,
-    header: &RtpHeader<'_>,
-    extensions: &ExtensionWriter<'_>,
-) -> (&'a mut Buffer, usize) {
-    let mut run = leg.run;
-    let buffer = egress.buffer(leg.id, &mut run);
-    leg.run = run;
+/// Begins a datagram; returns where it starts.
+fn begin<'a>(egress: &'a mut Egress, leg: &mut LegState) -> (&'a mut Buffer, usize) {
+    let buffer = egress.buffer(leg.id, &mut leg.run);
     let start = buffer.bytes.len();
-    buffer.bytes.resize(start + header.encoded_len(extensions), 0);
-    header
-        .write(extensions, &mut buffer.bytes[start..])
-        .expect("the room was measured");
     (buffer, start)
 }
 

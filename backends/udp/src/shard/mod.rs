@@ -58,6 +58,7 @@ use counters::CounterPage;
 use egress::Egress;
 use fanout::Fanouts;
 use hash::Mixed;
+use header::Layouts;
 use leg::LegState;
 use notes::Notes;
 use pace::Wakes;
@@ -112,6 +113,7 @@ pub struct Shard {
 
     pool: Pool,
     egress: Egress,
+    layouts: Layouts,
     /// When to look at what waits for its leg's pace.
     wakes: Wakes,
     /// For RTCP on its way in, and anything on its way out that is not media.
@@ -153,6 +155,7 @@ impl Shard {
             fanouts: Fanouts::default(),
             pool: Pool::default(),
             egress: Egress::new(),
+            layouts: Layouts::new(),
             wakes: Wakes::default(),
             scratch: Vec::new(),
         }

@@ -125,12 +125,12 @@ impl Shard {
         let path = leg.ready().ok_or(Counter::NotReady)?;
         if rewrite.is_retransmission() {
             rewrite.number(replica.rtx_next);
-            header::append(&mut self.egress, leg, path, packet, rewrite, moment)?;
+            header::append(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, moment)?;
             replica.rtx_next += 1;
             replica.statistics.resent += 1;
             self.counters.count(Counter::Resent);
         } else {
-            header::append(&mut self.egress, leg, path, packet, rewrite, moment)?;
+            header::append(&mut self.egress, &mut self.layouts, leg, path, packet, rewrite, moment)?;
             replica.statistics.packets += 1;
             replica.statistics.octets += rewrite.payload(packet).len() as u64;
             self.counters.count(Counter::Forwarded);

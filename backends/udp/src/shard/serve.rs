@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dataplane::Counter;
 use wire::MediaKind;
 
-use super::fanout::{Progress, Refused, Taken};
+use super::fanout::{Offered, Progress, Refused, Taken};
 use super::header::{Moment, Name, Rewrite};
 use super::notes::Note;
 use super::packet::Packet;
@@ -89,10 +89,13 @@ impl Shard {
             });
             self.fanouts.begun(kind, begun);
             let (turn, part) = fanout.part(budget - served);
+            for offered in &mut turn.offered {
+                offered.is_late = moment.at.saturating_duration_since(offered.packet.facts().at) > LATE;
+            }
             for (_, replica) in part {
                 for offered in &mut turn.offered {
                     offered.progress.followed = true;
-                    match self.offer(*replica, &offered.packet, offered.padding, moment) {
+                    match self.offer(*replica, offered, moment) {
                         Ok(()) => offered.progress.sent = true,
                         // A packet that is only padding is no loss to anybody.
                         Err(Counter::PaddingOnly) => {}
@@ -130,8 +133,9 @@ impl Shard {
         }
     }
 
-    /// What one replica makes of a packet of a stream in its fan-out list, which is sent with so many bytes of padding.
-    fn offer(&mut self, place: usize, packet: &Arc<Packet>, padding: u8, moment: &Moment) -> Result<(), Counter> {
+    /// What one replica makes of a packet of a stream in its fan-out list.
+    fn offer(&mut self, place: usize, offered: &Offered, moment: &Moment) -> Result<(), Counter> {
+        let packet = &offered.packet;
         let replica = &mut self.replicas[place];
         let leg = &self.legs[replica.leg];
         let facts = packet.facts();
@@ -159,8 +163,7 @@ impl Shard {
                 self.fanouts.remove(before.life, replica.id);
             }
         }
-        let is_late = moment.at.saturating_duration_since(facts.at) > LATE;
-        let placed = replica.place(packet, sendable.map(drop), is_late);
+        let placed = replica.place(packet, sendable.map(drop), offered.is_late);
         if let Some(selected) = replica.selected().filter(|after| Some(*after) != before) {
             self.notes.tell(&self.counters, Note::Selected(replica.id, selected));
         }
@@ -173,7 +176,7 @@ impl Shard {
             index: number - (1 << 16),
             original: None,
         };
-        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision).padded(padding);
+        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision).padded(offered.padding);
         self.send(place, packet, &mut rewrite, moment)
     }
 }

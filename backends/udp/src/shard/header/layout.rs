@@ -1,0 +1,148 @@
+//! Headers as they were written for one receiver, for the next: those of one packet differ in a few bytes.
+
+use wire::extension::ExtensionMap;
+use wire::{ExtensionKind, ExtensionWriter, RtpPacket};
+
+use super::{ELEMENTS_MAX, Moment, Own, Rewrite, list_elements};
+use crate::shard::Life;
+use crate::shard::elements::Elements;
+use crate::shard::leg::LegState;
+use crate::shard::packet::Packet;
+
+/// How many packets' headers are kept: at least as many as are offered together, a power of two.
+const PACKETS: usize = 32;
+/// How many different ones of each: receivers of two makes do not crowd each other out.
+const WAYS: usize = 2;
+/// Longer headers are rare, and cost an allocation.
+const LEN: usize = 384;
+
+/// The headers of the newest packets.
+pub(crate) struct Layouts(Vec<Kept>);
+
+/// Headers of one packet.
+#[derive(Default)]
+struct Kept {
+    ways: [Layout; WAYS],
+    /// The one to be overwritten next.
+    oldest: usize,
+}
+
+/// A header, all of whose bytes are right for another receiver but for the fixed fields and what has a place here.
+pub(super) struct Layout {
+    /// What it is the header of; `None` when it is for one receiver alone.
+    of: Option<Of>,
+    bytes: Vec<u8>,
+    mid: Option<usize>,
+    send_time: Option<usize>,
+    transport_sequence: Option<usize>,
+}
+
+/// What makes a header the same for two receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Of {
+    packet: (Life, u64),
+    extensions: ExtensionMap,
+    mid_len: Option<usize>,
+    playout_delay: Option<[u8; 3]>,
+}
+
+impl Layouts {
+    pub(crate) fn new() -> Self {
+        Layouts((0..PACKETS).map(|_| Kept::default()).collect())
+    }
+
+    /// The header of a packet for the receiver at a leg, to be [written](Layout::write).
+    pub(super) fn of(&mut self, leg: &LegState, packet: &Packet, rewrite: &Rewrite) -> &Layout {
+        let facts = packet.facts();
+        let of = Of {
+            packet: (facts.life, facts.number),
+            extensions: leg.entry.extensions_out,
+            mid_len: rewrite.mid.as_ref().map(|mid| mid.as_bytes().len()),
+            playout_delay: rewrite.playout_delay,
+        };
+        // Rarely needed, so that it is not even cleared.
+        let mut room = None;
+        let descriptor = rewrite.descriptor.apply(packet, &mut room);
+        let kept = &mut self.0[facts.number as usize % PACKETS];
+        let known = kept.ways.iter().position(|layout| layout.of == Some(of));
+        let way = match known.filter(|_| descriptor.is_none()) {
+            Some(known) => known,
+            None => {
+                let way = kept.oldest;
+                kept.oldest = (way + 1) % WAYS;
+                kept.ways[way].fill(leg, packet, rewrite, descriptor);
+                kept.ways[way].of = descriptor.is_none().then_some(of);
+                way
+            }
+        };
+        &kept.ways[way]
+    }
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout {
+            of: None,
+            bytes: Vec::with_capacity(LEN),
+            mid: None,
+            send_time: None,
+            transport_sequence: None,
+        }
+    }
+}
+
+impl Layout {
+    fn fill(&mut self, leg: &LegState, packet: &Packet, rewrite: &Rewrite, descriptor: Option<&[u8]>) {
+        let own = Own {
+            mid: rewrite.mid.as_ref(),
+            playout_delay: rewrite.playout_delay.as_ref(),
+            // Written for each receiver.
+            send_time: &[0; 3],
+            transport_sequence: &[0; 2],
+            descriptor,
+        };
+        let mut elements: [(u8, &[u8]); ELEMENTS_MAX] = [(0, &[]); ELEMENTS_MAX];
+        let count = list_elements(&mut elements, leg, packet, &own);
+        let extensions = ExtensionWriter::new(&elements[..count]).expect("ids and lengths are those of valid packets");
+        let header = rewrite.header();
+        self.bytes.clear();
+        self.bytes.resize(header.encoded_len(&extensions), 0);
+        header
+            .write(&extensions, &mut self.bytes)
+            .expect("the room was measured");
+        let written = RtpPacket::parse(&self.bytes).expect("we have written it");
+        let written = Elements::find(&written, &leg.entry.extensions_out);
+        self.mid = written.place(ExtensionKind::Mid);
+        self.send_time = written.place(ExtensionKind::AbsSendTime);
+        self.transport_sequence = written.place(ExtensionKind::TransportSequence);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Appends it as one receiver gets it.
+    pub(super) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        rewrite: &Rewrite,
+        has_padding: bool,
+        transport_sequence: u16,
+        moment: &Moment,
+    ) {
+        let start = out.len();
+        out.extend_from_slice(&self.bytes);
+        let bytes = &mut out[start..];
+        let mut header = rewrite.header();
+        header.has_padding = has_padding;
+        header.overwrite(bytes);
+        let mut put = |at: Option<usize>, value: &[u8]| {
+            if let Some(at) = at {
+                bytes[at..at + value.len()].copy_from_slice(value);
+            }
+        };
+        put(self.mid, rewrite.mid.as_ref().map_or(&[], |mid| mid.as_bytes()));
+        put(self.send_time, &moment.send_time);
+        put(self.transport_sequence, &transport_sequence.to_be_bytes());
+    }
+}
