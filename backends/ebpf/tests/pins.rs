@@ -239,6 +239,7 @@ fn one_folder_is_one_process_and_what_is_left_can_be_taken_down() {
         let offload = RelayOffload::start(&config(pins), Instant::now()).unwrap();
         let second = RelayOffload::start(&config(pins), Instant::now());
         assert!(matches!(second, Err(EbpfError::InUse(_))), "{second:?}");
+        take_down(pins).unwrap_err();
         drop(offload);
         let unpinned = RelayConfig {
             pins: None,

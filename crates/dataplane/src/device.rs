@@ -26,6 +26,28 @@ pub trait DataPlane {
     fn counters(&mut self) -> Counters;
 }
 
+impl<T: DataPlane + ?Sized> DataPlane for Box<T> {
+    fn capabilities(&self) -> Capabilities {
+        (**self).capabilities()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        (**self).write(now, update)
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        (**self).inject(now, what);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        (**self).poll()
+    }
+
+    fn counters(&mut self) -> Counters {
+        (**self).counters()
+    }
+}
+
 /// What a device can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {

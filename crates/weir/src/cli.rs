@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -21,6 +21,10 @@ pub enum Command {
     Serve(Serve),
     /// Print an access token for one participant.
     Token(Token),
+    /// Print where each entry of a running switch's data plane runs: in the kernel, or in the base and why.
+    Inspect(Inspect),
+    /// End forwarding in the kernel that a switch left behind.
+    TakeDown(TakeDown),
 }
 
 /// How to run the switch. Flags come before environment variables, those before the file, that before the defaults.
@@ -62,6 +66,25 @@ pub struct Serve {
     /// Log one JSON object a line.
     #[arg(long, env = "WEIR_LOG_JSON")]
     pub log_json: bool,
+}
+
+/// Which switch to ask.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// Where its HTTP port is.
+    #[arg(long, default_value = "127.0.0.1:7880")]
+    pub server: SocketAddr,
+    /// The `token` of its `metrics` settings.
+    #[arg(long, env = "WEIR_METRICS_TOKEN", hide_env_values = true)]
+    pub token: String,
+}
+
+/// What to end.
+#[derive(Debug, Args)]
+pub struct TakeDown {
+    /// The folder that `rtc: {ebpf: {pins: ...}}` names.
+    #[arg(long, default_value = "/sys/fs/bpf/weir")]
+    pub pins: PathBuf,
 }
 
 /// Whose token, for which room, and what it allows.

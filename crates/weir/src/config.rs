@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use media::RtcFile;
-pub use media::{Dataplane, Rtc};
+pub use media::{Dataplane, Ebpf, Offload, Rtc};
 pub use rooms::{Audio, Room};
 pub use sip::{Interface, Sip};
 
@@ -185,6 +185,8 @@ impl Config {
                 coalesce: media::coalesce(file.rtc.coalesce_us),
                 dataplane: file.rtc.dataplane,
                 afxdp: file.rtc.afxdp,
+                offload: file.rtc.offload,
+                ebpf: file.rtc.ebpf,
                 adaptation: file.rtc.adaptation.unwrap_or(true),
                 policy: file.rtc.policy,
                 playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
@@ -316,6 +318,11 @@ mod tests {
         assert_eq!(afxdp.afxdp.interfaces, ["eth0", "eth1"]);
         assert!(error("rtc: {dataplane: magic}\n").contains("magic"));
         assert!(error("rtc: {afxdp: {interface: eth0}}\n").contains("interface"));
+        assert_eq!(rtc("rtc: {}\n").offload, Offload::None);
+        let ebpf = rtc("rtc: {offload: ebpf, ebpf: {interfaces: [eth0], keep: 5}}\n");
+        assert_eq!((ebpf.offload, ebpf.ebpf.keep), (Offload::Ebpf, 5));
+        assert_eq!(ebpf.ebpf.pins, std::path::Path::new("/sys/fs/bpf/weir"));
+        assert!(error("rtc: {offload: magic}\n").contains("magic"));
     }
 
     #[test]

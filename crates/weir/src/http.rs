@@ -59,6 +59,7 @@ pub fn router(http: Http) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(metrics))
+        .route("/api/entries", get(entries))
         .route("/api/dev-token", post(dev_token))
         .route("/api/receivers", get(all_receivers))
         .route("/api/receivers/me", get(own_receiver))
@@ -75,6 +76,20 @@ async fn metrics(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response<
     }
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     ([(header::CONTENT_TYPE, kind)], http.scrape.text(&http.controller).await).into_response()
+}
+
+/// Where the data plane's entries run. Addresses of parties are nobody's business but the operator's, so without a token nobody is told.
+async fn entries(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response<Body> {
+    if !http.scrape.has_token() || !http.scrape.admits(authorization(&headers)) {
+        return page::text(StatusCode::UNAUTHORIZED, "the token of `metrics:`, please\n");
+    }
+    match http.metrics.entries() {
+        Some(list) => ([(header::CACHE_CONTROL, "no-store")], list).into_response(),
+        None => page::text(
+            StatusCode::NOT_FOUND,
+            "there is no offload: every entry runs in one place\n",
+        ),
+    }
 }
 
 /// Which receivers.

@@ -10,6 +10,7 @@ mod config;
 mod dev;
 mod handshakes;
 mod http;
+mod inspect;
 mod listen;
 mod metrics;
 mod node;
@@ -33,6 +34,8 @@ fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => serve::run(arguments),
         cli::Command::Token(arguments) => token::run(arguments),
+        cli::Command::Inspect(arguments) => inspect::run(arguments),
+        cli::Command::TakeDown(arguments) => inspect::take_down(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,6 @@
 //! What `/metrics` shows, in the OpenMetrics text format.
 
+mod offload;
 mod receivers;
 mod sip;
 mod text;
@@ -10,12 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use backend_afxdp::Statistics;
+use layered::Places;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use offload::Offloaded;
 pub use receivers::{Named, Summary, write_named};
 pub use text::Text;
 
@@ -42,6 +45,8 @@ struct Values {
     slow_clients: u64,
     /// Where there are any.
     rings: Option<Statistics>,
+    /// Where there is an offload.
+    offload: Option<Offloaded>,
     /// Where SIP proxies are served.
     sip: Option<Figures>,
     sip_denied: u64,
@@ -80,6 +85,17 @@ impl Metrics {
         self.values().rings = Some(rings);
     }
 
+    /// Shows what the kernel forwards, too.
+    pub fn watch_offload(&self, statistics: backend_ebpf::Statistics, places: Places) {
+        self.values().offload = Some(Offloaded { statistics, places });
+    }
+
+    /// Every entry of the data plane and where it runs; `None` where all run in one place.
+    pub fn entries(&self) -> Option<String> {
+        let offload = self.values().offload.clone();
+        offload.map(|offload| offload.list())
+    }
+
     /// Counts something of the controller's.
     pub fn count(&self, counter: controller::Counter) {
         self.values().controller.count(counter);
@@ -116,6 +132,9 @@ impl Metrics {
         let values = self.values();
         if let Some(figures) = &values.sip {
             sip::write_sip(figures, values.sip_denied, &mut text);
+        }
+        if let Some(offload) = &values.offload {
+            offload.write(&mut text);
         }
         text
     }

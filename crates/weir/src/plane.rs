@@ -3,17 +3,46 @@
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use backend_afxdp::{AfxdpConfig, AfxdpPlane};
+use backend_ebpf::{Attached, EbpfError, RelayConfig, RelayOffload, Step};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane};
+use layered::Layered;
 use tracing::{info, warn};
 
-use crate::config::{Config, Dataplane};
+use crate::clock;
+use crate::config::{Config, Dataplane, Ebpf, Offload};
 use crate::metrics::Metrics;
 
-/// Starts the one the operator wants. One that this machine cannot have is no reason not to serve: sockets do the same, only slower.
+/// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
 pub fn open(
+    config: &Config,
+    clock: Clock,
+    waker: Arc<dyn Fn() + Send + Sync>,
+    metrics: &Metrics,
+) -> Result<Box<dyn DataPlane + Send>, Box<dyn Error>> {
+    let base = base(config, clock, waker, metrics)?;
+    match config.rtc.offload {
+        Offload::None => Ok(base),
+        Offload::Ebpf => match kernel(&config.rtc.ebpf) {
+            Ok(offload) => {
+                let statistics = offload.statistics();
+                let plane = Layered::new(base, offload);
+                metrics.watch_offload(statistics, plane.places());
+                Ok(Box::new(plane))
+            }
+            Err(reason) => {
+                warn!(%reason, "no forwarding in the kernel");
+                Ok(base)
+            }
+        },
+    }
+}
+
+/// What can do everything.
+fn base(
     config: &Config,
     clock: Clock,
     waker: Arc<dyn Fn() + Send + Sync>,
@@ -41,6 +70,34 @@ pub fn open(
     let plane = UdpPlane::start(udp, clock, waker)
         .map_err(|error| format!("cannot open UDP port {}: {error}", config.rtc.port))?;
     Ok(Box::new(plane))
+}
+
+/// Relays in the kernel, with what an earlier process left of them. Where nothing can be kept, for this process alone.
+fn kernel(config: &Ebpf) -> Result<RelayOffload, EbpfError> {
+    let mut relays = RelayConfig {
+        interfaces: config.interfaces.clone(),
+        relays_max: config.relays_max,
+        pins: Some(config.pins.clone()).filter(|pins| !pins.as_os_str().is_empty()),
+        keep: Duration::from_secs(config.keep),
+    };
+    let offload = match RelayOffload::start(&relays, clock::now()) {
+        Err(reason @ (EbpfError::Failed(Step::Pin(_), _) | EbpfError::NotAllowed(Step::Pin(_)))) => {
+            warn!(%reason, "what the kernel forwards ends with this process");
+            relays.pins = None;
+            RelayOffload::start(&relays, clock::now())?
+        }
+        started => started?,
+    };
+    for found in offload.found() {
+        info!(interface = %found, relays = offload.relays(), "forwarding in the kernel");
+        if found.attached == Attached::Generic {
+            warn!(
+                interface = found.interface,
+                "its driver knows no XDP: relaying in the kernel will save little"
+            );
+        }
+    }
+    Ok(offload)
 }
 
 fn rings(

@@ -46,6 +46,11 @@ impl Scrape {
         }
     }
 
+    /// Whether there is such a token.
+    pub fn has_token(&self) -> bool {
+        self.access.token.is_some()
+    }
+
     /// The text. A node that is too busy to say how receivers do leaves those families out: what was counted is always there.
     pub async fn text(&self, controller: &Handle) -> String {
         let mut text = self.metrics.encode();

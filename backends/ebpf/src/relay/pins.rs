@@ -26,12 +26,10 @@ impl Pins {
         let folder = parent.join(format!("{PREFIX}{RELAY_LAYOUT}"));
         let failed = |error| EbpfError::of(Step::Pin(folder.clone()), error);
         fs::create_dir_all(parent).map_err(failed)?;
-        let lock = fs::File::open(parent).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(EbpfError::InUse(parent.to_owned())),
-            Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
-        }
+        let lock = lock(parent).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => EbpfError::InUse(parent.to_owned()),
+            _ => failed(error),
+        })?;
         let fits = fits(&folder, relays_max);
         take_down_but(parent, fits.then_some(folder.as_path())).map_err(failed)?;
         fs::create_dir_all(&folder).map_err(failed)?;
@@ -66,9 +64,16 @@ impl Pins {
 
 /// Ends forwarding that was left behind in `parent`: takes programs off interfaces and frees their tables.
 ///
-/// Errors: the file system's, also where there is no such folder.
+/// Errors: the file system's, also where there is no such folder; `WouldBlock` where a process is at work there.
 pub fn take_down(parent: &Path) -> io::Result<()> {
+    let _lock = lock(parent)?;
     take_down_but(parent, None)
+}
+
+fn lock(parent: &Path) -> io::Result<fs::File> {
+    let folder = fs::File::open(parent)?;
+    folder.try_lock()?;
+    Ok(folder)
 }
 
 fn take_down_but(parent: &Path, kept: Option<&Path>) -> io::Result<()> {

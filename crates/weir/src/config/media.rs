@@ -1,6 +1,7 @@
 //! What an operator may set about media.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -14,6 +15,8 @@ pub(super) struct RtcFile {
     pub(super) workers: Option<usize>,
     pub(super) dataplane: Dataplane,
     pub(super) afxdp: Afxdp,
+    pub(super) offload: Offload,
+    pub(super) ebpf: Ebpf,
     pub(super) coalesce_us: u64,
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
@@ -43,6 +46,10 @@ pub struct Rtc {
     pub dataplane: Dataplane,
     /// Settings of that choice.
     pub afxdp: Afxdp,
+    /// What moves some of them before that.
+    pub offload: Offload,
+    /// Settings of that choice.
+    pub ebpf: Ebpf,
     /// How long workers wait for more when something has come; zero is not at all.
     pub coalesce: Duration,
     /// Whether receivers get only what their downlink carries.
@@ -74,6 +81,42 @@ pub enum Dataplane {
 pub struct Afxdp {
     /// On which interfaces RTP is taken.
     pub interfaces: Vec<String>,
+}
+
+/// What moves packets before they get to where all of them could be moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Offload {
+    /// Nothing.
+    #[default]
+    None,
+    /// The kernel, on some interfaces, relays what needs no key; where that cannot be, nothing does.
+    Ebpf,
+}
+
+/// Settings of forwarding in the kernel.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ebpf {
+    /// On which interfaces packets are looked at.
+    pub interfaces: Vec<String>,
+    /// How many relays the kernel may have.
+    pub relays_max: u32,
+    /// Where in a BPF file system entries and programs outlive the process; empty is nowhere.
+    pub pins: PathBuf,
+    /// How long entries that were found there may stay without being ordered again, in seconds.
+    pub keep: u64,
+}
+
+impl Default for Ebpf {
+    fn default() -> Self {
+        Ebpf {
+            interfaces: Vec::new(),
+            relays_max: 16_384,
+            pins: PathBuf::from("/sys/fs/bpf/weir"),
+            keep: 60,
+        }
+    }
 }
 
 /// How what a downlink carries is divided.

@@ -1,0 +1,39 @@
+//! `weir inspect`: where a running switch's entries run, and `weir take-down`: the end of what one left in the kernel.
+
+use std::error::Error;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::cli;
+
+/// How long a server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest answer: of a million entries.
+const ANSWER_MAX: u64 = 100 << 20;
+
+/// Asks, and prints the answer.
+pub fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
+    let mut server = TcpStream::connect_timeout(&arguments.server, PATIENCE)?;
+    server.set_read_timeout(Some(PATIENCE))?;
+    write!(
+        server,
+        "GET /api/entries HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        arguments.server, arguments.token
+    )?;
+    let mut answer = String::new();
+    server.take(ANSWER_MAX).read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or("the server does not speak HTTP")?;
+    if head.split(' ').nth(1) != Some("200") {
+        return Err(body.trim().into());
+    }
+    print!("{body}");
+    Ok(())
+}
+
+/// Takes programs off interfaces, and frees what they kept.
+pub fn take_down(arguments: cli::TakeDown) -> Result<(), Box<dyn Error>> {
+    let pins = arguments.pins.display();
+    backend_ebpf::take_down(&arguments.pins).map_err(|error| format!("cannot take down what is in {pins}: {error}"))?;
+    Ok(())
+}
