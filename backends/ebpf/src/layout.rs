@@ -9,3 +9,33 @@
 pub(crate) mod relay {
     include!(concat!(env!("OUT_DIR"), "/relay_layout.rs"));
 }
+
+#[allow(dead_code, reason = "some of it is for the program alone")]
+pub(crate) mod fanout {
+    include!(concat!(env!("OUT_DIR"), "/fanout_layout.rs"));
+
+    /// What is kept of a stream, behind the kernel's lock.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct StreamCell {
+        pub lock: u32,
+        pub zero: u32,
+        pub progress: StreamProgress,
+    }
+    // SAFETY: integers without holes between them; any bytes are a value.
+    unsafe impl aya::Pod for StreamCell {}
+    const _: () = assert!(size_of::<StreamCell>() == 8 + size_of::<StreamProgress>());
+
+    /// What is kept of a replica, behind the kernel's lock.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct ReplicaCell {
+        pub lock: u32,
+        pub zero: u32,
+        pub progress: ReplicaProgress,
+        pub way: Way,
+    }
+    // SAFETY: as above.
+    unsafe impl aya::Pod for ReplicaCell {}
+    const _: () = assert!(size_of::<ReplicaCell>() == 8 + size_of::<ReplicaProgress>() + size_of::<Way>());
+}

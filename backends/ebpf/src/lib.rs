@@ -5,6 +5,8 @@
 //!
 //! [`RelayOffload`] relays RTP at the earliest point there is, XDP: read `program/relay.bpf.c`, then `relay` and in it `plan` (what is taken), `table` (what the
 //! kernel has of it), `kernel` and `pins` (how it gets there and stays).
+//!
+//! [`Fanout`] copies RTP of rooms to those who get it, behind XDP and before the stack: read `program/fanout.bpf.c`, then `fanout`.
 
 #![deny(unsafe_code)]
 // Tests may read a clock.
@@ -14,12 +16,14 @@ mod attach;
 mod clock;
 mod endpoint;
 mod error;
+mod fanout;
 mod layout;
 mod pass;
 mod relay;
 
 pub use attach::Attached;
 pub use error::{EbpfError, Step};
+pub use fanout::{Fanout, FanoutConfig};
 pub use pass::Pass;
 pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, Tried, take_down};
 

@@ -6,6 +6,7 @@ use dataplane::{Capabilities, Counters, DataPlane, Event, Inject, Offload, Updat
 
 use crate::Places;
 use crate::answers::Answers;
+use crate::voices::Voices;
 
 /// A base with an offload in front of it.
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub struct Layered<B, O> {
     offload: O,
     places: Places,
     answers: Answers,
+    voices: Voices,
 }
 
 impl<B: DataPlane, O: Offload> Layered<B, O> {
@@ -24,6 +26,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
             offload,
             places: Places::default(),
             answers: Answers::default(),
+            voices: Voices::default(),
         }
     }
 
@@ -54,9 +57,12 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
 
     /// The base has it first, so that there is no moment at which nobody has it.
     fn set(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        self.base.write(now, update.clone())?;
+        self.base.write(now, self.voices.for_base(&update, &self.offload))?;
         let answer = self.offload.offer(now, &update);
         self.places.offered(&update, answer);
+        for change in self.voices.changes(&update, &self.offload) {
+            self.base.write(now, change)?;
+        }
         Ok(())
     }
 
@@ -69,6 +75,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
             self.answers.expect(at, self.offload.relay_traffic(at));
         }
         self.places.offered(&update, answer);
+        self.voices.forget(&update);
         self.base.write(now, update)
     }
 }
@@ -103,6 +110,17 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
     fn poll(&mut self) -> Option<Event> {
         match self.base.poll() {
             Some(Event::RelayTraffic { at, traffic, last }) => Some(self.answers.complete(at, traffic, last)),
+            Some(Event::Replica(id, there)) => {
+                Some(Event::Replica(id, self.offload.replica_statistics(id).unwrap_or(there)))
+            }
+            Some(Event::Stream(key, there)) => {
+                let here = self.offload.stream_statistics(key).unwrap_or_default();
+                // Where packets go on to the base, it has seen the same ones, and more of them.
+                Some(Event::Stream(
+                    key,
+                    if here.packets > there.packets { here } else { there },
+                ))
+            }
             Some(event) => Some(event),
             None => self.offload.poll(),
         }

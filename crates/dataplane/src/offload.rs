@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crate::{Counters, Event, RelayTraffic, ReplicaId, Update};
+use crate::{Counters, Event, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics, Update};
 
 /// A device that forwards some of a base's packets before they get there.
 pub trait Offload {
@@ -27,9 +27,24 @@ pub trait Offload {
     /// The sum of all counters so far: of packets that did not reach the base, which counts those that did.
     fn counters(&mut self) -> Counters;
 
+    /// Whether it takes replicas at all. If not, nobody need ask about them.
+    fn takes_replicas(&self) -> bool {
+        false
+    }
+
     /// Whether a replica is sent from here, so that the base must not send it: its stream's packets may reach the base all the same, for other replicas of it.
     fn sends(&self, _replica: ReplicaId) -> bool {
         false
+    }
+
+    /// What a replica that is sent from here did.
+    fn replica_statistics(&self, _replica: ReplicaId) -> Option<ReplicaStatistics> {
+        None
+    }
+
+    /// What arrived of a stream of which replicas are sent from here.
+    fn stream_statistics(&self, _stream: StreamKey) -> Option<StreamStatistics> {
+        None
     }
 }
 

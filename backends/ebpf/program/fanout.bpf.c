@@ -1,0 +1,354 @@
+// Replicates RTP in the kernel: finds the stream a packet is of, and sends a copy to each of those who get it.
+//
+// Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse (packet.h), match (here), window (fanout_window.h),
+// number (fanout_number.h), rewrite and send (fanout_write.h). What is not RTP of a stream in the table goes on to the stack and the base, untouched.
+
+#include "fanout_way.h"
+#include "fanout_write.h"
+
+
+
+#define NEXT (-1) // to the next program, or the stack
+#define DROP 2
+#define DATAGRAM_MAX 1500
+#define FRAME_MAX (DATAGRAM_MAX + 128)
+#define ONCE 0x5765 // a copy for the base, which is not to be copied again
+
+static __always_inline struct scratch *scratch_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+static void tell(__u32 kind, const struct replica_entry *entry, const struct media *media)
+{
+	struct fanout_note *note = bpf_ringbuf_reserve(&notes, sizeof(*note), 0);
+
+	if (!note)
+		return;
+	note->replica = entry->state;
+	note->source = media->stream;
+	note->layered = media->layered;
+	note->kind = kind;
+	bpf_ringbuf_submit(note, 0);
+}
+
+// The steps of a packet of a stream that is ours. Each is verified by itself, whatever came before; what they tell each other is in the scratch.
+
+// Gives it its number to one replica, and says which way that is, as far as it is known.
+__noinline int number_copy(__u32 place)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	struct scratch *scratch = scratch_here();
+	struct replica_state *state;
+	__u32 key;
+
+	if (!entry || !scratch)
+		return 0;
+	key = entry->state;
+	state = bpf_map_lookup_elem(&replica_states, &key);
+	if (!state)
+		return 0;
+	bpf_spin_lock(&state->lock);
+	give(&state->progress, entry, &scratch->media, &scratch->number);
+	scratch->way = state->way;
+	bpf_spin_unlock(&state->lock);
+	return scratch->number.concerned;
+}
+
+// Looks for the way to a replica's receiver, and keeps what was found.
+__noinline int look_up_way(struct __sk_buff *skb, __u32 place)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	struct scratch *scratch = scratch_here();
+	struct replica_state *state;
+	__u32 key;
+
+	if (!entry || !scratch)
+		return 0;
+	find_way(skb, &scratch->way, entry, &scratch->media);
+	if (!scratch->way.interface)
+		tell(NOTE_NO_WAY, entry, &scratch->media);
+	key = entry->state;
+	state = bpf_map_lookup_elem(&replica_states, &key);
+	if (!state)
+		return 0;
+	bpf_spin_lock(&state->lock);
+	state->way = scratch->way;
+	bpf_spin_unlock(&state->lock);
+	return 1;
+}
+
+// Writes and sends it. False when it could not leave.
+__noinline int send_copy(struct __sk_buff *skb, __u32 place)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	struct scratch *scratch = scratch_here();
+
+	if (!entry || !scratch)
+		return 0;
+	if (scratch->number.follows)
+		tell(NOTE_FOLLOWS, entry, &scratch->media);
+	return send(skb, entry, &scratch->way, &scratch->media, &scratch->number);
+}
+
+// What each copy is made of.
+struct round {
+	struct __sk_buff *skb;
+	const struct stream_entry *stream;
+	struct scratch *scratch;
+};
+
+static long copy(__u32 index, struct round *round)
+{
+	struct scratch *scratch = round->scratch;
+	__u32 place, refused;
+
+	if (index >= FANOUT_COPIES)
+		return 1;
+	place = round->stream->replicas[index >> 5].places[index & 31];
+	if (!number_copy(place))
+		return 0;
+	scratch->concerned += 1;
+	refused = scratch->number.refused;
+	if (refused != FAN_NOTHING) {
+		if (refused != FAN_PADDING_ONLY)
+			count(refused);
+		return 0;
+	}
+	if (scratch->way.until < scratch->media.at)
+		look_up_way(round->skb, place);
+	if (send_copy(round->skb, place)) {
+		count(FAN_FORWARDED);
+		scratch->sent += 1;
+	} else {
+		count(FAN_SEND_FAILED);
+	}
+	return 0;
+}
+
+// Reads what must be known of a packet before it can be copied. False where it is not RTP.
+static __always_inline int read_header(struct __sk_buff *skb, const struct stream_entry *stream, struct scratch *scratch)
+{
+	struct media *media = &scratch->media;
+	__u32 at = media->rtp_at + RTP_LEN, end = media->end, first, words;
+	__u8 start[RTP_LEN], padding;
+
+	if (bpf_skb_load_bytes(skb, media->rtp_at, start, sizeof(start)))
+		return 0;
+	first = start[0];
+	at += 4 * (first & 15);
+	if (first & 0x10) {
+		__u16 extension[2];
+
+		if (at + 4 > end || bpf_skb_load_bytes(skb, at, extension, sizeof(extension)))
+			return 0;
+		words = bpf_ntohs(extension[1]);
+		at += 4;
+		if (at + 4 * words > end ||
+		    !take_out(skb, stream, scratch, at, 4 * words, bpf_ntohs(extension[0]), media->rtp_at - 2))
+			return 0;
+		at += 4 * words;
+	}
+	if (at > end)
+		return 0;
+	media->payload_at = at;
+	media->payload_len = end - at;
+	if (first & 0x20) {
+		if (at == end || bpf_skb_load_bytes(skb, end - 1, &padding, 1))
+			return 0;
+		if (!padding || padding > media->payload_len)
+			return 0;
+		media->payload_len -= padding;
+	}
+	media->is_padding = !media->payload_len;
+	media->sequence = start[2] << 8 | start[3];
+	media->timestamp = (__u32)start[4] << 24 | start[5] << 16 | start[6] << 8 | start[7];
+	return 1;
+}
+
+static __always_inline int find_format(const struct stream_entry *stream, struct media *media)
+{
+	for (__u32 i = 0; i < FANOUT_FORMATS; i++) {
+		if (i >= stream->formats_count)
+			return 0;
+		if (stream->formats[i].payload_type == media->payload_type) {
+			media->format = i;
+			media->codec = stream->formats[i].codec;
+			media->clock_rate = stream->formats[i].clock_rate;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+// Reads it. A count, or FAN_NOTHING where it can go on.
+__noinline int read_packet(struct __sk_buff *skb, __u32 entry)
+{
+	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
+	struct scratch *scratch = scratch_here();
+	struct media *media;
+
+	if (!stream || !scratch)
+		return FAN_MALFORMED;
+	media = &scratch->media;
+	if (!read_header(skb, stream, scratch))
+		return FAN_MALFORMED;
+	media->at = bpf_ktime_get_ns();
+	media->known = find_format(stream, media);
+	if (media->known) {
+		read_payload(skb, media, scratch);
+		read_capture(media, stream);
+	}
+	return FAN_NOTHING;
+}
+
+// Takes account of it, and copies it. Likewise.
+__noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
+{
+	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
+	struct stream_state *state = bpf_map_lookup_elem(&stream_states, &place);
+	struct scratch *scratch = scratch_here();
+	struct round round = { .skb = skb, .stream = stream, .scratch = scratch };
+	struct media *media;
+
+	if (!stream || !state || !scratch)
+		return FAN_MALFORMED;
+	media = &scratch->media;
+	scratch->concerned = scratch->sent = 0;
+	bpf_spin_lock(&state->lock);
+	arrive(&state->progress, media->sequence, media->known, media->end - media->rtp_at, &media->arrival);
+	bpf_spin_unlock(&state->lock);
+	if (media->arrival.refused != FAN_NOTHING)
+		return media->arrival.refused;
+	bpf_loop(stream->replicas_count, copy, &round, 0);
+	if (scratch->sent)
+		return FAN_NOTHING;
+	if (media->is_padding)
+		return FAN_PADDING_ONLY;
+	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
+}
+
+static __always_inline int fan(struct __sk_buff *skb, const struct stream_place *place, const struct media *media)
+{
+	int refused;
+
+	if (media->end - media->rtp_at > DATAGRAM_MAX)
+		return FAN_OVERSIZED;
+	refused = read_packet(skb, place->entry);
+	return refused != FAN_NOTHING ? refused : copy_packet(skb, place->entry, place->state);
+}
+
+// Who sent it to whom, and where UDP is. Null where that is nobody's RTP.
+static __always_inline struct udphdr *between(struct __sk_buff *skb, struct pair *pair)
+{
+	void *data = (void *)(long)skb->data + ETH_HLEN, *end = (void *)(long)skb->data_end;
+	struct udphdr *udp;
+
+	if (skb->protocol == bpf_htons(ETH_P_IP)) {
+		struct iphdr *ip = data;
+
+		udp = (void *)(ip + 1);
+		if ((void *)(udp + 1) + RTP_LEN > end)
+			return 0;
+		pair->local[2] = pair->remote[2] = bpf_htonl(0xffff);
+		pair->local[3] = ip->daddr;
+		pair->remote[3] = ip->saddr;
+	} else {
+		struct ipv6hdr *ip = data;
+
+		udp = (void *)(ip + 1);
+		if ((void *)(udp + 1) + RTP_LEN > end)
+			return 0;
+		__builtin_memcpy(pair->local, &ip->daddr, sizeof(pair->local));
+		__builtin_memcpy(pair->remote, &ip->saddr, sizeof(pair->remote));
+	}
+	pair->local_port = udp->dest;
+	pair->remote_port = udp->source;
+	return bpf_ntohs(udp->len) >= sizeof(*udp) + RTP_LEN && is_rtp((__u8 *)(udp + 1)) ? udp : 0;
+}
+
+// Whether the headers may be looked at, so that other packets are not touched at all.
+static __always_inline int is_udp(struct __sk_buff *skb)
+{
+	__u8 protocol;
+
+	if (skb->pkt_type || skb->vlan_present || skb->tc_index == ONCE)
+		return 0;
+	if (skb->len > FRAME_MAX && skb->gso_segs <= 1)
+		return 0;
+	if (skb->protocol == bpf_htons(ETH_P_IP))
+		return !bpf_skb_load_bytes(skb, ETH_HLEN + offsetof(struct iphdr, protocol), &protocol, 1) && protocol == IPPROTO_UDP;
+	if (skb->protocol == bpf_htons(ETH_P_IPV6))
+		return !bpf_skb_load_bytes(skb, ETH_HLEN + offsetof(struct ipv6hdr, nexthdr), &protocol, 1) && protocol == IPPROTO_UDP;
+	return 0;
+}
+
+// What the program knows of a packet before it is read.
+static __always_inline void found_at(struct __sk_buff *skb, struct media *media, const struct udphdr *udp, const struct stream_place *place)
+{
+	__builtin_memset(media, 0, sizeof(*media));
+	media->stream = place->state + 1;
+	media->payload_type = ((__u8 *)(udp + 1))[1] & 0x7f;
+	media->v4 = skb->protocol == bpf_htons(ETH_P_IP);
+	media->rtp_at = ETH_HLEN + sizeof(*udp) + (media->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	media->end = media->rtp_at + bpf_ntohs(udp->len) - sizeof(*udp);
+}
+
+SEC("classifier")
+int fan_out(struct __sk_buff *skb)
+{
+	struct stream_place *known, place;
+	struct stream_entry *stream;
+	struct datagram found;
+	struct stream_key key;
+	struct pair pair = {};
+	struct scratch *scratch;
+	struct udphdr *udp;
+	__u32 *leg, refused;
+	int counted;
+
+	if (!is_udp(skb))
+		return NEXT;
+	if ((void *)(long)skb->data + skb->len > (void *)(long)skb->data_end && bpf_skb_pull_data(skb, skb->len))
+		return NEXT;
+	if (!parse(&found, (void *)(long)skb->data, (void *)(long)skb->data_end))
+		return NEXT;
+	udp = between(skb, &pair);
+	if (!udp)
+		return NEXT;
+	leg = bpf_map_lookup_elem(&legs, &pair);
+	if (!leg)
+		return NEXT;
+	key.leg = *leg;
+	key.ssrc = ((__u32 *)(udp + 1))[2];
+	known = bpf_map_lookup_elem(&streams, &key);
+	if (!known)
+		return NEXT;
+	place = *known;
+	stream = bpf_map_lookup_elem(&stream_entries, &place.entry);
+	scratch = scratch_here();
+	if (!stream || !scratch)
+		return NEXT;
+	// What goes up as well is counted there.
+	counted = !stream->goes_up;
+	found_at(skb, &scratch->media, udp, &place);
+	if (skb->gso_segs > 1) {
+		count(FAN_MERGED);
+		return DROP;
+	}
+	if (!counted) {
+		skb->tc_index = ONCE;
+		bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	}
+	refused = fan(skb, &place, &scratch->media);
+	if (counted) {
+		count(FAN_RECEIVED);
+		if (refused != FAN_NOTHING)
+			count(refused);
+	}
+	return DROP;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL"; // looking up routes asks for it

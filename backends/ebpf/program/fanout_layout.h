@@ -1,0 +1,167 @@
+// What the fan-out program and userspace say to each other. This is the one definition: the build makes Rust of it.
+//
+// Entries are never changed while the program may see them: a changed one is written to another place, and then the place is told, which is one word.
+#pragma once
+#include <linux/types.h>
+
+#define FANOUT_LEGS 4096 // pairs of addresses
+#define FANOUT_STREAMS 1024 // and as many places more, for those that change
+#define FANOUT_STREAM_ENTRIES 2048
+#define FANOUT_REPLICAS 16384 // likewise
+#define FANOUT_REPLICA_ENTRIES 32768
+#define FANOUT_COPIES 192 // of one stream: one packet's copies must fit into a veth's ring of 256
+#define FANOUT_ROWS 6 // of so many
+#define FANOUT_FORMATS 8 // payload types of one stream
+#define FANOUT_NOTES 262144 // bytes of the ring of notes
+#define WINDOW_WORDS 16 // how far behind the newest packet one may come, in 64 numbers
+
+// Between whom.
+struct pair {
+	__u32 local[4]; // network byte order; IPv4 as a mapped address
+	__u32 remote[4];
+	__u16 local_port; // network byte order
+	__u16 remote_port;
+};
+
+// Names a stream.
+struct stream_key {
+	__u32 leg;
+	__u32 ssrc; // network byte order
+};
+
+// Where a stream's entry is, and what is known of it.
+struct stream_place {
+	__u32 entry;
+	__u32 state;
+};
+
+// How a packet tells that a key frame starts with it.
+enum key_frames {
+	KEY_ALWAYS, // audio: with any
+	KEY_VP8, // in its payload
+	KEY_H264,
+	KEY_AV1,
+};
+
+// One payload type of a stream.
+struct stream_format {
+	__u8 payload_type;
+	__u8 codec; // key_frames
+	__u16 zero;
+	__u32 clock_rate; // of timestamps, in hertz
+};
+
+// Places of replicas' entries, some of all.
+struct row {
+	__u32 places[32];
+};
+
+// A stream and who gets it.
+struct stream_entry {
+	__u64 reference_ntp; // the newest sender report
+	__u32 reference_rtp;
+	__u32 has_reference;
+	__u32 goes_up; // whether its packets go on to the base, too
+	__u32 formats_count;
+	__u32 zero;
+	struct stream_format formats[FANOUT_FORMATS];
+	__u32 carried[8]; // one bit for each header extension id that is carried on
+	__u32 replicas_count;
+	struct row replicas[FANOUT_ROWS];
+};
+
+// One outgoing copy.
+struct replica_entry {
+	struct pair path; // where it leaves from, and to whom
+	__u32 state; // where what it did is kept
+	__u32 source; // state of the stream it should come from, and one more; 0 for none
+	__u32 ssrc; // network byte order
+	__u32 epoch; // changes when it is to start anew
+	__u16 first_sequence;
+	__u8 paused;
+	__u8 ready; // whether there is an address
+	__u8 types[FANOUT_FORMATS]; // by the stream's format; NOT_NEGOTIATED for none
+};
+
+#define NOT_NEGOTIATED 255
+
+// What has arrived of a stream. The kernel's word for the lock in front of it is not ours.
+struct stream_progress {
+	__u64 highest; // extended sequence number of the newest packet; 0 before the first
+	__u64 newest; // of the newest of a known payload type
+	__u64 packets;
+	__u64 octets; // of UDP payload
+	__u64 first;
+	__u64 seen[WINDOW_WORDS]; // one bit a number, by its remainder
+};
+
+// What a replica has sent.
+struct replica_progress {
+	__u64 packets;
+	__u64 octets; // of RTP payload
+	__u64 shift; // its number less the source's, both extended, for what comes next
+	__u64 first; // the first packet of this segment, by the source's number
+	__u64 newest; // the newest that was accounted for, sent or not
+	__u64 closed; // one bit for each of the newest 64: it was not sent, and those behind it closed up
+	__u64 last_closed; // the newest of all that were
+	__u64 last_number; // the newest packet that was sent, by the source's number
+	__u64 last_at; // when it arrived, in nanoseconds
+	__u64 last_capture;
+	__u32 last_timestamp;
+	__u32 last_captured; // whether it is known when
+	__u32 timestamp_offset;
+	__u32 source; // state of the stream it comes from, and one more; 0 for none
+	__u32 epoch; // of the entry it was last sent by
+	__u16 picture_offset;
+	__u16 last_picture;
+	__u8 tl0_offset;
+	__u8 last_tl0;
+	__u8 started; // whether there has been a segment
+	__u8 zero[5];
+};
+
+// The way to a receiver, as the kernel's tables of routes and neighbours say. Looked up again when it is no longer fresh.
+struct way {
+	__u64 until; // the monotonic clock, in nanoseconds
+	__u32 interface; // 0 where none is known
+	__u32 mtu;
+	__u8 to[6]; // hardware addresses
+	__u8 from[6];
+	__u32 zero;
+};
+
+// What became of packets, on one processor. Names are the contract's.
+enum fanout_count {
+	FAN_NOTHING, // for what is counted by nobody
+	FAN_RECEIVED,
+	FAN_FORWARDED,
+	FAN_MALFORMED,
+	FAN_OVERSIZED,
+	FAN_DUPLICATE,
+	FAN_TOO_LATE,
+	FAN_UNKNOWN_FORMAT,
+	FAN_PADDING_ONLY,
+	FAN_NO_REPLICA,
+	FAN_NOT_SELECTED,
+	FAN_PAUSED,
+	FAN_AWAITING_KEY_FRAME,
+	FAN_BEFORE_SWITCH,
+	FAN_NOT_NEGOTIATED,
+	FAN_NOT_READY,
+	FAN_SEND_FAILED,
+	FAN_MERGED, // not the contract's: several datagrams that the interface made one
+	FAN_COUNTS, // how many there are
+};
+
+// What a note says.
+enum note_kind {
+	NOTE_FOLLOWS, // the replica comes from another stream than before
+	NOTE_NO_WAY, // no route to its receiver, or nobody is known by that address
+};
+
+struct fanout_note {
+	__u32 kind; // note_kind
+	__u32 replica; // its state
+	__u32 source; // as in its progress
+	__u32 layered; // whether its packets tell of layers
+};

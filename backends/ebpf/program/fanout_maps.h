@@ -1,0 +1,85 @@
+// The tables of the fan-out program.
+#pragma once
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "fanout_layout.h"
+
+// Locks are held for a few dozen instructions: while a stream's packet is accounted for, and while a replica gives one its number. Never two at a time, and
+// never over a call. Packets of one stream mostly come by one queue, and so to one processor, but nothing here depends on it.
+struct stream_state {
+	struct bpf_spin_lock lock;
+	__u32 zero;
+	struct stream_progress progress;
+};
+
+struct replica_state {
+	struct bpf_spin_lock lock;
+	__u32 zero;
+	struct replica_progress progress;
+	struct way way;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FANOUT_LEGS);
+	__type(key, struct pair);
+	__type(value, __u32);
+} legs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FANOUT_STREAMS);
+	__type(key, struct stream_key);
+	__type(value, struct stream_place);
+} streams SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_STREAM_ENTRIES);
+	__type(key, __u32);
+	__type(value, struct stream_entry);
+} stream_entries SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_STREAMS);
+	__type(key, __u32);
+	__type(value, struct stream_state);
+} stream_states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_REPLICA_ENTRIES);
+	__type(key, __u32);
+	__type(value, struct replica_entry);
+} replica_entries SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_REPLICAS);
+	__type(key, __u32);
+	__type(value, struct replica_state);
+} replica_states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FAN_COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+// Notes for the agent.
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, FANOUT_NOTES);
+} notes SEC(".maps");
+
+static __always_inline void count(__u32 what)
+{
+	__u64 *value = bpf_map_lookup_elem(&counts, &what);
+
+	if (value)
+		*value += 1;
+}

@@ -1,0 +1,147 @@
+// Which number a replica gives a packet, if any. All of it under the replica's lock.
+//
+// The kernel sees every packet, so what is not sent closes up exactly, as long as it comes in order. A late packet finds its number among the newest 64; from
+// further back it does where nothing closed up since, and is dropped otherwise.
+#pragma once
+
+#include "fanout_rtp.h"
+
+#define ALIGNMENT_MAX_SECONDS 5
+
+static __always_inline __u32 ones(__u64 word)
+{
+	word -= (word >> 1) & 0x5555555555555555ULL;
+	word = (word & 0x3333333333333333ULL) + ((word >> 2) & 0x3333333333333333ULL);
+	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (word * 0x0101010101010101ULL) >> 56;
+}
+
+// Units of timestamps from the last packet of one segment to the first of the next: by the senders' clocks, or else by when they arrived.
+static __always_inline __u32 ticks_since(const struct replica_progress *replica, const struct media *media)
+{
+	__s64 elapsed = media->capture - replica->last_capture;
+	__u64 distance = elapsed < 0 ? -elapsed : elapsed;
+	__s64 ticks;
+
+	if (media->captured && replica->last_captured && distance >> 32 < ALIGNMENT_MAX_SECONDS)
+		ticks = elapsed * media->clock_rate >> 32;
+	else
+		ticks = (media->at - replica->last_at) * media->clock_rate / 1000000000;
+	return ticks < 1 ? 1 : ticks;
+}
+
+// Starts to follow a stream with a packet that starts a key frame: numbers, timestamps and picture ids go on from the segment before.
+static __always_inline void follow(struct replica_progress *replica, const struct replica_entry *entry, const struct media *media)
+{
+	__u64 next = (1 << 16) + entry->first_sequence;
+
+	if (replica->started) {
+		next = replica->newest + 1 + replica->shift;
+		replica->timestamp_offset = replica->last_timestamp + ticks_since(replica, media) - media->timestamp;
+		replica->picture_offset = replica->last_picture + 1 - media->picture;
+		replica->tl0_offset = replica->last_tl0 + 1 - media->tl0;
+	}
+	replica->started = 1;
+	replica->source = media->stream;
+	replica->shift = next - media->arrival.number;
+	replica->first = media->arrival.number;
+	replica->newest = media->arrival.number - 1;
+	replica->last_number = media->arrival.number - 1;
+	replica->closed = 0;
+	replica->last_closed = 0;
+}
+
+// Whether the replica can send a packet at all.
+static __always_inline __u32 unfit(const struct replica_entry *entry, const struct media *media)
+{
+	if (media->is_padding)
+		return FAN_PADDING_ONLY;
+	if (!entry->ready)
+		return FAN_NOT_READY;
+	if (entry->types[media->format & (FANOUT_FORMATS - 1)] == NOT_NEGOTIATED)
+		return FAN_NOT_NEGOTIATED;
+	return FAN_NOTHING;
+}
+
+// Moves on to a packet, if that is newer than all before: true then.
+static __always_inline int advance(struct replica_progress *replica, __u64 number)
+{
+	__u64 ahead = number - replica->newest;
+
+	if (number <= replica->newest)
+		return 0;
+	replica->newest = number;
+	replica->closed = ahead < 64 ? replica->closed << ahead : 0;
+	return 1;
+}
+
+static __always_inline void close_up(struct replica_progress *replica)
+{
+	replica->closed |= 1;
+	replica->last_closed = replica->newest;
+	replica->shift -= 1;
+}
+
+// What the next segment continues, if this goes on.
+static __always_inline void remember(struct replica_progress *replica, const struct media *media, const struct number *number)
+{
+	replica->packets += 1;
+	replica->octets += media->payload_len;
+	if (media->arrival.number <= replica->last_number)
+		return;
+	replica->last_number = media->arrival.number;
+	replica->last_at = media->at;
+	replica->last_capture = media->capture;
+	replica->last_captured = media->captured;
+	replica->last_timestamp = number->timestamp;
+	replica->last_picture = number->picture;
+	replica->last_tl0 = number->tl0;
+}
+
+// Gives a packet its number, or says why it gets none.
+static __always_inline void give(struct replica_progress *replica, const struct replica_entry *entry, const struct media *media,
+				 struct number *number)
+{
+	__u64 source = media->arrival.number, behind;
+	__u32 reason;
+
+	if (replica->epoch != entry->epoch) {
+		replica->epoch = entry->epoch;
+		replica->source = 0;
+	}
+	number->concerned = entry->source == media->stream || replica->source == media->stream;
+	number->refused = FAN_PAUSED;
+	if (!number->concerned || entry->paused)
+		return;
+	reason = unfit(entry, media);
+	if (replica->source != media->stream) {
+		number->refused = reason;
+		if (reason != FAN_NOTHING)
+			return;
+		number->refused = FAN_AWAITING_KEY_FRAME;
+		if (!media->arrival.is_newest || !media->starts_key_frame)
+			return;
+		follow(replica, entry, media);
+		number->follows = 1;
+	}
+	number->refused = FAN_BEFORE_SWITCH;
+	if (source < replica->first)
+		return;
+	number->refused = reason;
+	if (advance(replica, source) && reason != FAN_NOTHING)
+		close_up(replica);
+	if (reason != FAN_NOTHING)
+		return;
+	behind = replica->newest - source;
+	number->refused = FAN_TOO_LATE;
+	if (behind >= 64 && source < replica->last_closed)
+		return;
+	number->refused = FAN_NOTHING;
+	number->sequence = source + replica->shift;
+	if (behind < 64)
+		number->sequence += ones(replica->closed & ((1ULL << behind) - 1));
+	number->timestamp = media->timestamp + replica->timestamp_offset;
+	number->picture = media->picture + replica->picture_offset;
+	number->tl0 = media->tl0 + replica->tl0_offset;
+	remember(replica, media, number);
+}

@@ -1,0 +1,255 @@
+// What an RTP packet says of itself, as far as it is looked at: whether it is one, which header extensions it has, whether a key frame starts with it.
+#pragma once
+
+#include "packet.h"
+#include "fanout_maps.h"
+#include "fanout_window.h"
+
+#define PROFILE_ONE_BYTE 0xbede
+#define PROFILE_TWO_BYTE 0x1000
+#define EXTENSIONS_LEN 256 // as much of header extensions as is looked through
+#define HEAD_LEN 64        // and of a payload
+
+// Hides from the compiler what it knows of a number, so that a limit is checked on the very value the verifier will look at.
+#define plain(number) asm volatile("" : "+r"(number))
+
+// A packet of a stream that is ours.
+struct media {
+	__u64 at;      // when it arrived, in nanoseconds
+	__u64 capture; // when it was captured, by its sender's clock
+	struct arrival arrival;
+	__u32 stream;     // the stream's state, and one more
+	__u32 rtp_at;     // from the start of the frame
+	__u32 end;        // likewise, of the datagram
+	__u32 payload_type;
+	__u32 known; // whether that is one of the stream's
+	__u32 payload_at; // likewise
+	__u32 payload_len; // padding not included
+	__u32 timestamp;
+	__u32 format; // by its place among the stream's
+	__u32 clock_rate;
+	__u32 captured; // whether `capture` is known
+	__u16 sequence;
+	__u16 picture; // VP8's running counters
+	__u8 tl0;
+	__u8 tl0_at; // where that is in the payload; 0 for nowhere
+	__u8 picture_len; // how many bytes that has
+	__u8 codec;
+	__u8 is_padding;
+	__u8 starts_key_frame;
+	__u8 layered;
+	__u8 v4;
+};
+
+// How a packet goes out to one replica.
+struct number {
+	__u32 refused; // a count, or FAN_NOTHING
+	__u32 concerned; // whether it is of a stream this replica has to do with
+	__u32 follows; // whether the replica begins to follow the stream with it
+	__u32 timestamp;
+	__u16 sequence;
+	__u16 picture;
+	__u8 tl0;
+};
+
+// Where what the stack has no room for is put while one packet is looked at. A processor looks at one at a time: what a packet causes to be sent is queued.
+struct scratch {
+	struct media media;
+	struct number number;
+	struct way way;
+	__u32 concerned; // replicas that have to do with the stream
+	__u32 sent;
+	__u8 before[EXTENSIONS_LEN];
+	__u8 after[EXTENSIONS_LEN];
+	__u8 head[HEAD_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+enum element_part {
+	ELEMENT_START,
+	ELEMENT_LENGTH,
+	ELEMENT_VALUE,
+};
+
+// One pass over header extensions (RFC 8285), byte by byte.
+struct walk {
+	struct scratch *scratch;
+	const struct stream_entry *stream;
+	__u32 two_byte;
+	__u32 part; // element_part
+	__u32 left; // bytes of the value
+	__u32 takes_out;
+	__u32 changed;
+};
+
+static long step(__u32 at, struct walk *walk)
+{
+	__u32 byte, id;
+
+	at &= EXTENSIONS_LEN - 1;
+	byte = walk->scratch->before[at];
+	switch (walk->part) {
+	case ELEMENT_START:
+		id = walk->two_byte ? byte : byte >> 4;
+		if (!byte)
+			return 0;
+		if (!walk->two_byte && (!id || id == 15))
+			return 1; // ends the list, whatever follows
+		walk->takes_out = !(walk->stream->carried[(id >> 5) & 7] >> (id & 31) & 1);
+		walk->left = (byte & 15) + 1;
+		walk->part = walk->two_byte ? ELEMENT_LENGTH : ELEMENT_VALUE;
+		break;
+	case ELEMENT_LENGTH:
+		walk->left = byte;
+		walk->part = byte ? ELEMENT_VALUE : ELEMENT_START;
+		break;
+	default:
+		walk->left -= 1;
+		if (!walk->left)
+			walk->part = ELEMENT_START;
+	}
+	if (walk->takes_out) {
+		walk->scratch->after[at] = 0;
+		walk->changed = 1;
+	}
+	return 0;
+}
+
+// Looks through the header extension at `at`: false where it is not one. Elements that are not carried on become padding.
+static __always_inline int take_out(struct __sk_buff *skb, const struct stream_entry *stream, struct scratch *scratch, __u32 at,
+				    __u32 len, __u32 profile, __u32 checksum_at)
+{
+	struct walk walk = { .scratch = scratch, .stream = stream };
+
+	if (!len || (profile != PROFILE_ONE_BYTE && (profile & 0xfff0) != PROFILE_TWO_BYTE))
+		return 1;
+	plain(len);
+	if (len < 4 || len > EXTENSIONS_LEN)
+		return 0;
+	if (bpf_skb_load_bytes(skb, at, scratch->before, len) || bpf_skb_load_bytes(skb, at, scratch->after, len))
+		return 0;
+	walk.two_byte = profile != PROFILE_ONE_BYTE;
+	bpf_loop(len, step, &walk, 0);
+	if (walk.part != ELEMENT_START)
+		return 0;
+	if (walk.changed) {
+		__u32 size = len & ~3;
+		__s64 change = bpf_csum_diff((__be32 *)scratch->before, size, (__be32 *)scratch->after, size, 0);
+
+		if (bpf_skb_store_bytes(skb, at, scratch->after, len, 0) ||
+		    bpf_l4_csum_replace(skb, checksum_at, 0, change, BPF_F_MARK_MANGLED_0))
+			return 0;
+	}
+	return 1;
+}
+
+// RFC 7741 section 4.2 and 4.3.
+static __always_inline void read_vp8(struct media *media, const __u8 *head, __u32 len)
+{
+	__u32 at = 1, extended, layers;
+
+	if (len < 2)
+		return;
+	extended = head[0] & 0x80 ? head[at++] : 0;
+	if (extended & 0x80) {
+		if (len < at + 2)
+			return;
+		media->picture_len = head[at & 7] & 0x80 ? 2 : 1;
+		media->picture = head[at & 7];
+		if (media->picture_len == 2)
+			media->picture = (media->picture & 0x7f) << 8 | head[(at + 1) & 7];
+		at += media->picture_len;
+	}
+	if (extended & 0x40) {
+		media->tl0_at = at;
+		media->tl0 = head[at & 7];
+		at += 1;
+	}
+	if (extended & 0x30) {
+		layers = head[at & 7];
+		media->layered = !!(extended & 0x20);
+		at += 1;
+	}
+	if (at > len) {
+		media->picture_len = media->tl0_at = media->tl0 = media->picture = 0;
+		media->layered = 0;
+		return;
+	}
+	media->starts_key_frame = at < len && (head[0] & 0x17) == 0x10 && !(head[at & 7] & 1);
+	(void)layers;
+}
+
+#define H264_IDR 5
+#define H264_PARAMETERS 7
+#define H264_STAP_A 24
+#define H264_FU_A 28
+#define H264_UNITS 6 // of an aggregate, those looked at
+
+static __always_inline int starts_h264(__u32 unit)
+{
+	return (unit & 31) == H264_IDR || (unit & 31) == H264_PARAMETERS;
+}
+
+// RFC 6184 sections 5.6 to 5.8.
+static __always_inline int is_h264_key(const __u8 *head, __u32 len, __u32 payload_len)
+{
+	__u32 unit = head[0] & 31, at = 1;
+
+	if (unit == H264_FU_A)
+		return len > 1 && head[1] & 0x80 && starts_h264(head[1]);
+	if (unit != H264_STAP_A)
+		return starts_h264(unit);
+	for (int i = 0; i < H264_UNITS; i++) {
+		__u32 size;
+
+		if (at + 2 >= len)
+			return 0;
+		size = head[at & (HEAD_LEN - 1)] << 8 | head[(at + 1) & (HEAD_LEN - 1)];
+		if (at + 2 + size > payload_len)
+			return 0;
+		if (size && starts_h264(head[(at + 2) & (HEAD_LEN - 1)]))
+			return 1;
+		at += 2 + size;
+	}
+	return 0;
+}
+
+static __always_inline void read_payload(struct __sk_buff *skb, struct media *media, struct scratch *scratch)
+{
+	__u32 len = media->payload_len;
+
+	if (media->codec == KEY_ALWAYS) {
+		media->starts_key_frame = 1;
+		return;
+	}
+	if (len > HEAD_LEN)
+		len = HEAD_LEN;
+	plain(len);
+	if (len < 1 || len > HEAD_LEN || bpf_skb_load_bytes(skb, media->payload_at, scratch->head, len))
+		return;
+	if (media->codec == KEY_VP8)
+		read_vp8(media, scratch->head, len);
+	else if (media->codec == KEY_H264)
+		media->starts_key_frame = is_h264_key(scratch->head, len, media->payload_len);
+	else if (media->codec == KEY_AV1)
+		media->starts_key_frame = len > 1 && (scratch->head[0] & 0x88) == 0x08;
+}
+
+// When a packet was captured: what its timestamp is in the clock of the newest sender report.
+static __always_inline void read_capture(struct media *media, const struct stream_entry *stream)
+{
+	__s32 ticks = media->timestamp - stream->reference_rtp;
+	__u64 since;
+
+	media->captured = stream->has_reference;
+	if (!media->captured || !media->clock_rate)
+		return;
+	since = ((__u64)(ticks < 0 ? -(__s64)ticks : ticks) << 32) / media->clock_rate;
+	media->capture = stream->reference_ntp + (ticks < 0 ? -since : since);
+}

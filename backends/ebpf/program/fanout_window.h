@@ -1,0 +1,80 @@
+// What has arrived of a stream: each number once. All of it under the stream's lock.
+#pragma once
+
+#include "fanout_layout.h"
+
+#define WINDOW (WINDOW_WORDS * 64)
+
+// What becomes of a number that arrives.
+struct arrival {
+	__u64 number; // extended
+	__u32 refused; // a count, or FAN_NOTHING
+	__u32 is_newest; // of its stream
+};
+
+// The extended number nearest to the newest so far. The first packet is placed in cycle one, so that none before it is negative.
+static __always_inline __u64 extended(const struct stream_progress *stream, __u16 sequence)
+{
+	if (!stream->highest)
+		return (1 << 16) + sequence;
+	return stream->highest + (__s16)(sequence - (__u16)stream->highest);
+}
+
+// The bits of the word that begins with number `base`, of those between two numbers, both included.
+static __always_inline __u64 bits_between(__u64 base, __u64 from, __u64 to)
+{
+	__u64 bits = ~0ULL;
+
+	if (from > base)
+		bits &= ~0ULL << (from - base);
+	if (to < base + 63)
+		bits &= ~0ULL >> (base + 63 - to);
+	return bits;
+}
+
+// Makes room for numbers between two, both included: their bits spoke of numbers a window ago.
+static __always_inline void forget(struct stream_progress *stream, __u64 from, __u64 to)
+{
+	__u64 base;
+
+	if (to - from >= WINDOW)
+		from = to - (WINDOW - 1);
+	base = from & ~63ULL;
+	for (int i = 0; i <= WINDOW_WORDS && base <= to; i++, base += 64)
+		stream->seen[(base >> 6) & (WINDOW_WORDS - 1)] &= ~bits_between(base, from, to);
+}
+
+// Takes account of a number. One of a payload type nobody knows takes its place, too, but nothing else.
+static __always_inline void arrive(struct stream_progress *stream, __u16 sequence, int known, __u32 octets, struct arrival *arrival)
+{
+	__u64 number = extended(stream, sequence);
+	__u32 word = (number >> 6) & (WINDOW_WORDS - 1);
+	__u64 bit = 1ULL << (number & 63);
+
+	arrival->number = number;
+	arrival->is_newest = 0;
+	arrival->refused = FAN_NOTHING;
+	if (number + WINDOW <= stream->highest) {
+		arrival->refused = FAN_TOO_LATE;
+		return;
+	}
+	if (number > stream->highest) {
+		forget(stream, stream->highest ? stream->highest + 1 : number, number);
+		stream->highest = number;
+	} else if (stream->seen[word] & bit) {
+		arrival->refused = FAN_DUPLICATE;
+		return;
+	}
+	stream->seen[word] |= bit;
+	if (!known) {
+		arrival->refused = FAN_UNKNOWN_FORMAT;
+		return;
+	}
+	if (!stream->packets)
+		stream->first = number;
+	stream->packets += 1;
+	stream->octets += octets;
+	arrival->is_newest = number > stream->newest;
+	if (arrival->is_newest)
+		stream->newest = number;
+}

@@ -1,0 +1,129 @@
+// Makes a packet a replica's, in place: each copy is written over the one before.
+#pragma once
+
+#include <stddef.h>
+
+#include "fanout_number.h"
+
+// What a word takes with it out of a checksum, and what another brings.
+static __always_inline __u64 swapped(__u32 old, __u32 new)
+{
+	return (__u64)(__u32)~old + new;
+}
+
+static __always_inline __u64 write_v4(struct iphdr *ip, const struct pair *path)
+{
+	__u64 change = swapped(ip->saddr, path->local[3]) + swapped(ip->daddr, path->remote[3]);
+
+	ip->saddr = path->local[3];
+	ip->daddr = path->remote[3];
+	ip->tos = 0;
+	ip->ttl = TTL;
+	ip->check = 0;
+	ip->check = ~header_sum(ip);
+	return change;
+}
+
+static __always_inline __u64 write_v6(struct ipv6hdr *ip, const struct pair *path)
+{
+	__u32 *from = ip->saddr.in6_u.u6_addr32, *to = ip->daddr.in6_u.u6_addr32;
+	__u64 change = 0;
+
+	for (int i = 0; i < 4; i++) {
+		change += swapped(from[i], path->local[i]) + swapped(to[i], path->remote[i]);
+		from[i] = path->local[i];
+		to[i] = path->remote[i];
+	}
+	*(__u32 *)ip = bpf_htonl(6 << 28); // no class, no flow
+	ip->hop_limit = TTL;
+	return change;
+}
+
+static __always_inline __u64 write_rtp(__u32 *rtp, const struct replica_entry *entry, const struct media *media,
+				       const struct number *number)
+{
+	__u32 type = entry->types[media->format & (FANOUT_FORMATS - 1)];
+	__u32 first = bpf_htonl((bpf_ntohl(rtp[0]) & 0xff800000) | type << 16 | number->sequence);
+	__u32 timestamp = bpf_htonl(number->timestamp);
+	__u64 change = swapped(rtp[0], first) + swapped(rtp[1], timestamp) + swapped(rtp[2], entry->ssrc);
+
+	rtp[0] = first;
+	rtp[1] = timestamp;
+	rtp[2] = entry->ssrc;
+	return change;
+}
+
+// One byte of the payload, which begins at an even place.
+static __always_inline __u64 write_byte(__u8 *payload, __u32 at, __u8 value)
+{
+	__u16 old = at & 1 ? payload[at] : payload[at] << 8, new = at & 1 ? value : value << 8;
+
+	payload[at] = value;
+	return (__u16)~bpf_htons(old) + bpf_htons(new);
+}
+
+static __always_inline __u64 write_vp8(void *data, void *end, const struct media *media, const struct number *number)
+{
+	__u8 *payload = data + (media->payload_at & 0x7ff);
+	__u64 change = 0;
+
+	if ((void *)(payload + 5) > end)
+		return 0;
+	if (media->picture_len == 1)
+		change += write_byte(payload, 2, number->picture & 0x7f);
+	if (media->picture_len == 2) {
+		change += write_byte(payload, 2, 0x80 | number->picture >> 8);
+		change += write_byte(payload, 3, number->picture);
+	}
+	if (media->tl0_at == 2)
+		change += write_byte(payload, 2, number->tl0);
+	else if (media->tl0_at == 3)
+		change += write_byte(payload, 3, number->tl0);
+	else if (media->tl0_at == 4)
+		change += write_byte(payload, 4, number->tl0);
+	return change;
+}
+
+static __always_inline void write_ethernet(struct ethhdr *ethernet, const struct way *way)
+{
+	__builtin_memcpy(ethernet->h_dest, way->to, ETH_ALEN);
+	__builtin_memcpy(ethernet->h_source, way->from, ETH_ALEN);
+}
+
+// Writes and sends one copy. False when it could not leave.
+static __always_inline int send(struct __sk_buff *skb, const struct replica_entry *entry, const struct way *way,
+				const struct media *media, const struct number *number)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	__u32 checksum_at = ETH_HLEN + offsetof(struct udphdr, check);
+	__u64 addresses, rest;
+	struct udphdr *udp;
+
+	if (!way->interface || skb->len > way->mtu + ETH_HLEN)
+		return 0;
+	if (media->v4) {
+		udp = data + ETH_HLEN + sizeof(struct iphdr);
+		if ((void *)(udp + 1) + RTP_LEN > end)
+			return 0;
+		addresses = write_v4(data + ETH_HLEN, &entry->path);
+		checksum_at += sizeof(struct iphdr);
+	} else {
+		udp = data + ETH_HLEN + sizeof(struct ipv6hdr);
+		if ((void *)(udp + 1) + RTP_LEN > end)
+			return 0;
+		addresses = write_v6(data + ETH_HLEN, &entry->path);
+		checksum_at += sizeof(struct ipv6hdr);
+	}
+	write_ethernet(data, way);
+	rest = swapped(udp->source, entry->path.local_port) + swapped(udp->dest, entry->path.remote_port);
+	udp->source = entry->path.local_port;
+	udp->dest = entry->path.remote_port;
+	rest += write_rtp((__u32 *)(udp + 1), entry, media, number);
+	if (media->codec == KEY_VP8)
+		rest += write_vp8(data, end, media, number);
+	// The kernel knows whether the checksum is there, is finished, or is left to hardware.
+	if (bpf_l4_csum_replace(skb, checksum_at, 0, fold(addresses), BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0) ||
+	    bpf_l4_csum_replace(skb, checksum_at, 0, fold(rest), BPF_F_MARK_MANGLED_0))
+		return 0;
+	return !bpf_clone_redirect(skb, way->interface, 0);
+}

@@ -1,0 +1,475 @@
+//! What entries there are, where each runs, and what the kernel has of those that run there.
+//!
+//! A stream is in the kernel while somebody gets it from there. Whatever changes, its whole entry is written to a new place, and then the kernel is told
+//! that place: a packet sees all of a change or nothing of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use dataplane::{Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
+
+use super::entries;
+use super::fit;
+use super::kernel::{Kernel, pair, set};
+use super::slots::Slots;
+use crate::layout::fanout::{
+    self as layout, FANOUT_COPIES, FANOUT_REPLICA_ENTRIES, FANOUT_REPLICAS, FANOUT_STREAM_ENTRIES, FANOUT_STREAMS,
+    ReplicaCell, ReplicaEntry, StreamCell, StreamPlace,
+};
+
+pub(super) struct Book {
+    pub(super) kernel: Kernel,
+    /// Whether what is copied goes on to the base in any case.
+    goes_up: bool,
+    legs: BTreeMap<LegId, Leg>,
+    streams: BTreeMap<StreamKey, StreamBook>,
+    replicas: BTreeMap<ReplicaId, ReplicaBook>,
+    stream_entries: Slots,
+    stream_states: Slots,
+    replica_entries: Slots,
+    replica_states: Slots,
+}
+
+struct StreamBook {
+    entry: Stream,
+    /// Who gets it, or still may.
+    members: BTreeSet<ReplicaId>,
+    state: Option<u32>,
+    /// Where its entry is, while the kernel knows it.
+    place: Option<u32>,
+}
+
+struct ReplicaBook {
+    entry: Replica,
+    /// Streams it may still come from, until it follows its source.
+    lingers: BTreeSet<StreamKey>,
+    epoch: u32,
+    home: Home,
+}
+
+/// Where a replica runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    Kernel {
+        state: u32,
+        place: Option<(u32, ReplicaEntry)>,
+    },
+    /// `begun` once the base may have sent any of it: its numbers are the base's then, for good.
+    Base { why: Refused, begun: bool },
+}
+
+impl Book {
+    pub(super) fn new(kernel: Kernel, goes_up: bool) -> Self {
+        Book {
+            kernel,
+            goes_up,
+            legs: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            replicas: BTreeMap::new(),
+            stream_entries: Slots::new(FANOUT_STREAM_ENTRIES),
+            stream_states: Slots::new(FANOUT_STREAMS),
+            replica_entries: Slots::new(FANOUT_REPLICA_ENTRIES),
+            replica_states: Slots::new(FANOUT_REPLICAS),
+        }
+    }
+
+    pub(super) fn set_leg(&mut self, now: Instant, id: LegId, leg: Leg) -> Result<(), Refused> {
+        let answer = fit::leg(&leg).map_err(Refused::Unsupported);
+        let accepted = if answer.is_ok() { &leg.paths[..] } else { &[] };
+        if let Some(before) = self.legs.get(&id) {
+            for gone in before.paths.iter().filter(|path| !accepted.contains(path)) {
+                let _ = self.kernel.legs.remove(&pair(gone.local, gone.remote));
+            }
+        }
+        for path in accepted {
+            self.kernel
+                .legs
+                .insert(pair(path.local, path.remote), id.0, 0)
+                .map_err(|_| Refused::Full)?;
+        }
+        self.legs.insert(id, leg);
+        let concerned: Vec<ReplicaId> = self.concerned(id).collect();
+        self.settle(now, &concerned);
+        answer
+    }
+
+    pub(super) fn remove_leg(&mut self, now: Instant, id: LegId) {
+        let sent: Vec<ReplicaId> = self
+            .replicas
+            .iter()
+            .filter(|(_, book)| book.entry.leg == id)
+            .map(|(id, _)| *id)
+            .collect();
+        sent.into_iter().for_each(|replica| self.remove_replica(now, replica));
+        let streams: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == id).copied().collect();
+        streams.into_iter().for_each(|key| self.remove_stream(now, key));
+        if let Some(leg) = self.legs.remove(&id) {
+            for path in &leg.paths {
+                let _ = self.kernel.legs.remove(&pair(path.local, path.remote));
+            }
+        }
+    }
+
+    pub(super) fn set_stream(&mut self, now: Instant, key: StreamKey, entry: Stream) -> Result<(), Refused> {
+        let members = match self.streams.get_mut(&key) {
+            Some(book) => {
+                book.entry = entry;
+                book.members.iter().copied().collect()
+            }
+            None => {
+                let new = StreamBook {
+                    entry,
+                    members: BTreeSet::new(),
+                    state: None,
+                    place: None,
+                };
+                self.streams.insert(key, new);
+                Vec::new()
+            }
+        };
+        self.settle(now, &members);
+        self.publish(now, key);
+        self.fits(key).map_err(Refused::Unsupported)
+    }
+
+    pub(super) fn remove_stream(&mut self, now: Instant, key: StreamKey) {
+        let Some(book) = self.streams.get_mut(&key) else { return };
+        let (members, state) = (std::mem::take(&mut book.members), book.state);
+        self.publish(now, key);
+        self.streams.remove(&key);
+        for id in &members {
+            let follows = self.source_of(*id).is_some_and(|source| Some(source) == state);
+            if let Some(replica) = self.replicas.get_mut(id) {
+                replica.lingers.remove(&key);
+                replica.entry.source = replica.entry.source.filter(|source| *source != key);
+                if follows {
+                    replica.epoch = replica.epoch.wrapping_add(1);
+                }
+            }
+        }
+        self.settle(now, &members.into_iter().collect::<Vec<_>>());
+    }
+
+    /// The state of the stream a replica follows in the kernel.
+    fn source_of(&self, id: ReplicaId) -> Option<u32> {
+        let (_, cell) = self.replica(id)?;
+        cell.progress.source.checked_sub(1)
+    }
+
+    pub(super) fn set_replica(&mut self, now: Instant, id: ReplicaId, entry: Replica) -> Result<(), Refused> {
+        let book = self.replicas.entry(id).or_insert_with(|| ReplicaBook {
+            entry: entry.clone(),
+            lingers: BTreeSet::new(),
+            epoch: 0,
+            home: Home::Base {
+                why: Refused::Unsupported(Reason::Companion),
+                begun: false,
+            },
+        });
+        let before = book.entry.source;
+        let starts_anew = entry.paused || entry.source.is_none();
+        let mut left = Vec::new();
+        if starts_anew {
+            book.epoch = book.epoch.wrapping_add(1);
+            left.extend(std::mem::take(&mut book.lingers));
+            left.extend(before.filter(|before| entry.source != Some(*before)));
+        } else if before != entry.source {
+            book.lingers.extend(before);
+        }
+        book.entry = entry;
+        for key in left {
+            if let Some(stream) = self.streams.get_mut(&key) {
+                stream.members.remove(&id);
+            }
+            self.publish(now, key);
+        }
+        if let Some(stream) = book_source(&self.replicas, id).and_then(|key| self.streams.get_mut(&key)) {
+            stream.members.insert(id);
+        }
+        self.settle(now, &[id]);
+        match self.replicas[&id].home {
+            Home::Kernel { .. } => Ok(()),
+            Home::Base { why, .. } => Err(why),
+        }
+    }
+
+    pub(super) fn remove_replica(&mut self, now: Instant, id: ReplicaId) {
+        let Some(book) = self.replicas.remove(&id) else { return };
+        for key in book.lingers.iter().chain(&book.entry.source) {
+            if let Some(stream) = self.streams.get_mut(key) {
+                stream.members.remove(&id);
+            }
+            self.publish(now, *key);
+        }
+        self.give_up(now, book.home);
+    }
+
+    /// A replica has begun to follow a stream: it comes from no other any more.
+    pub(super) fn follows(&mut self, now: Instant, id: ReplicaId, key: StreamKey) {
+        let Some(book) = self.replicas.get_mut(&id) else { return };
+        let gone: Vec<StreamKey> = book.lingers.iter().filter(|other| **other != key).copied().collect();
+        book.lingers.retain(|other| *other == key);
+        let source = book.entry.source;
+        for other in gone.into_iter().filter(|other| source != Some(*other)) {
+            if let Some(stream) = self.streams.get_mut(&other) {
+                stream.members.remove(&id);
+            }
+            self.publish(now, other);
+        }
+    }
+
+    /// Whether the kernel sends a replica.
+    pub(super) fn sends(&self, id: ReplicaId) -> bool {
+        matches!(self.replicas.get(&id), Some(book) if matches!(book.home, Home::Kernel { .. }))
+    }
+
+    pub(super) fn replica_of(&self, state: u32) -> Option<ReplicaId> {
+        let is_there = |home: &Home| matches!(home, Home::Kernel { state: other, .. } if *other == state);
+        self.replicas
+            .iter()
+            .find(|(_, book)| is_there(&book.home))
+            .map(|(id, _)| *id)
+    }
+
+    pub(super) fn stream_of(&self, state: u32) -> Option<StreamKey> {
+        self.streams
+            .iter()
+            .find(|(_, book)| book.state == Some(state))
+            .map(|(key, _)| *key)
+    }
+
+    pub(super) fn replica(&self, id: ReplicaId) -> Option<(&Replica, ReplicaCell)> {
+        let book = self.replicas.get(&id)?;
+        let Home::Kernel { state, .. } = book.home else {
+            return None;
+        };
+        Some((&book.entry, self.kernel.replica_states.get(&state, 0).ok()?))
+    }
+
+    pub(super) fn stream(&self, key: StreamKey) -> Option<StreamCell> {
+        let state = self.streams.get(&key)?.state?;
+        self.kernel.stream_states.get(&state, 0).ok()
+    }
+
+    pub(super) fn leg(&self, id: LegId) -> Option<&Leg> {
+        self.legs.get(&id)
+    }
+
+    /// Replicas that a leg's entry has to do with.
+    fn concerned(&self, id: LegId) -> impl Iterator<Item = ReplicaId> {
+        let comes_from = move |book: &ReplicaBook| book.entry.source.is_some_and(|key| key.leg == id);
+        let concerned = self
+            .replicas
+            .iter()
+            .filter(move |(_, book)| book.entry.leg == id || comes_from(book));
+        concerned.map(|(id, _)| *id).collect::<Vec<_>>().into_iter()
+    }
+
+    fn fits(&self, key: StreamKey) -> Result<(), Reason> {
+        let stream = self.streams.get(&key).ok_or(Reason::Companion)?;
+        let from = self.legs.get(&key.leg).ok_or(Reason::Companion)?;
+        fit::stream(&stream.entry, from)
+    }
+
+    /// Decides where replicas run, and tells the kernel of every stream that has to do with them.
+    fn settle(&mut self, now: Instant, replicas: &[ReplicaId]) {
+        let mut streams = BTreeSet::new();
+        for id in replicas {
+            self.house(now, *id);
+            let book = &self.replicas[id];
+            streams.extend(book.lingers.iter().chain(&book.entry.source));
+        }
+        for key in streams {
+            self.publish(now, key);
+        }
+    }
+
+    /// Decides where a replica runs.
+    fn house(&mut self, now: Instant, id: ReplicaId) {
+        let home = self.replicas[&id].home;
+        let wanted = self.where_to(id);
+        let new = match (home, wanted) {
+            (Home::Base { begun: true, .. }, Ok(())) => Home::Base {
+                why: Refused::Unsupported(Reason::Companion),
+                begun: true,
+            },
+            (Home::Base { begun, .. }, Err(why)) => Home::Base {
+                why,
+                begun: begun || self.may_send(id),
+            },
+            (Home::Kernel { .. }, Ok(())) => home,
+            (Home::Kernel { .. }, Err(why)) => {
+                self.give_up(now, home);
+                Home::Base {
+                    why,
+                    begun: self.may_send(id),
+                }
+            }
+            (Home::Base { begun: false, .. }, Ok(())) => match self.replica_states.take(now) {
+                Some(state) if set(&mut self.kernel.replica_states, state, ReplicaCell::default()) => {
+                    Home::Kernel { state, place: None }
+                }
+                _ => Home::Base {
+                    why: Refused::Full,
+                    begun: self.may_send(id),
+                },
+            },
+        };
+        self.replicas.get_mut(&id).expect("it was looked at").home = new;
+    }
+
+    fn where_to(&self, id: ReplicaId) -> Result<(), Refused> {
+        let book = &self.replicas[&id];
+        let to = self
+            .legs
+            .get(&book.entry.leg)
+            .ok_or(Reason::Companion)
+            .map_err(Refused::Unsupported)?;
+        for key in book.lingers.iter().chain(&book.entry.source) {
+            self.fits(*key).map_err(Refused::Unsupported)?;
+            let (stream, from) = (&self.streams[key], &self.legs[&key.leg]);
+            fit::replica(&book.entry, to, &stream.entry, from).map_err(Refused::Unsupported)?;
+            let others = stream
+                .members
+                .iter()
+                .filter(|other| **other != id && self.sends(**other));
+            if others.clone().count() >= FANOUT_COPIES as usize {
+                return Err(Refused::Full);
+            }
+            // A replica has one list of payload types, whatever it comes from.
+            if book.entry.source.is_some_and(|source| !self.are_alike(*key, source)) {
+                return Err(Refused::Unsupported(Reason::Codec));
+            }
+            // What is taken out of packets is taken out for everybody.
+            let carried = |to: &Leg| fit::carried(to, from);
+            let mut others = others.filter_map(|other| self.legs.get(&self.replicas[other].entry.leg));
+            if others.next().is_some_and(|other| carried(other) != carried(to)) {
+                return Err(Refused::Unsupported(Reason::Extensions));
+            }
+        }
+        fit::leg(to).map_err(Refused::Unsupported)
+    }
+
+    fn are_alike(&self, one: StreamKey, other: StreamKey) -> bool {
+        let formats = |key| self.streams.get(&key).map(|stream| &stream.entry.formats);
+        formats(one) == formats(other)
+    }
+
+    /// Whether the base would send a replica if a packet came now.
+    fn may_send(&self, id: ReplicaId) -> bool {
+        let entry = &self.replicas[&id].entry;
+        let is_open = |leg: LegId| {
+            self.legs
+                .get(&leg)
+                .is_some_and(|leg| leg.protection != Protection::Pending)
+        };
+        let has_path = self.legs.get(&entry.leg).is_some_and(|leg| !leg.paths.is_empty());
+        has_path && is_open(entry.leg) && entry.source.is_some_and(|key| is_open(key.leg)) && !entry.paused
+    }
+
+    fn give_up(&mut self, now: Instant, home: Home) {
+        if let Home::Kernel { state, place } = home {
+            self.replica_states.give_up(state, now);
+            if let Some((place, _)) = place {
+                self.replica_entries.give_up(place, now);
+            }
+        }
+    }
+
+    /// Tells the kernel what it is to know of a stream: all of it in one step, or that it is none of its.
+    fn publish(&mut self, now: Instant, key: StreamKey) {
+        let Some(stream) = self.streams.get(&key) else { return };
+        let members: Vec<ReplicaId> = stream.members.iter().copied().collect();
+        let here: Vec<ReplicaId> = members.iter().filter(|id| self.sends(**id)).copied().collect();
+        let before = stream.place;
+        let place = (!here.is_empty() && self.fits(key).is_ok())
+            .then(|| self.write(now, key, &here, here.len() < members.len()))
+            .flatten();
+        let name = layout::StreamKey {
+            leg: key.leg.0,
+            ssrc: key.ssrc.0.to_be(),
+        };
+        let stream = self.streams.get_mut(&key).expect("it was looked at");
+        stream.place = place;
+        match (place, stream.state) {
+            (Some(entry), Some(state)) => {
+                // Full only when there are more streams than places, which there are not.
+                let _ = self.kernel.streams.insert(name, StreamPlace { entry, state }, 0);
+            }
+            _ => {
+                let _ = self.kernel.streams.remove(&name);
+                if let Some(state) = stream.state.take() {
+                    self.stream_states.give_up(state, now);
+                }
+            }
+        }
+        if let Some(before) = before {
+            self.stream_entries.give_up(before, now);
+        }
+    }
+
+    /// Writes a stream's entry to a new place.
+    fn write(&mut self, now: Instant, key: StreamKey, here: &[ReplicaId], some_elsewhere: bool) -> Option<u32> {
+        self.state_of(now, key)?;
+        let mut places = Vec::with_capacity(here.len());
+        for id in here {
+            places.extend(self.place_of(now, *id));
+        }
+        let stream = &self.streams[&key];
+        let from = &self.legs[&key.leg];
+        let first = here.first().and_then(|id| self.legs.get(&self.replicas[id].entry.leg));
+        let mut entry = entries::stream(&stream.entry, &places);
+        entry.carried = first.map_or([0; 8], |to| fit::carried(to, from));
+        entry.goes_up = (self.goes_up || some_elsewhere).into();
+        let place = self.stream_entries.take(now)?;
+        set(&mut self.kernel.stream_entries, place, entry).then_some(place)
+    }
+
+    /// Where what is known of a stream is kept; from nothing if it was nowhere.
+    fn state_of(&mut self, now: Instant, key: StreamKey) -> Option<u32> {
+        let stream = self.streams.get_mut(&key)?;
+        if stream.state.is_none() {
+            let state = self.stream_states.take(now)?;
+            set(&mut self.kernel.stream_states, state, StreamCell::default());
+            stream.state = Some(state);
+        }
+        stream.state
+    }
+
+    /// Where a replica's entry is, written anew if it is another than before.
+    fn place_of(&mut self, now: Instant, id: ReplicaId) -> Option<u32> {
+        let source = self.replicas[&id].entry.source;
+        let source = source.and_then(|key| self.state_of(now, key));
+        let book = self.replicas.get_mut(&id)?;
+        let Home::Kernel { state, place } = book.home else {
+            return None;
+        };
+        // Those of all streams it may come from are alike.
+        let any = book.entry.source.or(book.lingers.first().copied());
+        let formats = any.and_then(|key| self.streams.get(&key));
+        let formats = formats.map_or(&[][..], |stream| &stream.entry.formats);
+        let mut entry = entries::replica(&book.entry, self.legs.get(&book.entry.leg)?, formats);
+        entry.state = state;
+        entry.epoch = book.epoch;
+        entry.source = source.map_or(0, |state| state + 1);
+        if let Some((at, before)) = place
+            && before == entry
+        {
+            return Some(at);
+        }
+        let at = self.replica_entries.take(now)?;
+        set(&mut self.kernel.replica_entries, at, entry);
+        if let Some((old, _)) = place {
+            self.replica_entries.give_up(old, now);
+        }
+        book.home = Home::Kernel {
+            state,
+            place: Some((at, entry)),
+        };
+        Some(at)
+    }
+}
+
+fn book_source(replicas: &BTreeMap<ReplicaId, ReplicaBook>, id: ReplicaId) -> Option<StreamKey> {
+    replicas.get(&id)?.entry.source
+}

@@ -1,0 +1,136 @@
+//! What the kernel can do of an entry, and why not.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dataplane::{Leg, Protection, Reason, Replica, Stream};
+use wire::codec::Layer;
+use wire::{Codec, ExtensionKind};
+
+use crate::layout::fanout::{FANOUT_FORMATS, KEY_ALWAYS, KEY_AV1, KEY_H264, KEY_VP8};
+
+/// What a leg writes of its own, whatever came with a packet.
+const OWN: [ExtensionKind; 2] = [ExtensionKind::AbsSendTime, ExtensionKind::TransportSequence];
+
+/// What says of a packet only what it is to its publisher's transport; never carried on.
+const LEFT_OUT: [ExtensionKind; 5] = [
+    ExtensionKind::Mid,
+    ExtensionKind::Rid,
+    ExtensionKind::RepairedRid,
+    ExtensionKind::AbsSendTime,
+    ExtensionKind::TransportSequence,
+];
+
+/// How the start of a key frame is found.
+pub(super) fn key_frames(codec: Codec) -> Option<u32> {
+    match codec {
+        Codec::Opus | Codec::Red | Codec::Pcmu | Codec::Pcma => Some(KEY_ALWAYS),
+        Codec::Vp8 => Some(KEY_VP8),
+        Codec::H264 => Some(KEY_H264),
+        Codec::Av1 => Some(KEY_AV1),
+        // VP9 has layers whenever it wants; nobody asked for H.265 here yet.
+        Codec::Vp9 | Codec::H265 => None,
+    }
+}
+
+pub(super) fn leg(leg: &Leg) -> Result<(), Reason> {
+    if matches!(leg.protection, Protection::Srtp { .. }) {
+        return Err(Reason::Srtp);
+    }
+    let addresses = leg.paths.iter().flat_map(|path| [path.local, path.remote]);
+    match addresses.map(|address| address.ip()).all(is_one_machines) {
+        true => Ok(()),
+        false => Err(Reason::Addresses),
+    }
+}
+
+pub(super) fn stream(stream: &Stream, from: &Leg) -> Result<(), Reason> {
+    leg(from)?;
+    if from.protection == Protection::Pending {
+        return Err(Reason::NoMedia);
+    }
+    if stream.rtx.is_some() {
+        return Err(Reason::Retransmissions);
+    }
+    let can_read = stream.formats.iter().all(|format| key_frames(format.codec).is_some());
+    if !can_read || stream.formats.len() > FANOUT_FORMATS as usize {
+        return Err(Reason::Codec);
+    }
+    let has_video = stream.formats.iter().any(|format| !is_audio(format.codec));
+    if has_video && from.extensions_in.id(ExtensionKind::DependencyDescriptor).is_some() {
+        return Err(Reason::Layers);
+    }
+    Ok(())
+}
+
+/// Whether copies of a stream on `from` can be what a replica to `to` is. The stream is one that fits.
+pub(super) fn replica(replica: &Replica, to: &Leg, stream: &Stream, from: &Leg) -> Result<(), Reason> {
+    leg(to)?;
+    if replica.rtx.is_some() {
+        return Err(Reason::Retransmissions);
+    }
+    if replica.formats.iter().any(|format| format.primary_only) {
+        return Err(Reason::Codec);
+    }
+    let may_have_layers = stream.formats.iter().any(|format| format.codec == Codec::Vp8);
+    if may_have_layers && replica.target != Layer::HIGHEST {
+        return Err(Reason::Layers);
+    }
+    let is_v4 = |leg: &Leg| leg.paths.iter().map(|path| path.remote.is_ipv4()).collect::<Vec<_>>();
+    if is_v4(to)
+        .first()
+        .is_some_and(|family| is_v4(from).iter().any(|other| other != family))
+    {
+        return Err(Reason::Families);
+    }
+    extensions(replica, to, from)
+}
+
+fn extensions(replica: &Replica, to: &Leg, from: &Leg) -> Result<(), Reason> {
+    let out = &to.extensions_out;
+    let writes_mid = replica.mid.is_some() && out.id(ExtensionKind::Mid).is_some();
+    let writes_delay = replica.playout_delay.is_some() && out.id(ExtensionKind::PlayoutDelay).is_some();
+    let writes_own = OWN.iter().any(|kind| out.id(*kind).is_some());
+    let renumbers = from
+        .extensions_in
+        .iter()
+        .any(|(kind, id)| is_carried(kind) && out.id(kind).is_some_and(|other| other != id));
+    match writes_mid || writes_delay || writes_own || renumbers {
+        true => Err(Reason::Extensions),
+        false => Ok(()),
+    }
+}
+
+/// One bit for each header extension id that goes on from one leg to another.
+pub(super) fn carried(to: &Leg, from: &Leg) -> [u32; 8] {
+    let mut bits = [0; 8];
+    let kinds = from.extensions_in.iter();
+    for (_, id) in kinds.filter(|(kind, id)| is_carried(*kind) && to.extensions_out.id(*kind) == Some(*id)) {
+        bits[usize::from(id / 32)] |= 1 << (id % 32);
+    }
+    bits
+}
+
+fn is_carried(kind: ExtensionKind) -> bool {
+    !LEFT_OUT.contains(&kind)
+}
+
+fn is_audio(codec: Codec) -> bool {
+    codec.kind() == wire::MediaKind::Audio
+}
+
+fn is_one_machines(address: IpAddr) -> bool {
+    let is_local = matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
+    !address.is_unspecified() && !address.is_multicast() && !is_local && !is_broadcast(address)
+}
+
+fn is_broadcast(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V4(address) if address.is_broadcast())
+}
+
+/// Where packets to a leg go, once they may.
+pub(super) fn nominated(leg: &Leg) -> Option<(SocketAddr, SocketAddr)> {
+    match leg.protection {
+        Protection::Clear => leg.paths.first().map(|path| (path.local, path.remote)),
+        Protection::Pending | Protection::Srtp { .. } => None,
+    }
+}

@@ -1,0 +1,245 @@
+//! Rooms in the kernel: RTP of a stream is copied to those who get it, each copy with its receiver's numbers, before any socket has seen it.
+//!
+//! What is taken are legs without encryption, streams of one size without retransmissions, and the replicas of those; see [`fit`] for what is not. A stream
+//! may have replicas here and others in the base: its packets go up then, and the base sends only what is not sent here ([`Offload::sends`]).
+//!
+//! Read `program/fanout.bpf.c` for what becomes of a packet, then [`book`] for what the kernel is told, and when.
+
+mod book;
+mod entries;
+mod fit;
+mod kernel;
+mod slots;
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use dataplane::{
+    Counter, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
+    StreamStatistics, Update,
+};
+use wire::codec::Layer;
+
+use crate::clock::Monotonic;
+use crate::layout::fanout as layout;
+use crate::{Complexity, EbpfError, Step, Tried};
+use book::Book;
+use kernel::Kernel;
+
+/// How often at most the kernel is made to look for one receiver's hardware address.
+const NUDGE_EVERY: Duration = Duration::from_secs(1);
+
+/// Where nobody listens (RFC 863).
+const DISCARD: u16 = 9;
+
+/// Where rooms are taken off the way to the stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FanoutConfig {
+    /// Interfaces by name, at which publishers' packets arrive. Copies leave wherever routes lead.
+    pub interfaces: Vec<String>,
+    /// Whether packets that were copied go on to the base in any case, so that it can report arrivals and keep statistics of its own. Otherwise they do only
+    /// where it has replicas of the stream.
+    pub goes_up: bool,
+}
+
+/// The fan-out program as an offload.
+pub struct Fanout {
+    book: Book,
+    clock: Monotonic,
+    /// By whom nobody was known lately, and when that was asked for.
+    nudged: HashMap<LegId, Instant>,
+    /// For what makes the kernel look for a neighbour.
+    sockets: [Option<UdpSocket>; 2],
+}
+
+impl Fanout {
+    /// Puts the program on its interfaces. `now` is the time that all times told are related to.
+    ///
+    /// Errors: why it cannot be. The base does everything then.
+    pub fn start(config: &FanoutConfig, now: Instant) -> Result<Self, EbpfError> {
+        let socket = |any: IpAddr| {
+            UdpSocket::bind((any, 0))
+                .ok()
+                .filter(|socket| socket.set_nonblocking(true).is_ok())
+        };
+        Ok(Fanout {
+            book: Book::new(Kernel::start(&config.interfaces)?, config.goes_up),
+            clock: Monotonic::new(now),
+            nudged: HashMap::new(),
+            sockets: [
+                socket(Ipv4Addr::UNSPECIFIED.into()),
+                socket(Ipv6Addr::UNSPECIFIED.into()),
+            ],
+        })
+    }
+
+    /// Packets that an interface had made one of several, which nothing can be done with here: turn its GRO off (`ethtool -K INTERFACE gro off`).
+    pub fn merged(&self) -> u64 {
+        self.book.kernel.counts()[layout::FAN_MERGED as usize]
+    }
+
+    /// The program in numbers.
+    pub fn complexity(&mut self) -> Result<Complexity, EbpfError> {
+        let failed = |error| EbpfError::inside(Step::Load, error);
+        let info = self.book.kernel.program()?.info().map_err(failed)?;
+        Ok(Complexity {
+            instructions: info.size_translated().unwrap_or(0) / 8,
+            verified: info.verified_instruction_count().unwrap_or(0),
+        })
+    }
+
+    /// Runs the program on a frame as if it had arrived at the interface with this number. What is copied of it is sent.
+    pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<Tried, EbpfError> {
+        match self.book.kernel.try_frame(interface, frame)? {
+            kernel::NEXT => Ok(Tried::Passed),
+            _ => Ok(Tried::Dropped),
+        }
+    }
+
+    fn read_note(&mut self, note: layout::FanoutNote) -> Option<Event> {
+        let replica = self.book.replica_of(note.replica)?;
+        match note.kind {
+            layout::NOTE_FOLLOWS => {
+                let source = self.book.stream_of(note.source.checked_sub(1)?)?;
+                self.book.follows(self.clock.now(), replica, source);
+                Some(Event::Selected {
+                    replica,
+                    source,
+                    layer: if note.layered == 0 { Layer::default() } else { WHOLE },
+                    awaits_key_frame: false,
+                })
+            }
+            _ => {
+                let (entry, _) = self.book.replica(replica)?;
+                self.nudge(entry.leg);
+                None
+            }
+        }
+    }
+
+    /// Makes the kernel look for a receiver's hardware address, by sending something of no meaning there as programs do.
+    fn nudge(&mut self, id: LegId) {
+        let now = self.clock.now();
+        let lately = |at: &Instant| now.saturating_duration_since(*at) < NUDGE_EVERY;
+        if self.nudged.get(&id).is_some_and(lately) {
+            return;
+        }
+        self.nudged.retain(|_, at| lately(at));
+        self.nudged.insert(id, now);
+        let remote = self
+            .book
+            .leg(id)
+            .and_then(|leg| leg.paths.first())
+            .map(|path| path.remote);
+        if let Some(remote) = remote
+            && let Some(socket) = &self.sockets[usize::from(remote.is_ipv6())]
+        {
+            // Whether it could is told by whether there are more notes.
+            let _ = socket.send_to(&[], SocketAddr::new(remote.ip(), DISCARD));
+        }
+    }
+}
+
+/// All layers that a stream of one size has.
+const WHOLE: Layer = Layer {
+    spatial: 0,
+    temporal: u8::MAX,
+};
+
+impl Offload for Fanout {
+    fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
+        match update {
+            Update::SetLeg(id, leg) => {
+                let answer = self.book.set_leg(now, *id, leg.clone());
+                self.nudge(*id);
+                return answer;
+            }
+            Update::SetStream(key, stream) => return self.book.set_stream(now, *key, stream.clone()),
+            Update::SetReplica(id, replica) => return self.book.set_replica(now, *id, replica.clone()),
+            Update::RemoveLeg(id) => self.book.remove_leg(now, *id),
+            Update::RemoveStream(key) => self.book.remove_stream(now, *key),
+            Update::RemoveReplica(id) => self.book.remove_replica(now, *id),
+            Update::RemoveRelay(_) => {}
+            // Nothing waits in the kernel: a pace is the base's.
+            Update::SetPace(_, None) => {}
+            Update::SetPace(_, Some(_)) | Update::SetRelay(..) => return Err(Refused::Unsupported(Reason::Table)),
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        while let Some(note) = self.book.kernel.next_note() {
+            if let Some(event) = self.read_note(note) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    fn relay_traffic(&mut self, _at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
+        None
+    }
+
+    fn counters(&mut self) -> Counters {
+        let counts = self.book.kernel.counts();
+        let mut counters = Counters::default();
+        for (at, counter) in COUNTERS {
+            counters[counter] += counts[at as usize];
+        }
+        counters
+    }
+
+    fn takes_replicas(&self) -> bool {
+        true
+    }
+
+    fn sends(&self, replica: ReplicaId) -> bool {
+        self.book.sends(replica)
+    }
+
+    fn replica_statistics(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
+        let (_, cell) = self.book.replica(id)?;
+        let source = cell.progress.source.checked_sub(1);
+        Some(ReplicaStatistics {
+            packets: cell.progress.packets,
+            octets: cell.progress.octets,
+            resent: 0,
+            source: source.and_then(|state| self.book.stream_of(state)),
+            timestamp_offset: cell.progress.timestamp_offset,
+        })
+    }
+
+    /// Without jitter, which is for who sees packets arrive.
+    fn stream_statistics(&self, key: StreamKey) -> Option<StreamStatistics> {
+        let progress = self.book.stream(key)?.progress;
+        Some(StreamStatistics {
+            packets: progress.packets,
+            octets: progress.octets,
+            first: progress.first,
+            highest: progress.newest,
+            jitter: 0,
+        })
+    }
+}
+
+/// What the program counts, by the contract's names.
+const COUNTERS: [(u32, Counter); 17] = [
+    (layout::FAN_RECEIVED, Counter::Received),
+    (layout::FAN_FORWARDED, Counter::Forwarded),
+    (layout::FAN_MALFORMED, Counter::Malformed),
+    (layout::FAN_OVERSIZED, Counter::Oversized),
+    (layout::FAN_DUPLICATE, Counter::Duplicate),
+    (layout::FAN_TOO_LATE, Counter::TooLate),
+    (layout::FAN_UNKNOWN_FORMAT, Counter::UnknownFormat),
+    (layout::FAN_PADDING_ONLY, Counter::PaddingOnly),
+    (layout::FAN_NO_REPLICA, Counter::NoReplica),
+    (layout::FAN_NOT_SELECTED, Counter::NotSelected),
+    (layout::FAN_PAUSED, Counter::Paused),
+    (layout::FAN_AWAITING_KEY_FRAME, Counter::AwaitingKeyFrame),
+    (layout::FAN_BEFORE_SWITCH, Counter::BeforeSwitch),
+    (layout::FAN_NOT_NEGOTIATED, Counter::NotNegotiated),
+    (layout::FAN_NOT_READY, Counter::NotReady),
+    (layout::FAN_SEND_FAILED, Counter::SendFailed),
+    (layout::FAN_MERGED, Counter::SendFailed),
+];

@@ -1,0 +1,46 @@
+//! Places in the kernel's tables, and when one may be used again.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// A packet that was being copied when a place was given up is long gone by then.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// Places that are free.
+#[derive(Debug)]
+pub(super) struct Slots(VecDeque<(u32, Option<Instant>)>);
+
+impl Slots {
+    pub(super) fn new(count: u32) -> Self {
+        Slots((0..count).map(|slot| (slot, None)).collect())
+    }
+
+    /// One that no packet looks at any more: of those given up, the one that has been so the longest.
+    pub(super) fn take(&mut self, now: Instant) -> Option<u32> {
+        let (_, since) = self.0.front()?;
+        if since.is_some_and(|since| now.saturating_duration_since(since) < GRACE) {
+            return None;
+        }
+        self.0.pop_front().map(|(slot, _)| slot)
+    }
+
+    pub(super) fn give_up(&mut self, slot: u32, now: Instant) {
+        self.0.push_back((slot, Some(now)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_up_rests_before_it_is_used_again() {
+        let start = Instant::now();
+        let mut slots = Slots::new(1);
+        assert_eq!(slots.take(start), Some(0));
+        slots.give_up(0, start);
+        assert_eq!(slots.take(start + GRACE / 2), None);
+        assert_eq!(slots.take(start + GRACE), Some(0));
+        assert_eq!(slots.take(start + GRACE), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! The kernel's copies in front of a base without sockets, as a device under test.
+//!
+//! Datagrams are run through the program as frames; copies leave on a cable, at whose far end they are caught. What the program lets pass the base gets.
+
+use std::cell::Cell;
+use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use backend_ebpf::{Fanout, FanoutConfig, Tried};
+use backend_udp::InlinePlane;
+use conformance::device::STARTED_AT;
+use conformance::{Datagram, Device};
+use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Offload, Path, Update, WriteError};
+use layered::Layered;
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, socket};
+use veth::Pair;
+
+use crate::frame;
+
+/// How long copies may be on their way over the cable.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Hardware addresses of both ends of the cable.
+const NEAR: [u8; 6] = [2, 0, 0, 0, 0, 1];
+const FAR: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+/// A cable at whose far end everybody is.
+pub struct Cable {
+    interface: u32,
+    caught: Rc<OwnedFd>,
+    /// What the near end's stack gets.
+    goes_up: Rc<OwnedFd>,
+    /// Packets that were taken in the kernel, and copies that left from there, over all devices.
+    pub taken: Rc<Cell<u64>>,
+    pub copied: Rc<Cell<u64>>,
+}
+
+impl Cable {
+    /// To be called in the near end's namespace.
+    pub fn new(pair: &Pair) -> Self {
+        let mac = |address: [u8; 6]| address.map(|byte| format!("{byte:02x}")).join(":");
+        let (near, far) = (&pair.near, &pair.far);
+        let run = |side: &veth::Side, words: String| side.ip(&words).unwrap_or_else(|error| panic!("{error}"));
+        run(near, format!("link set near0 address {}", mac(NEAR)));
+        run(far, format!("link set far0 address {}", mac(FAR)));
+        for via in [far.v4.to_string(), far.v6.to_string()] {
+            run(
+                near,
+                format!("neighbour replace {via} lladdr {} dev near0 nud permanent", mac(FAR)),
+            );
+            let family = if via.contains(':') { "-6" } else { "-4" };
+            run(near, format!("{family} route add default via {via}"));
+        }
+        for side in [near, far] {
+            run(side, format!("link set {} mtu 1600", side.interface));
+        }
+        Cable {
+            interface: nix::net::if_::if_nametoindex(near.interface).expect("it was made"),
+            caught: Rc::new(far.run(tap)),
+            goes_up: Rc::new(tap()),
+            taken: Rc::default(),
+            copied: Rc::default(),
+        }
+    }
+
+    /// A fresh device.
+    pub fn device(&self, goes_up: bool, now: Instant) -> Box<dyn Device> {
+        let config = FanoutConfig {
+            interfaces: Vec::new(),
+            goes_up,
+        };
+        let fanout = Fanout::start(&config, now).unwrap_or_else(|error| panic!("{error}"));
+        let clock = Clock {
+            origin: now,
+            ntp: STARTED_AT,
+        };
+        for tap in [&self.caught, &self.goes_up] {
+            while catch(tap).is_some() {}
+        }
+        Box::new(KernelDevice {
+            plane: Layered::new(InlinePlane::new(1, clock), fanout),
+            interface: self.interface,
+            caught: self.caught.clone(),
+            goes_up: self.goes_up.clone(),
+            received: 0,
+            sent: Vec::new(),
+            forwarded: 0,
+            taken: self.taken.clone(),
+            copied: self.copied.clone(),
+        })
+    }
+}
+
+struct KernelDevice {
+    plane: Layered<InlinePlane, Fanout>,
+    interface: u32,
+    caught: Rc<OwnedFd>,
+    goes_up: Rc<OwnedFd>,
+    received: u64,
+    sent: Vec<Datagram>,
+    forwarded: u64,
+    taken: Rc<Cell<u64>>,
+    copied: Rc<Cell<u64>>,
+}
+
+impl KernelDevice {
+    /// Catches as many copies as left.
+    fn catch_copies(&mut self) {
+        let forwarded = self.plane.offload_mut().counters()[Counter::Forwarded];
+        let deadline = Instant::now() + PATIENCE;
+        while self.forwarded < forwarded {
+            assert!(
+                Instant::now() < deadline,
+                "{} copies did not arrive",
+                forwarded - self.forwarded
+            );
+            let Some((to, path, bytes)) = catch(&self.caught).and_then(|bytes| frame::left(&bytes)) else {
+                continue;
+            };
+            assert_eq!(to, FAR);
+            self.sent.push(Datagram { path, bytes });
+            self.forwarded += 1;
+            self.copied.set(self.copied.get() + 1);
+        }
+    }
+
+    /// What was not counted was left to the base to count, and must be on its way there, untouched.
+    fn catch_what_goes_up(&self, frame: &[u8]) {
+        let deadline = Instant::now() + PATIENCE;
+        while catch(&self.goes_up).is_none_or(|seen| seen != frame) {
+            assert!(Instant::now() < deadline, "a packet did not go up as it was");
+        }
+    }
+}
+
+/// Sees every frame of a namespace.
+fn tap() -> OwnedFd {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll).expect("root may")
+}
+
+/// A frame that was seen.
+fn catch(socket: &OwnedFd) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; 2_000];
+    match recv(socket.as_raw_fd(), &mut bytes, MsgFlags::empty()) {
+        Ok(len) => {
+            bytes.truncate(len);
+            Some(bytes)
+        }
+        Err(error) => {
+            assert_eq!(std::io::Error::from(error).kind(), ErrorKind::WouldBlock);
+            None
+        }
+    }
+}
+
+impl Device for KernelDevice {
+    fn name(&self) -> String {
+        "copies in the kernel, in front of udp without sockets".into()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.plane.write(now, update)
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.plane.inject(now, what);
+    }
+
+    fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]) {
+        let frame = frame::arriving(NEAR, FAR, path, bytes);
+        let tried = self.plane.offload_mut().try_frame(self.interface, &frame);
+        if tried.expect("the program can be run") == Tried::Passed {
+            self.plane.base_mut().packet(now, 0, path, bytes);
+            return;
+        }
+        self.taken.set(self.taken.get() + 1);
+        self.catch_copies();
+        let received = self.plane.offload_mut().counters()[Counter::Received];
+        if received == std::mem::replace(&mut self.received, received) {
+            self.catch_what_goes_up(&frame);
+            self.plane.base_mut().packet(now, 0, path, bytes);
+        }
+    }
+
+    fn sent(&mut self) -> Vec<Datagram> {
+        let by_base = self.plane.base_mut().take_sent().into_iter();
+        self.sent.extend(by_base.map(|egress| Datagram {
+            path: egress.path,
+            bytes: egress.bytes,
+        }));
+        std::mem::take(&mut self.sent)
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.plane.poll()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.plane.counters()
+    }
+
+    fn keeps_virtual_time(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,108 @@
+//! Which replicas the base is to keep silent, because the offload sends them.
+//!
+//! Such a replica is paused there and comes from nowhere, so that nothing is counted of it twice. It is first written as it is, but paused: whether it may be
+//! written at all is for the base to say.
+
+use std::collections::BTreeMap;
+
+use dataplane::{Offload, Replica, ReplicaId, Update};
+
+/// Every replica, and whether the base has it paused for this reason. Empty for an offload that takes none.
+#[derive(Debug, Default)]
+pub(crate) struct Voices(BTreeMap<ReplicaId, Voice>);
+
+#[derive(Debug)]
+struct Voice {
+    replica: Replica,
+    is_silent: bool,
+}
+
+impl Voices {
+    /// What the base is told before the offload is asked. A new replica is silent until somebody is to send it, so that never two do.
+    pub(crate) fn for_base(&self, update: &Update, offload: &impl Offload) -> Update {
+        match update {
+            Update::SetReplica(id, replica) if offload.takes_replicas() => {
+                let is_silent = self.0.get(id).is_none_or(|voice| voice.is_silent);
+                let paused = replica.paused || is_silent;
+                Update::SetReplica(
+                    *id,
+                    Replica {
+                        paused,
+                        ..replica.clone()
+                    },
+                )
+            }
+            _ => update.clone(),
+        }
+    }
+
+    /// What the base is to be told after the offload was.
+    pub(crate) fn changes(&mut self, update: &Update, offload: &impl Offload) -> Vec<Update> {
+        if !offload.takes_replicas() {
+            return Vec::new();
+        }
+        if let Update::SetReplica(id, replica) = update {
+            let is_silent = self.0.get(id).is_none_or(|voice| voice.is_silent);
+            let voice = Voice {
+                replica: replica.clone(),
+                is_silent,
+            };
+            self.0.insert(*id, voice);
+        }
+        let mut changes = Vec::new();
+        for (id, voice) in self
+            .0
+            .iter_mut()
+            .filter(|(id, voice)| is_concerned(update, **id, &voice.replica))
+        {
+            let was_silent = std::mem::replace(&mut voice.is_silent, offload.sends(*id));
+            if voice.is_silent || was_silent {
+                changes.push(Update::SetReplica(*id, voice.said()));
+            }
+        }
+        changes
+    }
+
+    /// Forgets what goes with a removal.
+    pub(crate) fn forget(&mut self, update: &Update) {
+        match update {
+            Update::RemoveReplica(id) => drop(self.0.remove(id)),
+            Update::RemoveLeg(leg) => {
+                self.0.retain(|_, voice| voice.replica.leg != *leg);
+                self.forget_sources(|source| source.leg == *leg);
+            }
+            Update::RemoveStream(key) => self.forget_sources(|source| source == key),
+            _ => {}
+        }
+    }
+
+    fn forget_sources(&mut self, is_gone: impl Fn(&dataplane::StreamKey) -> bool) {
+        for voice in self.0.values_mut() {
+            voice.replica.source = voice.replica.source.filter(|source| !is_gone(source));
+        }
+    }
+}
+
+impl Voice {
+    /// What the base is to have of it.
+    fn said(&self) -> Replica {
+        match self.is_silent {
+            false => self.replica.clone(),
+            true => Replica {
+                paused: true,
+                source: None,
+                ..self.replica.clone()
+            },
+        }
+    }
+}
+
+/// Whether a change of an entry may change who sends a replica.
+fn is_concerned(update: &Update, id: ReplicaId, replica: &Replica) -> bool {
+    match update {
+        Update::SetReplica(other, _) => *other == id,
+        Update::SetLeg(leg, _) => replica.leg == *leg || replica.source.is_some_and(|source| source.leg == *leg),
+        Update::SetStream(key, _) => replica.source == Some(*key),
+        _ => false,
+    }
+}
