@@ -1,7 +1,5 @@
 //! The same shards without threads or sockets, for tests that must repeat.
 
-use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -11,7 +9,7 @@ use dataplane::{
 
 use crate::alarm::Alarm;
 use crate::control::Control;
-use crate::relays::{BUFFER, Desk, Door, Doors, RELAYS_MAX, Relays, Watch};
+use crate::relays::{BUFFER, Desk, InlineDoor, InlineDoors, RELAYS_MAX, Relays, Unwatched};
 use crate::shard::{Run, Shard, Transmit};
 
 /// A device whose shards run in the caller's thread, one after the other, each until it has nothing left to do.
@@ -28,56 +26,12 @@ pub struct InlinePlane {
 
 /// What was sent, one datagram each.
 #[derive(Clone, Default)]
-struct Sent(Arc<Mutex<Vec<Egress>>>);
+pub(crate) struct Sent(Arc<Mutex<Vec<Egress>>>);
 
 impl Sent {
-    fn with<T>(&self, change: impl FnOnce(&mut Vec<Egress>) -> T) -> T {
+    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Vec<Egress>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// A port that nobody else can have.
-#[derive(Clone)]
-struct InlineDoor {
-    at: SocketAddr,
-    sent: Sent,
-}
-
-impl Door for InlineDoor {
-    fn send(&self, to: SocketAddr, _tos: Option<u8>, bytes: &[u8]) -> bool {
-        let path = Path {
-            local: self.at,
-            remote: to,
-        };
-        let bytes = bytes.to_vec();
-        self.sent.with(|sent| sent.push(Egress { leg: None, path, bytes }));
-        true
-    }
-
-    fn overflows(&self) -> u64 {
-        0
-    }
-}
-
-/// Opens any port.
-struct InlineDoors(Sent);
-
-impl Doors for InlineDoors {
-    type Door = InlineDoor;
-
-    fn open(&mut self, at: SocketAddr) -> io::Result<InlineDoor> {
-        let sent = self.0.clone();
-        Ok(InlineDoor { at, sent })
-    }
-}
-
-/// Nobody need be told where to listen.
-struct Unwatched;
-
-impl Watch<InlineDoor> for Unwatched {
-    fn begin(&mut self, _place: usize, _door: &InlineDoor) {}
-
-    fn end(&mut self, _door: &InlineDoor) {}
 }
 
 impl Transmit for Sent {
@@ -103,7 +57,7 @@ impl InlinePlane {
         let agent = Arc::new(Alarm::silent());
         let (control, shards) = Control::new(clock, &alarms, agent.clone());
         let sent = Sent::default();
-        let (relays, desks) = Relays::new(InlineDoors(sent.clone()), &alarms, &agent);
+        let (relays, desks) = Relays::new(InlineDoors::new(sent.clone()), &alarms, &agent);
         InlinePlane {
             control,
             shards,

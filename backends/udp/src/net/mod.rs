@@ -15,6 +15,6 @@ mod sockets;
 
 pub(crate) use files::raise_open_files;
 pub(crate) use poller::Poller;
-pub(crate) use port::{PortReader, PortSocket};
+pub(crate) use port::PortSocket;
 pub use sleep::Bell;
 pub use sockets::Sockets;

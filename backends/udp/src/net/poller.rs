@@ -60,7 +60,7 @@ impl Poller {
     }
 
     /// Sleeps until a port has something, the bell rings or the time is up; the places that have something.
-    pub(crate) fn wait(&mut self, at_most: Option<Duration>) -> impl Iterator<Item = usize> {
+    pub(crate) fn wait(&mut self, at_most: Option<Duration>) -> impl Iterator<Item = usize> + Clone {
         let timeout = at_most.map_or(-1, |time| {
             time.as_micros().div_ceil(1_000).try_into().unwrap_or(i32::MAX)
         });

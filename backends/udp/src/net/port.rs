@@ -4,7 +4,6 @@ use std::io;
 use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::ptr;
 
 use super::address::RawAddress;
 use super::socket::{Family, check};
@@ -95,6 +94,24 @@ impl PortSocket {
         unsafe { libc::sendmsg(self.raw(), &raw const header, libc::MSG_DONTWAIT) }
     }
 
+    /// Takes one datagram that has arrived: its true length, which is larger than the buffer when not all of it was kept, and where it came
+    /// from. One at a time, because that is what a port of a call has when it has any, and asking for several at once costs a tenth more for one.
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
+        let mut address = RawAddress::empty();
+        // SAFETY: buffer and address are written where they are, with their own lengths, and outlive the call.
+        let len = unsafe {
+            libc::recvfrom(
+                self.raw(),
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
+                (&raw mut address.storage).cast(),
+                &raw mut address.len,
+            )
+        };
+        Some((usize::try_from(len).ok()?, address.read()?))
+    }
+
     /// How many datagrams found the buffer full so far.
     pub(crate) fn overflows(&self) -> u64 {
         let mut counts = [0_u32; MEMINFO_VARS];
@@ -120,76 +137,5 @@ impl PortSocket {
         let len = mem::size_of::<i32>() as libc::socklen_t;
         // SAFETY: the value is an int, and lives for the time of the call.
         check(unsafe { libc::setsockopt(self.raw(), level, option, (&raw const value).cast(), len) }).map(drop)
-    }
-}
-
-/// How many datagrams one call takes.
-pub(crate) const BATCH: usize = 8;
-
-/// Buffers to receive in, used again and again.
-pub(crate) struct PortReader {
-    buffers: Vec<u8>,
-    room: usize,
-    addresses: Vec<RawAddress>,
-    vectors: Vec<libc::iovec>,
-    headers: Vec<libc::mmsghdr>,
-}
-
-// SAFETY: its pointers are into its own buffers, which are on the heap and are not replaced.
-unsafe impl Send for PortReader {}
-
-impl PortReader {
-    /// A reader that gives each datagram `room` bytes.
-    pub(crate) fn new(room: usize) -> Self {
-        let empty = libc::iovec {
-            iov_base: ptr::null_mut(),
-            iov_len: 0,
-        };
-        let mut reader = PortReader {
-            buffers: vec![0; BATCH * room],
-            room,
-            addresses: vec![RawAddress::empty(); BATCH],
-            vectors: vec![empty; BATCH],
-            // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
-            headers: vec![unsafe { mem::zeroed() }; BATCH],
-        };
-        for index in 0..BATCH {
-            reader.vectors[index] = libc::iovec {
-                iov_base: reader.buffers[index * room..].as_mut_ptr().cast(),
-                iov_len: room,
-            };
-            let header = &mut reader.headers[index].msg_hdr;
-            header.msg_name = (&raw mut reader.addresses[index].storage).cast();
-            header.msg_iov = &raw mut reader.vectors[index];
-            header.msg_iovlen = 1;
-        }
-        reader
-    }
-
-    /// Takes what has arrived at a port, at most one batch. `take` gets each datagram's source, its buffer with all its room, and its true length, which is larger
-    /// than the room when not all of it was kept.
-    pub(crate) fn receive(&mut self, port: &PortSocket, mut take: impl FnMut(SocketAddr, &mut [u8], usize)) -> usize {
-        for header in &mut self.headers {
-            header.msg_hdr.msg_namelen = mem::size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-        }
-        // SAFETY: every header points to buffers of this reader's, set up with their lengths when it was made and never replaced since.
-        let count = unsafe {
-            libc::recvmmsg(
-                port.raw(),
-                self.headers.as_mut_ptr(),
-                BATCH as u32,
-                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
-                ptr::null_mut(),
-            )
-        };
-        let count = usize::try_from(count).unwrap_or(0);
-        for index in 0..count {
-            let Some(from) = self.addresses[index].read() else {
-                continue;
-            };
-            let buffer = &mut self.buffers[index * self.room..][..self.room];
-            take(from, buffer, self.headers[index].msg_len as usize);
-        }
-        count
     }
 }

@@ -13,6 +13,7 @@
 //! with one key, is behind a lock of its own that only workers take, and nearly always one only.
 
 mod desk;
+mod inline;
 mod keyring;
 mod keystream;
 mod port;
@@ -25,6 +26,7 @@ use std::net::SocketAddr;
 use dataplane::limits::DATAGRAM_MAX;
 
 pub(crate) use desk::{Desk, Watch};
+pub(crate) use inline::{InlineDoor, InlineDoors, Unwatched};
 pub(crate) use table::{RELAYS_MAX, Relays};
 pub(crate) use worker::RelayWorkers;
 

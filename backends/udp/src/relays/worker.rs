@@ -12,7 +12,7 @@ use super::desk::{Desk, Watch};
 use super::table::Relays;
 use super::{BUFFER, Door, Doors};
 use crate::alarm::Alarm;
-use crate::net::{Bell, Poller, PortReader, PortSocket};
+use crate::net::{Bell, Poller, PortSocket};
 use crate::worker::{AbortOnPanic, alarm_of, now};
 
 impl Door for Arc<PortSocket> {
@@ -56,6 +56,11 @@ impl Watch<Arc<PortSocket>> for Poller {
     }
 }
 
+/// How many ports have something when a look for what has is worth more than one datagram of each, and how many it is worth then. Most ports have one;
+/// where many have, the look is shared, and asking each in vain for another would cost more.
+const FEW: usize = 4;
+const BATCH: usize = 8;
+
 /// Relays on threads, and the handle on them. Dropping it stops the workers and waits for them.
 pub(crate) struct RelayWorkers {
     pub(crate) relays: Relays<PortSockets>,
@@ -79,7 +84,7 @@ impl RelayWorkers {
         for (index, ((desk, alarm), bell)) in desks.into_iter().zip(alarms).zip(bells).enumerate() {
             let worker = Worker {
                 desk,
-                reader: PortReader::new(BUFFER),
+                buffer: [0; BUFFER],
                 poller: Poller::new(bell.clone())?,
                 alarm,
                 stop: this.stop.clone(),
@@ -104,14 +109,15 @@ impl Drop for RelayWorkers {
 /// One worker, to be [`run`](Self::run) on a thread of its own.
 struct Worker {
     desk: Desk<Arc<PortSocket>>,
-    reader: PortReader,
+    buffer: [u8; BUFFER],
     poller: Poller,
     alarm: Arc<Alarm>,
     stop: Arc<AtomicBool>,
 }
 
 impl Worker {
-    /// Moves packets until told to stop. Each turn takes a batch from every port that has something, so that no call waits for another's.
+    /// Moves packets until told to stop. Each turn takes a little from every port that has something, so that no call waits for
+    /// another's.
     fn run(mut self) {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {
@@ -127,11 +133,17 @@ impl Worker {
             let ready = self.poller.wait(at_most);
             self.alarm.disarm();
             let now = now();
+            let at_once = match ready.clone().nth(FEW) {
+                None => BATCH,
+                Some(_) => 1,
+            };
             for place in ready {
-                let door = self.desk.door(place).clone();
-                self.reader.receive(&door, |from, buffer, len| {
-                    self.desk.packet(now, place, from, buffer, len);
-                });
+                for _ in 0..at_once {
+                    let Some((len, from)) = self.desk.door(place).receive(&mut self.buffer) else {
+                        break;
+                    };
+                    self.desk.packet(now, place, from, &mut self.buffer, len);
+                }
             }
             self.desk.settle(now);
         }

@@ -1,0 +1,123 @@
+//! Once calls are under way, relaying their packets asks nothing of the allocator, on whatever thread.
+#![allow(clippy::disallowed_methods, reason = "tests start the clock")]
+
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use backend_udp::srtp::{Sealer, rtp_overhead};
+use backend_udp::{UdpConfig, UdpPlane};
+use dataplane::{Accept, Cover, DataPlane, Hop, Path, Relay, SrtpProfile, Update};
+use support::*;
+
+/// The system's allocator, counting what the whole process asks of it.
+struct Counting;
+
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is handed to the system's allocator as it is; counting needs no allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const PROFILE: SrtpProfile = SrtpProfile::AesCm128HmacSha1_80;
+const PACKETS: u16 = 400;
+
+#[test]
+fn relaying_does_not_allocate() {
+    let config = UdpConfig {
+        addresses: vec!["127.0.0.1:0".parse().unwrap()],
+        workers: 2,
+        ..UdpConfig::default()
+    };
+    let mut plane = UdpPlane::start(config, clock(), Arc::new(|| {})).unwrap();
+    let socket = || UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (alice, bob) = (socket(), socket());
+    bob.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let (a, b): (SocketAddr, SocketAddr) = (socket().local_addr().unwrap(), socket().local_addr().unwrap());
+    let covers = || [Cover::Clear, Cover::Srtp(key(PROFILE, 1))];
+    for opens in covers() {
+        for seals in [Cover::Clear, Cover::Srtp(key(PROFILE, 2))] {
+            let packets = packets(&opens);
+            let path = Path {
+                local: b,
+                remote: bob.local_addr().unwrap(),
+            };
+            let relay = |accept, rtp| {
+                Box::new(Relay {
+                    accept,
+                    opens: opens.clone(),
+                    terminated: false,
+                    rtp,
+                    rtcp: None,
+                })
+            };
+            let tos = Some(184);
+            let onward = relay(
+                Accept::Only(alice.local_addr().unwrap()),
+                Some(Hop { path, seals, tos }),
+            );
+            for (at, relay) in [(b, relay(Accept::Nobody, None)), (a, onward)] {
+                plane.write(Instant::now(), Update::SetRelay(at, relay)).unwrap();
+            }
+            wait_until("the entries are applied", || plane.is_applied());
+            let mut buffer = [0; 2_000];
+            let mut pass = |packet: &Vec<u8>| {
+                alice.send_to(packet, a).unwrap();
+                bob.recv(&mut buffer).unwrap()
+            };
+            // The first of a stream finds room made for it.
+            let (first, rest) = packets.split_at(10);
+            for packet in first {
+                pass(packet);
+            }
+            let before = ASKED.load(Ordering::Relaxed);
+            for packet in rest {
+                pass(packet);
+            }
+            assert_eq!(ASKED.load(Ordering::Relaxed) - before, 0, "{opens:?}");
+            for at in [a, b] {
+                plane.write(Instant::now(), Update::RemoveRelay(at)).unwrap();
+            }
+        }
+    }
+}
+
+fn packets(opens: &Cover) -> Vec<Vec<u8>> {
+    let clear = (0..PACKETS).map(|number| rtp(7, 0, number, &[1; 160]));
+    match opens.key() {
+        None => clear.collect(),
+        Some(key) => {
+            let mut sealer = Sealer::new(key);
+            let sealed = clear.enumerate().map(|(index, mut packet)| {
+                let len = packet.len();
+                packet.resize(len + rtp_overhead(PROFILE), 0);
+                sealer.seal_rtp(&mut packet, len, 12, index as u64);
+                packet
+            });
+            sealed.collect()
+        }
+    }
+}
