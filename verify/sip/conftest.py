@@ -6,7 +6,7 @@ import pytest
 
 from support.network import Network
 from support.process import program
-from support.relays import RELAYS
+from support.relays import MEDIA_TIMEOUT_S, RELAYS
 from support.world import World
 
 FIGURES: list[str] = []
@@ -16,7 +16,8 @@ def pytest_addoption(parser) -> None:
     parser.addoption("--relay", default="weir", choices=RELAYS, help="the relay under test")
     parser.addoption("--calls", type=int, default=10, help="calls at a time in test_calls.py")
     parser.addoption("--rate", type=int, default=10, help="how many of them are set up in a second")
-    parser.addoption("--talk", type=float, default=1.5, help="seconds that both sides of each talk")
+    # More than twice the time after which a silent call ends: a relay looks whether it is silent more than once.
+    parser.addoption("--talk", type=float, default=2.5 * MEDIA_TIMEOUT_S, help="seconds that both sides of each talk")
 
 
 @pytest.fixture(scope="module", params=["rtpengine", "rtpproxy"])

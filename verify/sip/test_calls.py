@@ -35,7 +35,7 @@ def test_every_call_is_heard_both_ways(world, request, figures):
     began_s = world.relay.process.cpu_s()
     with world.place(Group(caller, CALLEE, calls, packets, rate, limit_s)) as placed:
         wait_until(lambda: len(world.relay.calls()) == calls, calls / rate + 3, f"{calls} calls at once")
-        assert len(world.relay.open_ports()) == 4 * calls
+        wait_until(lambda: len(world.relay.open_ports()) == 4 * calls, 2, "four ports for each")
         placed.succeed()
         figures(_figures(world, placed, packets, world.relay.process.cpu_s() - began_s))
         placed.heard_both_ways()
