@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page test bench peers growth adaptation bench-crowd lint fuzz setup-build setup-test clean
+.PHONY: help run build page test bench peers media-relay growth adaptation bench-crowd lint fuzz setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -32,6 +32,9 @@ bench: build ## Measure: CPU per replica, latency and memory beside the floor.
 
 peers: build ## Measure beside the servers that are installed, as root: ARGS="video audio"; eval/peers/README.md.
 	eval/peers/run $(ARGS)
+
+media-relay: build ## Measure relays for SIP calls beside each other, as root: ARGS="calls"; eval/media-relay/README.md.
+	eval/media-relay/run $(ARGS)
 
 bench-crowd: build ## Measure rooms of 100, 300 and 1,000, ten of whom publish.
 	cargo build --release --locked -p eval

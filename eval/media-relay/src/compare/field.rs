@@ -75,7 +75,9 @@ impl Field {
             std::fs::create_dir_all(&folder)?;
             let address = place.server().to_string();
             relay.write_files(&address, &folder)?;
-            let command = [place.words(), relay.command(&program, &address, &folder)].concat();
+            // One processor is the relay's, as in the paper.
+            let pinned = ["taskset", "-c", "0"].map(String::from).to_vec();
+            let command = [pinned, place.words(), relay.command(&program, &address, &folder)].concat();
             let job = job(options, &relay, &place, number, command)?;
             entries.push(Entry {
                 relay,
