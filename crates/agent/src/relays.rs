@@ -68,6 +68,8 @@ impl Relays {
     fn open(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
         let written = if self.has(at) {
             Ok(())
+        } else if self.ports.len() >= cx.plane.capabilities().relays_max {
+            Err(WriteError::TableFull)
         } else {
             cx.try_write(Update::SetRelay(at, Box::new(silent())))
         };

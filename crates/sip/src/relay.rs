@@ -142,7 +142,7 @@ impl Relay {
     fn observe(&mut self, now: Instant, observation: Observation, out: &mut Vec<Output>) {
         match observation {
             Observation::Opened { at } => self.opened(now, at, out),
-            Observation::Refused { at, .. } => self.refused(now, at, out),
+            Observation::Refused { at, why } => self.refused(now, at, why, out),
             Observation::Source { at, .. } | Observation::Quality { at, .. } => {
                 self.observe_call(now, at, observation, out)
             }
@@ -257,7 +257,8 @@ impl Relay {
         }
     }
 
-    fn reclaim(&mut self, out: &mut Vec<Output>) -> bool {
+    /// The oldest of the calls that are over give their ports back; says whether there were any.
+    pub(crate) fn reclaim(&mut self, out: &mut Vec<Output>) -> bool {
         // Finding the oldest costs a look at every call, so some are taken at once.
         const AT_ONCE: usize = 64;
         let oldest = |(name, call): (&CallName, &Call)| {

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::call::CallName;
 use crate::limits::{NODE_WAIT, PORTS_TRIED_MAX, REQUESTS_WAITING_MAX};
-use crate::plan::Order;
+use crate::plan::{Order, Refusal};
 use crate::rtpproxy::Command;
 use crate::{Counter, Output, Relay};
 
@@ -208,8 +208,12 @@ impl Relay {
     }
 
     /// A port could not be opened. Its pair goes back, behind all others, and whoever got it gets another.
-    pub(crate) fn refused(&mut self, now: Instant, at: SocketAddr, out: &mut Vec<Output>) {
+    pub(crate) fn refused(&mut self, now: Instant, at: SocketAddr, why: Refusal, out: &mut Vec<Output>) {
         self.counters.count(Counter::PortsRefused);
+        if why == Refusal::Full {
+            // Another port helps as little as this one, unless somebody gives some back.
+            self.reclaim(out);
+        }
         if let Some(name) = self.owners.get(&at).cloned() {
             let mut call = self.calls.remove(&name).expect("an address in use belongs to a call");
             call.release_at(at, &mut self.ports);

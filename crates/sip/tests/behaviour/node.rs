@@ -18,11 +18,11 @@ fn offer() -> Vec<u8> {
 }
 
 fn orders(outputs: &[Output]) -> Vec<&Order> {
-    let order = |output| match output {
-        &Output::Order(ref order) => Some(order),
+    let orders = outputs.iter().filter_map(|output| match output {
+        Output::Order(order) => Some(order),
         _ => None,
-    };
-    outputs.iter().filter_map(order).collect()
+    });
+    orders.collect()
 }
 
 fn replies(outputs: &[Output]) -> usize {
@@ -100,6 +100,22 @@ fn where_no_port_opens_the_proxy_hears_it() {
     assert_eq!(setup.line("U c 192.0.2.1 6004 a;1"), "E71\n");
     setup.pass(Duration::from_secs(4000));
     assert_eq!((setup.relay.calls(), setup.open.len()), (0, 0));
+}
+
+#[test]
+fn a_node_that_is_full_gets_back_what_calls_have_that_are_over() {
+    let mut setup = Setup::new();
+    setup.room = 8;
+    let call = |id: &str| Dictionary::default().with("call-id", id);
+    for id in ["first", "second"] {
+        setup.describe("offer", &phone("192.0.2.1", 6004), call(id));
+    }
+    let offer = request("offer", Some(&phone("192.0.2.1", 6004)), call("third"));
+    assert_eq!(reason(&setup.ask(offer.clone())), "Ran out of ports");
+    assert_eq!(setup.open.len(), 8);
+    setup.ask(request("delete", None, call("first")));
+    assert_eq!(setup.ask(offer).text("result"), Some(&b"ok"[..]));
+    assert_eq!((setup.open.len(), setup.count(Counter::PortsReclaimed)), (8, 1));
 }
 
 #[test]

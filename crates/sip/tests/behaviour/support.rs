@@ -22,6 +22,8 @@ pub struct Setup {
     pub outputs: usize,
     /// Addresses that cannot be opened.
     pub taken: BTreeSet<SocketAddr>,
+    /// How many ports the node can have.
+    pub room: usize,
     /// Nothing is answered to orders while true.
     pub deaf: bool,
     counted: BTreeMap<SocketAddr, (Traffic, Option<Instant>)>,
@@ -76,6 +78,7 @@ impl Setup {
             notified: Vec::new(),
             outputs: 0,
             taken: BTreeSet::new(),
+            room: usize::MAX,
             deaf: false,
             counted: BTreeMap::new(),
             cookie: 0,
@@ -126,9 +129,13 @@ impl Setup {
     /// What a media node answers to an order.
     fn obey(&mut self, order: Order) -> Option<Observation> {
         match order {
-            Order::Open(at) if self.taken.contains(&at) => {
+            Order::Open(at) if self.taken.contains(&at) || self.open.len() >= self.room => {
                 assert!(self.open.insert(at), "{at} is given twice");
-                let why = Refusal::Taken;
+                let why = if self.taken.contains(&at) {
+                    Refusal::Taken
+                } else {
+                    Refusal::Full
+                };
                 return Some(Observation::Refused { at, why });
             }
             Order::Open(at) => {

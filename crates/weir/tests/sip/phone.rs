@@ -160,7 +160,7 @@ fn pair() -> (UdpSocket, UdpSocket) {
     loop {
         let rtp = UdpSocket::bind("127.0.0.1:0").expect("a port");
         let port = rtp.local_addr().expect("bound").port();
-        if port % 2 == 0
+        if port.is_multiple_of(2)
             && let Ok(rtcp) = UdpSocket::bind(("127.0.0.1", port + 1))
         {
             return (rtp, rtcp);
