@@ -39,3 +39,9 @@ pub(crate) mod fanout {
     unsafe impl aya::Pod for ReplicaCell {}
     const _: () = assert!(size_of::<ReplicaCell>() == 8 + size_of::<ReplicaProgress>() + size_of::<Way>());
 }
+
+#[cfg(test)]
+#[allow(dead_code, reason = "some of it is for the program alone")]
+pub(crate) mod fanout_rewriting {
+    include!(concat!(env!("OUT_DIR"), "/fanout_rewriting_layout.rs"));
+}

@@ -9,6 +9,8 @@ mod book;
 mod entries;
 mod fit;
 mod kernel;
+#[cfg(test)]
+mod rewriting;
 mod slots;
 
 use std::collections::HashMap;

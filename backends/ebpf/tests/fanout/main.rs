@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
 
+mod cable;
 mod device;
 mod frame;
+mod histories;
 mod vectors;

@@ -1,0 +1,239 @@
+//! Copies over a cable, between sockets.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use backend_ebpf::{Fanout, FanoutConfig};
+use dataplane::{
+    Counter, Leg, LegId, Offload, Path, Protection, Reason, Refused, Replica, ReplicaFormat, ReplicaId, Stream,
+    StreamFormat, StreamKey, Update,
+};
+use veth::{Pair, pair_or_skip};
+use wire::codec::Layer;
+use wire::{Codec, ExtensionMap, MediaKind, PayloadType, Ssrc};
+
+const PATIENCE: Duration = Duration::from_secs(3);
+
+const STREAM: StreamKey = StreamKey {
+    leg: LegId(0),
+    ssrc: Ssrc(0x11),
+};
+
+/// A speaker and listeners at the far end, and our ports.
+struct Room {
+    fanout: Fanout,
+    near: SocketAddr,
+    speaker: UdpSocket,
+    listeners: Vec<UdpSocket>,
+}
+
+impl Room {
+    fn new(pair: &Pair, like: IpAddr, goes_up: bool, listeners: u32) -> Self {
+        let config = FanoutConfig {
+            interfaces: vec![pair.near.interface.to_owned()],
+            goes_up,
+        };
+        let fanout = pair.near.run(|| Fanout::start(&config, Instant::now()));
+        let mut room = Room {
+            fanout: fanout.unwrap_or_else(|error| panic!("{error}")),
+            near: SocketAddr::new(pair.near.address(like), 7000),
+            speaker: socket(pair, like),
+            listeners: Vec::new(),
+        };
+        let speaker = room.speaker.local_addr().unwrap();
+        room.offer(Update::SetLeg(LegId(0), leg(room.near, speaker, Protection::Clear)));
+        room.offer(Update::SetStream(STREAM, stream()));
+        for number in 1..=listeners {
+            let listener = socket(pair, like);
+            let leg = leg(room.near, listener.local_addr().unwrap(), Protection::Clear);
+            room.listeners.push(listener);
+            room.offer(Update::SetLeg(LegId(number), leg));
+            room.offer(Update::SetReplica(ReplicaId(number), replica(number)));
+        }
+        room.meet();
+        room
+    }
+
+    fn offer(&mut self, update: Update) {
+        self.fanout.offer(Instant::now(), &update).expect("the kernel can do that");
+    }
+
+    /// Waits until the kernel knows whom it sends to.
+    fn meet(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            self.speak(1, 12);
+            std::thread::sleep(Duration::from_millis(30));
+            while self.fanout.poll().is_some() {}
+            self.listeners.iter().for_each(|listener| drain(listener));
+            let before = self.fanout.counters()[Counter::SendFailed];
+            self.speak(2, 12);
+            std::thread::sleep(Duration::from_millis(30));
+            self.listeners.iter().for_each(|listener| drain(listener));
+            if self.fanout.counters()[Counter::SendFailed] == before {
+                return;
+            }
+            assert!(Instant::now() < deadline, "nobody is known by the listeners' address");
+        }
+    }
+
+    fn speak(&self, sequence: u16, len: usize) {
+        self.speaker.send_to(&packet(sequence, len), self.near).unwrap();
+    }
+}
+
+fn drain(listener: &UdpSocket) {
+    listener.set_nonblocking(true).unwrap();
+    while listener.recv(&mut [0; 2_000]).is_ok() {}
+    listener.set_nonblocking(false).unwrap();
+}
+
+fn socket(pair: &Pair, like: IpAddr) -> UdpSocket {
+    let address = pair.far.address(like);
+    let socket = pair.far.run(|| UdpSocket::bind((address, 0)).expect("there are ports"));
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket
+}
+
+fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
+    Leg {
+        paths: vec![Path { local, remote }],
+        protection,
+        extensions_in: ExtensionMap::default(),
+        extensions_out: ExtensionMap::default(),
+    }
+}
+
+fn stream() -> Stream {
+    Stream {
+        kind: MediaKind::Audio,
+        formats: vec![StreamFormat {
+            payload_type: PayloadType::new(111).unwrap(),
+            codec: Codec::Opus,
+            rtx: None,
+        }],
+        rtx: None,
+        reference: None,
+    }
+}
+
+fn replica(number: u32) -> Replica {
+    Replica {
+        leg: LegId(number),
+        ssrc: Ssrc(0x1000 + number),
+        first_sequence: 100,
+        rtx: None,
+        formats: vec![ReplicaFormat {
+            source: PayloadType::new(111).unwrap(),
+            payload_type: PayloadType::new(96).unwrap(),
+            rtx: None,
+            primary_only: false,
+        }],
+        mid: None,
+        playout_delay: None,
+        source: Some(STREAM),
+        target: Layer::HIGHEST,
+        keeps: None,
+        paused: false,
+    }
+}
+
+fn packet(sequence: u16, len: usize) -> Vec<u8> {
+    let mut packet = vec![0x80, 111];
+    packet.extend(sequence.to_be_bytes());
+    packet.extend((u32::from(sequence) * 960).to_be_bytes());
+    packet.extend(STREAM.ssrc.0.to_be_bytes());
+    packet.resize(len.max(13), sequence as u8);
+    packet
+}
+
+fn with_families(what: impl Fn(&Pair, IpAddr)) {
+    let Some(pair) = pair_or_skip(1) else { return };
+    for like in [pair.far.v4.into(), pair.far.v6.into()] {
+        what(&pair, like);
+    }
+}
+
+#[test]
+fn everybody_gets_each_packet_as_it_is_theirs() {
+    with_families(|pair, like| {
+        let room = Room::new(pair, like, false, 100);
+        for sequence in 3..13 {
+            room.speak(sequence, 1_200 + usize::from(sequence));
+            for (number, listener) in (1..).zip(&room.listeners) {
+                let mut buffer = [0; 2_000];
+                let (len, from) = listener.recv_from(&mut buffer).expect("it arrives");
+                let mut expected = packet(sequence, 1_200 + usize::from(sequence));
+                expected[1] = 96;
+                expected[2..4].copy_from_slice(&(sequence + 99).to_be_bytes());
+                expected[8..12].copy_from_slice(&(0x1000 + number as u32).to_be_bytes());
+                assert_eq!((&buffer[..len], from), (&expected[..], room.near));
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_copied_goes_up_as_well_where_that_is_wanted() {
+    with_families(|pair, like| {
+        for goes_up in [false, true] {
+            let near = SocketAddr::new(pair.near.address(like), 7000);
+            let base = pair.near.run(|| UdpSocket::bind(near).expect("nobody has it"));
+            let room = Room::new(pair, like, goes_up, 3);
+            drain(&base);
+            room.speak(3, 500);
+            let mut buffer = [0; 2_000];
+            room.listeners.iter().for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 500));
+            base.set_read_timeout(Some(if goes_up { PATIENCE } else { Duration::from_millis(50) })).unwrap();
+            match base.recv_from(&mut buffer) {
+                Ok((len, from)) => {
+                    assert!(goes_up);
+                    assert_eq!(from, room.speaker.local_addr().unwrap());
+                    assert_eq!(buffer[..len], packet(3, 500));
+                }
+                Err(_) => assert!(!goes_up),
+            }
+        }
+    });
+}
+
+/// Somebody with encryption joins: he is the base's, the others stay where they are.
+#[test]
+fn one_who_cannot_be_served_here_takes_nobody_along() {
+    with_families(|pair, like| {
+        let near = SocketAddr::new(pair.near.address(like), 7000);
+        let base = pair.near.run(|| UdpSocket::bind(near).expect("nobody has it"));
+        base.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut room = Room::new(pair, like, false, 2);
+        let key = |fill| dataplane::MasterKey::new(dataplane::SrtpProfile::AeadAes128Gcm, &[fill; 16], &[fill; 12]);
+        let keys = Protection::Srtp {
+            ingress: key(1).unwrap(),
+            egress: key(2).unwrap(),
+        };
+        let other = socket(pair, like).local_addr().unwrap();
+        let refused = Err(Refused::Unsupported(Reason::Srtp));
+        let now = Instant::now();
+        assert_eq!(room.fanout.offer(now, &Update::SetLeg(LegId(9), leg(near, other, keys))), refused);
+        assert_eq!(room.fanout.offer(now, &Update::SetReplica(ReplicaId(9), replica(9))), refused);
+        assert_eq!([1, 2, 9].map(|id| room.fanout.sends(ReplicaId(id))), [true, true, false]);
+        room.speak(3, 500);
+        let mut buffer = [0; 2_000];
+        room.listeners.iter().for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 500));
+        assert_eq!(base.recv(&mut buffer).expect("it is for the base, too"), 500);
+        room.offer(Update::RemoveReplica(ReplicaId(9)));
+        room.speak(4, 400);
+        room.listeners.iter().for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 400));
+        base.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        assert!(base.recv(&mut buffer).is_err(), "nobody there needs it any more");
+    });
+}
+
+#[test]
+fn the_verifier_has_room() {
+    with_families(|pair, like| {
+        let mut room = Room::new(pair, like, false, 1);
+        let complexity = room.fanout.complexity().unwrap();
+        println!("{complexity:?}");
+        assert!(complexity.verified < 200_000);
+    });
+}

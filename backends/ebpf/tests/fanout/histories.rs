@@ -1,0 +1,39 @@
+//! Random histories: whatever happens, what receivers get keeps the promises that hold on every device.
+
+use std::time::Instant;
+
+use conformance::differential::check;
+use conformance::random::{Network, Options, Srtp, history};
+use conformance::shrink::shrink;
+use conformance::text::print_history;
+use veth::pair_or_skip;
+
+use crate::device::Cable;
+
+const SEEDS: std::ops::Range<u64> = 1..25;
+
+#[test]
+fn no_packet_is_made_up_leaked_or_sent_twice_and_no_loss_hidden() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.near.run(|| {
+        let cable = Cable::new(&pair);
+        let start = Instant::now();
+        let new_device = |start| cable.device(false, start);
+        for seed in SEEDS {
+            let options = Options {
+                steps: 500,
+                srtp: Srtp::Never,
+                network: Network::Rough,
+            };
+            let steps = history(seed, options);
+            let run = |steps: &[conformance::Step]| check(steps, &new_device, start);
+            if let Err(difference) = run(&steps) {
+                let whole = difference.to_string();
+                let (steps, _) = shrink(steps, difference, |steps| run(steps).err());
+                panic!("seed {seed} fails {whole}\n\n{}", print_history("What is left of it.", &steps));
+            }
+        }
+        println!("{} packets in the kernel, {} copies", cable.taken.get(), cable.copied.get());
+        assert!(cable.copied.get() > 0);
+    });
+}
