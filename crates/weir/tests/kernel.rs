@@ -1,0 +1,214 @@
+//! The program with relays in the kernel: a call between two phones at the far end of a cable, set up over `ng`, which goes on while the program does not run.
+
+#![expect(clippy::disallowed_methods, reason = "a program runs in real time")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use backend_ebpf::Pass;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use serde_json::{Value, json};
+use veth::{Pair, pair_or_skip};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const NEAR: &str = "10.77.0.1";
+const TOKEN: &str = "0123456789abcdef";
+
+/// The program at the near end.
+struct Program(Child);
+
+impl Program {
+    fn start(directory: &Path) -> Self {
+        let config = directory.join("weir.yaml");
+        let pins = directory.join("bpf/weir");
+        let text = format!(
+            "bind: ['{NEAR}']
+keys: {{a: 0123456789abcdef0123456789abcdef}}
+rtc: {{workers: 1, offload: ebpf, ebpf: {{interfaces: [near0], pins: '{}'}}}}
+metrics: {{token: {TOKEN}}}
+sip:
+  ng: {{listen: '{NEAR}:2223'}}
+  allow: [10.77.0.0/24]
+  interfaces: [{{address: {NEAR}, ports: 30000-30039}}]
+",
+            pins.display()
+        );
+        std::fs::write(&config, text).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(["serve", "--log", "info", "--config"]).arg(config);
+        let program = Program(command.stderr(Stdio::null()).spawn().expect("the program"));
+        let begun = Instant::now();
+        while TcpStream::connect((NEAR, 7880)).is_err() {
+            assert!(begun.elapsed() < PATIENCE, "it does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        program
+    }
+
+    fn metrics(&self) -> String {
+        let mut stream = TcpStream::connect((NEAR, 7880)).expect("it listens");
+        write!(stream, "GET /metrics HTTP/1.0\r\nauthorization: Bearer {TOKEN}\r\n\r\n").expect("it reads");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("it answers");
+        text
+    }
+
+    fn figure(&self, name: &str) -> u64 {
+        let metrics = self.metrics();
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or(0, |value| value.trim().parse().expect("a number"))
+    }
+
+    fn await_figure(&self, name: &str, expected: u64) {
+        let begun = Instant::now();
+        while self.figure(name) != expected {
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{name} is not {expected}: {}",
+                self.metrics()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It is ours: SIGKILL, so that it can do nothing any more.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a proxy at the far end says, and what it is answered.
+fn ask(pair: &Pair, request: &Value) -> Value {
+    let socket = pair.far.run(|| UdpSocket::bind((pair.far.v4, 0)).expect("a port"));
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+    // A request under a cookie that was seen before is answered as it was then.
+    let cookie = socket.local_addr().expect("bound").port();
+    let bytes = format!("{cookie} {request}");
+    socket.send_to(bytes.as_bytes(), (NEAR, 2223)).expect("sent");
+    let mut buffer = vec![0; 65_536];
+    let len = socket.recv(&mut buffer).expect("an answer");
+    let skipped = format!("{cookie} ").len();
+    let reply: Value = serde_json::from_slice(&buffer[skipped..len]).expect("JSON");
+    assert_eq!(reply["result"], "ok", "{reply}");
+    reply
+}
+
+/// Offers or answers for a phone; where the other one is to send.
+fn describe(pair: &Pair, command: &str, phone: &UdpSocket) -> SocketAddr {
+    let address = phone.local_addr().expect("bound");
+    let sdp = format!(
+        "v=0\r\no=- 1 1 IN IP4 {ip}\r\ns=-\r\nc=IN IP4 {ip}\r\nt=0 0\r\nm=audio {} RTP/AVP 0\r\n",
+        address.port(),
+        ip = address.ip()
+    );
+    let mut request = json!({"command": command, "call-id": "c", "from-tag": "a", "sdp": sdp});
+    if command == "answer" {
+        request["to-tag"] = "b".into();
+    }
+    let reply = ask(pair, &request);
+    let sdp = reply["sdp"].as_str().expect("a description");
+    let port = sdp.split("m=audio ").nth(1).and_then(|rest| rest.split(' ').next());
+    SocketAddr::new(
+        NEAR.parse().expect("an address"),
+        port.expect("a port").parse().expect("a port"),
+    )
+}
+
+/// Sends numbered RTP, and expects that all of it arrives.
+fn speak(from: &UdpSocket, to: SocketAddr, heard_by: &UdpSocket, numbers: std::ops::Range<u16>) {
+    for number in numbers {
+        let mut packet = vec![0x80, 0];
+        packet.extend(number.to_be_bytes());
+        packet.resize(172, 7);
+        from.send_to(&packet, to).expect("sent");
+        let mut buffer = [0; 2_000];
+        let len = heard_by
+            .recv(&mut buffer)
+            .unwrap_or_else(|error| panic!("packet {number}: {error}"));
+        assert_eq!(buffer[..len], packet);
+    }
+}
+
+/// Does something in the near namespace, with a BPF file system of its own in the folder `bpf`.
+fn with_folder(pair: &Pair, what: impl FnOnce(&Path) + Send) {
+    let directory: PathBuf = std::env::temp_dir().join(format!("weir-kernel-{}", std::process::id()));
+    std::fs::create_dir_all(directory.join("bpf")).expect("a directory");
+    pair.near.run(|| {
+        unshare(CloneFlags::CLONE_NEWNS).expect("whoever may make network namespaces may do this");
+        let none: Option<&str> = None;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("ours to change");
+        mount(Some("bpf"), &directory.join("bpf"), Some("bpf"), MsFlags::empty(), none).expect("the kernel has it");
+        what(&directory);
+    });
+    std::fs::remove_dir_all(directory).expect("it is ours");
+}
+
+#[test]
+fn a_call_moves_into_the_kernel_and_outlives_the_program() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    if let Err(reason) = pair.far.command("ethtool", "-K far0 tx off") {
+        return eprintln!("SKIPPED, nothing was tested: {reason}");
+    }
+    let _taking = pair
+        .far
+        .run(|| Pass::start("far0"))
+        .expect("whoever has a cable can have this");
+    let phones = [0, 1].map(|_| pair.far.run(|| UdpSocket::bind((pair.far.v4, 0)).expect("a port")));
+    for phone in &phones {
+        phone.set_read_timeout(Some(Duration::from_secs(1))).expect("a time");
+    }
+    with_folder(&pair, |directory| {
+        let program = Program::start(directory);
+        let second = describe(&pair, "offer", &phones[0]);
+        let first = describe(&pair, "answer", &phones[1]);
+        // Learned from the first packets; from then on it is the kernel's.
+        speak(&phones[0], first, &phones[1], 0..5);
+        speak(&phones[1], second, &phones[0], 0..5);
+        program.await_figure("weir_offload_entries", 2);
+        let before = program.figure("weir_ebpf_total{reason=\"relayed\"}");
+        speak(&phones[0], first, &phones[1], 5..55);
+        speak(&phones[1], second, &phones[0], 5..55);
+        program.await_figure("weir_ebpf_total{reason=\"relayed\"}", before + 100);
+        // Whoever asks how the call is doing is told of both.
+        let told = ask(&pair, &json!({"command": "query", "call-id": "c"}));
+        assert_eq!(told["totals"]["RTP"]["packets"], 110, "{told}");
+        let list = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(["inspect", "--server", "10.77.0.1:7880", "--token", TOKEN])
+            .output()
+            .expect("the program");
+        let list = String::from_utf8(list.stdout).expect("text");
+        assert_eq!(list.matches("\tkernel\n").count(), 2, "{list}");
+        println!("{list}");
+
+        drop(program);
+        speak(&phones[0], first, &phones[1], 55..155);
+        speak(&phones[1], second, &phones[0], 55..155);
+        let program = Program::start(directory);
+        speak(&phones[0], first, &phones[1], 155..205);
+        assert!(program.figure("weir_ebpf_total{reason=\"relayed\"}") >= before + 350);
+
+        let take_down = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+            command.args(["take-down", "--pins"]).arg(directory.join("bpf/weir"));
+            command.stderr(Stdio::null()).status().expect("the program").success()
+        };
+        assert!(!take_down(), "a program is at work there");
+        drop(program);
+        assert!(take_down());
+        // The kernel takes programs off a little later than links are removed.
+        let begun = Instant::now();
+        let mut is_relayed = true;
+        while is_relayed {
+            assert!(begun.elapsed() < PATIENCE, "somebody relays still");
+            phones[0].send_to(&[0x80; 172], first).expect("sent");
+            is_relayed = phones[1].recv(&mut [0; 2_000]).is_ok();
+        }
+    });
+}
