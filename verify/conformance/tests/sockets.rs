@@ -138,26 +138,44 @@ fn sends(steps: &[Step]) -> impl Iterator<Item = &Send> {
 /// What no race between workers may break.
 fn bursts_keep_the_invariants(device: NewDevice<'_>, srtp: Srtp, seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        let start = now();
-        let mut subject = Subject::new(device(start), start);
-        let mut invariants = Invariants::default();
-        let mut keystream = KeystreamCheck::default();
-        for steps in bursts(&short_history(seed, srtp, 1_000)) {
-            let (observation, kept) = match steps {
-                [step] => {
-                    let observation = subject.step(step);
-                    let kept = invariants.observe(step, &observation);
-                    (observation, kept)
-                }
-                steps => {
-                    let observation = subject.burst(sends(steps));
-                    let kept = invariants.observe_burst(sends(steps), &observation);
-                    (observation, kept)
-                }
-            };
-            let kept = kept.and_then(|()| keystream.observe(&observation));
-            kept.unwrap_or_else(|broken| panic!("seed {seed} with SRTP {srtp:?}: {broken}\n{steps:?}"));
-        }
+        let name = format!("seed {seed} with SRTP {srtp:?}");
+        keeps_the_invariants(device, &short_history(seed, srtp, 1_000), &name);
+    }
+}
+
+fn keeps_the_invariants(device: NewDevice<'_>, steps: &[Step], name: &str) {
+    let start = now();
+    let mut subject = Subject::new(device(start), start);
+    let mut invariants = Invariants::default();
+    let mut keystream = KeystreamCheck::default();
+    for steps in bursts(steps) {
+        let (observation, kept) = match steps {
+            [step] => {
+                let observation = subject.step(step);
+                let kept = invariants.observe(step, &observation);
+                (observation, kept)
+            }
+            steps => {
+                let observation = subject.burst(sends(steps));
+                let kept = invariants.observe_burst(sends(steps), &observation);
+                (observation, kept)
+            }
+        };
+        let kept = kept.and_then(|()| keystream.observe(&observation));
+        kept.unwrap_or_else(|broken| panic!("{name}: {broken}\n{steps:?}"));
+    }
+}
+
+/// Relays of several workers that share keys.
+#[test]
+fn bursts_to_relays_keep_the_invariants() {
+    for seed in 75_001..75_005 {
+        let options = RelayOptions {
+            steps: 1_500,
+            is_virtual: false,
+        };
+        let steps = relay_history(seed, options);
+        keeps_the_invariants(&sockets(Family::V4, 4), &steps, &format!("seed {seed} of relays"));
     }
 }
 
