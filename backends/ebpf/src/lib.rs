@@ -13,6 +13,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod attach;
+mod both;
 mod clock;
 mod endpoint;
 mod error;
@@ -22,6 +23,7 @@ mod pass;
 mod relay;
 
 pub use attach::Attached;
+pub use both::Both;
 pub use error::{EbpfError, Step};
 pub use fanout::{Fanout, FanoutConfig};
 pub use pass::Pass;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backend_afxdp::{AfxdpConfig, AfxdpPlane};
-use backend_ebpf::{Attached, EbpfError, RelayConfig, RelayOffload, Step};
+use backend_ebpf::{Attached, Both, EbpfError, Fanout, FanoutConfig, RelayConfig, RelayOffload, Step};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane};
 use layered::Layered;
@@ -27,9 +27,9 @@ pub fn open(
     match config.rtc.offload {
         Offload::None => Ok(base),
         Offload::Ebpf => match kernel(&config.rtc.ebpf) {
-            Ok(offload) => {
-                let statistics = offload.statistics();
-                let plane = Layered::new(base, offload);
+            Ok(relays) => {
+                let statistics = relays.statistics();
+                let plane = Layered::new(base, Both::new(relays, rooms(&config.rtc.ebpf)));
                 metrics.watch_offload(statistics, plane.places());
                 Ok(Box::new(plane))
             }
@@ -98,6 +98,20 @@ fn kernel(config: &Ebpf) -> Result<RelayOffload, EbpfError> {
         }
     }
     Ok(offload)
+}
+
+/// Rooms in the kernel, where they are wanted and can be. What arrives goes on to the base as well, for the agent wants to know how it arrives.
+fn rooms(config: &Ebpf) -> Option<Fanout> {
+    if !config.rooms {
+        return None;
+    }
+    let config = FanoutConfig {
+        interfaces: config.interfaces.clone(),
+        goes_up: true,
+    };
+    Fanout::start(&config, clock::now())
+        .inspect_err(|reason| warn!(%reason, "no rooms in the kernel"))
+        .ok()
 }
 
 fn rings(

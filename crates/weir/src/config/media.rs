@@ -100,6 +100,8 @@ pub enum Offload {
 pub struct Ebpf {
     /// On which interfaces packets are looked at.
     pub interfaces: Vec<String>,
+    /// Whether rooms whose media is not encrypted are copied there, too.
+    pub rooms: bool,
     /// How many relays the kernel may have.
     pub relays_max: u32,
     /// Where in a BPF file system entries and programs outlive the process; empty is nowhere.
@@ -112,6 +114,7 @@ impl Default for Ebpf {
     fn default() -> Self {
         Ebpf {
             interfaces: Vec::new(),
+            rooms: false,
             relays_max: 16_384,
             pins: PathBuf::from("/sys/fs/bpf/weir"),
             keep: 60,
