@@ -46,9 +46,10 @@ impl RunningServer {
         let began = clock::now();
         while !ready() {
             if began.elapsed() > START_TIMEOUT || server.has_ended() {
-                let log = server.log.display();
-                let text = format!("the server does not listen; its output is in {log}");
-                return Err(io::Error::other(text));
+                return Err(io::Error::other(format!(
+                    "the server does not listen; {}",
+                    server.said()
+                )));
             }
             thread::sleep(Duration::from_millis(100));
         }
@@ -78,6 +79,13 @@ impl RunningServer {
     /// Where its output is.
     pub fn log(&self) -> &Path {
         &self.log
+    }
+
+    /// Where its output is, and how it ends.
+    fn said(&self) -> String {
+        let output = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let last = output.trim_end().lines().last().unwrap_or_default();
+        format!("its output is in {} and ends with: {last}", self.log.display())
     }
 
     /// Whether it has ended by itself.
