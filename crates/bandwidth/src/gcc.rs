@@ -325,6 +325,9 @@ impl Estimator for Gcc {
         if !fates.is_empty() {
             self.silence = Silence::Content;
             self.resolved(now, &mut fates);
+            if self.prober.is_satisfied() {
+                self.prober.go_on(now, self.situation());
+            }
         }
         self.fates = fates;
     }

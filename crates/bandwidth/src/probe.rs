@@ -78,6 +78,8 @@ pub(crate) struct Prober {
     period: Duration,
     /// Whether nothing was measured for certain yet.
     starting: bool,
+    /// Whether the start ended only because no more was of use, and all that was sent was carried.
+    satisfied: bool,
     ids: u32,
 }
 
@@ -92,6 +94,8 @@ enum State {
         from: f64,
         rate: f64,
         seconds: f64,
+        /// It is slower than it would be if more were of use.
+        capped: bool,
         answer: Answer,
     },
     /// Until the next periodic one.
@@ -127,6 +131,7 @@ impl Prober {
             waiting: VecDeque::new(),
             period: PERIOD_MIN,
             starting: true,
+            satisfied: false,
             ids: 0,
         }
     }
@@ -165,6 +170,7 @@ impl Prober {
             rate,
             seconds,
             from,
+            capped,
             ..
         } = self.state
         else {
@@ -188,6 +194,12 @@ impl Prober {
             (Purpose::Proof, Found::Rate { rate: found, .. }) if worth(found) => {
                 self.ask_long(now, STEP * situation.rate, situation);
             }
+            (Purpose::Start, Found::Rate { rate: found, .. })
+                if self.starting && capped && probe.0 == self.ids && found > CARRIED * rate =>
+            {
+                self.satisfied = true;
+                self.go_on(now, situation);
+            }
             (Purpose::Start, found) if self.starting && probe.0 == self.ids => {
                 if situation.is_jitter(found) && seconds < *SECONDS.end() {
                     // A slower one may last longer without doing harm.
@@ -203,8 +215,23 @@ impl Prober {
         }
     }
 
+    /// Whether [`go_on`](Self::go_on) is to be called when something was learnt.
+    pub(crate) fn is_satisfied(&self) -> bool {
+        self.satisfied
+    }
+
+    /// Goes on with the start once more is of use than when it ended: what a stream takes is known soon after its first packets.
+    pub(crate) fn go_on(&mut self, now: Instant, situation: Situation) {
+        let is_quiet = situation.last_over.is_none() && situation.queue < QUEUE;
+        if self.satisfied && is_quiet && situation.rate * WANTED < situation.ceiling {
+            self.satisfied = false;
+            self.ask(now, Purpose::Start, FURTHER * situation.rate, situation);
+        }
+    }
+
     /// The rate fell by much: what was there may come back soon.
     pub(crate) fn fell(&mut self, now: Instant) {
+        self.satisfied = false;
         self.period = PERIOD_MIN;
         self.state = State::Rest {
             until: now + PERIOD_MIN,
@@ -247,6 +274,7 @@ impl Prober {
     }
 
     fn periodic(&mut self, now: Instant, situation: Situation) {
+        self.satisfied = false;
         let quiet_at = situation.last_over.map_or(now, |over| over + QUIET);
         if situation.queue > QUEUE || now < quiet_at {
             self.state = State::Rest {
@@ -272,7 +300,9 @@ impl Prober {
     }
 
     fn ask_for(&mut self, now: Instant, purpose: Purpose, rate: f64, seconds: f64, situation: Situation) {
+        let capped = rate > situation.ceiling;
         let rate = rate.min(situation.ceiling);
+        self.satisfied = purpose == Purpose::Start && self.starting && capped && rate <= situation.rate;
         if rate <= situation.rate || self.waiting.len() >= PROBES_MAX {
             self.state = State::Rest {
                 until: now + self.period,
@@ -294,6 +324,7 @@ impl Prober {
             from: situation.rate,
             rate,
             seconds,
+            capped,
             answer: Answer::None,
         };
     }

@@ -59,6 +59,39 @@ fn the_start_is_probed_as_soon_as_anything_is_wanted() {
 }
 
 #[test]
+fn the_start_goes_on_when_more_turns_out_to_be_of_use() {
+    let now = started().1;
+    let little = Situation {
+        ceiling: 1.5e6,
+        ..SITUATION
+    };
+    let more = Situation {
+        rate: 1.5e6,
+        ..SITUATION
+    };
+    let satisfied = || {
+        let mut prober = Prober::new();
+        prober.started(now, little);
+        assert_eq!(rates(&mut prober), [900_000, 1_500_000]);
+        let found_all = Situation { rate: 1.5e6, ..little };
+        prober.answered(now, ProbeId(2), found(1.5e6), found_all);
+        assert!(rates(&mut prober).is_empty());
+        prober
+    };
+    let mut prober = satisfied();
+    prober.go_on(now, more);
+    assert_eq!(rates(&mut prober), [3_000_000]);
+    let mut queued = satisfied();
+    let last_over = Some(now);
+    queued.go_on(now, Situation { last_over, ..more });
+    assert!(rates(&mut queued).is_empty());
+    let mut later = satisfied();
+    later.timeout(now + PERIOD_MIN, Situation { rate: 1.5e6, ..little });
+    later.go_on(now + PERIOD_MIN, more);
+    assert!(rates(&mut later).is_empty());
+}
+
+#[test]
 fn a_first_probe_lost_in_jitter_is_made_longer_until_it_says_something() {
     let (mut prober, now) = started();
     let restless = Situation {
