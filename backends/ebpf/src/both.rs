@@ -57,6 +57,10 @@ impl Offload for Both {
         self.rooms.as_ref().is_some_and(|rooms| rooms.sends(replica))
     }
 
+    fn goes_on(&self, replica: ReplicaId) -> Option<u16> {
+        self.rooms.as_ref()?.goes_on(replica)
+    }
+
     fn replica_statistics(&self, replica: ReplicaId) -> Option<ReplicaStatistics> {
         self.rooms.as_ref()?.replica_statistics(replica)
     }

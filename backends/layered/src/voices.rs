@@ -15,6 +15,8 @@ pub(crate) struct Voices(BTreeMap<ReplicaId, Voice>);
 struct Voice {
     replica: Replica,
     is_silent: bool,
+    /// The number the base is to start with, where it is not the first.
+    goes_on: Option<u16>,
 }
 
 impl Voices {
@@ -42,10 +44,11 @@ impl Voices {
             return Vec::new();
         }
         if let Update::SetReplica(id, replica) = update {
-            let is_silent = self.0.get(id).is_none_or(|voice| voice.is_silent);
+            let known = self.0.get(id);
             let voice = Voice {
                 replica: replica.clone(),
-                is_silent,
+                is_silent: known.is_none_or(|voice| voice.is_silent),
+                goes_on: known.and_then(|voice| voice.goes_on),
             };
             self.0.insert(*id, voice);
         }
@@ -56,6 +59,9 @@ impl Voices {
             .filter(|(id, voice)| is_concerned(update, **id, &voice.replica))
         {
             let was_silent = std::mem::replace(&mut voice.is_silent, offload.sends(*id));
+            if was_silent && !voice.is_silent {
+                voice.goes_on = offload.goes_on(*id).map(first_behind);
+            }
             if voice.is_silent || was_silent {
                 changes.push(Update::SetReplica(*id, voice.said()));
             }
@@ -87,7 +93,10 @@ impl Voice {
     /// What the base is to have of it.
     fn said(&self) -> Replica {
         match self.is_silent {
-            false => self.replica.clone(),
+            false => Replica {
+                first_sequence: self.goes_on.unwrap_or(self.replica.first_sequence),
+                ..self.replica.clone()
+            },
             true => Replica {
                 paused: true,
                 source: None,
@@ -95,6 +104,11 @@ impl Voice {
             },
         }
     }
+}
+
+/// The next number, or where that is too high to start with, the nearest ahead that is not.
+fn first_behind(next: u16) -> u16 {
+    if next < 1 << 15 { next } else { 0 }
 }
 
 /// Whether a change of an entry may change who sends a replica.

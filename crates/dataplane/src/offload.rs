@@ -37,6 +37,11 @@ pub trait Offload {
         false
     }
 
+    /// With which number a replica is to go on in the base, after packets of it were sent from here. `None` where none were, or where it is still here.
+    fn goes_on(&self, _replica: ReplicaId) -> Option<u16> {
+        None
+    }
+
     /// What a replica that is sent from here did.
     fn replica_statistics(&self, _replica: ReplicaId) -> Option<ReplicaStatistics> {
         None

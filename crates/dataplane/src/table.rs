@@ -86,14 +86,15 @@ pub struct ReplicaFormat {
 
 /// One outgoing copy of a source.
 ///
-/// `leg`, `ssrc`, `rtx` and the two first numbers are fixed when the entry is first written; the rest may change.
+/// `leg`, `ssrc` and `rtx` are fixed when the entry is first written; the rest may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replica {
     /// The receiver's leg.
     pub leg: LegId,
     /// The SSRC it is sent with. Never used before on that leg: not even by a replica that is gone.
     pub ssrc: Ssrc,
-    /// First sequence number, below 2^15 (RFC 3711 section 3.3.1: so that the receiver's first guess of the roll-over counter is right).
+    /// First sequence number, below 2^15 (RFC 3711 section 3.3.1: so that the receiver's first guess of the roll-over counter is right). What it is
+    /// when the first packet goes out counts; afterwards it means nothing.
     pub first_sequence: u16,
     /// The SSRC of its retransmissions and their first sequence number, below 2^15. Without it a NACK is not answered.
     pub rtx: Option<(Ssrc, u16)>,

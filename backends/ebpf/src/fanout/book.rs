@@ -24,6 +24,8 @@ pub(super) struct Book {
     legs: BTreeMap<LegId, Leg>,
     streams: BTreeMap<StreamKey, StreamBook>,
     replicas: BTreeMap<ReplicaId, ReplicaBook>,
+    /// Replicas that left, and the number behind the last of theirs.
+    left: BTreeMap<ReplicaId, u16>,
     stream_entries: Slots,
     stream_states: Slots,
     replica_entries: Slots,
@@ -66,6 +68,7 @@ impl Book {
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
             replicas: BTreeMap::new(),
+            left: BTreeMap::new(),
             stream_entries: Slots::new(FANOUT_STREAM_ENTRIES),
             stream_states: Slots::new(FANOUT_STREAMS),
             replica_entries: Slots::new(FANOUT_REPLICA_ENTRIES),
@@ -195,6 +198,7 @@ impl Book {
 
     pub(super) fn remove_replica(&mut self, now: Instant, id: ReplicaId) {
         let Some(book) = self.replicas.remove(&id) else { return };
+        self.left.remove(&id);
         for key in book.lingers.iter().chain(&book.entry.source) {
             if let Some(stream) = self.streams.get_mut(key) {
                 stream.members.remove(&id);
@@ -274,14 +278,32 @@ impl Book {
     /// Decides where replicas run, and tells the kernel of every stream that has to do with them.
     fn settle(&mut self, now: Instant, replicas: &[ReplicaId]) {
         let mut streams = BTreeSet::new();
+        let mut left = Vec::new();
         for id in replicas {
+            let before = self.replicas[id].home;
             self.house(now, *id);
+            if let (Home::Kernel { state, .. }, false) = (before, self.sends(*id)) {
+                left.push((*id, state));
+            }
             let book = &self.replicas[id];
             streams.extend(book.lingers.iter().chain(&book.entry.source));
         }
         for key in streams {
             self.publish(now, key);
         }
+        // Once the kernel sends no more of them. What it kept is there until somebody else needs the place.
+        for (id, state) in left {
+            let progress = self.kernel.replica_states.get(&state, 0).map(|cell| cell.progress);
+            if let Some(progress) = progress.ok().filter(|progress| progress.started == 1) {
+                let next = progress.newest.wrapping_add(1).wrapping_add(progress.shift);
+                self.left.insert(id, next as u16);
+            }
+        }
+    }
+
+    /// The number behind the last one that was sent from here of a replica that left.
+    pub(super) fn goes_on(&self, id: ReplicaId) -> Option<u16> {
+        self.left.get(&id).copied()
     }
 
     /// Decides where a replica runs.

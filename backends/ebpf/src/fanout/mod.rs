@@ -200,6 +200,10 @@ impl Offload for Fanout {
         self.book.sends(replica)
     }
 
+    fn goes_on(&self, id: ReplicaId) -> Option<u16> {
+        self.book.goes_on(id)
+    }
+
     fn replica_statistics(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
         let (_, cell) = self.book.replica(id)?;
         let source = cell.progress.source.checked_sub(1);

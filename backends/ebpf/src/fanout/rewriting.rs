@@ -124,7 +124,10 @@ fn the_kernel_numbers_as_the_rewriters_do_and_masks_no_loss() {
     let Ok(mut loaded) = loaded else { return };
     let program: &mut SchedClassifier = loaded.program_mut("answer_questions").unwrap().try_into().unwrap();
     program.load().expect("the verifier agrees");
-    println!("{} instructions verified", program.info().unwrap().verified_instruction_count().unwrap_or(0));
+    println!(
+        "{} instructions verified",
+        program.info().unwrap().verified_instruction_count().unwrap_or(0)
+    );
     let program = &*program;
     let mut runner = TestRunner::new(ProptestConfig {
         cases: CASES,
@@ -133,19 +136,24 @@ fn the_kernel_numbers_as_the_rewriters_do_and_masks_no_loss() {
     });
     let result = runner.run(&stream::any(), |(stream, arrivals)| {
         for (which, ask) in [
-            (0, ask_rust::<LowMemory> as fn(&mut Stream, &[Arrival]) -> Vec<(Question, u64, Option<u16>)>),
+            (
+                0,
+                ask_rust::<LowMemory> as fn(&mut Stream, &[Arrival]) -> Vec<(Question, u64, Option<u16>)>,
+            ),
             (1, ask_rust::<LowRetransmission>),
         ] {
             let mut stream = stream.clone();
             let asked = ask(&mut stream, &arrivals);
             let questions: Vec<Question> = asked.iter().map(|(question, ..)| *question).collect();
             let answers = ask_kernel(program, which, &questions);
-            let numbered = asked.iter().filter(|(question, ..)| u32::from(question.kind) == ASK_NUMBER);
+            let numbered = asked
+                .iter()
+                .filter(|(question, ..)| u32::from(question.kind) == ASK_NUMBER);
             let expected: Vec<Option<u16>> = numbered.clone().map(|(_, _, answer)| *answer).collect();
             prop_assert_eq!(&answers, &expected, "rewriter {}", which);
-            let sent = numbered.zip(&answers).filter_map(|((_, number, _), answer)| {
-                Some((*number, u64::from((*answer)?.wrapping_sub(SEQUENCE))))
-            });
+            let sent = numbered
+                .zip(&answers)
+                .filter_map(|((_, number, _), answer)| Some((*number, u64::from((*answer)?.wrapping_sub(SEQUENCE)))));
             prop_assert_eq!(masked(&stream, &sent.collect()), None, "rewriter {}", which);
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aya::maps::xdp::DevMapHash;
 use aya::maps::{HashMap, Map, MapData, PerCpuArray, PerCpuValues};
@@ -24,6 +25,9 @@ use crate::{EbpfError, Step, attach};
 
 /// `program/relay.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/relay.bpf.o"));
+
+/// Where a frame's IP header begins.
+const IP: usize = 14;
 
 /// `enum xdp_action`.
 mod xdp_action {
@@ -96,6 +100,18 @@ impl Kernel {
 
     /// Runs the program on a frame, on no interface.
     pub(super) fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
+        let (tried, out, _) = self.run(interface, frame, 1)?;
+        Ok((tried, out))
+    }
+
+    pub(super) fn time_frame(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<Duration, EbpfError> {
+        let (_, out, took) = self.run(interface, frame, times)?;
+        // What came back would have been another packet the second time.
+        assert_eq!(out[IP..], frame[IP..], "the frame leaves as it came");
+        Ok(took)
+    }
+
+    fn run(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<(Tried, Vec<u8>, Duration), EbpfError> {
         // `struct xdp_md`: where data begins, where it ends, where metadata begins, from which interface and queue, to which interface.
         let context = [0, frame.len() as u32, 0, interface, 0, 0]
             .map(u32::to_ne_bytes)
@@ -105,6 +121,7 @@ impl Kernel {
         options.data_in = Some(frame);
         options.data_out = Some(&mut out);
         options.ctx_in = Some(&context);
+        options.repeat = times;
         let failed = |error| EbpfError::inside(Step::Load, error);
         let result = self.program()?.test_run(options).map_err(failed)?;
         let tried = match result.return_value {
@@ -113,7 +130,7 @@ impl Kernel {
             xdp_action::XDP_REDIRECT => Tried::Redirected,
             _ => Tried::Dropped,
         };
-        Ok((tried, out))
+        Ok((tried, out, result.duration))
     }
 
     /// The program itself, to be looked at.

@@ -121,6 +121,11 @@ impl RelayOffload {
         self.table.tables.try_frame(interface, frame)
     }
 
+    /// How long the program takes on average for a frame that it sends as it came, over so many times.
+    pub fn time_frame(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<Duration, EbpfError> {
+        self.table.tables.time_frame(interface, frame, times)
+    }
+
     fn sweep(&mut self, now: Instant) {
         if self.sweep.is_some_and(|at| at <= now) {
             self.sweep = None;

@@ -55,7 +55,9 @@ impl Room {
     }
 
     fn offer(&mut self, update: Update) {
-        self.fanout.offer(Instant::now(), &update).expect("the kernel can do that");
+        self.fanout
+            .offer(Instant::now(), &update)
+            .expect("the kernel can do that");
     }
 
     /// Waits until the kernel knows whom it sends to.
@@ -183,8 +185,11 @@ fn what_is_copied_goes_up_as_well_where_that_is_wanted() {
             drain(&base);
             room.speak(3, 500);
             let mut buffer = [0; 2_000];
-            room.listeners.iter().for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 500));
-            base.set_read_timeout(Some(if goes_up { PATIENCE } else { Duration::from_millis(50) })).unwrap();
+            room.listeners
+                .iter()
+                .for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 500));
+            base.set_read_timeout(Some(if goes_up { PATIENCE } else { Duration::from_millis(50) }))
+                .unwrap();
             match base.recv_from(&mut buffer) {
                 Ok((len, from)) => {
                     assert!(goes_up);
@@ -213,16 +218,30 @@ fn one_who_cannot_be_served_here_takes_nobody_along() {
         let other = socket(pair, like).local_addr().unwrap();
         let refused = Err(Refused::Unsupported(Reason::Srtp));
         let now = Instant::now();
-        assert_eq!(room.fanout.offer(now, &Update::SetLeg(LegId(9), leg(near, other, keys))), refused);
-        assert_eq!(room.fanout.offer(now, &Update::SetReplica(ReplicaId(9), replica(9))), refused);
-        assert_eq!([1, 2, 9].map(|id| room.fanout.sends(ReplicaId(id))), [true, true, false]);
+        assert_eq!(
+            room.fanout
+                .offer(now, &Update::SetLeg(LegId(9), leg(near, other, keys))),
+            refused
+        );
+        assert_eq!(
+            room.fanout.offer(now, &Update::SetReplica(ReplicaId(9), replica(9))),
+            refused
+        );
+        assert_eq!(
+            [1, 2, 9].map(|id| room.fanout.sends(ReplicaId(id))),
+            [true, true, false]
+        );
         room.speak(3, 500);
         let mut buffer = [0; 2_000];
-        room.listeners.iter().for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 500));
+        room.listeners
+            .iter()
+            .for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 500));
         assert_eq!(base.recv(&mut buffer).expect("it is for the base, too"), 500);
         room.offer(Update::RemoveReplica(ReplicaId(9)));
         room.speak(4, 400);
-        room.listeners.iter().for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 400));
+        room.listeners
+            .iter()
+            .for_each(|listener| assert_eq!(listener.recv(&mut buffer).unwrap(), 400));
         base.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         assert!(base.recv(&mut buffer).is_err(), "nobody there needs it any more");
     });

@@ -24,17 +24,13 @@ fn vectors() -> Vec<(Vector, Names)> {
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 6] = [
+const OTHERWISE: [(&str, &str); 5] = [
     ("csrcs.vector", "contributing sources stay where they are"),
     ("padding-stripped.vector", "padding behind a payload stays"),
     ("forwarding.vector", "arrivals are told only of packets that go up"),
     (
-        "publisher-leg-removed.vector",
-        "what leaves the kernel begins anew in the base",
-    ),
-    (
         "same-source-again.vector",
-        "what leaves the kernel begins anew in the base",
+        "what leaves the kernel goes on in the base with a key frame",
     ),
     (
         "stream-removed.vector",

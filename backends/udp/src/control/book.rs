@@ -49,7 +49,6 @@ struct Fixed {
     leg: LegId,
     ssrc: Ssrc,
     rtx: Option<(Ssrc, u16)>,
-    first_sequence: u16,
 }
 
 /// What a new value of a leg changes.
@@ -196,12 +195,12 @@ impl Book {
             leg: replica.leg,
             ssrc: replica.ssrc,
             rtx: replica.rtx,
-            first_sequence: replica.first_sequence,
         };
         let replicas = self.replicas.len();
         match self.replicas.entry(id) {
-            Entry::Occupied(old) if *old.get() == fixed => {}
-            Entry::Occupied(_) => return Err(WriteError::Fixed),
+            Entry::Occupied(old) if *old.get() != fixed => return Err(WriteError::Fixed),
+            _ if replica.first_sequence >= 1 << 15 => return Err(WriteError::FirstSequence),
+            Entry::Occupied(_) => {}
             Entry::Vacant(new) => {
                 let page = self.legs.get_mut(&replica.leg).expect("its owner was found");
                 page.reserve(&fixed, replicas)?;
@@ -223,7 +222,7 @@ impl Book {
 impl LegPage {
     /// Takes the SSRCs of a new replica for good, or says why not.
     fn reserve(&mut self, replica: &Fixed, replicas: usize) -> Result<(), WriteError> {
-        if replica.first_sequence >= 1 << 15 || replica.rtx.is_some_and(|(_, first)| first >= 1 << 15) {
+        if replica.rtx.is_some_and(|(_, first)| first >= 1 << 15) {
             return Err(WriteError::FirstSequence);
         }
         let rtx = replica.rtx.map(|(ssrc, _)| ssrc);

@@ -154,9 +154,12 @@ impl ReplicaState {
 
     /// Changes what may change.
     pub fn replace(&mut self, entry: Replica) -> Result<(), WriteError> {
-        let fixed = |replica: &Replica| (replica.leg, replica.ssrc, replica.rtx, replica.first_sequence);
+        let fixed = |replica: &Replica| (replica.leg, replica.ssrc, replica.rtx);
         if fixed(&entry) != fixed(&self.entry) {
             return Err(WriteError::Fixed);
+        }
+        if entry.first_sequence >= 1 << 15 {
+            return Err(WriteError::FirstSequence);
         }
         if entry.paused || entry.source.is_none() {
             self.current = None;
