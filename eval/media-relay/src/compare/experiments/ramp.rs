@@ -21,7 +21,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// Calls offered in a second, as in the paper.
 const PACE: u32 = 30;
 /// Behind the last call, in seconds.
-const AFTER: Duration = Duration::from_secs(12);
+const AFTER: Duration = Duration::from_secs(10);
 
 fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
     let load = Load {
