@@ -4,7 +4,9 @@
 //! port that could not be opened is given up, and the request gets another. And before a call's counts are told, its ports are asked
 //! for them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod waiting;
+
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +16,8 @@ use crate::limits::{NODE_WAIT, PORTS_TRIED_MAX, REQUESTS_WAITING_MAX};
 use crate::plan::{Order, Refusal};
 use crate::rtpproxy::Command;
 use crate::{Counter, Output, Relay};
+pub(crate) use waiting::Waiting;
+use waiting::{Asked, Awaits, Then, Word};
 
 /// Whom a reply is for: the caller's own name for whoever asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,126 +47,9 @@ pub enum Request<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
+pub(crate) enum Protocol {
     Ng,
     Rtpproxy,
-}
-
-/// A request on its way to its reply.
-#[derive(Debug)]
-struct Asked {
-    id: RequestId,
-    protocol: Protocol,
-    /// Who asked, where that is known, and under which cookie, if any.
-    cookie: Option<(Option<IpAddr>, Box<[u8]>)>,
-    payload: Box<[u8]>,
-    /// How often a port it had was refused.
-    refused: usize,
-    /// What ports that it got before have not said yet.
-    words: BTreeSet<(SocketAddr, Word)>,
-}
-
-/// What a request waits for, and what becomes of it then.
-#[derive(Debug)]
-struct Awaits {
-    words: BTreeSet<(SocketAddr, Word)>,
-    then: Then,
-    /// It waits no longer than until then.
-    until: Instant,
-}
-
-/// What a port says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Word {
-    /// That it is open.
-    Open,
-    /// How much has arrived, and so that it has done what it was ordered before.
-    Report,
-}
-
-#[derive(Debug)]
-enum Then {
-    /// It is carried out.
-    CarryOut,
-    /// It is answered like this.
-    Answer(Vec<u8>),
-}
-
-/// All that wait.
-#[derive(Debug, Default)]
-pub(crate) struct Waiting {
-    requests: BTreeMap<u64, (Asked, Awaits)>,
-    by_port: HashMap<SocketAddr, Vec<u64>>,
-    serial: u64,
-}
-
-impl Waiting {
-    /// When [`Relay::stop_waiting`] has something to do.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        // All wait equally long, so that the first is the first.
-        self.requests.values().next().map(|(_, awaits)| awaits.until)
-    }
-
-    pub(crate) fn holds(&self, id: RequestId) -> bool {
-        self.requests.values().rev().any(|(asked, _)| asked.id == id)
-    }
-
-    fn has(&self, asked: &Asked) -> bool {
-        let same = |other: &Asked| other.protocol == asked.protocol && other.cookie == asked.cookie;
-        asked.cookie.is_some() && self.requests.values().any(|(other, _)| same(other))
-    }
-
-    fn insert(&mut self, asked: Asked, awaits: Awaits) {
-        self.serial += 1;
-        for at in awaits.ports() {
-            self.by_port.entry(at).or_default().push(self.serial);
-        }
-        self.requests.insert(self.serial, (asked, awaits));
-    }
-
-    fn remove(&mut self, serial: u64) -> Option<(Asked, Awaits)> {
-        let (asked, awaits) = self.requests.remove(&serial)?;
-        for at in awaits.ports() {
-            self.stop(at, serial);
-        }
-        Some((asked, awaits))
-    }
-
-    /// Nothing more is waited for at this port by this request.
-    fn stop(&mut self, at: SocketAddr, serial: u64) {
-        if let Some(waiting) = self.by_port.get_mut(&at) {
-            waiting.retain(|other| *other != serial);
-            if waiting.is_empty() {
-                self.by_port.remove(&at);
-            }
-        }
-    }
-
-    /// A port said something. Gives those that wait for nothing more.
-    fn heard(&mut self, at: SocketAddr, word: Word) -> Vec<(Asked, Awaits)> {
-        let mut done = Vec::new();
-        for serial in self.by_port.get(&at).cloned().unwrap_or_default() {
-            let Some((_, awaits)) = self.requests.get_mut(&serial) else {
-                continue;
-            };
-            awaits.words.remove(&(at, word));
-            let (more_of_it, is_done) = (awaits.ports().contains(&at), awaits.words.is_empty());
-            if !more_of_it {
-                self.stop(at, serial);
-            }
-            if is_done {
-                done.extend(self.requests.remove(&serial));
-            }
-        }
-        done
-    }
-}
-
-impl Awaits {
-    /// Each port that is to say something, once.
-    fn ports(&self) -> BTreeSet<SocketAddr> {
-        self.words.iter().map(|(at, _)| *at).collect()
-    }
 }
 
 impl Relay {
@@ -219,23 +106,17 @@ impl Relay {
             call.release_at(at, &mut self.ports);
             self.put(name, call, out);
         }
-        for serial in self.waiting.by_port.get(&at).cloned().unwrap_or_default() {
-            if let Some((mut asked, awaits)) = self.waiting.remove(serial) {
-                asked.refused += 1;
-                asked.words = awaits.words;
-                asked.words.retain(|(at, _)| self.owners.contains_key(at));
-                self.carry_out(now, asked, out);
-            }
+        for (mut asked, awaits) in self.waiting.take_at(at) {
+            asked.refused += 1;
+            asked.words = awaits.words;
+            asked.words.retain(|(at, _)| self.owners.contains_key(at));
+            self.carry_out(now, asked, out);
         }
     }
 
     /// Goes on with what has waited long enough.
     pub(crate) fn stop_waiting(&mut self, now: Instant, out: &mut Vec<Output>) {
-        while let Some((serial, (_, awaits))) = self.waiting.requests.first_key_value()
-            && awaits.until <= now
-        {
-            let serial = *serial;
-            let (asked, awaits) = self.waiting.remove(serial).expect("it was just there");
+        while let Some((asked, awaits)) = self.waiting.take_due(now) {
             self.counters.count(Counter::NodeSilent);
             // A port that may not be open is nothing to tell anybody. The proxy asks again.
             if awaits.words.iter().all(|(_, word)| *word == Word::Report) {
@@ -253,7 +134,7 @@ impl Relay {
 
     /// Carries a request out, after its call has reported where it is about what was counted.
     fn begin(&mut self, now: Instant, asked: Asked, out: &mut Vec<Output>) {
-        if self.waiting.requests.len() >= REQUESTS_WAITING_MAX {
+        if self.waiting.len() >= REQUESTS_WAITING_MAX {
             // A proxy asks again.
             return self.counters.count(Counter::RequestsFull);
         }

@@ -209,7 +209,9 @@ impl Task {
         }
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
+        // What was given up is answered to nobody.
+        self.replies.retain(|id, _| self.relay.is_waiting(*id));
         self.metrics.publish_sip(Figures {
             counters: self.relay.counters().clone(),
             scores: *self.relay.scores(),

@@ -1,0 +1,145 @@
+//! Requests that wait for the media node.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use super::{Protocol, RequestId};
+
+/// A request on its way to its reply.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) id: RequestId,
+    pub(crate) protocol: Protocol,
+    /// Who asked, where that is known, and under which cookie, if any.
+    pub(crate) cookie: Option<(Option<IpAddr>, Box<[u8]>)>,
+    pub(crate) payload: Box<[u8]>,
+    /// How often a port it had was refused.
+    pub(crate) refused: usize,
+    /// What ports that it got before have not said yet.
+    pub(crate) words: BTreeSet<(SocketAddr, Word)>,
+}
+
+/// What a request waits for, and what becomes of it then.
+#[derive(Debug)]
+pub(crate) struct Awaits {
+    pub(crate) words: BTreeSet<(SocketAddr, Word)>,
+    pub(crate) then: Then,
+    /// It waits no longer than until then.
+    pub(crate) until: Instant,
+}
+
+/// What a port says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Word {
+    /// That it is open.
+    Open,
+    /// How much has arrived, and so that it has done what it was ordered before.
+    Report,
+}
+
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// It is carried out.
+    CarryOut,
+    /// It is answered like this.
+    Answer(Vec<u8>),
+}
+
+/// All that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    requests: BTreeMap<u64, (Asked, Awaits)>,
+    by_port: HashMap<SocketAddr, Vec<u64>>,
+    serial: u64,
+}
+
+impl Waiting {
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// When somebody will have waited [long enough](Self::take_due).
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        // All wait equally long, so that the first is the first.
+        self.requests.values().next().map(|(_, awaits)| awaits.until)
+    }
+
+    /// Whether this one waits.
+    pub(crate) fn holds(&self, id: RequestId) -> bool {
+        self.requests.values().rev().any(|(asked, _)| asked.id == id)
+    }
+
+    /// Whether the same request waits already, under its cookie.
+    pub(crate) fn has(&self, asked: &Asked) -> bool {
+        let same = |other: &Asked| other.protocol == asked.protocol && other.cookie == asked.cookie;
+        asked.cookie.is_some() && self.requests.values().any(|(other, _)| same(other))
+    }
+
+    /// One more.
+    pub(crate) fn insert(&mut self, asked: Asked, awaits: Awaits) {
+        self.serial += 1;
+        for at in awaits.ports() {
+            self.by_port.entry(at).or_default().push(self.serial);
+        }
+        self.requests.insert(self.serial, (asked, awaits));
+    }
+
+    /// The next that has waited long enough.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(Asked, Awaits)> {
+        let (serial, (_, awaits)) = self.requests.first_key_value()?;
+        let serial = Some(*serial).filter(|_| awaits.until <= now)?;
+        self.remove(serial)
+    }
+
+    /// All that wait for a word of this port.
+    pub(crate) fn take_at(&mut self, at: SocketAddr) -> Vec<(Asked, Awaits)> {
+        let serials = self.by_port.get(&at).cloned().unwrap_or_default();
+        serials.into_iter().filter_map(|serial| self.remove(serial)).collect()
+    }
+
+    fn remove(&mut self, serial: u64) -> Option<(Asked, Awaits)> {
+        let (asked, awaits) = self.requests.remove(&serial)?;
+        for at in awaits.ports() {
+            self.stop(at, serial);
+        }
+        Some((asked, awaits))
+    }
+
+    /// Nothing more is waited for at this port by this request.
+    fn stop(&mut self, at: SocketAddr, serial: u64) {
+        if let Some(waiting) = self.by_port.get_mut(&at) {
+            waiting.retain(|other| *other != serial);
+            if waiting.is_empty() {
+                self.by_port.remove(&at);
+            }
+        }
+    }
+
+    /// A port said something. Gives those that wait for nothing more.
+    pub(crate) fn heard(&mut self, at: SocketAddr, word: Word) -> Vec<(Asked, Awaits)> {
+        let mut done = Vec::new();
+        for serial in self.by_port.get(&at).cloned().unwrap_or_default() {
+            let Some((_, awaits)) = self.requests.get_mut(&serial) else {
+                continue;
+            };
+            awaits.words.remove(&(at, word));
+            let (more_of_it, is_done) = (awaits.ports().contains(&at), awaits.words.is_empty());
+            if !more_of_it {
+                self.stop(at, serial);
+            }
+            if is_done {
+                done.extend(self.requests.remove(&serial));
+            }
+        }
+        done
+    }
+}
+
+impl Awaits {
+    /// Each port that is to say something, once.
+    fn ports(&self) -> BTreeSet<SocketAddr> {
+        self.words.iter().map(|(at, _)| *at).collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! How ports, networks, times and lists are written.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+
+/// A time, written in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seconds(pub Duration);
+
+/// Ports from one to another, both included, written `30000-40000`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortRange(pub RangeInclusive<u16>);
+
+/// Addresses that begin alike, written `10.0.0.0/8`; one address alone is that one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+/// One, or a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Many<T> {
+    /// One.
+    One(T),
+    /// Any number.
+    List(Vec<T>),
+}
+
+impl Default for PortRange {
+    fn default() -> Self {
+        PortRange(30_000..=40_000)
+    }
+}
+
+impl FromStr for PortRange {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = text
+            .split_once('-')
+            .and_then(|(first, last)| Some(first.trim().parse().ok()?..=last.trim().parse().ok()?));
+        match parsed {
+            Some(range) if !range.is_empty() => Ok(PortRange(range)),
+            _ => Err("ports are written \"30000-40000\""),
+        }
+    }
+}
+
+impl Network {
+    /// Whether the address is in it.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let [ours, theirs] = [self.address, address].map(bits);
+        let differing = (ours ^ theirs).checked_shr(u32::from(width(self.address) - self.bits));
+        self.address.is_ipv4() == address.is_ipv4() && differing.unwrap_or(0) == 0
+    }
+}
+
+/// An address as a number.
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+fn width(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+impl FromStr for Network {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORM: &str = "a network is written \"10.0.0.0/8\", or as one address";
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits.parse().map_err(|_| FORM)?)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| FORM)?;
+        let bits = bits.unwrap_or(width(address));
+        if bits > width(address) {
+            return Err(FORM);
+        }
+        Ok(Network { address, bits })
+    }
+}
+
+impl<T> Many<T> {
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        match self {
+            Many::One(one) => std::slice::from_ref(one).iter(),
+            Many::List(list) => list.iter(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.iter().len() == 0
+    }
+}
+
+impl<T> Default for Many<T> {
+    fn default() -> Self {
+        Many::List(Vec::new())
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Duration::try_from_secs_f64(seconds)
+            .map(Seconds)
+            .map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for PortRange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(deserializer: D) -> Result<T, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
