@@ -1,9 +1,11 @@
 """Fixtures: a relay and Kamailio before it, once for each of its modules; how many calls; what is said at the end."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from support.cable import Cable, Unavailable
 from support.network import Network
 from support.process import program
 from support.relays import MEDIA_TIMEOUT_S, RELAYS
@@ -13,7 +15,7 @@ FIGURES: list[str] = []
 
 
 def pytest_addoption(parser) -> None:
-    parser.addoption("--relay", default="weir", choices=RELAYS, help="the relay under test")
+    parser.addoption("--relay", default="weir", choices=RELAYS, help="which; kernel: Weir where the kernel relays")
     parser.addoption("--calls", type=int, default=10, help="calls at a time in test_calls.py")
     parser.addoption("--rate", type=int, default=10, help="how many of them are set up in a second")
     # More than twice the time after which a silent call ends: a relay looks whether it is silent more than once.
@@ -27,17 +29,24 @@ def world(request, tmp_path_factory) -> World:
     if missing:
         names = ", ".join(missing)
         pytest.skip(f"nothing was tested: not installed: {names} (Debian: apt-get install kamailio sip-tester)")
-    folder: Path = tmp_path_factory.mktemp(request.param)
-    network = Network.find()
-    relay = RELAYS[request.config.getoption("relay")](network, folder)
-    try:
+    with ExitStack() as stack:
+        folder: Path = tmp_path_factory.mktemp(request.param)
+        chosen = request.config.getoption("relay")
+        network = _cable(stack, folder) if chosen == "kernel" else Network.find()
+        relay = RELAYS[chosen](network, folder)
+        stack.callback(relay.stop)
         world = World(network, relay, request.param, folder)
-    except BaseException:
-        relay.stop()
-        raise
-    yield world
-    world.stop()
-    relay.stop()
+        stack.callback(world.stop)
+        yield world
+
+
+def _cable(stack: ExitStack, folder: Path) -> Network:
+    try:
+        cable = Cable(folder)
+    except Unavailable as reason:
+        pytest.skip(f"nothing was tested: {reason}")
+    stack.callback(cable.remove)
+    return cable.network
 
 
 @pytest.fixture

@@ -9,13 +9,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Network:
-    """Two bytes of 127.x.y.0/24; everybody in a test has the same ports at different addresses."""
+    """The first three bytes of the addresses; everybody in a test has the same ports at different ones."""
 
     prefix: str
+    # What comes before a command that is to run where the relay is.
+    at_relay: tuple[str, ...] = ()
 
     @staticmethod
     def find() -> "Network":
-        """One that nobody uses, as far as a try can tell."""
+        """One of loopback that nobody uses, as far as a try can tell."""
         chosen = random.Random(os.getpid())
         while True:
             network = Network(f"127.{chosen.randrange(16, 250)}.{chosen.randrange(250)}")
@@ -60,8 +62,9 @@ class Network:
         """Where a phone behind a translator believes to be."""
         return f"{self.prefix}.8"
 
-    def sockets(self) -> list["UdpSocket"]:
-        return [each for each in udp_sockets() if each.address.startswith(f"{self.prefix}.")]
+    def sockets(self, process: int | str = "self") -> list["UdpSocket"]:
+        """Those at these addresses, as that process sees it."""
+        return [each for each in udp_sockets(process) if each.address.startswith(f"{self.prefix}.")]
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,9 @@ class UdpSocket:
     port: int
 
 
-def udp_sockets() -> list[UdpSocket]:
-    """Every UDP socket of IPv4 in this network namespace, whosever it is."""
-    lines = Path("/proc/net/udp").read_text().splitlines()[1:]
+def udp_sockets(process: int | str) -> list[UdpSocket]:
+    """Every UDP socket of IPv4 in the network namespace of a process, whosever it is."""
+    lines = Path(f"/proc/{process}/net/udp").read_text().splitlines()[1:]
     return [_read(line.split()) for line in lines]
 
 

@@ -23,7 +23,7 @@ class Process:
 
     def __init__(self, command: Sequence[str | Path], log: Path) -> None:
         self.log = log
-        self._name = Path(command[0]).name
+        self._name = log.stem
         with log.open("ab") as output:
             self._child = subprocess.Popen(
                 [*_WITH_US, *(str(word) for word in command)],
@@ -33,6 +33,10 @@ class Process:
                 cwd=log.parent,
                 start_new_session=True,
             )
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
 
     def running(self) -> bool:
         return self._child.poll() is None

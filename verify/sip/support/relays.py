@@ -2,6 +2,7 @@
 
 import os
 import re
+import urllib.request
 from abc import ABC, abstractmethod
 from pathlib import Path
 
@@ -53,8 +54,12 @@ class Relay(ABC):
 
     def open_ports(self) -> list[UdpSocket]:
         """The ports it has open for media, as the operating system sees it."""
-        sockets = self._network.sockets()
+        sockets = self._network.sockets(self.process.pid)
         return [each for each in sockets if each.address == self._network.relay and each.port in MEDIA_PORTS]
+
+    def relayed_in_kernel(self) -> int:
+        """How many packets the kernel has relayed without it."""
+        return 0
 
     def stop(self) -> None:
         self.process.stop()
@@ -103,6 +108,24 @@ class Weir(Relay):
         return _weir(self._network, folder, _SECTION)
 
 
+class WeirInKernel(Relay):
+    """The same, with the kernel in front of it, on a cable."""
+
+    def start(self, folder: Path) -> Process:
+        allowed = f"  allow: [{self._network.prefix}.0/24]\n"
+        offload = 'rtc: {offload: ebpf, ebpf: {interfaces: [near0], pins: ""}}\n'
+        return _weir(self._network, folder, _SECTION + allowed + offload)
+
+    def relayed_in_kernel(self) -> int:
+        line = re.search(r'^weir_ebpf_total{reason="relayed"} (\d+)$', self._metrics(), re.MULTILINE)
+        return int(line.group(1)) if line else 0
+
+    def _metrics(self) -> str:
+        straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with straight.open(f"http://{self._network.relay}:7880/metrics", timeout=2) as answer:
+            return answer.read().decode()
+
+
 class WeirAsShown(Relay):
     """Weir with the section `sip` that a page shows, at addresses of ours."""
 
@@ -132,7 +155,8 @@ def _weir(network: Network, folder: Path, section: str) -> Process:
     beside = f"bind: [{network.relay}]\nkeys: {{tests: of-no-use-to-anybody-but-these-tests}}\n"
     settings = folder / "weir.yaml"
     settings.write_text(beside + section.replace("ADDRESS", network.relay))
-    return Process([binary, "serve", "--config", settings], folder / "weir.log")
+    command = [*network.at_relay, binary, "serve", "--config", settings]
+    return Process(command, folder / "weir.log")
 
 
-RELAYS = {"weir": Weir, "rtpengine": Rtpengine}
+RELAYS = {"weir": Weir, "kernel": WeirInKernel, "rtpengine": Rtpengine}

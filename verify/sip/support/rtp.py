@@ -29,7 +29,7 @@ def read(data: bytes) -> tuple[int, int] | None:
 
 
 def report(ssrc: int, sent: int, about: tuple[int, int] | None, heard: tuple[int, float] | None) -> bytes:
-    """A sender report. `about`: the other's SSRC and highest number; `heard`: its last report's time and when that came.
+    """A sender report. `about`: the other's SSRC and highest number; `heard`: its last report's time and when it came.
 
     Without `about` there is no report block.
     """
