@@ -1,7 +1,7 @@
 //! What every part of the agent may use while it handles one input.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dataplane::{Clock, DataPlane, Inject, LegId, Path, Update, WriteError};
 use rand::rngs::StdRng;
@@ -11,6 +11,9 @@ use crate::handshake::Owner;
 use crate::hosts::Hosts;
 use crate::timers::{Timer, Timers};
 use crate::{Config, Counter, Counters};
+
+/// Routine work of many transports is done together, so often: each round wakes the agent and the workers once, whatever the number of transports.
+const ROUTINE: Duration = Duration::from_millis(50);
 
 /// What outlives an input and belongs to no part in particular.
 pub(crate) struct Shared {
@@ -87,6 +90,14 @@ impl Context<'_> {
     /// Makes `timer` due at `at` unless it is due earlier.
     pub(crate) fn timer_by(&mut self, timer: Timer, at: Instant) {
         self.shared.timers.set_by(timer, at);
+    }
+
+    /// Makes `timer` due at `at`, or soon after it with that of others.
+    pub(crate) fn routine_timer(&mut self, timer: Timer, at: Instant) {
+        let origin = self.shared.clock.origin;
+        let since = at.saturating_duration_since(origin).as_nanos();
+        let rounds = since.div_ceil(ROUTINE.as_nanos()) as u64;
+        self.timer(timer, origin + Duration::from_nanos(rounds * ROUTINE.as_nanos() as u64));
     }
 
     /// Tells the controller.

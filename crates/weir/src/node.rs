@@ -25,6 +25,9 @@ const COMMANDS_MAX: usize = 1 << 20;
 /// flood of one, a thousand who leave at once for instance, cannot starve the others.
 const SHARE: Duration = Duration::from_micros(500);
 
+/// How long a timer of the agent's may be late for the sake of others: what it times takes tens of milliseconds and more. Packets and commands wake it at once.
+const GRAIN: Duration = Duration::from_millis(4);
+
 /// How many events are taken between two looks at the clock.
 const EVENTS: usize = 8;
 
@@ -145,7 +148,7 @@ impl Node {
             let asked = self.settle_question();
             self.publish(began);
             if !asked && !busy {
-                waker.sleep(self.agent.poll_timeout());
+                waker.sleep(self.agent.poll_timeout().map(|due| due.max(began + GRAIN)));
             }
         }
     }

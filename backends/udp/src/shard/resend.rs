@@ -157,20 +157,20 @@ impl Shard {
     }
 
     /// Tells about every stream of a leg and every replica sent to it, in the order of their names.
-    pub(super) fn report(&mut self, id: LegId) {
+    pub(super) fn report(&mut self, now: Instant, id: LegId) {
         let Some(place) = self.leg_places.get(&id) else {
             return;
         };
         let leg = &self.legs[*place];
         for (_, place) in &leg.streams {
             let stream = &self.streams[*place];
-            self.notes
-                .tell(&self.counters, Note::Stream(Box::new((stream.key, stream.statistics))));
+            let note = Note::Stream(Box::new((stream.key, stream.statistics)));
+            self.notes.mention(&self.counters, now, note);
         }
         for (id, place) in &leg.replicas {
             let statistics = self.replicas[*place].report();
-            self.notes
-                .tell(&self.counters, Note::Replica(Box::new((*id, statistics))));
+            let note = Note::Replica(Box::new((*id, statistics)));
+            self.notes.mention(&self.counters, now, note);
         }
     }
 }

@@ -44,7 +44,7 @@ impl Shard {
             Order::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
             Order::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
             Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
-            Order::Report(leg) => self.report(leg),
+            Order::Report(leg) => self.report(now, leg),
         }
     }
 

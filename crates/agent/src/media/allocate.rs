@@ -51,7 +51,7 @@ impl Media {
             }
         }
         if any {
-            cx.timer(Timer::Allocate(transport), cx.now + self.next_look(transport));
+            cx.routine_timer(Timer::Allocate(transport), cx.now + self.next_look(transport));
         }
     }
 

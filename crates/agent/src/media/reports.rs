@@ -1,6 +1,6 @@
 //! Sender reports on what receivers get, and receiver reports on what publishers send.
 //!
-//! Once a second for each transport, at a moment of its own: the data plane is asked for its numbers, and a moment later the compounds go out.
+//! Once a second for each transport, those of many spread over it: the data plane is asked for its numbers, and a moment later the compounds go out.
 //!
 //! Source: RFC 3550 section 6.4 and appendix A.3.
 
@@ -99,7 +99,7 @@ impl Media {
         };
         cx.plane.inject(cx.now, Inject::Report { leg });
         cx.timer(Timer::ReportsReady(transport), cx.now + ANSWER);
-        cx.timer(Timer::Reports(transport), cx.now + INTERVAL);
+        cx.routine_timer(Timer::Reports(transport), cx.now + INTERVAL);
     }
 
     /// The data plane answered about a stream.
