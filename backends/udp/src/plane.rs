@@ -74,6 +74,8 @@ pub struct UdpPlane {
     relays: Option<RelayWorkers>,
     /// How many files may be open.
     files_max: usize,
+    /// How long relays' workers wait for more, as [`UdpConfig::coalesce`] says.
+    coalesce: Duration,
 }
 
 struct RunningWorker {
@@ -90,7 +92,9 @@ impl UdpPlane {
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
         let sockets = Sockets::bind(&config, config.worker_count()?)?;
         let local = sockets[0].local_addrs();
-        Self::start_on(sockets, local, clock, waker)
+        let mut plane = Self::start_on(sockets, local, clock, waker)?;
+        plane.coalesce = config.coalesce;
+        Ok(plane)
     }
 
     /// Starts one worker on each of `networks`, which are bound to `local`, both at least one: the same data plane on something else than sockets alone.
@@ -114,6 +118,7 @@ impl UdpPlane {
             agent,
             relays: None,
             files_max: raise_open_files(),
+            coalesce: Duration::ZERO,
         };
         for (index, ((shard, network), (bell, alarm))) in shards
             .into_iter()
@@ -150,7 +155,7 @@ impl UdpPlane {
 
     fn start_relays(&self) -> Result<RelayWorkers, WriteError> {
         // What a worker lacks is what a port needs: descriptors.
-        RelayWorkers::start(self.workers.len(), &self.agent).map_err(|_| WriteError::PortTaken)
+        RelayWorkers::start(self.workers.len(), self.coalesce, &self.agent).map_err(|_| WriteError::PortTaken)
     }
 
     fn next_relay_event(&mut self) -> Option<Event> {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::thread;
 use std::time::Duration;
 
 use super::Bell;
@@ -59,8 +60,23 @@ impl Poller {
         };
     }
 
-    /// Sleeps until a port has something, the bell rings or the time is up; the places that have something.
-    pub(crate) fn wait(&mut self, at_most: Option<Duration>) -> impl Iterator<Item = usize> + Clone {
+    /// Sleeps until a port has something, the bell rings or the time is up, and when a port has, so long again for more; the places that have something.
+    pub(crate) fn wait(
+        &mut self,
+        at_most: Option<Duration>,
+        coalesce: Duration,
+    ) -> impl Iterator<Item = usize> + Clone {
+        let mut count = self.look(at_most);
+        if !coalesce.is_zero() && self.events[..count].iter().any(|event| { event.u64 } != BELL) {
+            thread::sleep(coalesce);
+            count = self.look(Some(Duration::ZERO));
+        }
+        let names = self.events[..count].iter().map(|event| event.u64);
+        names.filter(|name| *name != BELL).map(|place| place as usize)
+    }
+
+    /// How many events there are.
+    fn look(&mut self, at_most: Option<Duration>) -> usize {
         let timeout = at_most.map_or(-1, |time| {
             time.as_micros().div_ceil(1_000).try_into().unwrap_or(i32::MAX)
         });
@@ -73,15 +89,11 @@ impl Poller {
                 timeout,
             )
         };
-        let events = &self.events[..usize::try_from(count).unwrap_or(0)];
-        if events.iter().any(|event| { event.u64 } == BELL) {
+        let count = usize::try_from(count).unwrap_or(0);
+        if self.events[..count].iter().any(|event| { event.u64 } == BELL) {
             self.bell.quiet();
         }
-        events
-            .iter()
-            .map(|event| event.u64)
-            .filter(|place| *place != BELL)
-            .map(|place| place as usize)
+        count
     }
 
     fn add(&self, fd: RawFd, name: u64) -> io::Result<()> {

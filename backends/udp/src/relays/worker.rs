@@ -72,7 +72,7 @@ impl RelayWorkers {
     /// Starts as many workers; `agent` is raised when there is an event.
     ///
     /// Errors: the operating system's.
-    pub(crate) fn start(workers: usize, agent: &Arc<Alarm>) -> io::Result<Self> {
+    pub(crate) fn start(workers: usize, coalesce: Duration, agent: &Arc<Alarm>) -> io::Result<Self> {
         let bells = (0..workers).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
         let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
         let (relays, desks) = Relays::new(PortSockets::default(), &alarms, agent);
@@ -85,6 +85,7 @@ impl RelayWorkers {
             let worker = Worker {
                 desk,
                 buffer: [0; BUFFER],
+                coalesce,
                 poller: Poller::new(bell.clone())?,
                 alarm,
                 stop: this.stop.clone(),
@@ -110,6 +111,8 @@ impl Drop for RelayWorkers {
 struct Worker {
     desk: Desk<Arc<PortSocket>>,
     buffer: [u8; BUFFER],
+    /// How long to wait for more when something has come.
+    coalesce: Duration,
     poller: Poller,
     alarm: Arc<Alarm>,
     stop: Arc<AtomicBool>,
@@ -130,7 +133,7 @@ impl Worker {
                 true => Some(Duration::ZERO),
                 false => self.desk.due().map(|due| due.saturating_duration_since(now())),
             };
-            let ready = self.poller.wait(at_most);
+            let ready = self.poller.wait(at_most, self.coalesce);
             self.alarm.disarm();
             let now = now();
             let at_once = match ready.clone().nth(FEW) {

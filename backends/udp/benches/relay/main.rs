@@ -2,11 +2,15 @@
 //! and sends and nothing else.
 //!
 //! `cargo bench -p backend-udp --bench relay`. Alone: each packet wakes its worker. Together: 64 calls' packets arrive at once.
+//! `cargo bench -p backend-udp --bench relay -- load 2000 0`: so many calls at once, workers that wait so many microseconds for more, and how many packets get lost or late.
+//!
 //! Counting needs `perf_event_paranoid` of 1 or less; without, there is only processor time.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
-#[path = "../tests/support/mod.rs"]
+mod load;
+
+#[path = "../../tests/support/mod.rs"]
 mod support;
 
 use std::fs;
@@ -28,6 +32,11 @@ const ROUNDS: u16 = 300;
 const PAYLOAD: usize = 160;
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == "load") {
+        let number = |at: usize, usual| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(usual);
+        return load::run(number(1, 2_000), Duration::from_micros(number(2, 0).into()));
+    }
     println!("{:<34} {:>22} {:>22}", "", "alone", "together");
     println!("{:<34} {:>22} {:>22}", "", "user + kernel, us", "user + kernel, us");
     bare("receive and send, nothing else");
@@ -180,6 +189,13 @@ fn count(thread: i32, run: impl FnOnce()) -> String {
         [time] => format!("{:.2} us", time as f64 / 1e3),
         _ => "not countable".into(),
     }
+}
+
+/// The processor time of a thread from now on, in nanoseconds.
+fn cpu(thread: i32) -> Option<Counter> {
+    let mut counter = counter(thread, Software::TASK_CLOCK, false)?;
+    counter.enable().ok()?;
+    Some(counter)
 }
 
 fn counter(thread: i32, event: impl Into<Event>, only_user: bool) -> Option<Counter> {
