@@ -21,15 +21,17 @@ static __always_inline struct scratch *scratch_here(void)
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-static void tell(__u32 kind, const struct replica_entry *entry, const struct media *media)
+static void tell(__u32 kind, const struct replica_entry *entry, const struct scratch *scratch)
 {
 	struct fanout_note *note = bpf_ringbuf_reserve(&notes, sizeof(*note), 0);
 
 	if (!note)
 		return;
 	note->replica = entry->state;
-	note->source = media->stream;
-	note->layered = media->layered;
+	note->source = scratch->media.stream;
+	note->layered = scratch->media.layered;
+	note->temporal = scratch->number.temporal;
+	note->zero = 0;
 	note->kind = kind;
 	bpf_ringbuf_submit(note, 0);
 }
@@ -54,6 +56,8 @@ __noinline int number_copy(__u32 place)
 	give(&state->progress, entry, &scratch->media, &scratch->number);
 	scratch->way = state->way;
 	bpf_spin_unlock(&state->lock);
+	if (scratch->number.selects)
+		tell(NOTE_SELECTED, entry, scratch);
 	return scratch->number.concerned;
 }
 
@@ -69,7 +73,7 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 		return 0;
 	find_way(skb, &scratch->way, entry, &scratch->media);
 	if (!scratch->way.interface)
-		tell(NOTE_NO_WAY, entry, &scratch->media);
+		tell(NOTE_NO_WAY, entry, scratch);
 	key = entry->state;
 	state = bpf_map_lookup_elem(&replica_states, &key);
 	if (!state)
@@ -88,8 +92,6 @@ __noinline int send_copy(struct __sk_buff *skb, __u32 place)
 
 	if (!entry || !scratch)
 		return 0;
-	if (scratch->number.follows)
-		tell(NOTE_FOLLOWS, entry, &scratch->media);
 	return send(skb, entry, &scratch->way, &scratch->media, &scratch->number);
 }
 

@@ -13,6 +13,7 @@
 #define FANOUT_ROWS 6 // of so many
 #define FANOUT_FORMATS 8 // payload types of one stream
 #define FANOUT_NOTES 262144 // bytes of the ring of notes
+#define FANOUT_FRAMES 8 // of which a replica remembers what it decided
 #define WINDOW_WORDS 16 // how far behind the newest packet one may come, in 64 numbers
 
 // Between whom.
@@ -81,6 +82,8 @@ struct replica_entry {
 	__u8 paused;
 	__u8 ready; // whether there is an address
 	__u8 types[FANOUT_FORMATS]; // by the stream's format; NOT_NEGOTIATED for none
+	__u8 temporal; // the highest temporal layer it is to get
+	__u8 zero[7];
 };
 
 #define NOT_NEGOTIATED 255
@@ -93,6 +96,16 @@ struct stream_progress {
 	__u64 octets; // of UDP payload
 	__u64 first;
 	__u64 seen[WINDOW_WORDS]; // one bit a number, by its remainder
+};
+
+// What was decided of a frame.
+struct decision {
+	__u32 timestamp; // the frame's
+	__u16 held_back; // pictures before it that were not sent
+	__u16 behind; // and behind it
+	__u8 sent;
+	__u8 temporal; // the highest layer, behind it
+	__u16 zero;
 };
 
 // What a replica has sent.
@@ -117,7 +130,11 @@ struct replica_progress {
 	__u8 tl0_offset;
 	__u8 last_tl0;
 	__u8 started; // whether there has been a segment
-	__u8 zero[5];
+	__u8 temporal; // the highest layer it gets
+	__u16 held_back; // pictures that were held back in this segment
+	__u8 decided; // how many decisions there are
+	__u8 zero;
+	struct decision decisions[FANOUT_FRAMES]; // from the newest frame to the oldest
 };
 
 // The way to a receiver, as the kernel's tables of routes and neighbours say. Looked up again when it is no longer fresh.
@@ -148,6 +165,7 @@ enum fanout_count {
 	FAN_BEFORE_SWITCH,
 	FAN_NOT_NEGOTIATED,
 	FAN_NOT_READY,
+	FAN_OUTSIDE_TARGET,
 	FAN_SEND_FAILED,
 	FAN_MERGED, // not the contract's: several datagrams that the interface made one
 	FAN_COUNTS, // how many there are
@@ -155,7 +173,7 @@ enum fanout_count {
 
 // What a note says.
 enum note_kind {
-	NOTE_FOLLOWS, // the replica comes from another stream than before
+	NOTE_SELECTED, // the replica comes from another stream than before, or another layer of it
 	NOTE_NO_WAY, // no route to its receiver, or nobody is known by that address
 };
 
@@ -164,4 +182,6 @@ struct fanout_note {
 	__u32 replica; // its state
 	__u32 source; // as in its progress
 	__u32 layered; // whether its packets tell of layers
+	__u32 temporal; // the highest layer
+	__u32 zero;
 };

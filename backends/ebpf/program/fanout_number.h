@@ -4,7 +4,7 @@
 // further back it does where nothing closed up since, and is dropped otherwise.
 #pragma once
 
-#include "fanout_rtp.h"
+#include "fanout_select.h"
 
 #define ALIGNMENT_MAX_SECONDS 5
 
@@ -49,6 +49,9 @@ static __always_inline void follow(struct replica_progress *replica, const struc
 	replica->last_number = media->arrival.number - 1;
 	replica->closed = 0;
 	replica->last_closed = 0;
+	replica->temporal = entry->temporal;
+	replica->held_back = 0;
+	replica->decided = 0;
 }
 
 // Whether the replica can send a packet at all.
@@ -103,12 +106,15 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 				 struct number *number)
 {
 	__u64 source = media->arrival.number, behind;
+	__u16 held_back = replica->held_back;
+	__u8 temporal = replica->temporal;
 	__u32 reason;
 
 	if (replica->epoch != entry->epoch) {
 		replica->epoch = entry->epoch;
 		replica->source = 0;
 	}
+	number->selects = 0;
 	number->concerned = entry->source == media->stream || replica->source == media->stream;
 	number->refused = FAN_PAUSED;
 	if (!number->concerned || entry->paused)
@@ -122,11 +128,17 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 		if (!media->arrival.is_newest || !media->starts_key_frame)
 			return;
 		follow(replica, entry, media);
-		number->follows = 1;
+		number->selects = 1;
+		temporal = entry->temporal;
+		held_back = 0;
 	}
 	number->refused = FAN_BEFORE_SWITCH;
 	if (source < replica->first)
 		return;
+	if (reason == FAN_NOTHING && media->layered)
+		reason = select_frame(replica, entry->temporal, media, &held_back);
+	number->temporal = replica->temporal;
+	number->selects |= temporal != replica->temporal;
 	number->refused = reason;
 	if (advance(replica, source) && reason != FAN_NOTHING)
 		close_up(replica);
@@ -141,7 +153,7 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 	if (behind < 64)
 		number->sequence += ones(replica->closed & ((1ULL << behind) - 1));
 	number->timestamp = media->timestamp + replica->timestamp_offset;
-	number->picture = media->picture + replica->picture_offset;
+	number->picture = media->picture + replica->picture_offset - held_back;
 	number->tl0 = media->tl0 + replica->tl0_offset;
 	remember(replica, media, number);
 }

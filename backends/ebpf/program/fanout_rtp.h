@@ -37,7 +37,9 @@ struct media {
 	__u8 codec;
 	__u8 is_padding;
 	__u8 starts_key_frame;
-	__u8 layered;
+	__u8 layered; // whether it tells its temporal layer,
+	__u8 temporal; // which is this,
+	__u8 sync; // and whether its frame depends on the lowest one only
 	__u8 v4;
 };
 
@@ -45,7 +47,8 @@ struct media {
 struct number {
 	__u32 refused; // a count, or FAN_NOTHING
 	__u32 concerned; // whether it is of a stream this replica has to do with
-	__u32 follows; // whether the replica begins to follow the stream with it
+	__u32 selects; // whether the replica gets another stream, or another layer of it, from here on
+	__u32 temporal; // the highest layer
 	__u32 timestamp;
 	__u16 sequence;
 	__u16 picture;
@@ -174,6 +177,8 @@ static __always_inline void read_vp8(struct media *media, const __u8 *head, __u3
 	if (extended & 0x30) {
 		layers = head[at & 7];
 		media->layered = !!(extended & 0x20);
+		media->temporal = layers >> 6;
+		media->sync = !!(layers & 0x20);
 		at += 1;
 	}
 	if (at > len) {
@@ -182,7 +187,6 @@ static __always_inline void read_vp8(struct media *media, const __u8 *head, __u3
 		return;
 	}
 	media->starts_key_frame = at < len && (head[0] & 0x17) == 0x10 && !(head[at & 7] & 1);
-	(void)layers;
 }
 
 #define H264_IDR 5

@@ -2,7 +2,7 @@
 // is a socket buffer.
 //
 // Taken is what is plainly RTP. RTCP, STUN, DTLS, everything that packet.h does not parse and everything whose way is not known goes up to the base untouched,
-// which has the same entries and does the same. A flow's RTCP so keeps passing through the stack, which keeps its neighbour known.
+// which has the same entries and does the same. So does a packet of each relay once in a while: the stack, which sends it, then keeps the neighbour known.
 //
 // SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0-only
 // More licences than the rest of this project has, since the kernel looks up routes for no other programs.
@@ -254,12 +254,53 @@ static __always_inline void rewrite(const struct datagram *found, const struct r
 		rewrite_ipv6(found, relay);
 }
 
+// Whether the base is there: not while no process runs.
+static __noinline int is_heard(struct xdp_md *context, const struct datagram *found)
+{
+	struct bpf_sock_tuple tuple = {};
+	struct bpf_sock *socket;
+
+	if (found->v4) {
+		tuple.ipv4.saddr = found->v4->saddr;
+		tuple.ipv4.daddr = found->v4->daddr;
+		tuple.ipv4.sport = found->udp->source;
+		tuple.ipv4.dport = found->udp->dest;
+		socket = bpf_sk_lookup_udp(context, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
+	} else {
+		__builtin_memcpy(tuple.ipv6.saddr, &found->v6->saddr, sizeof(tuple.ipv6.saddr));
+		__builtin_memcpy(tuple.ipv6.daddr, &found->v6->daddr, sizeof(tuple.ipv6.daddr));
+		tuple.ipv6.sport = found->udp->source;
+		tuple.ipv6.dport = found->udp->dest;
+		socket = bpf_sk_lookup_udp(context, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
+	}
+	if (!socket)
+		return 0;
+	bpf_sk_release(socket);
+	return 1;
+}
+
+// Whether it is time to leave a packet to the base.
+static __always_inline int must_confirm(struct xdp_md *context, const struct datagram *found, struct traffic *traffic, __u64 now)
+{
+	if (now - traffic->confirmed < CONFIRM_EVERY * 1000000000ull)
+		return 0;
+	traffic->confirmed = now;
+	return is_heard(context, found);
+}
+
 static __always_inline int forward(struct xdp_md *context, const struct datagram *found, const struct relay *relay)
 {
 	__u32 slot = relay->slot;
 	struct bpf_fib_lookup way = {};
-	struct traffic *traffic;
-	long answer = find_way(context, &way, found, relay);
+	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &slot);
+	__u64 now = bpf_ktime_get_coarse_ns();
+	long answer;
+
+	if (!traffic)
+		return XDP_PASS;
+	if (must_confirm(context, found, traffic, now))
+		return leave(CONFIRMING);
+	answer = find_way(context, &way, found, relay);
 
 	if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
 		return leave(TOO_LARGE);
@@ -267,15 +308,31 @@ static __always_inline int forward(struct xdp_md *context, const struct datagram
 		return leave(NO_NEIGHBOUR);
 	if (way.ifindex != context->ingress_ifindex && !bpf_map_lookup_elem(&interfaces, &way.ifindex))
 		return leave(OTHER_INTERFACE);
-	traffic = bpf_map_lookup_elem(&traffics, &slot);
-	if (traffic) {
-		traffic->packets++;
-		traffic->bytes += found->len;
-		traffic->last = bpf_ktime_get_coarse_ns();
-	}
+	traffic->packets++;
+	traffic->bytes += found->len;
+	traffic->last = now;
 	rewrite(found, relay, &way);
 	count(RELAYED);
 	return way.ifindex == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&interfaces, way.ifindex, XDP_PASS);
+}
+
+static __always_inline int same(const struct endpoint *a, const struct endpoint *b)
+{
+	return a->address[0] == b->address[0] && a->address[1] == b->address[1] && a->address[2] == b->address[2] &&
+	       a->address[3] == b->address[3] && a->port == b->port;
+}
+
+// Copies the entry of a port. What is removed from a table may become another port's while somebody still looks at it: so it is copied, and the copy must say
+// whose it is.
+static __always_inline int find_relay(struct relay *copy, const struct endpoint *at)
+{
+	const struct relay *entry = bpf_map_lookup_elem(&relays, at);
+
+	if (!entry)
+		return 0;
+	*copy = *entry;
+	barrier();
+	return same(&copy->at, at);
 }
 
 SEC("xdp")
@@ -284,29 +341,28 @@ int relay(struct xdp_md *context)
 	void *end = (void *)(long)context->data_end;
 	struct datagram found;
 	struct endpoint at;
-	struct relay *relay;
+	struct relay relay;
 	__u32 judged;
 
 	if (!parse(&found, (void *)(long)context->data, end))
 		return XDP_PASS;
 	destination(&at, &found);
-	relay = bpf_map_lookup_elem(&relays, &at);
-	if (!relay)
+	if (!find_relay(&relay, &at))
 		return XDP_PASS;
 	if (!has_checksum(&found))
 		return leave(UNCHECKED);
 	if (found.len > DATAGRAM_LEN_MAX)
 		return leave(TOO_LARGE);
-	if (!is_from(&relay->accept, &found))
-		return drop(relay, FOREIGN_SOURCE);
+	if (!is_from(&relay.accept, &found))
+		return drop(&relay, FOREIGN_SOURCE);
 	if (found.len < 2 || (void *)(found.payload + 2) > end || !is_rtp(found.payload))
 		return leave(NOT_RTP);
 	judged = judge(&found, end);
 	if (judged == MALFORMED)
-		return drop(relay, MALFORMED);
+		return drop(&relay, MALFORMED);
 	if (judged != RELAYED)
 		return leave(judged);
-	return forward(context, &found, relay);
+	return forward(context, &found, &relay);
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

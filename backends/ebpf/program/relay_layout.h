@@ -11,6 +11,9 @@
 // The most bytes of UDP payload that are looked at. What is longer is the base's to count.
 #define DATAGRAM_LEN_MAX 1500
 
+// How often a packet of a relay is left to the base, in seconds.
+#define CONFIRM_EVERY 10
+
 // An address and a port.
 struct endpoint {
 	__u32 address[4]; // network byte order; IPv4 as a mapped address
@@ -25,6 +28,7 @@ struct relay {
 	struct endpoint to; // and to whom
 	__u32 slot; // where it is counted
 	__u32 tos; // of what leaves; below 256
+	struct endpoint at; // whose entry it is; last, see the program
 };
 
 // What one relay did, on one processor.
@@ -33,6 +37,7 @@ struct traffic {
 	__u64 bytes; // their UDP payload
 	__u64 dropped; // packets that were not
 	__u64 last; // when the last one was relayed, in nanoseconds of the monotonic clock, as of the last tick
+	__u64 confirmed; // when the last one was left to the base for the sake of its neighbour, likewise
 };
 
 // What became of packets, on one processor. The first three packets do not reach the base, the rest do.
@@ -45,5 +50,6 @@ enum relay_count {
 	TOO_LARGE, // for the base: more than a datagram may be, or than the link takes
 	NO_NEIGHBOUR, // for the base: no route, or nobody is known by that address yet
 	OTHER_INTERFACE, // for the base: leaves through an interface that is not ours
+	CONFIRMING, // for the base: one once in a while, so that the stack notices when the neighbour has another hardware address
 	RELAY_COUNTS, // how many there are
 };

@@ -350,7 +350,7 @@ impl Book {
         for key in book.lingers.iter().chain(&book.entry.source) {
             self.fits(*key).map_err(Refused::Unsupported)?;
             let (stream, from) = (&self.streams[key], &self.legs[&key.leg]);
-            fit::replica(&book.entry, to, &stream.entry, from).map_err(Refused::Unsupported)?;
+            fit::replica(&book.entry, to, from).map_err(Refused::Unsupported)?;
             let others = stream
                 .members
                 .iter()

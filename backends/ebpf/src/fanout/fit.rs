@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dataplane::{Leg, Protection, Reason, Replica, Stream};
-use wire::codec::Layer;
 use wire::{Codec, ExtensionKind};
 
 use crate::layout::fanout::{FANOUT_FORMATS, KEY_ALWAYS, KEY_AV1, KEY_H264, KEY_VP8};
@@ -63,17 +62,13 @@ pub(super) fn stream(stream: &Stream, from: &Leg) -> Result<(), Reason> {
 }
 
 /// Whether copies of a stream on `from` can be what a replica to `to` is. The stream is one that fits.
-pub(super) fn replica(replica: &Replica, to: &Leg, stream: &Stream, from: &Leg) -> Result<(), Reason> {
+pub(super) fn replica(replica: &Replica, to: &Leg, from: &Leg) -> Result<(), Reason> {
     leg(to)?;
     if replica.rtx.is_some() {
         return Err(Reason::Retransmissions);
     }
     if replica.formats.iter().any(|format| format.primary_only) {
         return Err(Reason::Codec);
-    }
-    let may_have_layers = stream.formats.iter().any(|format| format.codec == Codec::Vp8);
-    if may_have_layers && replica.target != Layer::HIGHEST {
-        return Err(Reason::Layers);
     }
     let is_v4 = |leg: &Leg| leg.paths.iter().map(|path| path.remote.is_ipv4()).collect::<Vec<_>>();
     if is_v4(to)

@@ -81,6 +81,8 @@ impl Kernel {
             replica: word(1),
             source: word(2),
             layered: word(3),
+            temporal: word(4),
+            zero: 0,
         })
     }
 

@@ -102,13 +102,17 @@ impl Fanout {
     fn read_note(&mut self, note: layout::FanoutNote) -> Option<Event> {
         let replica = self.book.replica_of(note.replica)?;
         match note.kind {
-            layout::NOTE_FOLLOWS => {
+            layout::NOTE_SELECTED => {
                 let source = self.book.stream_of(note.source.checked_sub(1)?)?;
                 self.book.follows(self.clock.now(), replica, source);
+                let layer = Layer {
+                    spatial: 0,
+                    temporal: if note.layered == 0 { 0 } else { note.temporal as u8 },
+                };
                 Some(Event::Selected {
                     replica,
                     source,
-                    layer: if note.layered == 0 { Layer::default() } else { WHOLE },
+                    layer,
                     awaits_key_frame: false,
                 })
             }
@@ -142,12 +146,6 @@ impl Fanout {
         }
     }
 }
-
-/// All layers that a stream of one size has.
-const WHOLE: Layer = Layer {
-    spatial: 0,
-    temporal: u8::MAX,
-};
 
 impl Offload for Fanout {
     fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
@@ -230,7 +228,7 @@ impl Offload for Fanout {
 }
 
 /// What the program counts, by the contract's names.
-const COUNTERS: [(u32, Counter); 17] = [
+const COUNTERS: [(u32, Counter); 18] = [
     (layout::FAN_RECEIVED, Counter::Received),
     (layout::FAN_FORWARDED, Counter::Forwarded),
     (layout::FAN_MALFORMED, Counter::Malformed),
@@ -246,6 +244,7 @@ const COUNTERS: [(u32, Counter); 17] = [
     (layout::FAN_BEFORE_SWITCH, Counter::BeforeSwitch),
     (layout::FAN_NOT_NEGOTIATED, Counter::NotNegotiated),
     (layout::FAN_NOT_READY, Counter::NotReady),
+    (layout::FAN_OUTSIDE_TARGET, Counter::OutsideTarget),
     (layout::FAN_SEND_FAILED, Counter::SendFailed),
     (layout::FAN_MERGED, Counter::SendFailed),
 ];

@@ -67,11 +67,11 @@ impl Room {
             self.speak(1, 12);
             std::thread::sleep(Duration::from_millis(30));
             while self.fanout.poll().is_some() {}
-            self.listeners.iter().for_each(|listener| drain(listener));
+            self.listeners.iter().for_each(drain);
             let before = self.fanout.counters()[Counter::SendFailed];
             self.speak(2, 12);
             std::thread::sleep(Duration::from_millis(30));
-            self.listeners.iter().for_each(|listener| drain(listener));
+            self.listeners.iter().for_each(drain);
             if self.fanout.counters()[Counter::SendFailed] == before {
                 return;
             }

@@ -10,7 +10,6 @@ use conformance::text::print_history;
 use dataplane::{Replica, Stream, Update};
 use veth::pair_or_skip;
 use wire::ExtensionMap;
-use wire::codec::Layer;
 
 use crate::device::Cable;
 
@@ -72,7 +71,6 @@ fn plain_entry(update: Update) -> Update {
         Update::SetReplica(id, replica) => {
             let mut replica = Replica {
                 rtx: None,
-                target: Layer::HIGHEST,
                 keeps: None,
                 ..replica
             };

@@ -1,0 +1,76 @@
+// Which frames of VP8 a replica gets, where packets tell their temporal layer. All of it under the replica's lock.
+//
+// A frame is decided once, by the first of its packets that arrives. Fewer pictures come with the next one, more of them one layer at a time, each from a
+// frame of it with Y, and all from a key frame on. Of a frame older than the newest eight it is not known any more what was decided: it comes too late.
+//
+// Source: RFC 7741 section 4.2; crates/dataplane, model/select.
+#pragma once
+
+#include "fanout_rtp.h"
+
+// What a newest frame changes.
+static __always_inline void switch_layer(struct replica_progress *replica, __u8 wanted, const struct media *media)
+{
+	if (replica->temporal > wanted || media->starts_key_frame)
+		replica->temporal = wanted;
+	if (media->sync && media->temporal == replica->temporal + 1 && media->temporal <= wanted)
+		replica->temporal = media->temporal;
+}
+
+static __always_inline void record(struct replica_progress *replica, __u32 place, struct decision new)
+{
+	for (__u32 at = FANOUT_FRAMES - 1; at > 0; at--) {
+		if (at > place)
+			replica->decisions[at] = replica->decisions[at - 1];
+	}
+	replica->decisions[place & (FANOUT_FRAMES - 1)] = new;
+	if (replica->decided < FANOUT_FRAMES)
+		replica->decided += 1;
+}
+
+// A count, or FAN_NOTHING where its frame is sent; and how many pictures were held back before it.
+static __always_inline __u32 select_frame(struct replica_progress *replica, __u8 wanted, const struct media *media, __u16 *held_back)
+{
+	struct decision new = { .timestamp = media->timestamp };
+	__u32 place = 0, known = 0;
+
+	for (__u32 at = 0; at < FANOUT_FRAMES; at++) {
+		__s32 ahead = media->timestamp - replica->decisions[at].timestamp;
+
+		if (at >= replica->decided || ahead > 0)
+			break;
+		if (!ahead) {
+			*held_back = replica->decisions[at].held_back;
+			known = 1 + replica->decisions[at].sent;
+			break;
+		}
+		place = at + 1;
+	}
+	if (known)
+		return known == 2 ? FAN_NOTHING : FAN_OUTSIDE_TARGET;
+	if (!place) {
+		switch_layer(replica, wanted, media);
+		new.temporal = replica->temporal;
+		new.sent = media->temporal <= new.temporal;
+		new.held_back = replica->held_back;
+		replica->held_back += !new.sent;
+		new.behind = replica->held_back;
+	} else {
+		struct decision *before = &replica->decisions[place & (FANOUT_FRAMES - 1)];
+
+		if (place >= FANOUT_FRAMES)
+			return FAN_TOO_LATE;
+		new.held_back = before->behind;
+		if (place >= replica->decided) {
+			// Older than all: taken for a neighbour of the oldest.
+			before = &replica->decisions[(place - 1) & (FANOUT_FRAMES - 1)];
+			new.held_back = before->held_back;
+		}
+		new.temporal = before->temporal;
+		new.sent = media->temporal <= new.temporal;
+		new.behind = new.held_back;
+	}
+	*held_back = new.held_back;
+	record(replica, place, new);
+	return new.sent ? FAN_NOTHING : FAN_OUTSIDE_TARGET;
+}

@@ -1,0 +1,111 @@
+//! `weir-swiftcall`: what it costs to send one packet to many, in the kernel and out of it.
+//!
+//! Read `way` for what is compared, `measure` for how.
+
+#![deny(unsafe_code)]
+
+mod bare;
+mod measure;
+mod report;
+mod scene;
+mod way;
+
+use std::error::Error;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use bare::Sink;
+use clap::Parser;
+use report::Rounds;
+use scene::Scene;
+use way::Way;
+
+/// Copies of one packet to many receivers: bare loops in the kernel, Weir in the kernel, Weir with sockets.
+#[derive(Parser)]
+struct Arguments {
+    /// Numbers of receivers.
+    #[arg(long, value_delimiter = ',', default_value = "2,5,10,25,50,100")]
+    receivers: Vec<u32>,
+    /// How often to measure everything, by turns.
+    #[arg(long, default_value_t = 1)]
+    rounds: u32,
+    /// The folder of results; rows are added to what is there.
+    #[arg(long, default_value = "target/swiftcall")]
+    out: PathBuf,
+    /// Measure nothing, only draw what is there.
+    #[arg(long)]
+    draw: bool,
+}
+
+fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let arguments = Arguments::parse();
+    fs::create_dir_all(&arguments.out)?;
+    let rows = arguments.out.join("results.csv");
+    if !arguments.draw {
+        measure(&arguments, &rows)?;
+    }
+    let rounds = Rounds::read(&fs::read_to_string(&rows)?);
+    for (name, figure, digits) in [
+        ("instructions per copy", 2, 0),
+        ("busy microseconds per copy", 1, 2),
+        ("least time between packets, ms", 3, 3),
+        ("mean time between packets, ms", 4, 3),
+        ("greatest time between packets, ms", 5, 2),
+        ("copies a second when flooded", 6, 0),
+        ("share that arrived", 0, 4),
+    ] {
+        println!("{name}\n\n{}\n", rounds.table(figure, digits));
+    }
+    for (way, beside) in [
+        (Way::Tc, Way::BareTc),
+        (Way::Tc, Way::Clones),
+        (Way::Userspace, Way::Tc),
+    ] {
+        let ratios = rounds.ratios(way, beside, 2);
+        let shown: Vec<String> = ratios
+            .iter()
+            .map(|(receivers, ratio)| format!("{receivers}: {ratio:.2}"))
+            .collect();
+        println!(
+            "{} beside {}, instructions: {}",
+            way.name(),
+            beside.name(),
+            shown.join(", ")
+        );
+    }
+    let costs = [
+        (2, "instructions per copy"),
+        (1, "busy µs per copy"),
+        (6, "copies a second, flooded"),
+    ];
+    fs::write(
+        arguments.out.join("costs.svg"),
+        rounds.drawing("One packet to many: costs", &costs),
+    )?;
+    let deltas = [(3, "least delta, ms"), (4, "mean delta, ms"), (5, "greatest delta, ms")];
+    fs::write(
+        arguments.out.join("deltas.svg"),
+        rounds.drawing("One packet to many: time between packets", &deltas),
+    )?;
+    Ok(())
+}
+
+fn measure(arguments: &Arguments, rows: &PathBuf) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut scene = Scene::new().map_err(|error| error.to_string())?;
+    let mut sink = Sink::start(&scene.pair.far)?;
+    let is_new = !rows.exists();
+    let mut file = OpenOptions::new().create(true).append(true).open(rows)?;
+    if is_new {
+        writeln!(file, "{}", report::HEADER)?;
+    }
+    for _ in 0..arguments.rounds {
+        for &receivers in &arguments.receivers {
+            for way in Way::ALL {
+                let row = measure::measure(&mut scene, &mut sink, way, receivers)?;
+                writeln!(file, "{}", report::line(&row))?;
+            }
+        }
+    }
+    Ok(())
+}

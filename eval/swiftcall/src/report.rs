@@ -1,0 +1,123 @@
+//! Rows as a file, a table and drawings.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use rig::Spread;
+use rig::curves::{Curve, Drawing, Panel, Scale};
+
+use crate::measure::Row;
+use crate::way::Way;
+
+/// The columns of the file.
+pub const HEADER: &str = "way,receivers,arrived,busy_us_per_copy,instructions_per_copy,delta_min_ms,delta_mean_ms,delta_max_ms,flood_copies_per_s";
+
+/// The figures behind way and receivers.
+const FIGURES: usize = 7;
+
+/// A row of the file.
+pub fn line(row: &Row) -> String {
+    let [least, mean, greatest] = row.deltas_ms;
+    format!(
+        "{},{},{:.4},{:.3},{:.0},{least:.4},{mean:.4},{greatest:.4},{:.0}",
+        rig::csv::quoted(row.way.name()),
+        row.receivers,
+        row.arrived,
+        row.busy_us,
+        row.instructions,
+        row.flood
+    )
+}
+
+/// Several rounds of the same.
+pub struct Rounds(BTreeMap<(usize, u32), Vec<[f64; FIGURES]>>);
+
+impl Rounds {
+    /// Reads a file; lines that are not rows are passed over.
+    pub fn read(text: &str) -> Self {
+        let mut rounds = Rounds(BTreeMap::new());
+        for line in text.lines() {
+            let quoted = line.replace("\"Weir TC, up\"", "Weir TC; up");
+            let fields: Vec<&str> = quoted.split(',').collect();
+            let is_way = |way: &Way| way.name().replace(',', ";") == fields[0];
+            let (Some(way), Some(receivers)) = (
+                Way::ALL.iter().position(is_way),
+                fields.get(1).and_then(|field| field.parse().ok()),
+            ) else {
+                continue;
+            };
+            let figures: Vec<f64> = fields[2..].iter().filter_map(|field| field.parse().ok()).collect();
+            if let Ok(figures) = figures.try_into() {
+                rounds.0.entry((way, receivers)).or_default().push(figures);
+            }
+        }
+        rounds
+    }
+
+    fn median(&self, way: Way, receivers: u32, figure: usize) -> Option<f64> {
+        let place = Way::ALL.iter().position(|other| *other == way)?;
+        let all = self.0.get(&(place, receivers))?;
+        Spread::of(all.iter().map(|figures| figures[figure])).map(|spread| spread.median)
+    }
+
+    fn receivers(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.0.keys().map(|(_, receivers)| *receivers).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// One figure of all ways, as a table in Markdown.
+    pub fn table(&self, figure: usize, digits: usize) -> String {
+        let mut text = String::from("| receivers |");
+        Way::ALL.iter().for_each(|way| {
+            let _ = write!(text, " {} |", way.name());
+        });
+        text.push_str("\n|---|");
+        Way::ALL.iter().for_each(|_| text.push_str("---|"));
+        for receivers in self.receivers() {
+            let _ = write!(text, "\n| {receivers} |");
+            for way in Way::ALL {
+                let _ = match self.median(way, receivers, figure) {
+                    Some(value) => write!(text, " {value:.digits$} |"),
+                    None => write!(text, " |"),
+                };
+            }
+        }
+        text
+    }
+
+    /// How one way's figure compares with another's, by receivers.
+    pub fn ratios(&self, way: Way, beside: Way, figure: usize) -> Vec<(u32, f64)> {
+        let ratio = |receivers| Some(self.median(way, receivers, figure)? / self.median(beside, receivers, figure)?);
+        let all = self.receivers().into_iter();
+        all.filter_map(|receivers| Some((receivers, ratio(receivers)?)))
+            .collect()
+    }
+
+    /// Some figures against the number of receivers.
+    pub fn drawing(&self, title: &str, figures: &[(usize, &str)]) -> String {
+        let panel = |(figure, label): &(usize, &str)| Panel {
+            across: "receivers".into(),
+            up: (*label).into(),
+            scale: Scale::Linear,
+            curves: Way::ALL
+                .iter()
+                .map(|way| Curve {
+                    name: way.name().into(),
+                    points: self
+                        .receivers()
+                        .into_iter()
+                        .filter_map(|receivers| Some((f64::from(receivers), self.median(*way, receivers, *figure)?)))
+                        .collect(),
+                })
+                .filter(|curve| !curve.points.is_empty())
+                .collect(),
+        };
+        let drawing = Drawing {
+            title: title.into(),
+            panels: figures.iter().map(panel).collect(),
+        };
+        drawing.svg()
+    }
+}

@@ -1,0 +1,118 @@
+//! The ways in which one packet becomes many.
+
+use std::any::Any;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backend_ebpf::{Fanout, FanoutConfig};
+use backend_udp::{UdpConfig, UdpPlane};
+use dataplane::{Clock, DataPlane, Offload};
+use rig::clock;
+use wire::NtpTime;
+
+use crate::bare;
+use crate::scene::Scene;
+
+/// A way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The clones alone: nobody could tell whose they are.
+    Clones,
+    /// Clones, each with its receiver's port.
+    BareTc,
+    /// Weir's room in the kernel.
+    Tc,
+    /// The same, where packets go on to the base as well, which reports them.
+    TcUp,
+    /// A broadcast in the driver, each copy with its receiver's port.
+    BareXdp,
+    /// Weir's sockets.
+    Userspace,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Way; 6] = [
+        Way::Clones,
+        Way::BareTc,
+        Way::Tc,
+        Way::TcUp,
+        Way::BareXdp,
+        Way::Userspace,
+    ];
+
+    /// In tables and drawings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Way::Clones => "clones alone",
+            Way::BareTc => "bare TC",
+            Way::Tc => "Weir TC",
+            Way::TcUp => "Weir TC, up",
+            Way::BareXdp => "bare XDP",
+            Way::Userspace => "Weir UDP",
+        }
+    }
+
+    /// Sets it up for so many receivers. It ends when what is returned is dropped.
+    pub fn start(self, scene: &Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
+        let near = &scene.pair.near;
+        // What is sent by XDP arrives only where there are polls.
+        let polls = if self == Way::BareXdp { "on" } else { "off" };
+        scene
+            .pair
+            .far
+            .command("ethtool", &format!("-K far0 gro {polls}"))
+            .map_err(|error| error.to_string())?;
+        Ok(match self {
+            Way::Clones => Box::new(bare::classifier(near, "bare_clones", receivers)?),
+            Way::BareTc => Box::new(bare::classifier(near, "bare_tc", receivers)?),
+            Way::BareXdp => Box::new(bare::broadcast(near, receivers)?),
+            Way::Tc => Box::new(room(scene, receivers, false)?),
+            Way::TcUp => {
+                let plane = sockets(scene)?;
+                Box::new((room(scene, receivers, true)?, plane))
+            }
+            Way::Userspace => {
+                let mut plane = sockets(scene)?;
+                for update in scene.room(receivers) {
+                    plane
+                        .write(clock::now(), update)
+                        .map_err(|error| format!("{error:?}"))?;
+                }
+                while !plane.is_applied() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Box::new(plane)
+            }
+        })
+    }
+}
+
+fn room(scene: &Scene, receivers: u32, goes_up: bool) -> Result<Fanout, Box<dyn Error + Send + Sync>> {
+    let config = FanoutConfig {
+        interfaces: vec![scene.pair.near.interface.to_owned()],
+        goes_up,
+    };
+    let mut fanout = scene.pair.near.run(|| Fanout::start(&config, clock::now()))?;
+    for update in scene.room(receivers) {
+        fanout.offer(clock::now(), &update)?;
+    }
+    Ok(fanout)
+}
+
+fn sockets(scene: &Scene) -> Result<UdpPlane, Box<dyn Error + Send + Sync>> {
+    let config = UdpConfig {
+        addresses: vec![scene.near()],
+        workers: 1,
+        ..UdpConfig::default()
+    };
+    let start = Clock {
+        origin: clock::now(),
+        ntp: NtpTime(3_900_000_000 << 32),
+    };
+    Ok(scene
+        .pair
+        .near
+        .run(|| UdpPlane::start(config, start, Arc::new(|| {})))?)
+}
