@@ -139,12 +139,15 @@ struct Axis {
 }
 
 impl Axis {
-    /// Around all values; a linear one begins at zero.
+    /// Around all values; a linear one begins at zero, a logarithmic one at the least that is above.
     fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
-        let (least, most) = values.fold((f64::MAX, 0.0f64), |(least, most), value| {
-            (least.min(value), most.max(value))
-        });
-        let most = most.max(1e-9);
+        let (least, most) = values
+            .filter(|value| *value > 0.0)
+            .fold((f64::MAX, 0.0f64), |(least, most), value| {
+                (least.min(value), most.max(value))
+            });
+        // Nothing but zeros: any axis will do.
+        let most = if most > 0.0 { most } else { 1.0 };
         match scale {
             Scale::Linear => Self {
                 scale,

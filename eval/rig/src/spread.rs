@@ -27,14 +27,14 @@ impl Spread {
 }
 
 impl fmt::Display for Spread {
-    /// The median, and behind it the range if there is one; the precision goes for all three.
+    /// The median, and behind it the range if one is to be seen; the precision goes for all three.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(2);
-        let (median, least, greatest) = (self.median, self.least, self.greatest);
+        let [median, least, greatest] = [self.median, self.least, self.greatest].map(|it| format!("{it:.digits$}"));
         if least == greatest {
-            return write!(f, "{median:.digits$}");
+            return f.write_str(&median);
         }
-        write!(f, "{median:.digits$} ({least:.digits$}-{greatest:.digits$})")
+        write!(f, "{median} ({least}-{greatest})")
     }
 }
 
@@ -59,6 +59,8 @@ mod tests {
             (spread.to_string(), format!("{spread:.0}")),
             ("2.00 (1.00-4.00)".into(), "2 (1-4)".into())
         );
-        assert_eq!(Spread::of([3.0, 3.0]).map(|it| it.to_string()), Some("3.00".into()));
+        for equal in [[3.0, 3.0], [2.999, 3.001]] {
+            assert_eq!(Spread::of(equal).map(|it| it.to_string()), Some("3.00".into()));
+        }
     }
 }

@@ -136,9 +136,7 @@ fn targets(all: &[Measured]) -> String {
     for target in &TARGETS {
         let [ours, theirs] = target.relays;
         let ratio = ratio(all, target.relays, target.figure);
-        let verdict = ratio.map_or("not measured", |ratio| {
-            if ratio.median <= target.most { "met" } else { "missed" }
-        });
+        let verdict = verdict(ratio, target.most);
         let _ = writeln!(
             text,
             "| {ours} / {theirs} | {} | at most {} | {} | {verdict} |",
@@ -148,6 +146,16 @@ fn targets(all: &[Measured]) -> String {
         );
     }
     text
+}
+
+/// What is true of every round, or that it is not.
+fn verdict(ratio: Option<Spread>, most: f64) -> &'static str {
+    match ratio {
+        None => "not measured",
+        Some(ratio) if ratio.greatest <= most => "met",
+        Some(ratio) if ratio.least > most => "missed",
+        Some(_) => "met in some rounds, missed in others",
+    }
 }
 
 /// Ratios of two relays' figures, round by round.

@@ -17,10 +17,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     section,
 };
 
-/// How many calls, step by step.
-const STEPS: [u32; 6] = [50, 200, 400, 800, 1_400, 2_000];
-/// Steps that are measured in one turn.
-const TOGETHER: usize = 2;
+/// How many calls, step by step, and which steps are measured in one turn.
+const TURNS: [&[u32]; 4] = [&[50, 200], &[400, 800], &[1_400], &[2_000]];
 /// Calls offered in a second.
 const PACE: u32 = 400;
 /// The window of each step, at most.
@@ -44,17 +42,15 @@ fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
         });
         planned.collect::<Vec<_>>()
     };
-    STEPS
-        .chunks(TOGETHER)
-        .map(|steps| steps.iter().flat_map(|&calls| step(calls)).collect())
-        .collect()
+    let turn = |steps: &&[u32]| steps.iter().flat_map(|&calls| step(calls)).collect();
+    TURNS.iter().map(turn).collect()
 }
 
 fn section(all: &[Measured]) -> Section {
     let window = all.first().map_or(0, |measured| measured.load.window.as_secs());
     Section {
         how: format!("One run of {window} s at each number of calls"),
-        text: table(all) + &notes(all),
+        text: table(all) + &targets(all) + &notes(all),
         drawing: draw(all),
     }
 }
@@ -86,6 +82,25 @@ fn table(all: &[Measured]) -> String {
         );
     }
     text
+}
+
+/// What the subject has to carry without losing a packet.
+const TARGET: (&str, u32) = ("weir-ebpf", 2_000);
+
+fn targets(all: &[Measured]) -> String {
+    let (relay, calls) = TARGET;
+    let run = all.iter().find(|it| it.relay == relay && it.load.calls == calls);
+    let said = run.and_then(|run| Figures::of(run, all)).map_or_else(
+        || "not measured".into(),
+        |it| {
+            format!(
+                "{} of {} packets lost",
+                it.outcome.packets.lost(),
+                it.outcome.packets.sent
+            )
+        },
+    );
+    format!("\n{relay} with {calls} calls: {said} (target: none).\n")
 }
 
 fn draw(all: &[Measured]) -> String {

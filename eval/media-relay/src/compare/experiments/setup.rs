@@ -50,7 +50,7 @@ fn section(all: &[Measured]) -> Section {
         how: format!(
             "Calls offered at each pace for {SECONDS} s, an answer for each as soon as the offer is replied to; nobody talks"
         ),
-        text: table(all),
+        text: table(all) + &targets(all),
         drawing: draw(all),
     }
 }
@@ -88,6 +88,30 @@ fn table(all: &[Measured]) -> String {
             number(it.answer.at(0.99)),
             it.repeats,
             it.relay_cores.unwrap_or(f64::NAN),
+        );
+    }
+    text
+}
+
+/// Calls a second that have to be answered as they are offered.
+const TARGET: u32 = 500;
+
+fn targets(all: &[Measured]) -> String {
+    let mut text = String::new();
+    for relay in names(all) {
+        let answered = |measured: &&Measured| {
+            let outcome = measured.found.as_ref();
+            measured.relay == relay && outcome.is_ok_and(|it| it.established == it.calls)
+        };
+        let most = all
+            .iter()
+            .filter(answered)
+            .map(|measured| measured.load.per_second)
+            .max();
+        let most = most.unwrap_or(0);
+        let _ = writeln!(
+            text,
+            "\n{relay}: every call answered at up to {most} a second (target: at least {TARGET})."
         );
     }
     text
