@@ -12,6 +12,7 @@
 #define DROP 2
 #define DATAGRAM_MAX 1500
 #define FRAME_MAX (DATAGRAM_MAX + 128)
+#define UNCONCERNED FAN_NOTHING // a replica that has nothing to do with the stream
 #define ONCE 0x5765 // a copy for the base, which is not to be copied again
 
 static __always_inline struct scratch *scratch_here(void)
@@ -38,29 +39,6 @@ static void tell(__u32 kind, const struct replica_entry *entry, const struct scr
 
 // The steps of a packet of a stream that is ours. Each is verified by itself, whatever came before; what they tell each other is in the scratch.
 
-// Gives it its number to one replica, and says which way that is, as far as it is known.
-__noinline int number_copy(__u32 place)
-{
-	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	struct scratch *scratch = scratch_here();
-	struct replica_state *state;
-	__u32 key;
-
-	if (!entry || !scratch)
-		return 0;
-	key = entry->state;
-	state = bpf_map_lookup_elem(&replica_states, &key);
-	if (!state)
-		return 0;
-	bpf_spin_lock(&state->lock);
-	give(&state->progress, entry, &scratch->media, &scratch->number);
-	scratch->way = state->way;
-	bpf_spin_unlock(&state->lock);
-	if (scratch->number.selects)
-		tell(NOTE_SELECTED, entry, scratch);
-	return scratch->number.concerned;
-}
-
 // Looks for the way to a replica's receiver, and keeps what was found.
 __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 {
@@ -84,15 +62,33 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 	return 1;
 }
 
-// Writes and sends it. False when it could not leave.
-__noinline int send_copy(struct __sk_buff *skb, __u32 place)
+// Makes one replica's copy of it: what became of that.
+__noinline int serve(struct __sk_buff *skb, __u32 place)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
 	struct scratch *scratch = scratch_here();
+	struct replica_state *state;
+	__u32 key;
 
 	if (!entry || !scratch)
-		return 0;
-	return send(skb, entry, &scratch->way, &scratch->media, &scratch->number);
+		return UNCONCERNED;
+	key = entry->state;
+	state = bpf_map_lookup_elem(&replica_states, &key);
+	if (!state)
+		return UNCONCERNED;
+	bpf_spin_lock(&state->lock);
+	give(&state->progress, entry, &scratch->media, &scratch->number);
+	scratch->way = state->way;
+	bpf_spin_unlock(&state->lock);
+	if (scratch->number.selects)
+		tell(NOTE_SELECTED, entry, scratch);
+	if (!scratch->number.concerned)
+		return UNCONCERNED;
+	if (scratch->number.refused != FAN_NOTHING)
+		return scratch->number.refused;
+	if (scratch->way.until < scratch->media.at)
+		look_up_way(skb, place);
+	return send(skb, entry, &scratch->way, &scratch->media, &scratch->number) ? FAN_FORWARDED : FAN_SEND_FAILED;
 }
 
 // What each copy is made of.
@@ -105,28 +101,19 @@ struct round {
 static long copy(__u32 index, struct round *round)
 {
 	struct scratch *scratch = round->scratch;
-	__u32 place, refused;
+	__u32 place, became;
 
 	if (index >= FANOUT_COPIES)
 		return 1;
 	place = round->stream->replicas[index >> 5].places[index & 31];
-	if (!number_copy(place))
+	became = serve(round->skb, place);
+	if (became == UNCONCERNED)
 		return 0;
 	scratch->concerned += 1;
-	refused = scratch->number.refused;
-	if (refused != FAN_NOTHING) {
-		if (refused != FAN_PADDING_ONLY)
-			count(refused);
-		return 0;
-	}
-	if (scratch->way.until < scratch->media.at)
-		look_up_way(round->skb, place);
-	if (send_copy(round->skb, place)) {
-		count(FAN_FORWARDED);
+	if (became == FAN_FORWARDED)
 		scratch->sent += 1;
-	} else {
-		count(FAN_SEND_FAILED);
-	}
+	else if (became != FAN_PADDING_ONLY)
+		count(became);
 	return 0;
 }
 
@@ -225,8 +212,10 @@ __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 	if (media->arrival.refused != FAN_NOTHING)
 		return media->arrival.refused;
 	bpf_loop(stream->replicas_count, copy, &round, 0);
-	if (scratch->sent)
+	if (scratch->sent) {
+		count_many(FAN_FORWARDED, scratch->sent);
 		return FAN_NOTHING;
+	}
 	if (media->is_padding)
 		return FAN_PADDING_ONLY;
 	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
@@ -287,8 +276,20 @@ static __always_inline int is_udp(struct __sk_buff *skb)
 	return 0;
 }
 
+// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when it is left to hardware to finish it. What is constant in mapped
+// addresses cancels out.
+static __always_inline __u32 sum_between(const struct pair *pair, const struct udphdr *udp)
+{
+	__u64 sum = (__u64)udp->len + bpf_htons(IPPROTO_UDP);
+
+	for (int i = 0; i < 4; i++)
+		sum += (__u64)pair->local[i] + pair->remote[i];
+	return fold(sum);
+}
+
 // What the program knows of a packet before it is read.
-static __always_inline void found_at(struct __sk_buff *skb, struct media *media, const struct udphdr *udp, const struct stream_place *place)
+static __always_inline void found_at(struct __sk_buff *skb, struct media *media, const struct udphdr *udp, const struct pair *pair,
+				     const struct stream_place *place)
 {
 	__builtin_memset(media, 0, sizeof(*media));
 	media->stream = place->state + 1;
@@ -296,6 +297,7 @@ static __always_inline void found_at(struct __sk_buff *skb, struct media *media,
 	media->v4 = skb->protocol == bpf_htons(ETH_P_IP);
 	media->rtp_at = ETH_HLEN + sizeof(*udp) + (media->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 	media->end = media->rtp_at + bpf_ntohs(udp->len) - sizeof(*udp);
+	media->unfinished = udp->check && udp->check == sum_between(pair, udp);
 }
 
 SEC("classifier")
@@ -335,7 +337,7 @@ int fan_out(struct __sk_buff *skb)
 		return NEXT;
 	// What goes up as well is counted there.
 	counted = !stream->goes_up;
-	found_at(skb, &scratch->media, udp, &place);
+	found_at(skb, &scratch->media, udp, &pair, &place);
 	if (skb->gso_segs > 1) {
 		count(FAN_MERGED);
 		return DROP;

@@ -76,10 +76,15 @@ struct {
 	__uint(max_entries, FANOUT_NOTES);
 } notes SEC(".maps");
 
-static __always_inline void count(__u32 what)
+static __always_inline void count_many(__u32 what, __u32 many)
 {
 	__u64 *value = bpf_map_lookup_elem(&counts, &what);
 
 	if (value)
-		*value += 1;
+		*value += many;
+}
+
+static __always_inline void count(__u32 what)
+{
+	count_many(what, 1);
 }

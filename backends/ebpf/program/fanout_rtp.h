@@ -23,6 +23,7 @@ struct media {
 	__u32 end;        // likewise, of the datagram
 	__u32 payload_type;
 	__u32 known; // whether that is one of the stream's
+	__u32 unfinished; // whether the sender may have left the checksum to hardware
 	__u32 payload_at; // likewise
 	__u32 payload_len; // padding not included
 	__u32 timestamp;

@@ -90,6 +90,17 @@ static __always_inline void write_ethernet(struct ethhdr *ethernet, const struct
 	__builtin_memcpy(ethernet->h_source, way->from, ETH_ALEN);
 }
 
+// Lets a finished checksum follow; one of zero is none, and stays so.
+static __always_inline void follow_checksum(struct udphdr *udp, __u64 change)
+{
+	__u16 sum;
+
+	if (!udp->check)
+		return;
+	sum = ~fold((__u16)~udp->check + change);
+	udp->check = sum ? sum : 0xffff;
+}
+
 // Writes and sends one copy. False when it could not leave.
 static __always_inline int send(struct __sk_buff *skb, const struct replica_entry *entry, const struct way *way,
 				const struct media *media, const struct number *number)
@@ -121,9 +132,12 @@ static __always_inline int send(struct __sk_buff *skb, const struct replica_entr
 	rest += write_rtp((__u32 *)(udp + 1), entry, media, number);
 	if (media->codec == KEY_VP8)
 		rest += write_vp8(data, end, media, number);
-	// The kernel knows whether the checksum is there, is finished, or is left to hardware.
-	if (bpf_l4_csum_replace(skb, checksum_at, 0, fold(addresses), BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0) ||
-	    bpf_l4_csum_replace(skb, checksum_at, 0, fold(rest), BPF_F_MARK_MANGLED_0))
+	if (!media->unfinished) {
+		follow_checksum(udp, addresses + rest);
+	} else if (bpf_l4_csum_replace(skb, checksum_at, 0, fold(addresses), BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0) ||
+		   bpf_l4_csum_replace(skb, checksum_at, 0, fold(rest), BPF_F_MARK_MANGLED_0)) {
+		// Only the kernel knows whether it is.
 		return 0;
+	}
 	return !bpf_clone_redirect(skb, way->interface, 0);
 }

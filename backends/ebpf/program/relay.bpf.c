@@ -10,6 +10,9 @@
 #include "packet.h"
 #include "relay_layout.h"
 
+// How often a packet of a relay is left to the base, in nanoseconds. Set before the program is loaded.
+const volatile __u64 confirm_every = 10000000000;
+
 #define EVERY_RELAY 16384 // userspace sets how many there may be
 
 #define ONE_BYTE 0xbede      // the profile of a header extension with elements of this form,
@@ -282,7 +285,8 @@ static __noinline int is_heard(struct xdp_md *context, const struct datagram *fo
 // Whether it is time to leave a packet to the base.
 static __always_inline int must_confirm(struct xdp_md *context, const struct datagram *found, struct traffic *traffic, __u64 now)
 {
-	if (now - traffic->confirmed < CONFIRM_EVERY * 1000000000ull)
+	// It may have been set by a clock that is finer than this one.
+	if ((__s64)(now - traffic->confirmed) < (__s64)confirm_every)
 		return 0;
 	traffic->confirmed = now;
 	return is_heard(context, found);

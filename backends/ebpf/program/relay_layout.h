@@ -11,9 +11,6 @@
 // The most bytes of UDP payload that are looked at. What is longer is the base's to count.
 #define DATAGRAM_LEN_MAX 1500
 
-// How often a packet of a relay is left to the base, in seconds.
-#define CONFIRM_EVERY 10
-
 // An address and a port.
 struct endpoint {
 	__u32 address[4]; // network byte order; IPv4 as a mapped address

@@ -159,8 +159,8 @@ int sink(struct __sk_buff *skb)
 {
 	struct udphdr *udp = media((void *)(long)skb->data, (void *)(long)skb->data_end);
 	__u64 now = bpf_ktime_get_ns(), delta;
+	__u32 key, together = skb->gso_segs ? skb->gso_segs : 1;
 	struct arrived *arrived;
-	__u32 key;
 
 	if (!udp)
 		return -1;
@@ -174,12 +174,17 @@ int sink(struct __sk_buff *skb)
 		delta = now - arrived->last;
 		arrived->deltas += 1;
 		arrived->sum += delta;
-		if (!arrived->least || delta < arrived->least)
+		if (arrived->deltas == 1 || delta < arrived->least)
 			arrived->least = delta;
 		if (delta > arrived->greatest)
 			arrived->greatest = delta;
 	}
-	arrived->packets += 1;
+	// What one sends at once may still be one when it arrives.
+	if (together > 1) {
+		arrived->deltas += together - 1;
+		arrived->least = 0;
+	}
+	arrived->packets += together;
 	arrived->last = now;
 	return 2;
 }
