@@ -152,14 +152,25 @@ impl Relays {
         cx.send(path, &checked.reply);
     }
 
-    /// DTLS at a port where it ends, from who is accepted there.
+    /// DTLS at a port where ICE or it ends, from who is accepted there.
     pub(crate) fn receive_dtls(&mut self, cx: &mut Context<'_>, path: Path, datagram: Vec<u8>) {
         let at = path.local;
-        match self.ports.get_mut(&at).and_then(|port| port.secure.as_mut()) {
-            Some(secure) => secure.receive(cx, path, datagram),
+        let Some(port) = self.ports.get_mut(&at) else { return };
+        let Some(secure) = &mut port.secure else {
+            return self.pass_dtls(cx, at, &datagram);
+        };
+        secure.receive(cx, path, datagram);
+        self.follow(cx, at);
+    }
+
+    /// Only ICE ends here. The parties shake hands with each other, and what they say goes on as their media does.
+    fn pass_dtls(&self, cx: &mut Context<'_>, at: SocketAddr, datagram: &[u8]) {
+        let entry = self.ports.get(&at).and_then(|port| port.entry.as_ref());
+        let hop = entry.and_then(|entry| hops(entry).next());
+        match hop.and_then(|hop| self.hop(hop)) {
+            Some(hop) => cx.send(hop.path, datagram),
             None => cx.count(Counter::DtlsUnexpected),
         }
-        self.follow(cx, at);
     }
 
     /// A copy of RTCP that went on.

@@ -255,6 +255,38 @@ fn a_browser_proves_where_and_who_it_is_before_its_media_passes() {
 }
 
 #[test]
+fn handshakes_of_two_browsers_with_each_other_pass_between_their_proven_addresses() {
+    let mut world = World::new();
+    let (first, _) = world.peer_at_port(southbound::DtlsRole::Server);
+    let mut other = Peer::new(1, southbound::DtlsRole::Client, world.now);
+    other.path = path(FACING_PHONE, PHONE);
+    world.peers.push(other);
+    let checks = |world: &World, peer: usize| Some((world.peers[peer].theirs.clone(), None));
+    world.open_both();
+    world.install(Entry {
+        checks: checks(&world, first),
+        clock_rate: None,
+        ..from_peer(Keys::Clear)
+    });
+    world.install(Entry {
+        checks: checks(&world, 1),
+        clock_rate: None,
+        ..from_phone(Keys::Clear)
+    });
+    world.start_dtls(first);
+    assert_eq!(world.peers[1].keys, None, "nobody has proved to be there");
+    world.check(first, true);
+    world.check(1, true);
+    world.advance(3_000);
+    let keys = |peer: usize| world.peers[peer].keys.as_ref().map(|(material, _)| material.clone());
+    assert!(
+        keys(0).is_some() && keys(0) == keys(1),
+        "they share what we do not know"
+    );
+    assert_eq!(world.pass(path(FACING_PEER, PEER), &rtp(1, 1)).len(), 1);
+}
+
+#[test]
 fn checks_with_a_wrong_password_are_not_answered() {
     let mut world = World::new();
     let (peer, fingerprint) = world.peer_at_port(southbound::DtlsRole::Server);
