@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { freePort, Proxy, Telephone } from "./support/telephone.mjs";
+import { freePort, SipProxy, Telephone } from "./support/telephone.mjs";
 import { waitFor } from "./support/wait.mjs";
 import { createWorld } from "./support/world.mjs";
 
@@ -36,7 +36,7 @@ describe("a browser and a telephone", { timeout: 120_000 }, () => {
   });
   after(() => world?.end());
   beforeEach(async () => {
-    [person, phone, proxy] = await Promise.all([world.person("ada"), Telephone.open(), Proxy.open(control)]);
+    [person, phone, proxy] = await Promise.all([world.person("ada"), Telephone.open(), SipProxy.open(control)]);
   });
   afterEach(async () => {
     for (const part of [phone, proxy]) part?.close();

@@ -68,9 +68,9 @@ export class Telephone {
 let cookies = 0;
 
 /** A SIP proxy, as far as a relay hears of it. */
-export class Proxy {
+export class SipProxy {
   static async open(port) {
-    const proxy = new Proxy();
+    const proxy = new SipProxy();
     proxy.socket = await bound();
     proxy.port = port;
     return proxy;
