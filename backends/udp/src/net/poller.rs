@@ -11,6 +11,8 @@ use super::socket::check;
 
 /// How many sockets one look tells of. Those that have to wait are told of first the next time.
 const EVENTS_MAX: usize = 256;
+/// With so many there is no use in waiting for more: who waits then falls behind.
+const ENOUGH: usize = 16;
 /// What the bell is called among places.
 const BELL: u64 = u64::MAX;
 
@@ -60,14 +62,15 @@ impl Poller {
         };
     }
 
-    /// Sleeps until a port has something, the bell rings or the time is up, and when a port has, so long again for more; the places that have something.
+    /// Sleeps until a port has something, the bell rings or the time is up, and when a few ports have, so long again for more; the places that have something.
     pub(crate) fn wait(
         &mut self,
         at_most: Option<Duration>,
         coalesce: Duration,
     ) -> impl Iterator<Item = usize> + Clone {
         let mut count = self.look(at_most);
-        if !coalesce.is_zero() && self.events[..count].iter().any(|event| { event.u64 } != BELL) {
+        let has_come = self.events[..count].iter().any(|event| { event.u64 } != BELL);
+        if has_come && count < ENOUGH && !coalesce.is_zero() {
             thread::sleep(coalesce);
             count = self.look(Some(Duration::ZERO));
         }
