@@ -57,6 +57,12 @@ fn red() {
 }
 
 #[test]
+fn relayed() {
+    let seeds = [seeds::rtp(), seeds::rtcp(), seeds::datagrams()].concat();
+    brief::run("relayed", fuzz::relayed, &seeds);
+}
+
+#[test]
 fn stun_username() {
     brief::run("stun_username", fuzz::stun_username, &seeds::stun());
 }
