@@ -19,16 +19,22 @@ pub(crate) struct Application {
 }
 
 impl Application {
-    /// A packet left while `rate` bits per second were allowed.
-    pub(crate) fn sent(&mut self, at: Instant, size: u16, rate: f64) {
+    /// Packets left together, the first of them and the others so large, while `rate` bits per second were allowed.
+    pub(crate) fn sent(&mut self, at: Instant, first: u16, others: u32, rate: f64) {
         let passed = self
             .at
             .filter(|before| *before != at)
             .map_or(0.0, |before| at.saturating_duration_since(before).as_secs_f64());
         self.at = Some(at);
         let full = SHARE * rate * WINDOW_SECONDS;
-        let unused = self.unused - f64::from(size) * 8.0 + SHARE * rate * passed;
-        self.unused = unused.clamp(-full, full);
+        self.add(SHARE * rate * passed - f64::from(first) * 8.0, full);
+        if others > 0 {
+            self.add(-f64::from(others) * 8.0, full);
+        }
+    }
+
+    fn add(&mut self, bits: f64, full: f64) {
+        self.unused = (self.unused + bits).clamp(-full, full);
         self.limited = self.unused > full * if self.limited { LEAVE } else { ENTER };
     }
 
@@ -48,7 +54,7 @@ mod tests {
         let (mut application, start) = (Application::default(), Instant::now());
         for packet in 0..300 {
             // 1000 bytes every 10 ms are 800 kbit/s.
-            application.sent(start + Duration::from_millis(10 * packet), 1000, 800_000.0 / share);
+            application.sent(start + Duration::from_millis(10 * packet), 1000, 0, 800_000.0 / share);
         }
         application.limited()
     }

@@ -307,9 +307,11 @@ impl Estimator for Gcc {
             return;
         };
         let sendable = self.sendable();
-        for packet in packets {
-            self.history.sent(*packet);
-            self.application.sent(packet.at, packet.size, sendable);
+        packets.iter().for_each(|packet| self.history.sent(*packet));
+        for together in packets.chunk_by(|one, next| one.at == next.at) {
+            let others = together[1..].iter().map(|packet| u32::from(packet.size)).sum();
+            self.application
+                .sent(together[0].at, together[0].size, others, sendable);
         }
         if self.prober.is_new() {
             self.prober.started(first.at, self.situation());

@@ -1,6 +1,7 @@
 //! Sending: many runs a call, each cut into datagrams by the kernel.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::ptr;
 
 use crate::shard::{Run, Transmit};
@@ -113,7 +114,12 @@ impl Sender {
         };
         let segment = (run.bytes.len() > run.segment).then_some(run.segment as u16);
         let room = &mut self.controls[index];
-        let control_len = control::write(room, socket.family, run.path.local.ip(), segment);
+        // What the socket is bound to need not be said with each run.
+        let local = match run.path.local.ip() {
+            ip if ip == socket.local().ip() => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            ip => ip,
+        };
+        let control_len = control::write(room, socket.family, local, segment);
         let header = &mut self.headers[index].msg_hdr;
         header.msg_name = (&raw mut self.addresses[index].storage).cast();
         header.msg_namelen = self.addresses[index].len;
