@@ -21,7 +21,7 @@ const LARGE: u64 = 2;
 /// The largest is that of one or two of these.
 const SPAN: Duration = Duration::from_secs(15);
 /// What passed as fast as it left is tried so many times as fast,
-const FASTER: f64 = 4.0;
+const FASTER: f64 = 16.0;
 /// and what left over less time than this counts as if it had taken as long: reports tell times in quarters of a millisecond.
 const SHORTEST: i64 = 1_000;
 /// What took so much longer to arrive than to leave was held up by the path, whose rate it then shows.
