@@ -63,10 +63,9 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 }
 
 // Makes one replica's copy of it: what became of that.
-__noinline int serve(struct __sk_buff *skb, __u32 place)
+__noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	struct scratch *scratch = scratch_here();
 	struct replica_state *state;
 	__u32 key;
 
@@ -106,7 +105,7 @@ static long copy(__u32 index, struct round *round)
 	if (index >= FANOUT_COPIES)
 		return 1;
 	place = round->stream->replicas[index >> 5].places[index & 31];
-	became = serve(round->skb, place);
+	became = serve(round->skb, place, scratch);
 	if (became == UNCONCERNED)
 		return 0;
 	scratch->concerned += 1;

@@ -150,7 +150,7 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 		return;
 	number->refused = FAN_NOTHING;
 	number->sequence = source + replica->shift;
-	if (behind < 64)
+	if (behind && behind < 64)
 		number->sequence += ones(replica->closed & ((1ULL << behind) - 1));
 	number->timestamp = media->timestamp + replica->timestamp_offset;
 	number->picture = media->picture + replica->picture_offset - held_back;

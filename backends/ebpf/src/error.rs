@@ -13,6 +13,8 @@ pub enum EbpfError {
     NoInterface(String),
     /// The interface has an XDP program already, which is left alone.
     Taken(String),
+    /// The interface makes one packet of several, which cannot be copied for rooms: the operator must switch that off.
+    Merges(String),
     /// The process may not: it needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, or to be root.
     NotAllowed(Step),
     /// What is pinned in this folder is another process's, which runs.
@@ -39,6 +41,8 @@ pub enum Step {
 impl EbpfError {
     pub(crate) fn of(step: Step, error: io::Error) -> Self {
         match (error.kind(), step) {
+            // The other error of this kind is the verifier's, who likes the program not.
+            (_, Step::Load) if error.raw_os_error() == Some(libc::EACCES) => EbpfError::Failed(Step::Load, error),
             (io::ErrorKind::PermissionDenied, step) => EbpfError::NotAllowed(step),
             (io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists, Step::Attach(name)) => EbpfError::Taken(name),
             (_, step) => EbpfError::Failed(step, error),
@@ -77,6 +81,10 @@ impl fmt::Display for EbpfError {
             ),
             EbpfError::NoInterface(name) => write!(f, "there is no interface {name}"),
             EbpfError::Taken(name) => write!(f, "{name} has an XDP program already"),
+            EbpfError::Merges(name) => write!(
+                f,
+                "{name} merges packets, which rooms cannot have: ethtool -K {name} gro off"
+            ),
             EbpfError::NotAllowed(step) => {
                 write!(
                     f,

@@ -7,6 +7,7 @@ use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TestRunOptions}
 use aya::{Ebpf, EbpfLoader, Pod, TestRun, include_bytes_aligned};
 use nix::net::if_::if_nametoindex;
 
+use super::merging;
 use crate::error::reason;
 use crate::layout::fanout::{
     FAN_COUNTS, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
@@ -48,6 +49,10 @@ impl Kernel {
         program(&mut loaded)?.load().map_err(failed)?;
         for name in interfaces {
             if_nametoindex(name.as_str()).map_err(|_| EbpfError::NoInterface(name.clone()))?;
+            let merges = merging::merges(name).map_err(|error| EbpfError::of(Step::Attach(name.clone()), error))?;
+            if merges {
+                return Err(EbpfError::Merges(name.clone()));
+            }
             let attached = program(&mut loaded)?.attach(name, TcAttachType::Ingress);
             attached.map_err(|error| EbpfError::inside(Step::Attach(name.clone()), error))?;
         }

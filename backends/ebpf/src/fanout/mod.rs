@@ -9,6 +9,7 @@ mod book;
 mod entries;
 mod fit;
 mod kernel;
+mod merging;
 #[cfg(test)]
 mod rewriting;
 mod slots;

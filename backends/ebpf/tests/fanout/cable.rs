@@ -247,6 +247,25 @@ fn one_who_cannot_be_served_here_takes_nobody_along() {
     });
 }
 
+/// What was merged before it arrives could not be copied, so that is not even begun.
+#[test]
+fn an_interface_that_merges_packets_is_refused() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let config = FanoutConfig {
+        interfaces: vec![pair.near.interface.to_owned()],
+        goes_up: false,
+    };
+    for (gro, expected) in [("on", false), ("off", true)] {
+        let set = pair.near.command("ethtool", &format!("-K near0 gro {gro}"));
+        if let Err(reason) = set {
+            eprintln!("SKIPPED, nothing was tested: {reason}");
+            return;
+        }
+        let started = pair.near.run(|| Fanout::start(&config, Instant::now()).map(drop));
+        assert_eq!(started.is_ok(), expected, "gro {gro}: {:?}", started.err());
+    }
+}
+
 #[test]
 fn the_verifier_has_room() {
     with_families(|pair, like| {
