@@ -12,6 +12,8 @@ const KEPT: i64 = 1_000_000;
 const WINDOW: i64 = 500_000;
 /// Short enough to be all from after a sudden change, and to be filled by one large frame.
 const BURST_WINDOWS: [i64; 3] = [125_000, 250_000, 400_000];
+/// A path is busy for so long before what it carried is exact. Shape: microseconds.
+const BUSY_MIN: i64 = 80_000;
 /// Fewer packets say nothing.
 const PACKETS_MIN: usize = 5;
 /// A step so far back or ahead is a clock that jumped.
@@ -131,9 +133,7 @@ impl Acknowledged {
     /// What arrived within the last `busy`, in which the path was never idle: just what it carries. Shape: bits per second.
     pub(crate) fn busy_rate(&self, busy: Duration) -> Option<f64> {
         let busy = (busy.as_micros() as i64).min(BURST_WINDOWS[1]);
-        (busy >= BURST_WINDOWS[0])
-            .then(|| self.dispersion(busy, GAPLESS))
-            .flatten()
+        (busy >= BUSY_MIN).then(|| self.dispersion(busy, GAPLESS)).flatten()
     }
 
     fn dispersion(&self, window: i64, counted: Counted) -> Option<f64> {

@@ -15,8 +15,8 @@ pub(crate) const QUEUE_MIN: Duration = Duration::from_millis(30);
 const QUEUE_GROWN: Duration = Duration::from_millis(10);
 const LONG_GROWN: Duration = Duration::from_millis(4);
 /// A queue this long that grew by so much since the last report.
-const SURGE: Duration = Duration::from_millis(60);
-const SURGE_STEP: Duration = Duration::from_millis(25);
+pub(crate) const SURGE: Duration = Duration::from_millis(60);
+const SURGE_STEP: Duration = Duration::from_millis(12);
 /// And of what arrived on average no more than this part arrives.
 const SURGE_THINNER: f64 = 0.8;
 

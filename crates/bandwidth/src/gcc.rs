@@ -11,7 +11,8 @@ use crate::acknowledged::Acknowledged;
 use crate::application::Application;
 use crate::bursts::Bursts;
 use crate::cluster::{Clusters, Found};
-use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN};
+use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN, SURGE};
+use crate::lately::Lately;
 use crate::loss::LossBased;
 use crate::overflow::Overflow;
 use crate::probe::{Prober, Situation};
@@ -24,6 +25,8 @@ const FALL: f64 = 0.66;
 /// How long a receiver of packets may say nothing, and what is kept of the rate each time that passes.
 const SILENCE: Duration = Duration::from_millis(1500);
 const SILENCE_KEEPS: f64 = 0.7;
+/// A busy path that carries no more than this share of what arrived a moment ago has become narrow: no burst of others' traffic takes so much.
+const NARROW: f64 = 0.6;
 /// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
 const DRAIN: Duration = Duration::from_millis(800);
@@ -51,6 +54,7 @@ pub struct Gcc {
     acknowledged: Acknowledged,
     /// What arrives, as of the last report: measuring walks over every packet of half a second.
     throughput: Option<f64>,
+    lately: Lately,
     application: Application,
     clusters: Clusters,
     delay: DelayBased,
@@ -91,6 +95,7 @@ impl Gcc {
             history: History::default(),
             acknowledged: Acknowledged::default(),
             throughput: None,
+            lately: Lately::default(),
             application: Application::default(),
             clusters: Clusters::default(),
             delay: DelayBased::new(&config),
@@ -160,6 +165,7 @@ impl Gcc {
                 .arrived(fate.arrival.unwrap_or_default(), fate.size, fate.before);
         }
         self.throughput = self.acknowledged.rate();
+        self.lately.report(now, self.throughput.unwrap_or_default());
         let delays = arrived.iter().filter_map(|fate| Some((fate.sent, fate.arrival?)));
         self.queue.report(delays.clone());
         let newest = arrived.last().and_then(|fate| fate.arrival).unwrap_or_default();
@@ -187,9 +193,9 @@ impl Gcc {
     /// What the path carries while a queue grows: exact once it has been busy for a while, else the most that can be seen.
     fn burst_throughput(&self) -> Option<f64> {
         let queue = self.queue.standing();
-        let exact = (queue > QUEUE_CERTAIN)
-            .then(|| self.acknowledged.busy_rate(self.queue.busy()))
-            .flatten();
+        let is_narrow = |busy: &f64| queue >= SURGE && *busy < NARROW * self.lately.most();
+        let busy = self.acknowledged.busy_rate(self.queue.busy());
+        let exact = busy.filter(|busy| queue > QUEUE_CERTAIN || is_narrow(busy));
         let growing = if queue < QUEUE_CHANCE {
             self.queue.growing()
         } else {

@@ -23,6 +23,7 @@ mod gcc;
 mod groups;
 pub mod history;
 pub mod limits;
+mod lately;
 mod loss;
 mod overflow;
 mod probe;

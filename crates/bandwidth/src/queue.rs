@@ -58,12 +58,13 @@ impl Queue {
         self.since(shortest.map(|shortest| shortest.0))
     }
 
-    /// How long the path has certainly been busy, if at all and up to a second: since the first report after the last one with hardly a queue.
+    /// How long the path has certainly been busy, if at all and up to a second: since the first report after the last one with hardly a queue, and as long as what it is about
+    /// had waited by then.
     pub(crate) fn busy(&self) -> Duration {
         let least = self.newest_delay().saturating_sub(self.standing);
         let queued = |report: &&(i64, i64)| report.1 - least >= BUSY;
         let first = self.recent.iter().rev().take_while(queued).last();
-        self.since(first.map(|first| first.0))
+        self.since(first.map(|(at, delay)| at - (delay - least)))
     }
 
     fn newest_delay(&self) -> i64 {
@@ -137,6 +138,6 @@ mod tests {
             queue.report([(sent, sent + delay * 1_000)].into_iter());
         }
         assert_eq!(queue.growing(), Duration::from_millis(305));
-        assert_eq!(queue.busy(), Duration::from_millis(130));
+        assert_eq!(queue.busy(), Duration::from_millis(155));
     }
 }
