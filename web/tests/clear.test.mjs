@@ -2,47 +2,18 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { IN_CLEAR } from "./support/clear.mjs";
 import { assertPictures, assertVoices, judge, pictures, show, voices } from "./support/measure.mjs";
 import { sleep } from "./support/wait.mjs";
 import { createWorld, freshRoom } from "./support/world.mjs";
 
 const VGA = { resolution: { width: 640, height: 360, frameRate: 30 } };
 const WATCH_S = 10;
-const BROWSER = { flags: ["--disable-webrtc-encryption"], beforehand: withoutEncryption };
-
-/**
- * Two things livekit-client waits for do not exist in this mode: data channels, which Chromium refuses to make without DTLS, and a
- * connection state of "connected", which counts DTLS in. So the first pretend to be opening, and the second is what ICE says.
- */
-function withoutEncryption() {
-  class Unopened extends EventTarget {
-    readyState = "connecting";
-    bufferedAmount = 0;
-    constructor(label) {
-      super();
-      this.label = label;
-    }
-    close() {}
-  }
-  window.RTCPeerConnection = class extends RTCPeerConnection {
-    constructor(...given) {
-      super(...given);
-      this.addEventListener("iceconnectionstatechange", () => this.dispatchEvent(new Event("connectionstatechange")));
-    }
-    get connectionState() {
-      const names = { checking: "connecting", completed: "connected" };
-      return names[this.iceConnectionState] ?? this.iceConnectionState;
-    }
-    createDataChannel(label) {
-      return new Unopened(label);
-    }
-  };
-}
 
 describe("without encryption", { timeout: 120_000 }, () => {
   let world;
   before(async () => {
-    world = await createWorld({ configuration: "rtc: {clear_rtp: true}\n", ...BROWSER });
+    world = await createWorld({ configuration: "rtc: {clear_rtp: true}\n", ...IN_CLEAR });
   });
   after(() => world?.end());
 
@@ -72,7 +43,7 @@ describe("without encryption", { timeout: 120_000 }, () => {
 });
 
 it("without encryption nobody gets in where the operator has not allowed it", { timeout: 60_000 }, async () => {
-  const world = await createWorld(BROWSER);
+  const world = await createWorld(IN_CLEAR);
   try {
     const ada = await world.person("ada");
     const { error } = await ada.tryJoin(freshRoom("refused"), {

@@ -19,15 +19,17 @@ export class Person {
     page.on("console", (message) => message.type() === "error" && this.errors.push(message.text()));
   }
 
-  /** Starts a browser that sees `film` in its camera and is in `namespace`. */
-  static async open({ name, namespace, film, files, folder }) {
+  /** Starts a browser that sees `film` in its camera and is in `namespace`; `flags` are more of its own, and `beforehand` runs in its page first. */
+  static async open({ name, namespace, film, files, folder, flags: more = [], beforehand }) {
     const program = join(folder, `chromium-${name}`);
     writeFileSync(program, `#!/bin/sh\nexec ip netns exec ${namespace} "\${CHROMIUM:-chromium}" "$@"\n`);
     chmodSync(program, 0o755);
-    const flags = film ? [...FLAGS, `--use-file-for-fake-video-capture=${film}`] : FLAGS;
+    const camera = film ? [`--use-file-for-fake-video-capture=${film}`] : [];
+    const flags = [...FLAGS, ...camera, ...more];
     const browser = await launchBrowser(flags, program);
     try {
       const context = await browser.newContext({ permissions: ["camera", "microphone"] });
+      if (beforehand) await context.addInitScript(beforehand);
       const page = await context.newPage();
       await page.route(`${SITE}**`, (route) => serve(route, files));
       const person = new Person(name, browser, page);

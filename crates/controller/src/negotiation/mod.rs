@@ -4,6 +4,7 @@
 //! know. Start there.
 
 mod answer;
+mod bare;
 pub(crate) mod codecs;
 pub(crate) mod extensions;
 mod offer;

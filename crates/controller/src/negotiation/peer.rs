@@ -11,7 +11,7 @@ use wire::{ExtensionMap, Mid};
 
 use super::offer::Offering;
 use super::slot::{Slot, Terms, Usage};
-use super::{Flow, extensions};
+use super::{Flow, bare, extensions};
 use crate::ids::{Random, Ssrcs};
 
 /// One peer connection, from our side.
@@ -132,7 +132,10 @@ impl Peer {
                 fingerprints: remote.fingerprints.clone(),
                 dtls: remote.dtls,
                 extensions_in: self.extensions(Flow::Up),
-                extensions_out: self.extensions(Flow::Down),
+                extensions_out: match remote.is_clear() {
+                    true => bare::sent(&self.extensions(Flow::Down)),
+                    false => self.extensions(Flow::Down),
+                },
                 sctp_port: remote.sctp_port,
             },
         })
@@ -182,7 +185,7 @@ impl Peer {
         };
         let section = tagged.or_else(first).ok_or(NegotiationError::Nothing)?;
         let ice = section.ice.clone().ok_or(NegotiationError::NoIce)?;
-        let is_clear = clear && !section.protocol.contains("TLS");
+        let is_clear = clear && bare::is_clear(section);
         if section.fingerprints.is_empty() && !is_clear {
             return Err(NegotiationError::NoFingerprint);
         }

@@ -8,7 +8,7 @@ use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
 use super::codecs::{self, AudioWish};
 use super::said::{Agreed, essence, shared};
-use super::{Flow, extensions};
+use super::{Flow, bare, extensions};
 use crate::limits::DATA_PACKET_MAX;
 
 /// One media section of a peer connection.
@@ -154,7 +154,10 @@ impl Slot {
         }
         // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
         // the extensions that were answered in earlier ones.
-        let extensions = extensions::accept(&theirs.extensions, self.flow());
+        let mut extensions = extensions::accept(&theirs.extensions, self.flow());
+        if bare::is_clear(theirs) {
+            bare::strip(&mut formats, &mut extensions);
+        }
         let known = others.iter().chain([&*self]).map(|slot| &slot.agreed);
         self.agreed = shared(Agreed { formats, extensions }, known);
     }

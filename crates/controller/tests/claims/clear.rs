@@ -4,6 +4,7 @@ use controller::livekit::PeerMode::Single;
 use livekit_protocol::DisconnectReason;
 use livekit_protocol::signal_response::Message;
 use southbound::Command;
+use wire::ExtensionKind;
 
 use crate::browser::Browser;
 use crate::world::{World, claims, described};
@@ -29,7 +30,41 @@ fn who_offers_clear_media_is_answered_in_kind_where_the_node_allows_it() {
         Command::Connect { remote, .. } => Some(remote),
         _ => None,
     });
-    assert!(connected.expect("the agent is told").fingerprints.is_empty());
+    let remote = connected.expect("the agent is told");
+    assert!(remote.fingerprints.is_empty());
+    // What a device would have to write anew into each packet is not agreed on.
+    for kind in [
+        ExtensionKind::TransportSequence,
+        ExtensionKind::AbsSendTime,
+        ExtensionKind::DependencyDescriptor,
+    ] {
+        assert_eq!(
+            (remote.extensions_in.id(kind), remote.extensions_out.id(kind)),
+            (None, None)
+        );
+    }
+    assert_eq!(remote.extensions_out.id(ExtensionKind::Mid), None);
+}
+
+#[test]
+fn clear_media_is_not_retransmitted_on_streams_of_its_own() {
+    let mut world = World::in_clear();
+    let browser = Browser::without_encryption();
+    let messages = join_with(&mut world, &browser);
+    let answers = messages.iter().filter_map(|message| match message {
+        Message::Answer(answer) => Some(browser.take_answer(&answer.sdp)),
+        _ => None,
+    });
+    let formats: Vec<_> = answers
+        .flat_map(|answer| answer.sections)
+        .flat_map(|section| section.formats)
+        .collect();
+    assert!(formats.iter().any(|format| format.has_feedback("goog-remb")));
+    assert!(
+        formats
+            .iter()
+            .all(|format| format.retransmits().is_none() && !format.has_feedback("transport-cc"))
+    );
 }
 
 #[test]

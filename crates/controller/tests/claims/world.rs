@@ -1,7 +1,6 @@
 //! A controller, a clock and what came out.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
