@@ -258,28 +258,36 @@ static __always_inline void rewrite(const struct datagram *found, const struct r
 }
 
 // Whether the base is there: not while no process runs.
-static __noinline int is_heard(struct xdp_md *context, const struct datagram *found)
+static __noinline int has_socket(struct xdp_md *context, struct bpf_sock_tuple *tuple, __u32 len)
+{
+	struct bpf_sock *socket;
+
+	if (len == sizeof(tuple->ipv4))
+		socket = bpf_sk_lookup_udp(context, tuple, sizeof(tuple->ipv4), BPF_F_CURRENT_NETNS, 0);
+	else
+		socket = bpf_sk_lookup_udp(context, tuple, sizeof(tuple->ipv6), BPF_F_CURRENT_NETNS, 0);
+	if (!socket)
+		return 0;
+	bpf_sk_release(socket);
+	return 1;
+}
+
+static __always_inline int is_heard(struct xdp_md *context, const struct datagram *found)
 {
 	struct bpf_sock_tuple tuple = {};
-	struct bpf_sock *socket;
 
 	if (found->v4) {
 		tuple.ipv4.saddr = found->v4->saddr;
 		tuple.ipv4.daddr = found->v4->daddr;
 		tuple.ipv4.sport = found->udp->source;
 		tuple.ipv4.dport = found->udp->dest;
-		socket = bpf_sk_lookup_udp(context, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
-	} else {
-		__builtin_memcpy(tuple.ipv6.saddr, &found->v6->saddr, sizeof(tuple.ipv6.saddr));
-		__builtin_memcpy(tuple.ipv6.daddr, &found->v6->daddr, sizeof(tuple.ipv6.daddr));
-		tuple.ipv6.sport = found->udp->source;
-		tuple.ipv6.dport = found->udp->dest;
-		socket = bpf_sk_lookup_udp(context, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
+		return has_socket(context, &tuple, sizeof(tuple.ipv4));
 	}
-	if (!socket)
-		return 0;
-	bpf_sk_release(socket);
-	return 1;
+	__builtin_memcpy(tuple.ipv6.saddr, &found->v6->saddr, sizeof(tuple.ipv6.saddr));
+	__builtin_memcpy(tuple.ipv6.daddr, &found->v6->daddr, sizeof(tuple.ipv6.daddr));
+	tuple.ipv6.sport = found->udp->source;
+	tuple.ipv6.dport = found->udp->dest;
+	return has_socket(context, &tuple, sizeof(tuple.ipv6));
 }
 
 // Whether it is time to leave a packet to the base.

@@ -35,7 +35,8 @@ impl Monotonic {
     }
 }
 
-fn nanoseconds() -> u64 {
+/// What the kernel's monotonic clock shows.
+pub(crate) fn nanoseconds() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every system has this clock");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }

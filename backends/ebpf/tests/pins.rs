@@ -39,7 +39,7 @@ fn config(pins: &Path) -> RelayConfig {
         interfaces: vec!["near0".to_owned()],
         relays_max: 64,
         pins: Some(pins.to_owned()),
-        keep: Duration::from_secs(60),
+        ..RelayConfig::default()
     }
 }
 

@@ -172,10 +172,14 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
         speak(&phones[0], first, &phones[1], 0..5);
         speak(&phones[1], second, &phones[0], 0..5);
         program.await_figure("weir_offload_entries", 2);
-        let before = program.figure("weir_ebpf_total{reason=\"relayed\"}");
+        let through = |program: &Program| {
+            let figure = |reason| program.figure(&format!("weir_ebpf_total{{reason=\"{reason}\"}}"));
+            figure("relayed") + figure("confirming")
+        };
+        let before = through(&program);
         speak(&phones[0], first, &phones[1], 5..55);
         speak(&phones[1], second, &phones[0], 5..55);
-        program.await_figure("weir_ebpf_total{reason=\"relayed\"}", before + 100);
+        assert_eq!(through(&program), before + 100);
         // Whoever asks how the call is doing is told of both.
         let told = ask(&pair, &json!({"command": "query", "call-id": "c"}));
         assert_eq!(told["totals"]["RTP"]["packets"], 110, "{told}");
@@ -192,7 +196,7 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
         speak(&phones[1], second, &phones[0], 55..155);
         let program = Program::start(directory);
         speak(&phones[0], first, &phones[1], 155..205);
-        assert!(program.figure("weir_ebpf_total{reason=\"relayed\"}") >= before + 350);
+        assert_eq!(through(&program), before + 350);
 
         let take_down = || {
             let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));

@@ -25,6 +25,8 @@ counting::counters! {
         NoNeighbour = "no_neighbour",
         /// Left to the base: its way leads through an interface without the program.
         OtherInterface = "other_interface",
+        /// Left to the base: one of a relay every ten seconds, so that the stack notices when the neighbour has another hardware address.
+        Confirming = "confirming",
     }
 }
 
@@ -35,7 +37,9 @@ const _: () = {
     assert!(Counter::Malformed as u32 == layout::MALFORMED && Counter::NotRtp as u32 == layout::NOT_RTP);
     assert!(Counter::Unchecked as u32 == layout::UNCHECKED && Counter::TooLarge as u32 == layout::TOO_LARGE);
     assert!(Counter::NoNeighbour as u32 == layout::NO_NEIGHBOUR);
-    assert!(Counter::OtherInterface as u32 == layout::OTHER_INTERFACE);
+    assert!(
+        Counter::OtherInterface as u32 == layout::OTHER_INTERFACE && Counter::Confirming as u32 == layout::CONFIRMING
+    );
 };
 
 /// The program's counts, to be read from anywhere.

@@ -18,6 +18,7 @@ use super::counter::Statistics;
 use super::pins::Pins;
 use super::table::Tables;
 use super::{Found, RelayConfig, Tried};
+use crate::clock::nanoseconds;
 use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
@@ -155,13 +156,19 @@ impl Tables for Kernel {
             bytes: sum.bytes + one.bytes,
             dropped: sum.dropped + one.dropped,
             last: sum.last.max(one.last),
+            confirmed: sum.confirmed.max(one.confirmed),
         }))
     }
 
     fn clear(&mut self, slot: u32) -> io::Result<()> {
         let processors = nr_cpus().map_err(|(_, error)| error)?;
-        let zeros = PerCpuValues::try_from(vec![Traffic::default(); processors])?;
-        self.traffics.set(slot, zeros, 0).map_err(reason)
+        let fresh = Traffic {
+            // Whoever begins now has just been spoken to.
+            confirmed: nanoseconds(),
+            ..Traffic::default()
+        };
+        let values = PerCpuValues::try_from(vec![fresh; processors])?;
+        self.traffics.set(slot, values, 0).map_err(reason)
     }
 }
 
@@ -185,6 +192,8 @@ fn load(config: &RelayConfig, pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
     let mut loader = EbpfLoader::new();
     loader.map_max_entries("relays", config.relays_max);
     loader.map_max_entries("traffics", config.relays_max);
+    let confirm_every = u64::try_from(config.confirm.as_nanos()).unwrap_or(u64::MAX);
+    loader.override_global("confirm_every", &confirm_every, true);
     if let Some(pins) = pins {
         for name in TABLES {
             loader.map_pin_path(name, pins.table(name));

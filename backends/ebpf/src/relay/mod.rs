@@ -36,6 +36,8 @@ pub struct RelayConfig {
     pub pins: Option<PathBuf>,
     /// How long entries that were found there may stay when nobody offers them again.
     pub keep: Duration,
+    /// How often a packet of a relay is left to the base, so that the stack sends something there and notices when the next hop has another hardware address.
+    pub confirm: Duration,
 }
 
 impl Default for RelayConfig {
@@ -45,6 +47,7 @@ impl Default for RelayConfig {
             relays_max: 16_384,
             pins: None,
             keep: Duration::from_secs(60),
+            confirm: Duration::from_secs(10),
         }
     }
 }

@@ -33,6 +33,7 @@ pub(super) fn plan(at: SocketAddr, relay: &Relay) -> Result<layout::Relay, Reaso
         to: hop.path.remote.into(),
         slot: 0,
         tos: hop.tos.unwrap_or(0).into(),
+        at: at.into(),
     })
 }
 

@@ -5,7 +5,7 @@ mod table;
 mod way;
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dataplane::{Accept, Cover, Hop, Offload, Path, Relay, Update};
 use veth::frame::Frame;
@@ -52,14 +52,27 @@ impl Bench {
     }
 
     fn on(pair: &Pair, like: IpAddr, interfaces: &[&str]) -> Self {
-        let [ours, theirs] = [&pair.near, &pair.far].map(|side| two_ports(side, like));
-        know(&pair.near, theirs[0].ip());
         let config = RelayConfig {
             interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
             ..RelayConfig::default()
         };
+        Self::with(pair, like, &config)
+    }
+
+    fn confirming(pair: &Pair, like: IpAddr, confirm: Duration) -> Self {
+        let config = RelayConfig {
+            interfaces: vec![pair.near.interface.to_owned()],
+            confirm,
+            ..RelayConfig::default()
+        };
+        Self::with(pair, like, &config)
+    }
+
+    fn with(pair: &Pair, like: IpAddr, config: &RelayConfig) -> Self {
+        let [ours, theirs] = [&pair.near, &pair.far].map(|side| two_ports(side, like));
+        know(&pair.near, theirs[0].ip());
         let mut bench = Bench {
-            offload: RelayOffload::start(&config, Instant::now()).expect("whoever may make namespaces may do this"),
+            offload: RelayOffload::start(config, Instant::now()).expect("whoever may make namespaces may do this"),
             interface: nix::net::if_::if_nametoindex(pair.near.interface).unwrap(),
             ours,
             theirs,

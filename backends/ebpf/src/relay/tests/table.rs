@@ -170,6 +170,7 @@ fn what_was_found_stays_until_the_sweep_and_longer_if_it_is_offered() {
                 from: port(from).into(),
                 to: SocketAddr::from(([10, 0, 0, 3], 9)).into(),
                 tos: 0,
+                at: port(at).into(),
             };
             (port(at), entry)
         })

@@ -63,9 +63,9 @@ fn a_relay_counts_until_it_is_removed() {
         bench.run(&Frame::new(bench.theirs[1], at, &rtp(100)).bytes());
         let (traffic, last) = bench.offload.relay_traffic(at).unwrap();
         assert_eq!((traffic.packets, traffic.bytes, traffic.dropped), (3, 300, 1));
-        // As of the last tick.
+        // As of the last tick, which on a busy machine may be a while ago.
         let age = start.saturating_duration_since(last.unwrap());
-        assert!(age.as_millis() <= 100 && last.unwrap() <= Instant::now(), "{age:?}");
+        assert!(age.as_secs() < 2 && last.unwrap() <= Instant::now(), "{age:?}");
 
         // Replaced by one the kernel cannot do: it counts on from there when it can again.
         let learning = Relay {
@@ -98,6 +98,29 @@ fn a_relay_is_not_in_the_kernel_while_the_port_it_leaves_from_is_not_ours() {
         bench.set(bench.ours[1], bench.relay(1));
         assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&rtp(100))));
     });
+}
+
+#[test]
+fn once_in_a_while_the_base_sends_if_it_is_there() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
+        pair.near.run(|| {
+            let every = Duration::from_millis(200);
+            let mut bench = Bench::confirming(&pair, like, every);
+            let frame = bench.frame(&rtp(100)).bytes();
+            let relayed = Outcome::Sent(bench.relayed(&rtp(100)));
+            let sockets = bench.ours.map(|at| std::net::UdpSocket::bind(at).unwrap());
+            assert_eq!(bench.run(&frame), relayed);
+            std::thread::sleep(5 * every);
+            bench.passes(&frame, Some(Counter::Confirming));
+            assert_eq!(bench.run(&frame), relayed);
+            assert_eq!(bench.offload.relay_traffic(bench.ours[0]).unwrap().0.packets, 2);
+            // Without a process there is nobody who could.
+            drop(sockets);
+            std::thread::sleep(5 * every);
+            assert_eq!(bench.run(&frame), relayed);
+        });
+    }
 }
 
 #[test]
