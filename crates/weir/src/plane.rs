@@ -79,6 +79,7 @@ fn kernel(config: &Ebpf) -> Result<RelayOffload, EbpfError> {
         relays_max: config.relays_max,
         pins: Some(config.pins.clone()).filter(|pins| !pins.as_os_str().is_empty()),
         keep: Duration::from_secs(config.keep),
+        ..RelayConfig::default()
     };
     let offload = match RelayOffload::start(&relays, clock::now()) {
         Err(reason @ (EbpfError::Failed(Step::Pin(_), _) | EbpfError::NotAllowed(Step::Pin(_)))) => {
