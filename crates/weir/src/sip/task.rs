@@ -143,12 +143,12 @@ impl Task {
                 // What is known first, then what is asked.
                 biased;
                 Some(observation) = observed.recv() => self.observe(observation),
+                _ = publish.tick() => self.publish(),
                 request = asked.recv() => match request {
                     Some(request) => self.ask(request),
                     None => return,
                 },
                 () = sleep_until(wakes_at) => self.handle(Input::TimePassed),
-                _ = publish.tick() => self.publish(),
             }
         }
     }
