@@ -40,7 +40,7 @@ fn a_call_goes_both_ways_is_counted_and_leaves_nothing() {
 
     let totals = proxy.ask(&serde_json::from_str(DELETE).expect("JSON"))["totals"].clone();
     assert_eq!(totals["RTP"]["bytes"], 100 * 172);
-    assert_eq!(program.open_ports(), 0);
+    program.await_closed();
     program.await_figure("weir_sip_calls", 0.0);
     program.await_figure("weir_dataplane_total{reason=\"relayed\"}", 102.0);
     assert_eq!(program.figure("weir_sip_mos_count"), 1.0);
@@ -175,5 +175,5 @@ fn a_call_whose_goodbye_was_lost_ends_after_its_media() {
     }
     assert_eq!(program.open_ports(), 4, "it talks");
     program.await_figure("weir_sip_total{reason=\"calls_media_timeout\"}", 1.0);
-    assert_eq!(program.open_ports(), 0);
+    program.await_closed();
 }

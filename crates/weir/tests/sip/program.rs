@@ -120,6 +120,15 @@ sip:
         }
     }
 
+    /// Waits until no port of its media is open: a worker that has just read from one closes it a moment later.
+    pub fn await_closed(&self) {
+        let begun = now();
+        while self.open_ports() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "ports stay open");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// How many ports of its media are open.
     pub fn open_ports(&self) -> usize {
         let [first, last] = self.media;
