@@ -13,7 +13,7 @@ use layered::Layered;
 use tracing::{info, warn};
 
 use crate::clock;
-use crate::config::{Config, Dataplane, Ebpf, Offload};
+use crate::config::{Config, Dataplane, Ebpf, Offload, Rooms};
 use crate::metrics::Metrics;
 
 /// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
@@ -101,14 +101,16 @@ fn kernel(config: &Ebpf) -> Result<RelayOffload, EbpfError> {
     Ok(offload)
 }
 
-/// Rooms in the kernel, where they are wanted and can be. What arrives goes on to the base as well, for the agent wants to know how it arrives.
+/// Rooms in the kernel, where they are wanted and can be.
 fn rooms(config: &Ebpf) -> Option<Fanout> {
-    if !config.rooms {
-        return None;
-    }
+    let goes_up = match config.rooms {
+        Rooms::None => return None,
+        Rooms::Seen => true,
+        Rooms::Unseen => false,
+    };
     let config = FanoutConfig {
         interfaces: config.interfaces.clone(),
-        goes_up: true,
+        goes_up,
     };
     Fanout::start(&config, clock::now())
         .inspect_err(|reason| warn!(%reason, "no rooms in the kernel"))

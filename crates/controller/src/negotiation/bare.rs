@@ -1,11 +1,11 @@
 //! What is taken of an offer of media without encryption: what a device can forward that copies packets and rewrites their numbers, and nothing else of them.
 //!
 //! Clear media is for laboratories, to see such devices with real clients (Scallop, section 9.1). Retransmissions have streams of their own, which
-//! those devices do not make; transport-wide numbers and sending times are written anew for each receiver. Without them a receiver
+//! those devices do not make; VP9 has layers whenever its sender wants; transport-wide numbers and sending times are written anew for each receiver. Without them a receiver
 //! estimates by itself, and who lost something asks its publisher.
 
 use wire::sdp::{Extension, Format, MediaSection};
-use wire::{ExtensionKind, ExtensionMap};
+use wire::{Codec, ExtensionKind, ExtensionMap};
 
 /// What says which stream a packet is of, and what goes on as it came.
 const EXTENSIONS: [ExtensionKind; 7] = [
@@ -25,7 +25,7 @@ pub(super) fn is_clear(section: &MediaSection) -> bool {
 
 /// Leaves of what is accepted what such a device can forward.
 pub(super) fn strip(formats: &mut Vec<Format>, extensions: &mut Vec<Extension>) {
-    formats.retain(|format| format.retransmits().is_none());
+    formats.retain(|format| format.retransmits().is_none() && format.codec() != Some(Codec::Vp9));
     for format in formats {
         format.feedback.retain(|feedback| feedback != "transport-cc");
     }

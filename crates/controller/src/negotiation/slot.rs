@@ -190,7 +190,9 @@ impl Slot {
         if ssrcs.is_empty() {
             return vec![encoding(rids.first().copied(), None, None)];
         }
-        let named = |ssrc: &Ssrc| encoding(rids.first().copied(), Some(*ssrc), theirs.repair_of(*ssrc));
+        // What offers retransmissions names their streams, whether or not they are taken.
+        let repair = |ssrc: Ssrc| theirs.repair_of(ssrc).filter(|_| self.is_repaired());
+        let named = |ssrc: &Ssrc| encoding(rids.first().copied(), Some(*ssrc), repair(*ssrc));
         ssrcs.iter().map(named).collect()
     }
 
@@ -256,10 +258,11 @@ impl Slot {
 
     /// The SSRC of retransmissions, when the receiver takes any.
     pub(crate) fn repair(&self, downlink: &Downlink) -> Option<Ssrc> {
-        self.formats()
-            .iter()
-            .any(|format| format.retransmits().is_some())
-            .then_some(downlink.repair)
+        self.is_repaired().then_some(downlink.repair)
+    }
+
+    fn is_repaired(&self) -> bool {
+        self.formats().iter().any(|format| format.retransmits().is_some())
     }
 }
 

@@ -68,6 +68,17 @@ fn clear_media_is_not_retransmitted_on_streams_of_its_own() {
 }
 
 #[test]
+fn streams_of_retransmissions_that_are_offered_and_not_taken_are_not_expected() {
+    let mut world = World::in_clear();
+    let mut browser = Browser::without_encryption();
+    browser.publish_one_encoding("camera");
+    let messages = join_with(&mut world, &browser);
+    assert!(messages.iter().any(|message| matches!(message, Message::Answer(_))));
+    let encodings: Vec<_> = world.publications().into_iter().flat_map(|publication| publication.encodings).collect();
+    assert!(encodings.iter().all(|encoding| encoding.rtx.is_none()), "{encodings:?}");
+}
+
+#[test]
 fn where_the_node_does_not_allow_it_an_offer_of_clear_media_is_refused() {
     let mut world = World::new();
     let messages = join_with(&mut world, &Browser::without_encryption());

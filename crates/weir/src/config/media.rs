@@ -101,7 +101,7 @@ pub struct Ebpf {
     /// On which interfaces packets are looked at.
     pub interfaces: Vec<String>,
     /// Whether rooms whose media is not encrypted are copied there, too.
-    pub rooms: bool,
+    pub rooms: Rooms,
     /// How many relays the kernel may have.
     pub relays_max: u32,
     /// Where in a BPF file system entries and programs outlive the process; empty is nowhere.
@@ -114,12 +114,25 @@ impl Default for Ebpf {
     fn default() -> Self {
         Ebpf {
             interfaces: Vec::new(),
-            rooms: false,
+            rooms: Rooms::None,
             relays_max: 16_384,
             pins: PathBuf::from("/sys/fs/bpf/weir"),
             keep: 60,
         }
     }
+}
+
+/// Rooms in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rooms {
+    /// None.
+    #[default]
+    None,
+    /// Their packets go on to userspace as well, which reports how they arrived, and hears who speaks.
+    Seen,
+    /// Userspace sees nothing of what is copied.
+    Unseen,
 }
 
 /// How what a downlink carries is divided.
