@@ -74,7 +74,11 @@ fn streams_of_retransmissions_that_are_offered_and_not_taken_are_not_expected() 
     browser.publish_one_encoding("camera");
     let messages = join_with(&mut world, &browser);
     assert!(messages.iter().any(|message| matches!(message, Message::Answer(_))));
-    let encodings: Vec<_> = world.publications().into_iter().flat_map(|publication| publication.encodings).collect();
+    let encodings: Vec<_> = world
+        .publications()
+        .into_iter()
+        .flat_map(|publication| publication.encodings)
+        .collect();
     assert!(encodings.iter().all(|encoding| encoding.rtx.is_none()), "{encodings:?}");
 }
 

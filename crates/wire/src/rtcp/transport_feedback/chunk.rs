@@ -91,7 +91,9 @@ impl Chunk {
         match (self.width, self.step) {
             (_, 0) => Some(Status::from_symbol(self.next())?.delta_len() * usize::from(count)),
             (1, _) => Some((self.bits >> (u16::BITS as u16 - count)).count_ones() as usize),
-            _ => (0..count).map(|_| Some(Status::from_symbol(self.next())?.delta_len())).sum(),
+            _ => (0..count)
+                .map(|_| Some(Status::from_symbol(self.next())?.delta_len()))
+                .sum(),
         }
     }
 }
