@@ -16,6 +16,7 @@ const USAGE = `Measures, in real browsers behind limited links, whether each rec
   eval/adaptation/run report                      writes the tables and plots of docs/adaptation.md from the records there are
 
   --e2ee              frames are end-to-end encrypted by livekit-client
+  --kernel            nothing is encrypted, and Weir lets the kernel copy what it can (docs/ebpf.md)
   --no-adaptation     Weir forwards everything whatever the downlink carries
   --server-cmd LINE   another server, started in the rig; {address} and {port} are filled in
   --url URL           a server that runs on this machine already
@@ -36,6 +37,7 @@ const { values, positionals } = parseArgs({
   options: {
     help: { type: "boolean" },
     e2ee: { type: "boolean", default: false },
+    kernel: { type: "boolean", default: false },
     "no-adaptation": { type: "boolean", default: false },
     "server-cmd": { type: "string" },
     url: { type: "string" },
@@ -113,6 +115,7 @@ function settings(stopped) {
     grain: Number(values.grain),
     dynacast: values.dynacast,
     e2ee: values.e2ee,
+    kernel: values.kernel,
     adaptation: !values["no-adaptation"],
   };
 }

@@ -1,6 +1,7 @@
 // One experiment from the first namespace to the last: everything it starts, it ends.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { IN_CLEAR } from "../../../web/tests/support/clear.mjs";
 import { layCable } from "./cable.mjs";
 import { film } from "./camera.mjs";
 import { goFirst, load, processorTime, stepBack } from "./machine.mjs";
@@ -69,13 +70,14 @@ async function conduct(experiment, options, parts) {
       film: path,
       files,
       folder: options.folder,
+      ...(options.kernel ? IN_CLEAR : {}),
     });
     parts.push(() => person.close());
     people.push(person);
   }
   goFirst(network.namespaces);
   const room = `${experiment.name}-${process.pid}`;
-  const watched = server.name === "weir" ? watch(network, server, room) : undefined;
+  const watched = server.isWeir ? watch(network, server, room) : undefined;
   parts.push(() => watched?.stop());
   const readyAfter = await meet(people, server, experiment, { ...options, room });
   // Browsers start some of their processes with the first picture.

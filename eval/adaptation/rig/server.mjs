@@ -16,13 +16,13 @@ const LOG_TAIL = 4000;
  *
  * With `url` and no `command` the server runs already, on this machine; loopback is reached under the machine's address in the rig.
  */
-export async function startServer(network, folder, { url, key, secret, command, name, adaptation }) {
+export async function startServer(network, folder, { url, key, secret, command, name, adaptation, kernel }) {
   if (url && !command) {
     network.connectMachine();
     const reachable = url.replace(/\/\/(localhost|127\.0\.0\.1)/, `//${MACHINE_ADDRESS}`).replace(/\/$/, "");
     return { url: reachable, key, secret, name: name ?? "server", version: "", stop: async () => "" };
   }
-  const line = command ?? weirCommand(folder, adaptation);
+  const line = command ?? weirCommand(network, folder, { adaptation, kernel });
   const child = launch(network, folder, line.replaceAll("{address}", SERVER_ADDRESS).replaceAll("{port}", `${PORT}`));
   try {
     await listens(child, network);
@@ -34,18 +34,25 @@ export async function startServer(network, folder, { url, key, secret, command, 
     url: `ws://${SERVER_ADDRESS}:${PORT}`,
     key,
     secret,
-    name: name ?? (command ? "server" : "weir"),
+    name: name ?? (command ? "server" : kernel ? "weir-kernel" : "weir"),
+    isWeir: !command && !name,
     version: command ? "" : weirVersion(),
     stop: child.stop,
   };
 }
 
-function weirCommand(folder, adaptation) {
+function weirCommand(network, folder, { adaptation, kernel }) {
   const binary = process.env.WEIR_BINARY ?? WEIR;
   const serve = `${binary} serve --dev --bind {address} --node-ip {address} --port {port} --rtc-port 7882`;
-  if (adaptation) return serve;
+  if (adaptation && !kernel) return serve;
+  const rtc = [`adaptation: ${adaptation}`];
+  if (kernel) {
+    // What an interface has made one of several packets cannot be copied.
+    shell(`ip netns exec ${network.namespace("hub")} ethtool -K bridge gro off`);
+    rtc.push("clear_rtp: true", "offload: ebpf", 'ebpf: {interfaces: [bridge], rooms: seen, pins: ""}');
+  }
   const config = join(folder, "weir.yaml");
-  writeFileSync(config, "rtc:\n  adaptation: false\n");
+  writeFileSync(config, `rtc: {${rtc.join(", ")}}\n`);
   return `${serve} --config ${config}`;
 }
 
