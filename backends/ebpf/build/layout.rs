@@ -13,10 +13,23 @@ pub fn rust(header: &str) -> Result<String, String> {
             .line(line.trim())
             .map_err(|reason| format!("line {number}: {reason}: {line}"))?;
     }
-    match writer.within {
-        Within::Nothing => Ok(writer.out),
+    match &writer.within {
+        Within::Nothing => {
+            let fingerprint = fingerprint(&writer.out);
+            writer.put("/// Of all the above but comments: of two versions of a layout it differs.")?;
+            writer.put(&format!("pub const FINGERPRINT: u64 = {fingerprint:#x};"))?;
+            Ok(writer.out)
+        }
         _ => Err("the last item does not end".to_owned()),
     }
+}
+
+/// FNV-1a.
+fn fingerprint(text: &str) -> u64 {
+    let code = text.lines().filter(|line| !line.starts_with("///"));
+    code.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[derive(Default)]

@@ -4,6 +4,9 @@
 #pragma once
 #include <linux/types.h>
 
+// Changes when the same values come to mean something else, so that nobody adopts what another version left. That they look otherwise is noticed by itself.
+#define FANOUT_LAYOUT 1
+
 #define FANOUT_LEGS 4096 // pairs of addresses
 #define FANOUT_STREAMS 1024 // and as many places more, for those that change
 #define FANOUT_STREAM_ENTRIES 2048

@@ -4,7 +4,7 @@
 //! `program/*_layout.h`, of which the build makes Rust.
 //!
 //! [`RelayOffload`] relays RTP at the earliest point there is, XDP: read `program/relay.bpf.c`, then `relay` and in it `plan` (what is taken), `table` (what the
-//! kernel has of it), `kernel` and `pins` (how it gets there and stays).
+//! kernel has of it), `kernel` (how it gets there) and `pins` (how it stays).
 //!
 //! [`Fanout`] copies RTP of rooms to those who get it, behind XDP and before the stack: read `program/fanout.bpf.c`, then `fanout`.
 
@@ -20,6 +20,7 @@ mod error;
 mod fanout;
 mod layout;
 mod pass;
+mod pins;
 mod relay;
 
 pub use attach::Attached;
@@ -27,7 +28,8 @@ pub use both::Both;
 pub use error::{EbpfError, Step};
 pub use fanout::{Fanout, FanoutConfig};
 pub use pass::Pass;
-pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, Tried, take_down};
+pub use pins::{take_down, take_down_rooms};
+pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, Tried};
 
 /// How many interfaces there may be.
 pub const INTERFACES_MAX: u32 = layout::relay::INTERFACES_MAX;

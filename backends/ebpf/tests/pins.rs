@@ -2,37 +2,21 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
 
+#[path = "support/kept.rs"]
+mod kept;
 mod support;
 
 use std::env;
-use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use backend_ebpf::{Attached, Counter, EbpfError, RelayConfig, RelayOffload, take_down};
 use dataplane::{Offload, Update};
-use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
+use kept::{Process, with_pins};
 use support::*;
-use veth::Pair;
-
-/// Does something on a thread of the near end that has a BPF file system of its own.
-fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
-    let folder = env::temp_dir().join(format!("weir-pins-{}-{:?}", std::process::id(), thread::current().id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    pair.near.run(|| {
-        unshare(CloneFlags::CLONE_NEWNS).expect("whoever may make network namespaces may do this");
-        let none: Option<&str> = None;
-        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
-        mount(Some("bpf"), &folder, Some("bpf"), MsFlags::empty(), none).unwrap();
-        what(&folder.join("weir"));
-    });
-    std::fs::remove_dir_all(folder).unwrap();
-}
 
 fn config(pins: &Path) -> RelayConfig {
     RelayConfig {
@@ -40,48 +24,6 @@ fn config(pins: &Path) -> RelayConfig {
         relays_max: 64,
         pins: Some(pins.to_owned()),
         ..RelayConfig::default()
-    }
-}
-
-/// A process that offers relays, and says what it found and how it stands.
-struct Process {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn start(pins: &Path) -> Self {
-        let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "process", "--ignored", "--nocapture"]);
-        command.env("PINS", pins).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        Process {
-            input: child.stdin.take().unwrap(),
-            output: BufReader::new(child.stdout.take().unwrap()),
-            child,
-        }
-    }
-
-    /// What it says next.
-    fn says(&mut self) -> String {
-        let mut line = String::new();
-        while !line.starts_with("> ") {
-            line.clear();
-            assert!(self.output.read_line(&mut line).unwrap() > 0, "it ended");
-        }
-        line[2..].trim().to_owned()
-    }
-
-    fn tell(&mut self, words: &str) -> String {
-        writeln!(self.input, "{words}").unwrap();
-        self.says()
-    }
-
-    fn kill(mut self) {
-        // SIGKILL: nothing of it runs any more.
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
     }
 }
 
@@ -150,14 +92,14 @@ fn a_process_that_is_killed_and_replaced_loses_no_packet() {
     for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
         let parties = Parties::new(&pair, like);
         with_pins(&pair, |pins| {
-            let mut first = Process::start(pins);
+            let mut first = Process::start("process", pins);
             assert_eq!(first.says(), "found 0 near0: native");
             assert_eq!(offer(&mut first, &parties)[1], "has 2 of them unconfirmed 0");
             let (sent, got) = calling(&parties, || {
                 thread::sleep(Duration::from_millis(300));
                 first.kill();
                 thread::sleep(Duration::from_millis(500));
-                let mut second = Process::start(pins);
+                let mut second = Process::start("process", pins);
                 assert_eq!(second.says(), "found 2 near0: adopted");
                 thread::sleep(Duration::from_millis(100));
                 let said = offer(&mut second, &parties);

@@ -2,11 +2,12 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use backend_afxdp::{AfxdpConfig, AfxdpPlane};
-use backend_ebpf::{Attached, Both, EbpfError, Fanout, FanoutConfig, RelayConfig, RelayOffload, Step};
+use backend_ebpf::{Attached, Both, EbpfError, Fanout, FanoutConfig, RelayConfig, RelayOffload, Step, take_down_rooms};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane};
 use layered::Layered;
@@ -27,9 +28,9 @@ pub fn open(
     match config.rtc.offload {
         Offload::None => Ok(base),
         Offload::Ebpf => match kernel(&config.rtc.ebpf) {
-            Ok(relays) => {
+            Ok((relays, pins)) => {
                 let statistics = relays.statistics();
-                let plane = Layered::new(base, Both::new(relays, rooms(&config.rtc.ebpf)));
+                let plane = Layered::new(base, Both::new(relays, rooms(&config.rtc.ebpf, pins)));
                 metrics.watch_offload(statistics, plane.places());
                 Ok(Box::new(plane))
             }
@@ -72,8 +73,8 @@ fn base(
     Ok(Box::new(plane))
 }
 
-/// Relays in the kernel, with what an earlier process left of them. Where nothing can be kept, for this process alone.
-fn kernel(config: &Ebpf) -> Result<RelayOffload, EbpfError> {
+/// Relays in the kernel, with what an earlier process left of them, and where they are kept. Where nothing can be kept, for this process alone.
+fn kernel(config: &Ebpf) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
     let mut relays = RelayConfig {
         interfaces: config.interfaces.clone(),
         relays_max: config.relays_max,
@@ -98,23 +99,37 @@ fn kernel(config: &Ebpf) -> Result<RelayOffload, EbpfError> {
             );
         }
     }
-    Ok(offload)
+    Ok((offload, relays.pins))
 }
 
-/// Rooms in the kernel, where they are wanted and can be.
-fn rooms(config: &Ebpf) -> Option<Fanout> {
+/// Rooms in the kernel, where they are wanted and can be, with what an earlier process left of them.
+fn rooms(config: &Ebpf, pins: Option<PathBuf>) -> Option<Fanout> {
     let goes_up = match config.rooms {
-        Rooms::None => return None,
+        Rooms::None => return end_rooms(pins),
         Rooms::Seen => true,
         Rooms::Unseen => false,
     };
     let config = FanoutConfig {
         interfaces: config.interfaces.clone(),
         goes_up,
+        pins,
+        keep: Duration::from_secs(config.keep),
     };
-    Fanout::start(&config, clock::now())
+    let rooms = Fanout::start(&config, clock::now())
         .inspect_err(|reason| warn!(%reason, "no rooms in the kernel"))
-        .ok()
+        .ok()?;
+    for found in rooms.found() {
+        info!(interface = %found, streams = rooms.unconfirmed(), "rooms in the kernel");
+    }
+    Some(rooms)
+}
+
+/// Nobody wants rooms there any more, so that what an earlier process left goes now.
+fn end_rooms(pins: Option<PathBuf>) -> Option<Fanout> {
+    if let Err(reason) = pins.map_or(Ok(()), |pins| take_down_rooms(&pins)) {
+        warn!(%reason, "rooms that an earlier process left stay in the kernel");
+    }
+    None
 }
 
 fn rings(

@@ -93,6 +93,7 @@ fn room(scene: &Scene, receivers: u32, goes_up: bool) -> Result<Fanout, Box<dyn 
     let config = FanoutConfig {
         interfaces: vec![scene.pair.near.interface.to_owned()],
         goes_up,
+        ..FanoutConfig::default()
     };
     let mut fanout = scene.pair.near.run(|| Fanout::start(&config, clock::now()))?;
     for update in scene.room(receivers) {

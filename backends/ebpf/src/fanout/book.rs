@@ -10,6 +10,7 @@ use dataplane::{Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Str
 
 use super::entries;
 use super::fit;
+use super::inherited::Inherited;
 use super::kernel::{Kernel, pair, set};
 use super::slots::Slots;
 use crate::layout::fanout::{
@@ -26,6 +27,8 @@ pub(super) struct Book {
     replicas: BTreeMap<ReplicaId, ReplicaBook>,
     /// Replicas that left, and the number behind the last of theirs.
     left: BTreeMap<ReplicaId, u16>,
+    /// What an earlier process left.
+    inherited: Inherited,
     stream_entries: Slots,
     stream_states: Slots,
     replica_entries: Slots,
@@ -61,7 +64,7 @@ enum Home {
 }
 
 impl Book {
-    pub(super) fn new(kernel: Kernel, goes_up: bool) -> Self {
+    pub(super) fn new(kernel: Kernel, goes_up: bool, inherited: Inherited) -> Self {
         Book {
             kernel,
             goes_up,
@@ -69,10 +72,43 @@ impl Book {
             streams: BTreeMap::new(),
             replicas: BTreeMap::new(),
             left: BTreeMap::new(),
-            stream_entries: Slots::new(FANOUT_STREAM_ENTRIES),
-            stream_states: Slots::new(FANOUT_STREAMS),
-            replica_entries: Slots::new(FANOUT_REPLICA_ENTRIES),
-            replica_states: Slots::new(FANOUT_REPLICAS),
+            stream_entries: Slots::new(FANOUT_STREAM_ENTRIES, &inherited.stream_entries),
+            stream_states: Slots::new(FANOUT_STREAMS, &inherited.stream_states),
+            replica_entries: Slots::new(FANOUT_REPLICA_ENTRIES, &inherited.replica_entries),
+            replica_states: Slots::new(FANOUT_REPLICAS, &inherited.replica_states),
+            inherited,
+        }
+    }
+
+    /// A leg's number in the kernel: none that an earlier process's legs have.
+    fn number_of(&self, id: LegId) -> u32 {
+        self.inherited.legs_from.wrapping_add(id.0)
+    }
+
+    /// How many streams an earlier process left.
+    pub(super) fn found(&self) -> usize {
+        self.inherited.streams()
+    }
+
+    /// When what it left is to be removed.
+    pub(super) fn sweeps_at(&self) -> Option<Instant> {
+        self.inherited.until
+    }
+
+    /// Removes what an earlier process left: nobody owns it.
+    pub(super) fn sweep(&mut self, now: Instant) {
+        let legs_from = self.inherited.legs_from;
+        let inherited = std::mem::take(&mut self.inherited);
+        // Ours go on being numbered as they are.
+        self.inherited.legs_from = legs_from;
+        inherited.remove_from(&mut self.kernel);
+        for (slots, places) in [
+            (&mut self.stream_entries, inherited.stream_entries),
+            (&mut self.stream_states, inherited.stream_states),
+            (&mut self.replica_entries, inherited.replica_entries),
+            (&mut self.replica_states, inherited.replica_states),
+        ] {
+            places.into_iter().for_each(|place| slots.give_up(place, now));
         }
     }
 
@@ -84,11 +120,11 @@ impl Book {
                 let _ = self.kernel.legs.remove(&pair(gone.local, gone.remote));
             }
         }
+        let number = self.number_of(id);
         for path in accepted {
-            self.kernel
-                .legs
-                .insert(pair(path.local, path.remote), id.0, 0)
-                .map_err(|_| Refused::Full)?;
+            let pair = pair(path.local, path.remote);
+            self.inherited.claim(&pair);
+            self.kernel.legs.insert(pair, number, 0).map_err(|_| Refused::Full)?;
         }
         self.legs.insert(id, leg);
         let concerned: Vec<ReplicaId> = self.concerned(id).collect();
@@ -408,7 +444,7 @@ impl Book {
             .then(|| self.write(now, key, &here, here.len() < members.len()))
             .flatten();
         let name = layout::StreamKey {
-            leg: key.leg.0,
+            leg: self.number_of(key.leg),
             ssrc: key.ssrc.0.to_be(),
         };
         let stream = self.streams.get_mut(&key).expect("it was looked at");

@@ -1,19 +1,25 @@
 //! The fan-out program in the kernel: loaded, attached, its tables.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 
 use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, RingBuf};
+use aya::programs::links::{FdLink, PinnedLink};
+use aya::programs::tc::SchedClassifierLink;
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TestRunOptions};
 use aya::{Ebpf, EbpfLoader, Pod, TestRun, include_bytes_aligned};
+use aya_obj::Object;
 use nix::net::if_::if_nametoindex;
 
-use super::merging;
+use super::{FanoutConfig, merging};
 use crate::error::reason;
 use crate::layout::fanout::{
-    FAN_COUNTS, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
+    self as layout, FAN_COUNTS, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey,
+    StreamPlace,
 };
+use crate::pins::{self, Pins};
 use crate::relay::allow_look_ups;
-use crate::{EbpfError, Step};
+use crate::{Attached, EbpfError, Found, Step};
 
 /// `program/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
@@ -25,7 +31,10 @@ pub(super) const NEXT: i32 = -1;
 const CONTEXT: usize = 44;
 const CONTEXT_INTERFACE: usize = 40;
 
-/// The program, on its interfaces. It leaves them when this is dropped or the process dies.
+/// Maps that are no tables: what one packet needs while it is copied, and what was noted for a process that is gone.
+const OF_THIS_PROGRAM: [&str; 2] = ["scratches", "notes"];
+
+/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
     loaded: Ebpf,
     pub(super) legs: HashMap<MapData, Pair, u32>,
@@ -36,27 +45,30 @@ pub(super) struct Kernel {
     pub(super) replica_states: Array<MapData, ReplicaCell>,
     counts: PerCpuArray<MapData, u64>,
     notes: RingBuf<MapData>,
+    _pins: Option<Pins>,
 }
 
 impl Kernel {
-    /// Loads the program, and puts it where packets arrive.
-    pub(super) fn start(interfaces: &[String]) -> Result<Self, EbpfError> {
+    /// Loads the program, and puts it where packets arrive; with the tables that are pinned if there are any.
+    pub(super) fn start(config: &FanoutConfig) -> Result<(Self, Vec<Found>), EbpfError> {
         allow_look_ups().map_err(|error| EbpfError::of(Step::Forwarding, error))?;
-        let mut loaded = EbpfLoader::new()
-            .load(OBJECT)
-            .map_err(|error| EbpfError::inside(Step::Load, error))?;
-        let failed = |error: ProgramError| EbpfError::inside(Step::Load, error);
-        program(&mut loaded)?.load().map_err(failed)?;
-        for name in interfaces {
-            if_nametoindex(name.as_str()).map_err(|_| EbpfError::NoInterface(name.clone()))?;
-            let merges = merging::merges(name).map_err(|error| EbpfError::of(Step::Attach(name.clone()), error))?;
-            if merges {
-                return Err(EbpfError::Merges(name.clone()));
-            }
-            let attached = program(&mut loaded)?.attach(name, TcAttachType::Ingress);
-            attached.map_err(|error| EbpfError::inside(Step::Attach(name.clone()), error))?;
+        let tables = tables()?;
+        let folder = format!("fanout-{}-{:016x}", layout::FANOUT_LAYOUT, layout::FINGERPRINT);
+        let open = |parent: &Path| Pins::open(&pins::of_rooms(parent), &folder, |folder| fits(folder, &tables));
+        let pins = config.pins.as_deref().map(open).transpose()?;
+        let mut loaded = load(&tables, pins.as_ref())?;
+        let mut found = Vec::new();
+        for name in &config.interfaces {
+            let link = pins.as_ref().map(|pins| pins.link(name));
+            found.push(Found {
+                interface: name.clone(),
+                attached: attach(program(&mut loaded)?, name, link.as_deref())?,
+            });
         }
-        Ok(Kernel {
+        if let Some(pins) = &pins {
+            pins.remove_other_links(&config.interfaces);
+        }
+        let kernel = Kernel {
             legs: take(&mut loaded, "legs")?,
             streams: take(&mut loaded, "streams")?,
             stream_entries: take(&mut loaded, "stream_entries")?,
@@ -66,7 +78,9 @@ impl Kernel {
             counts: take(&mut loaded, "counts")?,
             notes: take(&mut loaded, "notes")?,
             loaded,
-        })
+            _pins: pins,
+        };
+        Ok((kernel, found))
     }
 
     /// How often each thing was counted.
@@ -131,6 +145,89 @@ fn words(address: IpAddr) -> [u32; 4] {
     };
     let (words, _) = octets.as_chunks();
     std::array::from_fn(|word| u32::from_ne_bytes(words[word]))
+}
+
+/// A map of the program's that outlives it, as it is to be.
+struct Table {
+    name: String,
+    kind: u32,
+    key: u32,
+    value: u32,
+    entries: u32,
+}
+
+/// The maps the object has, but for those of the program alone.
+fn tables() -> Result<Vec<Table>, EbpfError> {
+    let object = Object::parse(OBJECT).map_err(|error| EbpfError::inside(Step::Load, error))?;
+    let maps = object.maps.iter();
+    // Sections of data have names like `.rodata`.
+    let kept = maps.filter(|(name, _)| !name.starts_with('.') && !OF_THIS_PROGRAM.contains(&name.as_str()));
+    let table = |(name, map): (&String, &aya_obj::Map)| Table {
+        name: name.clone(),
+        kind: map.map_type(),
+        key: map.key_size(),
+        value: map.value_size(),
+        entries: map.max_entries(),
+    };
+    Ok(kept.map(table).collect())
+}
+
+/// Whether what is pinned in a folder is what this program would make.
+fn fits(folder: &Path, tables: &[Table]) -> bool {
+    tables.iter().all(|table| {
+        let info = MapData::from_pin(folder.join(&table.name)).and_then(|map| map.info());
+        info.is_ok_and(|info| {
+            let kind = info.map_type().map(|kind| kind as u32);
+            kind.is_ok_and(|kind| kind == table.kind)
+                && (info.key_size(), info.value_size(), info.max_entries()) == (table.key, table.value, table.entries)
+        })
+    })
+}
+
+fn load(tables: &[Table], pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
+    let mut loader = EbpfLoader::new();
+    if let Some(pins) = pins {
+        for table in tables {
+            loader.map_pin_path(&table.name, pins.table(&table.name));
+        }
+    }
+    let mut loaded = loader
+        .load(OBJECT)
+        .map_err(|error| EbpfError::inside(Step::Load, error))?;
+    let failed = |error: ProgramError| EbpfError::inside(Step::Load, error);
+    program(&mut loaded)?.load().map_err(failed)?;
+    Ok(loaded)
+}
+
+/// Puts the program where an interface's packets arrive, or in the place of an earlier one that is held there by a link pinned at `link`.
+fn attach(program: &mut SchedClassifier, name: &str, link: Option<&Path>) -> Result<Attached, EbpfError> {
+    let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);
+    if_nametoindex(name).map_err(|_| EbpfError::NoInterface(name.to_owned()))?;
+    if merging::merges(name).map_err(|error| EbpfError::of(Step::Attach(name.to_owned()), error))? {
+        return Err(EbpfError::Merges(name.to_owned()));
+    }
+    if let Some(link) = link {
+        if adopt(program, link).is_some() {
+            return Ok(Attached::Adopted);
+        }
+        // Its interface is gone, and another may have its name.
+        let _ = std::fs::remove_file(link);
+    }
+    let id = program.attach(name, TcAttachType::Ingress).map_err(failed)?;
+    if let Some(path) = link {
+        let not_pinned = |error| EbpfError::inside(Step::Pin(path.to_owned()), error);
+        let held = FdLink::try_from(program.take_link(id).map_err(failed)?).map_err(not_pinned)?;
+        held.pin(path)
+            .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
+    }
+    Ok(Attached::Native)
+}
+
+/// Replaces whatever program is held by a pinned link, with no packet in between.
+fn adopt(program: &mut SchedClassifier, link: &Path) -> Option<()> {
+    let held = FdLink::from(PinnedLink::from_pin(link).ok()?);
+    program.attach_to_link(SchedClassifierLink::try_from(held).ok()?).ok()?;
+    Some(())
 }
 
 fn program(loaded: &mut Ebpf) -> Result<&mut SchedClassifier, EbpfError> {

@@ -8,6 +8,7 @@
 mod book;
 mod entries;
 mod fit;
+mod inherited;
 mod kernel;
 mod merging;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod slots;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use dataplane::{
@@ -26,8 +28,9 @@ use wire::codec::Layer;
 
 use crate::clock::Monotonic;
 use crate::layout::fanout as layout;
-use crate::{Complexity, EbpfError, Step, Tried};
+use crate::{Complexity, EbpfError, Found, Step, Tried};
 use book::Book;
+use inherited::Inherited;
 use kernel::Kernel;
 
 /// How often at most the kernel is made to look for one receiver's hardware address.
@@ -37,13 +40,28 @@ const NUDGE_EVERY: Duration = Duration::from_secs(1);
 const DISCARD: u16 = 9;
 
 /// Where rooms are taken off the way to the stack.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FanoutConfig {
     /// Interfaces by name, at which publishers' packets arrive. Copies leave wherever routes lead.
     pub interfaces: Vec<String>,
     /// Whether packets that were copied go on to the base in any case, so that it can report arrivals and keep statistics of its own. Otherwise they do only
     /// where it has replicas of the stream.
     pub goes_up: bool,
+    /// A folder of a BPF file system in which to keep program and entries over the end of the process, however that comes.
+    pub pins: Option<PathBuf>,
+    /// How long entries that were found there stay. Whose they are nobody can know: whoever comes again gets new ones.
+    pub keep: Duration,
+}
+
+impl Default for FanoutConfig {
+    fn default() -> Self {
+        FanoutConfig {
+            interfaces: Vec::new(),
+            goes_up: false,
+            pins: None,
+            keep: Duration::from_secs(60),
+        }
+    }
 }
 
 /// The fan-out program as an offload.
@@ -52,6 +70,8 @@ pub struct Fanout {
     clock: Monotonic,
     /// By whom nobody was known lately, and when that was asked for.
     nudged: HashMap<LegId, Instant>,
+    /// What it found on its interfaces.
+    attached: Vec<Found>,
     /// For what makes the kernel look for a neighbour.
     sockets: [Option<UdpSocket>; 2],
 }
@@ -66,8 +86,12 @@ impl Fanout {
                 .ok()
                 .filter(|socket| socket.set_nonblocking(true).is_ok())
         };
+        let (kernel, attached) = Kernel::start(config)?;
+        let left =
+            Inherited::read(&kernel, now, config.keep).map_err(|error| EbpfError::inside(Step::Tables, error))?;
         Ok(Fanout {
-            book: Book::new(Kernel::start(&config.interfaces)?, config.goes_up),
+            book: Book::new(kernel, config.goes_up, left),
+            attached,
             clock: Monotonic::new(now),
             nudged: HashMap::new(),
             sockets: [
@@ -75,6 +99,22 @@ impl Fanout {
                 socket(Ipv6Addr::UNSPECIFIED.into()),
             ],
         })
+    }
+
+    /// What it found on its interfaces, for the log.
+    pub fn found(&self) -> &[Found] {
+        &self.attached
+    }
+
+    /// How many streams an earlier process left, which the kernel still copies.
+    pub fn unconfirmed(&self) -> usize {
+        self.book.found()
+    }
+
+    fn sweep(&mut self, now: Instant) {
+        if self.book.sweeps_at().is_some_and(|at| at <= now) {
+            self.book.sweep(now);
+        }
     }
 
     /// Packets that an interface had made one of several, which nothing can be done with here: turn its GRO off (`ethtool -K INTERFACE gro off`).
@@ -150,6 +190,7 @@ impl Fanout {
 
 impl Offload for Fanout {
     fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
+        self.sweep(now);
         match update {
             Update::SetLeg(id, leg) => {
                 let answer = self.book.set_leg(now, *id, leg.clone());
@@ -170,6 +211,9 @@ impl Offload for Fanout {
     }
 
     fn poll(&mut self) -> Option<Event> {
+        if self.book.sweeps_at().is_some() {
+            self.sweep(self.clock.now());
+        }
         while let Some(note) = self.book.kernel.next_note() {
             if let Some(event) = self.read_note(note) {
                 return Some(event);

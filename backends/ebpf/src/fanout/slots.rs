@@ -1,6 +1,6 @@
 //! Places in the kernel's tables, and when one may be used again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 /// A packet that was being copied when a place was given up is long gone by then.
@@ -11,8 +11,10 @@ const GRACE: Duration = Duration::from_millis(100);
 pub(super) struct Slots(VecDeque<(u32, Option<Instant>)>);
 
 impl Slots {
-    pub(super) fn new(count: u32) -> Self {
-        Slots((0..count).map(|slot| (slot, None)).collect())
+    /// So many, but for those that are used.
+    pub(super) fn new(count: u32, used: &BTreeSet<u32>) -> Self {
+        let free = (0..count).filter(|slot| !used.contains(slot));
+        Slots(free.map(|slot| (slot, None)).collect())
     }
 
     /// One that no packet looks at any more: of those given up, the one that has been so the longest.
@@ -36,7 +38,7 @@ mod tests {
     #[test]
     fn what_was_given_up_rests_before_it_is_used_again() {
         let start = Instant::now();
-        let mut slots = Slots::new(1);
+        let mut slots = Slots::new(2, &BTreeSet::from([1]));
         assert_eq!(slots.take(start), Some(0));
         slots.give_up(0, start);
         assert_eq!(slots.take(start + GRACE / 2), None);

@@ -15,13 +15,13 @@ use aya::{Ebpf, EbpfLoader, TestRun, include_bytes_aligned};
 use nix::net::if_::if_nametoindex;
 
 use super::counter::Statistics;
-use super::pins::Pins;
 use super::table::Tables;
 use super::{Found, RelayConfig, Tried};
 use crate::clock::nanoseconds;
 use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
+use crate::pins::Pins;
 use crate::{EbpfError, Step, attach};
 
 /// `program/relay.bpf.c`, compiled.
@@ -38,7 +38,7 @@ mod xdp_action {
 }
 
 /// The program's tables, by name.
-pub(super) const TABLES: [&str; 4] = ["relays", "traffics", "counts", "interfaces"];
+const TABLES: [&str; 4] = ["relays", "traffics", "counts", "interfaces"];
 
 /// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
@@ -54,7 +54,9 @@ impl Kernel {
     pub(super) fn start(config: &RelayConfig) -> Result<(Self, Vec<Found>), EbpfError> {
         allow_look_ups().map_err(|error| EbpfError::of(Step::Forwarding, error))?;
         let pins = config.pins.as_deref();
-        let pins = pins.map(|folder| Pins::open(folder, config.relays_max)).transpose()?;
+        let folder = format!("relay-{}", layout::RELAY_LAYOUT);
+        let open = |parent| Pins::open(parent, &folder, |folder| fits(folder, config.relays_max));
+        let pins = pins.map(open).transpose()?;
         let mut loaded = load(config, pins.as_ref())?;
         let interfaces = numbers(&config.interfaces)?;
         write_interfaces(take(&mut loaded, "interfaces")?, &interfaces)?;
@@ -241,7 +243,7 @@ fn write_interfaces(mut map: DevMapHash<MapData>, numbers: &[u32]) -> Result<(),
 }
 
 /// Whether the tables in a folder are what this program would make.
-pub(super) fn fits(folder: &Path, relays_max: u32) -> bool {
+fn fits(folder: &Path, relays_max: u32) -> bool {
     let wanted = [
         (size_of::<Endpoint>(), size_of::<layout::Relay>(), relays_max),
         (4, size_of::<Traffic>(), relays_max),

@@ -2,7 +2,6 @@
 
 mod counter;
 mod kernel;
-mod pins;
 mod plan;
 mod slots;
 mod table;
@@ -18,7 +17,6 @@ use dataplane::{Counter as Meaning, Counters as Meanings, Event, Offload, Reason
 
 pub use counter::{Counter, Counters, Statistics};
 pub(crate) use kernel::allow_look_ups;
-pub use pins::take_down;
 
 use crate::clock::Monotonic;
 use crate::{Attached, EbpfError};

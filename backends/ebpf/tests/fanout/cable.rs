@@ -12,9 +12,9 @@ use veth::{Pair, pair_or_skip};
 use wire::codec::Layer;
 use wire::{Codec, ExtensionMap, MediaKind, PayloadType, Ssrc};
 
-const PATIENCE: Duration = Duration::from_secs(3);
+pub const PATIENCE: Duration = Duration::from_secs(3);
 
-const STREAM: StreamKey = StreamKey {
+pub const STREAM: StreamKey = StreamKey {
     leg: LegId(0),
     ssrc: Ssrc(0x11),
 };
@@ -32,6 +32,7 @@ impl Room {
         let config = FanoutConfig {
             interfaces: vec![pair.near.interface.to_owned()],
             goes_up,
+            ..FanoutConfig::default()
         };
         let fanout = pair.near.run(|| Fanout::start(&config, Instant::now()));
         let mut room = Room {
@@ -84,20 +85,20 @@ impl Room {
     }
 }
 
-fn drain(listener: &UdpSocket) {
+pub fn drain(listener: &UdpSocket) {
     listener.set_nonblocking(true).unwrap();
     while listener.recv(&mut [0; 2_000]).is_ok() {}
     listener.set_nonblocking(false).unwrap();
 }
 
-fn socket(pair: &Pair, like: IpAddr) -> UdpSocket {
+pub fn socket(pair: &Pair, like: IpAddr) -> UdpSocket {
     let address = pair.far.address(like);
     let socket = pair.far.run(|| UdpSocket::bind((address, 0)).expect("there are ports"));
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket
 }
 
-fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
+pub fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
     Leg {
         paths: vec![Path { local, remote }],
         protection,
@@ -106,7 +107,7 @@ fn leg(local: SocketAddr, remote: SocketAddr, protection: Protection) -> Leg {
     }
 }
 
-fn stream() -> Stream {
+pub fn stream() -> Stream {
     Stream {
         kind: MediaKind::Audio,
         formats: vec![StreamFormat {
@@ -119,7 +120,7 @@ fn stream() -> Stream {
     }
 }
 
-fn replica(number: u32) -> Replica {
+pub fn replica(number: u32) -> Replica {
     Replica {
         leg: LegId(number),
         ssrc: Ssrc(0x1000 + number),
@@ -140,7 +141,7 @@ fn replica(number: u32) -> Replica {
     }
 }
 
-fn packet(sequence: u16, len: usize) -> Vec<u8> {
+pub fn packet(sequence: u16, len: usize) -> Vec<u8> {
     let mut packet = vec![0x80, 111];
     packet.extend(sequence.to_be_bytes());
     packet.extend((u32::from(sequence) * 960).to_be_bytes());
@@ -253,7 +254,7 @@ fn an_interface_that_merges_packets_is_refused() {
     let Some(pair) = pair_or_skip(1) else { return };
     let config = FanoutConfig {
         interfaces: vec![pair.near.interface.to_owned()],
-        goes_up: false,
+        ..FanoutConfig::default()
     };
     for (gro, expected) in [("on", false), ("off", true)] {
         let set = pair.near.command("ethtool", &format!("-K near0 gro {gro}"));

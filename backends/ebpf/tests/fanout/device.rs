@@ -68,8 +68,8 @@ impl Cable {
     /// A fresh device.
     pub fn device(&self, goes_up: bool, now: Instant) -> Box<dyn Device> {
         let config = FanoutConfig {
-            interfaces: Vec::new(),
             goes_up,
+            ..FanoutConfig::default()
         };
         let fanout = Fanout::start(&config, now).unwrap_or_else(|error| panic!("{error}"));
         let clock = Clock {

@@ -6,4 +6,7 @@ mod cable;
 mod device;
 mod frame;
 mod histories;
+#[path = "../support/kept.rs"]
+mod kept;
+mod pins;
 mod vectors;

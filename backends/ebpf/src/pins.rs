@@ -1,56 +1,57 @@
-//! What outlives the process: a folder of a BPF file system with the tables, and with what holds the program to each interface.
+//! What outlives the process: folders of a BPF file system with tables, and with what holds a program to each interface.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::kernel::{TABLES, fits};
-use crate::layout::relay::RELAY_LAYOUT;
 use crate::{EbpfError, Step};
 
-/// What a relay program's folder is called, with its layout behind it.
-const PREFIX: &str = "relay-";
+/// Rooms are kept in a folder of this name beside the relays.
+const ROOMS: &str = "rooms";
+
+/// What programs' folders are called, each with its layout behind it.
+const PREFIXES: [&str; 2] = ["relay-", "fanout-"];
 const LINK_PREFIX: &str = "link-";
 
 /// A folder of ours, locked while this lives.
 #[derive(Debug)]
-pub(super) struct Pins {
+pub(crate) struct Pins {
     folder: PathBuf,
     /// The lock goes with the process, however that ends.
     _lock: fs::File,
 }
 
 impl Pins {
-    /// Takes the folder for this layout below `parent`. What another layout left is taken down, and so is what was left with tables of another size.
-    pub(super) fn open(parent: &Path, relays_max: u32) -> Result<Self, EbpfError> {
-        let folder = parent.join(format!("{PREFIX}{RELAY_LAYOUT}"));
+    /// Takes the folder of this name below `parent`. What another layout left there is taken down, and so is what does not fit.
+    pub(crate) fn open(parent: &Path, name: &str, fits: impl FnOnce(&Path) -> bool) -> Result<Self, EbpfError> {
+        debug_assert!(is_ours(Path::new(name)));
+        let folder = parent.join(name);
         let failed = |error| EbpfError::of(Step::Pin(folder.clone()), error);
         fs::create_dir_all(parent).map_err(failed)?;
         let lock = lock(parent).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => EbpfError::InUse(parent.to_owned()),
             _ => failed(error),
         })?;
-        let fits = fits(&folder, relays_max);
+        let fits = fits(&folder);
         take_down_but(parent, fits.then_some(folder.as_path())).map_err(failed)?;
         fs::create_dir_all(&folder).map_err(failed)?;
         Ok(Pins { folder, _lock: lock })
     }
 
     /// Where a table is pinned.
-    pub(super) fn table(&self, name: &str) -> PathBuf {
-        debug_assert!(TABLES.contains(&name));
+    pub(crate) fn table(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// Where it is pinned that the program is on an interface.
-    pub(super) fn link(&self, interface: &str) -> PathBuf {
+    pub(crate) fn link(&self, interface: &str) -> PathBuf {
         // The file system has no dots in names, interfaces may.
         self.folder
             .join(format!("{LINK_PREFIX}{}", interface.replace('.', "~")))
     }
 
     /// Takes the program off all other interfaces.
-    pub(super) fn remove_other_links(&self, interfaces: &[String]) {
+    pub(crate) fn remove_other_links(&self, interfaces: &[String]) {
         let ours: Vec<_> = interfaces.iter().map(|name| self.link(name)).collect();
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let is_link = entry.file_name().to_string_lossy().starts_with(LINK_PREFIX);
@@ -62,12 +63,32 @@ impl Pins {
     }
 }
 
+/// Where rooms are kept below the folder that is configured: in one of their own, since the relays' is locked by itself.
+pub(crate) fn of_rooms(parent: &Path) -> PathBuf {
+    parent.join(ROOMS)
+}
+
 /// Ends forwarding that was left behind in `parent`: takes programs off interfaces and frees their tables.
 ///
 /// Errors: the file system's, also where there is no such folder; `WouldBlock` where a process is at work there.
 pub fn take_down(parent: &Path) -> io::Result<()> {
     let _lock = lock(parent)?;
+    take_down_rooms(parent)?;
     take_down_but(parent, None)
+}
+
+/// The same of rooms alone, if there are any.
+///
+/// Errors: as above.
+pub fn take_down_rooms(parent: &Path) -> io::Result<()> {
+    let rooms = of_rooms(parent);
+    let lock = match lock(&rooms) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        lock => lock?,
+    };
+    take_down_but(&rooms, None)?;
+    drop(lock);
+    fs::remove_dir(rooms)
 }
 
 fn lock(parent: &Path) -> io::Result<fs::File> {
@@ -79,12 +100,14 @@ fn lock(parent: &Path) -> io::Result<fs::File> {
 fn take_down_but(parent: &Path, kept: Option<&Path>) -> io::Result<()> {
     for entry in fs::read_dir(parent)? {
         let path = entry?.path();
-        let is_ours = path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
-        if is_ours && Some(path.as_path()) != kept {
+        if is_ours(&path) && Some(path.as_path()) != kept {
             fs::remove_dir_all(path)?;
         }
     }
     Ok(())
+}
+
+fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -1,0 +1,80 @@
+//! What an earlier process left in the tables, and goes on being forwarded.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use aya::maps::MapError;
+
+use super::kernel::Kernel;
+use crate::layout::fanout::{FANOUT_COPIES, Pair, StreamKey};
+
+/// Entries nobody knows the owners of. What is new gets other places and other numbers, so that neither touches the other; what nobody has ordered again
+/// when its time is over is removed.
+#[derive(Debug, Default)]
+pub(super) struct Inherited {
+    pairs: Vec<Pair>,
+    streams: Vec<StreamKey>,
+    pub(super) stream_entries: BTreeSet<u32>,
+    pub(super) stream_states: BTreeSet<u32>,
+    pub(super) replica_entries: BTreeSet<u32>,
+    pub(super) replica_states: BTreeSet<u32>,
+    /// The lowest number of legs that is not in use, and none above it is.
+    pub(super) legs_from: u32,
+    /// When all of it is removed.
+    pub(super) until: Option<Instant>,
+}
+
+impl Inherited {
+    /// Looks for it. What is found stays until `now` and `keep`.
+    pub(super) fn read(kernel: &Kernel, now: Instant, keep: Duration) -> Result<Self, MapError> {
+        let mut inherited = Inherited::default();
+        let mut legs = BTreeSet::new();
+        for entry in kernel.legs.iter() {
+            let (pair, leg) = entry?;
+            inherited.pairs.push(pair);
+            legs.insert(leg);
+        }
+        for entry in kernel.streams.iter() {
+            let (key, place) = entry?;
+            inherited.streams.push(key);
+            inherited.stream_entries.insert(place.entry);
+            inherited.stream_states.insert(place.state);
+            legs.insert(key.leg);
+            inherited.read_replicas(kernel, place.entry)?;
+        }
+        inherited.legs_from = legs.last().map_or(0, |highest| highest.wrapping_add(1));
+        inherited.until = (!inherited.pairs.is_empty() || !inherited.streams.is_empty()).then_some(now + keep);
+        Ok(inherited)
+    }
+
+    fn read_replicas(&mut self, kernel: &Kernel, stream: u32) -> Result<(), MapError> {
+        let stream = kernel.stream_entries.get(&stream, 0)?;
+        let places = stream.replicas.iter().flat_map(|row| row.places);
+        for place in places.take(stream.replicas_count.min(FANOUT_COPIES) as usize) {
+            self.replica_entries.insert(place);
+            self.replica_states.insert(kernel.replica_entries.get(&place, 0)?.state);
+        }
+        Ok(())
+    }
+
+    /// How many streams there are of it.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Somebody is at this pair of addresses again: whatever came from there is his now.
+    pub(super) fn claim(&mut self, pair: &Pair) {
+        self.pairs.retain(|found| found != pair);
+    }
+
+    /// Has the kernel forget it. Its places are free then.
+    pub(super) fn remove_from(&self, kernel: &mut Kernel) {
+        // Where the kernel does not answer there is nothing that could be undone.
+        for key in &self.streams {
+            let _ = kernel.streams.remove(key);
+        }
+        for pair in &self.pairs {
+            let _ = kernel.legs.remove(pair);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Rooms that outlive the process: killed during a meeting, which goes on, and found by the next.
+
+use std::env;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use backend_ebpf::{Fanout, FanoutConfig, take_down, take_down_rooms};
+use dataplane::{Counter, LegId, Offload, Protection, ReplicaId, Update};
+use veth::{Pair, pair_or_skip};
+
+use crate::cable::{PATIENCE, STREAM, drain, leg, packet, replica, socket, stream};
+use crate::kept::{Process, with_pins};
+
+fn config(pins: &Path) -> FanoutConfig {
+    FanoutConfig {
+        interfaces: vec!["near0".to_owned()],
+        pins: Some(pins.to_owned()),
+        ..FanoutConfig::default()
+    }
+}
+
+/// Orders a room: who speaks to which port of ours, and who listens. Every process numbers them as if it were the first.
+fn order(fanout: &mut Fanout, near: SocketAddr, speaker: SocketAddr, listeners: &[SocketAddr]) {
+    let mut offer = |update| fanout.offer(Instant::now(), &update).expect("the kernel can do that");
+    offer(Update::SetLeg(LegId(0), leg(near, speaker, Protection::Clear)));
+    offer(Update::SetStream(STREAM, stream()));
+    for (number, listener) in (1..).zip(listeners) {
+        offer(Update::SetLeg(LegId(number), leg(near, *listener, Protection::Clear)));
+        offer(Update::SetReplica(ReplicaId(number), replica(number)));
+    }
+}
+
+/// The other process. Its commands are rooms: our address, the speaker's, and the listeners'.
+#[test]
+#[ignore = "is a process of another test"]
+fn room_process() {
+    let pins = PathBuf::from(env::var_os("PINS").expect("the other test sets it"));
+    let mut fanout = Fanout::start(&config(&pins), Instant::now()).unwrap();
+    let forwarded = fanout.counters()[Counter::Forwarded];
+    println!("> found {} of {forwarded} {}", fanout.unconfirmed(), fanout.found()[0]);
+    for line in std::io::stdin().lines() {
+        let addresses: Vec<SocketAddr> = line.unwrap().split(' ').map(|word| word.parse().unwrap()).collect();
+        order(&mut fanout, addresses[0], addresses[1], &addresses[2..]);
+        println!("> sends {}", fanout.sends(ReplicaId(1)));
+    }
+}
+
+/// People at the far end, and our port for them.
+struct People {
+    near: SocketAddr,
+    speaker: UdpSocket,
+    listeners: [UdpSocket; 2],
+}
+
+impl People {
+    fn new(pair: &Pair, like: IpAddr, port: u16) -> Self {
+        let near = SocketAddr::new(pair.near.address(like), port);
+        let listeners = [0, 1].map(|_| socket(pair, like));
+        // Whoever is sent something is asked for, and answers: the kernel knows them then.
+        let asking = pair
+            .near
+            .run(|| UdpSocket::bind((near.ip(), 0)).expect("there are ports"));
+        asking.send_to(b"hello", listeners[0].local_addr().unwrap()).unwrap();
+        listeners[0].recv(&mut [0; 9]).expect("it arrives");
+        People {
+            near,
+            speaker: socket(pair, like),
+            listeners,
+        }
+    }
+
+    /// As a process is told of them.
+    fn words(&self) -> String {
+        let others = [&self.speaker, &self.listeners[0], &self.listeners[1]];
+        let others = others.map(|socket| socket.local_addr().unwrap().to_string());
+        format!("{} {}", self.near, others.join(" "))
+    }
+
+    fn speak(&self, sequence: u16) {
+        self.speaker.send_to(&packet(sequence, 200), self.near).unwrap();
+    }
+
+    /// Whether everybody hears a packet.
+    fn hear(&self, sequence: u16) -> bool {
+        self.listeners.iter().for_each(drain);
+        self.speak(sequence);
+        let hears = |listener: &UdpSocket| {
+            listener.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+            listener.recv(&mut [0; 2_000]).is_ok()
+        };
+        let heard = self.listeners.iter().filter(|listener| hears(listener)).count();
+        assert!(heard != 1, "all or nobody");
+        heard > 0
+    }
+
+    /// Sends a packet every millisecond while something else is done. How many, and which of them each got, by the numbers they have there.
+    fn meeting(&self, meanwhile: impl FnOnce()) -> (u16, [Vec<u16>; 2]) {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let sending = scope.spawn(|| {
+                let start = Instant::now();
+                let mut number = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    self.speak(number);
+                    number += 1;
+                    let next = start + Duration::from_millis(number.into());
+                    thread::sleep(next.saturating_duration_since(Instant::now()));
+                }
+                number
+            });
+            let receiving = self
+                .listeners
+                .each_ref()
+                .map(|listener| scope.spawn(|| numbers(listener)));
+            meanwhile();
+            is_over.store(true, Ordering::Relaxed);
+            (
+                sending.join().unwrap(),
+                receiving.map(|numbers| numbers.join().unwrap()),
+            )
+        })
+    }
+}
+
+/// The numbers of all packets until no more come.
+fn numbers(listener: &UdpSocket) -> Vec<u16> {
+    let mut numbers = Vec::new();
+    let mut buffer = [0; 2_000];
+    while listener.recv(&mut buffer).is_ok() {
+        numbers.push(u16::from_be_bytes([buffer[2], buffer[3]]));
+    }
+    numbers
+}
+
+#[test]
+fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
+        let (people, others) = (People::new(&pair, like, 7000), People::new(&pair, like, 7002));
+        with_pins(&pair, |pins| {
+            let mut first = Process::start("pins::room_process", pins);
+            assert_eq!(first.says(), "found 0 of 0 near0: native");
+            assert_eq!(first.tell(&people.words()), "sends true");
+            let (sent, got) = people.meeting(|| {
+                thread::sleep(Duration::from_millis(300));
+                first.kill();
+                thread::sleep(Duration::from_millis(500));
+                let mut second = Process::start("pins::room_process", pins);
+                let said = second.says();
+                assert!(
+                    said.starts_with("found 1 of ") && said.ends_with(" near0: adopted"),
+                    "{said}"
+                );
+                thread::sleep(Duration::from_millis(100));
+                // Others meet, by the same numbers of legs, streams and replicas: they and those who were found do not hear of each other.
+                assert_eq!(second.tell(&others.words()), "sends true");
+                assert!(others.hear(1) && others.hear(2));
+                second.kill();
+                thread::sleep(Duration::from_millis(100));
+                assert!(others.hear(3));
+            });
+            let all: Vec<u16> = (100..100 + sent).collect();
+            assert_eq!(got, [all.clone(), all]);
+            println!("{sent} packets of {like} to two, none lost");
+
+            // Counting went on, too, and what nobody orders again ends when its time is over.
+            let keep = Duration::from_millis(400);
+            let mut third = Fanout::start(&FanoutConfig { keep, ..config(pins) }, Instant::now()).unwrap();
+            assert_eq!(third.counters()[Counter::Forwarded], 2 * u64::from(sent) + 2 * 3);
+            assert_eq!(third.unconfirmed(), 2);
+            third.poll();
+            assert!(people.hear(sent) && others.hear(4));
+            let [speaker, one, other] = [&others.speaker, &others.listeners[0], &others.listeners[1]]
+                .map(|socket| socket.local_addr().unwrap());
+            order(&mut third, others.near, speaker, &[one, other]);
+            thread::sleep(keep);
+            third.poll();
+            assert_eq!(third.unconfirmed(), 0);
+            assert!(!people.hear(sent + 1), "nobody ordered them again");
+            assert!(others.hear(5), "these are ordered");
+        });
+    }
+}
+
+/// Every place is used again once what was found there is gone.
+#[test]
+fn places_of_what_was_found_are_free_afterwards() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let people = People::new(&pair, pair.near.v4.into(), 7000);
+    let addresses = people.words();
+    let addresses: Vec<SocketAddr> = addresses.split(' ').map(|word| word.parse().unwrap()).collect();
+    with_pins(&pair, |pins| {
+        let keep = Duration::ZERO;
+        for time in 0..3 {
+            let mut fanout = Fanout::start(&FanoutConfig { keep, ..config(pins) }, Instant::now()).unwrap();
+            assert_eq!(fanout.unconfirmed(), usize::from(time > 0));
+            fanout.poll();
+            assert_eq!(fanout.unconfirmed(), 0);
+            assert!(!people.hear(10 * time));
+            order(&mut fanout, addresses[0], addresses[1], &addresses[2..]);
+            assert!(people.hear(10 * time + 1) && people.hear(10 * time + 2));
+        }
+    });
+}
+
+#[test]
+fn what_another_layout_left_goes() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    with_pins(&pair, |pins| {
+        let other = pins.join("rooms/fanout-0-0");
+        std::fs::create_dir_all(&other).unwrap();
+        let fanout = Fanout::start(&config(pins), Instant::now()).unwrap();
+        assert_eq!((fanout.unconfirmed(), other.exists()), (0, false));
+    });
+}
+
+#[test]
+fn what_is_left_can_be_taken_down() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let people = People::new(&pair, pair.near.v4.into(), 7000);
+    let ends = |take_down: &dyn Fn(&Path) -> std::io::Result<()>, pins: &Path, number| {
+        let mut process = Process::start("pins::room_process", pins);
+        process.says();
+        process.tell(&people.words());
+        assert!(people.hear(number));
+        take_down(pins).unwrap_err();
+        process.kill();
+        assert!(people.hear(number + 1));
+        take_down(pins).unwrap();
+        // The kernel takes programs off a little later than links are removed.
+        let deadline = Instant::now() + PATIENCE;
+        while people.hear(number + 2) {
+            assert!(Instant::now() < deadline, "somebody copies still");
+        }
+    };
+    with_pins(&pair, |pins| {
+        ends(&take_down_rooms, pins, 10);
+        ends(&take_down, pins, 20);
+    });
+}

@@ -1,0 +1,67 @@
+//! What outlives a process, and processes to outlive.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use veth::Pair;
+
+/// Does something on a thread of the near end that has a BPF file system of its own.
+pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
+    let folder = env::temp_dir().join(format!("weir-pins-{}-{:?}", std::process::id(), thread::current().id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    pair.near.run(|| {
+        unshare(CloneFlags::CLONE_NEWNS).expect("whoever may make network namespaces may do this");
+        let none: Option<&str> = None;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
+        mount(Some("bpf"), &folder, Some("bpf"), MsFlags::empty(), none).unwrap();
+        what(&folder.join("weir"));
+    });
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A process that offers entries, and says what it found and how it stands: an ignored test of the same program.
+pub struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    pub fn start(test: &str, pins: &Path) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", test, "--ignored", "--nocapture"]);
+        command.env("PINS", pins).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        Process {
+            input: child.stdin.take().unwrap(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+        }
+    }
+
+    /// What it says next.
+    pub fn says(&mut self) -> String {
+        let mut line = String::new();
+        while !line.starts_with("> ") {
+            line.clear();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "it ended");
+        }
+        line[2..].trim().to_owned()
+    }
+
+    pub fn tell(&mut self, words: &str) -> String {
+        writeln!(self.input, "{words}").unwrap();
+        self.says()
+    }
+
+    pub fn kill(mut self) {
+        // SIGKILL: nothing of it runs any more.
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
