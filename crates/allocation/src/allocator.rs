@@ -10,8 +10,12 @@ use crate::ladder::Rung;
 use crate::patience::Patience;
 use crate::{Allocation, BitRate, EstimateHistory, Grant, Policy, Room, Subscription};
 
-/// A plan that takes from some to give to others must give so much more than it takes: equals do not change places.
-const WORTHWHILE: f64 = 1.25;
+/// A plan that takes from some to give to others must give so much more than it takes: every picture that changes its size takes a key frame, after which
+/// encoders leave some pictures out, for everybody who watches. So equals do not change places, nor do two who speak in turn.
+const WORTHWHILE: f64 = 2.0;
+
+/// The same where all is divided anew, since somebody comes or asks for something else.
+const KEEPS: f64 = 1.25;
 
 /// A larger picture must be worth so many times what there is.
 const LARGER: f64 = 1.25;
@@ -96,6 +100,7 @@ impl Allocator {
         let budget = Budget {
             lowest: used.max(steady.less(audio)).min(room.scaled(TOLERATED)),
             all: used.max(safe.less(audio)).min(room),
+            had_counts: KEEPS,
         };
         self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
     }
@@ -106,6 +111,7 @@ impl Allocator {
         let budget = Budget {
             lowest: carried.scaled(TOLERATED).less(audio),
             all: room.scaled(1.0 - SPARE),
+            had_counts: 1.0,
         };
         self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
         let had = self.contest.contenders.iter().map(|contender| contender.current);
@@ -121,7 +127,8 @@ impl Allocator {
         let steady = self.steady(now).unwrap_or_default();
         let budget = Budget {
             lowest: steady.max(safe).less(audio).min(room),
-            all: safe.less(audio).min(room),
+            all: safe.less(audio).max(self.contest.used()).min(room),
+            had_counts: WORTHWHILE,
         };
         self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
         for (ladder, (rung, contender)) in self.plan.iter_mut().zip(&self.contest.contenders).enumerate() {

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::ladder::{Cap, Ladders, Rung, price};
+use crate::ladder::{Ladders, Rung, price};
 use crate::limits::OFFERS_MAX;
 use crate::quality::displayed;
 use crate::{BitRate, Grant, Key, Offer, Source, Subscription, Wish};
@@ -51,7 +51,8 @@ impl Contest {
             let current = before
                 .and_then(|before| before.grant.target())
                 .and_then(|target| price(&subscription.wish, offers(subscription), target));
-            self.changed |= before.is_none_or(|before| before.wish != subscription.wish || before.grant == Grant::Idle);
+            let is_new = |before: &Standing| is_other(&before.wish, &subscription.wish) || before.grant == Grant::Idle;
+            self.changed |= before.is_none_or(is_new);
             self.changed |= current.is_none() && before.is_some_and(|before| before.grant != Grant::Paused);
             self.contenders.push(Contender {
                 importance: importance(&subscription.wish),
@@ -71,8 +72,7 @@ impl Contest {
         let mut wanted = BitRate(0);
         for contender in &self.contenders {
             let subscription = &subscriptions[contender.index];
-            let cap = capped.then(|| contender.current.map_or(Cap::default(), Rung::cap));
-            let best = self.ladders.push(&subscription.wish, offers(subscription), cap);
+            let best = (self.ladders).push(&subscription.wish, offers(subscription), contender.current, capped);
             wanted = wanted.plus(best);
         }
         wanted
@@ -94,6 +94,15 @@ pub(crate) fn before(key: Key, standings: &[Standing]) -> Option<&Standing> {
 /// The layers of a subscription that are looked at.
 pub(crate) fn offers<'a>(subscription: &Subscription<'a>) -> &'a [Offer] {
     &subscription.offers[..subscription.offers.len().min(OFFERS_MAX)]
+}
+
+/// Whether somebody asked for something else. Who speaks is nobody's choice and passes: it counts for as much as it counts, and waits like a rate.
+fn is_other(before: &Wish, after: &Wish) -> bool {
+    let heard_alike = Wish {
+        speaker: after.speaker,
+        ..*before
+    };
+    heard_alike != *after
 }
 
 /// Whether it is a video that is wanted and arrives.

@@ -30,6 +30,8 @@ pub(crate) struct Budget {
     pub(crate) lowest: BitRate,
     /// For everything, once lowest rungs are paid for. It may be less than that: then there are no moves up.
     pub(crate) all: BitRate,
+    /// What somebody has counts so many times what another one would get.
+    pub(crate) had_counts: f64,
 }
 
 /// From where a ladder has got to to a higher rung. Sorts by gain, then by importance.
@@ -47,7 +49,7 @@ impl Divider {
     /// All of it together costs at most the budget, apart from the lowest rungs of ladders that must not be paused.
     pub(crate) fn divide(&mut self, budget: Budget, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
         let spent = self.lowest_rungs(budget.lowest, ladders);
-        self.best_moves(budget.all.less(spent), ladders);
+        self.best_moves(budget.all.less(spent), budget.had_counts, ladders);
         plan.clear();
         let rung = |(ladder, level): (usize, &Option<usize>)| level.map(|level| ladders.get(ladder)[level]);
         plan.extend(self.levels.iter().enumerate().map(rung));
@@ -74,11 +76,12 @@ impl Divider {
 
     /// Makes moves until none can be paid. A move that no longer can is replaced by the best one of its ladder that can, which gains
     /// less per bit, so that the first in the heap is always at least as good as all others.
-    fn best_moves(&mut self, mut left: BitRate, ladders: &Ladders) {
+    fn best_moves(&mut self, mut left: BitRate, had_counts: f64, ladders: &Ladders) {
+        let best_move = |ladder, from, left| best_move(ladders, ladder, from, left, had_counts);
         self.moves.clear();
         for (ladder, level) in self.levels.iter().enumerate() {
             self.moves
-                .extend(level.and_then(|level| best_move(ladder, ladders.get(ladder), level, left)));
+                .extend(level.and_then(|level| best_move(ladder, level, left)));
         }
         while let Some(best) = self.moves.pop() {
             let Reverse(ladder) = best.ladder;
@@ -91,18 +94,19 @@ impl Divider {
                 left = left.less(cost);
                 *level = best.to;
             }
-            self.moves.extend(best_move(ladder, rungs, *level, left));
+            self.moves.extend(best_move(ladder, *level, left));
         }
     }
 }
 
 /// The move from a rung that gains most per bit, among those that can be paid.
-fn best_move(ladder: usize, rungs: &[Rung], from: usize, left: BitRate) -> Option<Move> {
+fn best_move(ladders: &Ladders, ladder: usize, from: usize, left: BitRate, had_counts: f64) -> Option<Move> {
+    let rungs = ladders.get(ladder);
     let here = rungs[from];
     let affordable = |(_, rung): &(usize, &Rung)| rung.cost.less(here.cost) <= left;
     let above = rungs.iter().enumerate().skip(from + 1).take_while(affordable);
     let moves = above.map(|(to, rung)| Move {
-        gain: here.gain_per_bit(rung).to_bits(),
+        gain: (ladders.gain(ladder, &here, rung, had_counts) / rung.cost.less(here.cost).0 as f64).to_bits(),
         ladder: Reverse(ladder),
         to,
     });

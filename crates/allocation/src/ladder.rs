@@ -19,33 +19,19 @@ pub(crate) struct Rung {
     pub(crate) utility: f64,
 }
 
-impl Rung {
-    /// No higher than this one.
-    pub(crate) fn cap(self) -> Cap {
-        Cap {
-            cost: self.cost,
-            utility: self.utility,
-        }
-    }
-
-    /// Utility gained per bit by going up to another rung.
-    pub(crate) fn gain_per_bit(&self, up: &Rung) -> f64 {
-        (up.utility - self.utility) / up.cost.less(self.cost).0 as f64
-    }
-}
-
-/// How high a ladder may go.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cap {
-    pub(crate) cost: BitRate,
-    pub(crate) utility: f64,
-}
-
 /// The ladders of all videos, the most important first.
 #[derive(Debug, Default)]
 pub(crate) struct Ladders {
     rungs: Vec<Rung>,
-    ladders: Vec<(Range<usize>, bool)>,
+    ladders: Vec<Ladder>,
+}
+
+#[derive(Clone, Debug)]
+struct Ladder {
+    rungs: Range<usize>,
+    may_pause: bool,
+    /// The utility of what is sent.
+    had: f64,
 }
 
 impl Ladders {
@@ -60,17 +46,24 @@ impl Ladders {
 
     /// From the lowest up, costs and utilities both rising; never empty.
     pub(crate) fn get(&self, index: usize) -> &[Rung] {
-        &self.rungs[self.ladders[index].0.clone()]
+        &self.rungs[self.ladders[index].rungs.clone()]
+    }
+
+    /// What going up from one rung of a ladder to another gains, where what is had counts so many times.
+    pub(crate) fn gain(&self, index: usize, from: &Rung, to: &Rung, had_counts: f64) -> f64 {
+        let had = self.ladders[index].had;
+        let of_it = to.utility.min(had) - from.utility.min(had);
+        to.utility - from.utility + (had_counts - 1.0) * of_it
     }
 
     /// Whether nothing at all may be sent.
     pub(crate) fn may_pause(&self, index: usize) -> bool {
-        self.ladders[index].1
+        self.ladders[index].may_pause
     }
 
-    /// Adds a ladder of what `wish` can get out of `offers`, of which there must be one; no higher than `cap`, if given, but always
-    /// with its lowest rung. Gives what its highest rung would cost without the cap.
-    pub(crate) fn push(&mut self, wish: &Wish, offers: &[Offer], cap: Option<Cap>) -> BitRate {
+    /// Adds a ladder of what `wish` can get out of `offers`, of which there must be one, for somebody who has `current`; no higher than that if `capped`, but
+    /// always with its lowest rung. Gives what its highest rung would cost without the cap.
+    pub(crate) fn push(&mut self, wish: &Wish, offers: &[Offer], current: Option<Rung>, capped: bool) -> BitRate {
         let begin = self.rungs.len();
         let scale = Scale::new(wish, offers);
         self.rungs
@@ -79,13 +72,24 @@ impl Ladders {
         rungs.sort_unstable_by(cheapest_first);
         let improvements = keep_improvements(rungs);
         let best = rungs[improvements - 1].cost;
-        let kept = cap.map_or(improvements, |cap| {
-            let allowed = |rung: &Rung| rung.cost <= cap.cost && rung.utility <= cap.utility;
-            rungs[..improvements].partition_point(allowed).max(1)
-        });
+        let (cost, had) = current.map_or((BitRate(0), 0.0), |current| (current.cost, current.utility));
+        let allowed = |rung: &Rung| rung.cost <= cost && rung.utility <= had;
+        let kept = match capped {
+            true => rungs[..improvements].partition_point(allowed).max(1),
+            false => improvements,
+        };
         self.rungs.truncate(begin + kept);
-        self.ladders.push((begin..begin + kept, wish.may_pause));
+        self.ladders.push(Ladder {
+            rungs: begin..begin + kept,
+            may_pause: wish.may_pause,
+            had,
+        });
         best
+    }
+
+    #[cfg(test)]
+    pub(crate) fn had(&mut self, index: usize, utility: f64) {
+        self.ladders[index].had = utility;
     }
 
     #[cfg(test)]
@@ -97,7 +101,11 @@ impl Ladders {
             utility: *utility,
         };
         self.rungs.extend(rungs.iter().map(rung));
-        self.ladders.push((begin..self.rungs.len(), may_pause));
+        self.ladders.push(Ladder {
+            rungs: begin..self.rungs.len(),
+            may_pause,
+            had: 0.0,
+        });
     }
 }
 

@@ -313,6 +313,61 @@ fn who_begins_to_speak_takes_over_what_the_last_speaker_used() {
     assert_eq!(receiver.grants, [before[1], before[0]]);
 }
 
+/// A camera in two sizes, the larger one at this rate, and one frame rate.
+fn small_and_large(kilo: u64) -> Vec<Offer> {
+    let size = |encoding: u8, kilo| Offer {
+        target: DecodeTarget::new(encoding, 0, 0),
+        rate: BitRate::kilo(kilo),
+        needed_above: BitRate(0),
+        size: (320 << encoding, 180 << encoding),
+        fps: 20,
+    };
+    vec![size(0, 100), size(1, kilo)]
+}
+
+/// Two alike of whom one can be large and is, somebody small, and what each is sent.
+fn one_large_of_two() -> (Receiver, Vec<Grant>) {
+    let tile = || (camera(640, 360), small_and_large(450));
+    let mut receiver = Receiver::of([tile(), tile(), (camera(320, 180), small_and_large(450))]);
+    receiver.subscriptions[0].1.speaker = Some(0);
+    receiver.steady(900, 30);
+    assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((1, 0, 0)), Some((0, 0, 0))));
+    let before = receiver.grants.clone();
+    (receiver, before)
+}
+
+#[test]
+fn equals_do_not_change_places_because_a_rate_wavers_or_somebody_comes() {
+    let (mut receiver, before) = one_large_of_two();
+    receiver.subscriptions[0].1.speaker = None;
+    for rate in [450, 490, 410, 450, 470] {
+        receiver.subscriptions[0].2 = small_and_large(rate);
+        receiver.subscriptions[1].2 = small_and_large(900 - rate);
+        receiver.steady(900, 5);
+        assert_eq!(receiver.grants, before);
+    }
+    receiver.subscriptions[2].1.enabled = false;
+    receiver.steady(900, 1);
+    receiver.subscriptions[2].1.enabled = true;
+    receiver.steady(900, 5);
+    assert_eq!(receiver.grants, before);
+}
+
+#[test]
+fn two_who_speak_in_turn_do_not_change_places_and_one_who_goes_on_does() {
+    let (mut receiver, before) = one_large_of_two();
+    for turn in 0..10_usize {
+        receiver.subscriptions[turn % 2].1.speaker = Some(0);
+        receiver.subscriptions[(turn + 1) % 2].1.speaker = Some(1);
+        receiver.steady(900, 2);
+        assert_eq!(receiver.grants, before);
+    }
+    receiver.subscriptions[0].1.speaker = None;
+    receiver.subscriptions[1].1.speaker = Some(0);
+    receiver.estimate(900);
+    assert_eq!(receiver.grants[..2], [before[1], before[0]]);
+}
+
 #[test]
 fn a_newcomer_is_seen_at_once_even_on_a_full_link() {
     let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);

@@ -137,10 +137,17 @@ impl Meter {
         }
     }
 
+    /// Frames a second: likewise. An encoder leaves some out after a key frame, and a size that were worth less for it would be given up, which takes the next one.
     fn frames(&self, tallies: &[Tally; SLOTS]) -> f64 {
-        let newest = self.newest(tallies, SPANS);
-        let count = newest.len();
-        newest.map(|tally| f64::from(tally.frames)).sum::<f64>() / seconds(count)
+        let over = |spans| {
+            let newest = self.newest(tallies, spans);
+            let count = newest.len();
+            newest.map(|tally| f64::from(tally.frames)).sum::<f64>() / seconds(count)
+        };
+        match over(SPANS) {
+            0.0 => 0.0,
+            now => now.max(over(LONG_SPANS)),
+        }
     }
 
     /// The counts of the last whole spans, at most so many.

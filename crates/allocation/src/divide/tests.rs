@@ -21,6 +21,7 @@ fn plan(budget: u64, ladders: &Ladders) -> Vec<Option<Rung>> {
     let budget = Budget {
         lowest: BitRate(budget),
         all: BitRate(budget),
+        had_counts: 1.0,
     };
     Divider::default().divide(budget, ladders, &mut plan);
     plan
@@ -65,6 +66,23 @@ fn what_must_not_pause_is_paid_for_first_and_in_any_case() {
 }
 
 #[test]
+fn what_is_had_is_kept_from_others_who_would_gain_a_little_more() {
+    let mut ladders = ladders(&[&[(100, 1.0), (200, 3.0)], &[(100, 1.0), (200, 2.5)]]);
+    ladders.had(1, 2.5);
+    let mut plan = Vec::new();
+    for (had_counts, expected) in [(1.0, [200, 100]), (1.25, [200, 100]), (2.0, [100, 200])] {
+        let budget = Budget {
+            lowest: BitRate(300),
+            all: BitRate(300),
+            had_counts,
+        };
+        Divider::default().divide(budget, &ladders, &mut plan);
+        let costs: Vec<u64> = plan.iter().flatten().map(|rung| rung.cost.0).collect();
+        assert_eq!(costs, expected, "{had_counts}");
+    }
+}
+
+#[test]
 fn what_is_to_be_spared_pauses_nobody() {
     let ladder: &[(u64, f64)] = &[(100, 1.0), (200, 2.0)];
     let ladders = ladders(&[ladder, ladder]);
@@ -72,6 +90,7 @@ fn what_is_to_be_spared_pauses_nobody() {
     let budget = Budget {
         lowest: BitRate(300),
         all: BitRate(200),
+        had_counts: 1.0,
     };
     Divider::default().divide(budget, &ladders, &mut plan);
     assert!(

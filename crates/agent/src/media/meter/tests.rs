@@ -122,3 +122,21 @@ fn padding_is_no_part_of_a_stream_in_layers() {
     let measured = meter.measured(start + Duration::from_secs(3)).expect("enough has come");
     assert!(measured[0].rate < 100_000, "{measured:?}");
 }
+
+#[test]
+fn frames_that_are_left_out_for_a_while_make_no_slower_stream() {
+    let (mut meter, start) = (Meter::default(), Instant::now());
+    feed(&mut meter, start, 0..8_000);
+    for at in (8_000..10_000).step_by(80) {
+        meter.arrived(&packet(start + Duration::from_millis(at), Some(LAYER), 1_000, true));
+    }
+    let frames = |meter: &mut Meter, seconds| {
+        let measured = meter
+            .measured(start + Duration::from_secs(seconds))
+            .expect("enough has come");
+        let of = |layer| measured.iter().find(|it| it.layer == layer).expect("it came").frames;
+        [of(Layer::default()), of(LAYER)]
+    };
+    assert_eq!(frames(&mut meter, 10), [20.0, 22.5]);
+    assert_eq!(frames(&mut meter, 13), [0.0, 0.0], "none is no frame rate");
+}
