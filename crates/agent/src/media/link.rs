@@ -17,7 +17,7 @@ use super::feedback::Feedback;
 use super::playout::Playout;
 use super::quality::Quality;
 use super::reports::Pending;
-use super::resend::Copies;
+use super::resend::{Copies, together};
 use crate::limits::RTCP_PER_SECOND_MAX;
 use crate::map::Map;
 
@@ -43,6 +43,8 @@ pub(super) struct Link {
     pub(super) playout: Playout,
     /// What is to be sent to it once more.
     pub(super) copies: Copies,
+    /// What it had sent again while its path was full.
+    pub(super) resends: Allowance,
     /// Smoothed round-trip time, once receiver reports have told.
     reported_round_trip: Option<Duration>,
     /// The same by what it sent again because we asked, which is all a publisher tells that receives nothing.
@@ -77,6 +79,7 @@ impl Link {
             quality: Quality::default(),
             playout: Playout::default(),
             copies: Copies::default(),
+            resends: together(),
             reported_round_trip: None,
             repair_round_trip: None,
             numbered: false,

@@ -28,6 +28,18 @@ const MEMORY: Duration = Duration::from_millis(500);
 /// What a packet that is sent again takes, about. Shape: bytes.
 const PACKET: u64 = 1_200;
 
+/// While packets wait for long in the path, all that is sent to one receiver again takes no more than this part of what may be sent. It comes on top of what is granted:
+/// more of it keeps a full queue full, which loses as much again.
+const CONGESTED_SHARE: f64 = 0.2;
+
+/// That is looked at over so long.
+const CONGESTED_WINDOW: Duration = Duration::from_millis(250);
+
+/// What one receiver may have sent again of all its subscriptions while packets wait for long in the path.
+pub(super) const fn together() -> Allowance {
+    Allowance::new(RESENDS_PER_SECOND_MAX, CONGESTED_WINDOW)
+}
+
 /// What one receiver had sent again of one subscription.
 #[derive(Debug)]
 pub(super) struct Resends {
@@ -51,6 +63,8 @@ struct Bounds {
     round_trip: Duration,
     /// No more than so many a second.
     per_second: u32,
+    /// Nor, with those of other subscriptions, than so many in [`CONGESTED_WINDOW`].
+    together: Option<u32>,
     /// How often each is sent.
     copies: u32,
 }
@@ -62,11 +76,19 @@ impl Bounds {
             let packets = budget.estimate().sendable / (8 * PACKET);
             packets.min(u64::from(RESENDS_PER_SECOND_MAX)) as u32
         });
-        // A receiver asks again after a round trip as it knows it, which may be less than we know.
-        let round_trip = link.round_trip().unwrap_or_default() * 3 / 4;
+        let congested = carried.filter(|budget| budget.is_congested());
+        // A receiver asks again after a round trip as it knows it, which may be less than we know, and is less than it takes through a queue that grows.
+        let round_trip = match congested {
+            Some(_) => link.round_trip().unwrap_or_default() * 5 / 4,
+            None => link.round_trip().unwrap_or_default() * 3 / 4,
+        };
         Bounds {
             round_trip: round_trip.clamp(ROUND_TRIP_MIN, MEMORY),
             per_second: per_second.max(RESENDS_PER_SECOND_MIN),
+            together: congested.map(|budget| {
+                let bits = budget.estimate().sendable as f64 * CONGESTED_SHARE * CONGESTED_WINDOW.as_secs_f64();
+                ((bits / (8 * PACKET) as f64) as u32).max(1)
+            }),
             // In a full queue copies would take the place of something else.
             copies: match link.budget.as_ref().is_some_and(is_full) {
                 true => 1,
@@ -87,13 +109,19 @@ impl Resends {
     }
 
     /// Whether a packet may be sent again now. Remembers that it was.
-    fn admit(&mut self, now: Instant, sequence: u16, bounds: Bounds) -> bool {
+    fn admit(&mut self, now: Instant, sequence: u16, bounds: Bounds, together: &mut Allowance) -> bool {
         let within = |since: Instant, limit| now.saturating_duration_since(since) < limit;
         while self.recent.front().is_some_and(|(at, _)| !within(*at, MEMORY)) {
             self.recent.pop_front();
         }
         let repeated = |(at, recent): &(Instant, u16)| *recent == sequence && within(*at, bounds.round_trip);
         if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, bounds.copies, bounds.per_second) {
+            return false;
+        }
+        if bounds
+            .together
+            .is_some_and(|most| !together.admit_up_to(now, bounds.copies, most))
+        {
             return false;
         }
         self.recent.push_back((now, sequence));
@@ -128,9 +156,10 @@ impl Copies {
 impl Media {
     /// A receiver misses packets of a subscription.
     pub(super) fn resend(&mut self, cx: &mut Context<'_>, transport: TransportId, id: SubscriptionId, nack: &Nack<'_>) {
-        let Some(bounds) = self.links.get(&transport).map(|link| Bounds::of(link, cx.now)) else {
+        let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
+        let bounds = Bounds::of(link, cx.now);
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };
@@ -142,7 +171,7 @@ impl Media {
         let mut sequences = Vec::new();
         for sequence in nack.sequences() {
             new += usize::from(!downlink.resends.has(sequence.0));
-            match downlink.resends.admit(cx.now, sequence.0, bounds) {
+            match downlink.resends.admit(cx.now, sequence.0, bounds, &mut link.resends) {
                 true => sequences.push(sequence.0),
                 false => refused += 1,
             }
@@ -198,18 +227,23 @@ mod tests {
     const BOUNDS: Bounds = Bounds {
         round_trip: Duration::from_millis(80),
         per_second: 100,
+        together: None,
         copies: 1,
     };
+
+    fn admit(resends: &mut Resends, now: Instant, sequence: u16) -> bool {
+        resends.admit(now, sequence, BOUNDS, &mut together())
+    }
 
     #[test]
     fn a_packet_is_sent_again_once_a_round_trip() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut resends = Resends::default();
-        assert!(resends.admit(at(0), 7, BOUNDS));
-        assert!(!resends.admit(at(79), 7, BOUNDS));
-        assert!(resends.admit(at(79), 8, BOUNDS));
-        assert!(resends.admit(at(80), 7, BOUNDS));
+        assert!(admit(&mut resends, at(0), 7));
+        assert!(!admit(&mut resends, at(79), 7));
+        assert!(admit(&mut resends, at(79), 8));
+        assert!(admit(&mut resends, at(80), 7));
     }
 
     #[test]
@@ -217,9 +251,27 @@ mod tests {
         let start = Instant::now();
         let mut resends = Resends::default();
         let admitted = (0..u16::MAX)
-            .filter(|sequence| resends.admit(start, *sequence, BOUNDS))
+            .filter(|sequence| admit(&mut resends, start, *sequence))
             .count();
         assert_eq!(admitted, BOUNDS.per_second as usize);
-        assert!(resends.admit(start + Duration::from_secs(1), 1, BOUNDS));
+        assert!(admit(&mut resends, start + Duration::from_secs(1), 1));
+    }
+
+    #[test]
+    fn a_full_queue_has_little_added_whichever_subscription_it_is_of() {
+        let (start, mut together) = (Instant::now(), together());
+        let bounds = Bounds {
+            together: Some(3),
+            ..BOUNDS
+        };
+        let mut subscriptions = [Resends::default(), Resends::default()];
+        let mut admitted = |at| {
+            let asked = (0..20_u16).map(|sequence| (usize::from(sequence % 2), sequence));
+            let admit = |(of, sequence): &(usize, u16)| subscriptions[*of].admit(at, *sequence, bounds, &mut together);
+            asked.filter(admit).count()
+        };
+        assert_eq!(admitted(start), 3);
+        assert_eq!(admitted(start + CONGESTED_WINDOW - Duration::from_millis(1)), 0);
+        assert_eq!(admitted(start + CONGESTED_WINDOW), 3);
     }
 }
