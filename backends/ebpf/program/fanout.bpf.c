@@ -12,7 +12,7 @@
 #define DROP 2
 #define DATAGRAM_MAX 1500
 #define FRAME_MAX (DATAGRAM_MAX + 128)
-#define UNCONCERNED FAN_NOTHING // a replica that has nothing to do with the stream
+#define UNCONCERNED FAN_COUNTS // no count: a replica that has nothing to do with the stream
 #define ONCE 0x5765 // a copy for the base, which is not to be copied again
 
 static __always_inline struct scratch *scratch_here(void)
@@ -40,7 +40,7 @@ static void tell(__u32 kind, const struct replica_entry *entry, const struct scr
 // The steps of a packet of a stream that is ours. Each is verified by itself, whatever came before; what they tell each other is in the scratch.
 
 // Looks for the way to a replica's receiver, and keeps what was found.
-__noinline int look_up_way(struct __sk_buff *skb, __u32 place)
+static __always_inline int find_and_keep_way(struct packet packet, __u32 place)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
 	struct scratch *scratch = scratch_here();
@@ -49,7 +49,7 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 
 	if (!entry || !scratch)
 		return 0;
-	find_way(skb, &scratch->way, entry, &scratch->media);
+	find_way(packet, &scratch->way, entry, &scratch->media);
 	if (!scratch->way.interface)
 		tell(NOTE_NO_WAY, entry, scratch);
 	key = entry->state;
@@ -62,17 +62,17 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 	return 1;
 }
 
-// Makes one replica's copy of it: what became of that.
-__noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
+__noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 {
-	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	struct replica_state *state;
-	__u32 key;
+	return find_and_keep_way(of_stack(skb), place);
+}
 
-	if (!entry || !scratch)
-		return UNCONCERNED;
-	key = entry->state;
-	state = bpf_map_lookup_elem(&replica_states, &key);
+// Gives one replica's copy its number, and says which way it goes, as far as is known: a count, or FAN_NOTHING where it can be made.
+static __always_inline __u32 number_copy(const struct replica_entry *entry, struct scratch *scratch)
+{
+	__u32 key = entry->state;
+	struct replica_state *state = bpf_map_lookup_elem(&replica_states, &key);
+
 	if (!state)
 		return UNCONCERNED;
 	bpf_spin_lock(&state->lock);
@@ -81,61 +81,77 @@ __noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch
 	bpf_spin_unlock(&state->lock);
 	if (scratch->number.selects)
 		tell(NOTE_SELECTED, entry, scratch);
-	if (!scratch->number.concerned)
+	return scratch->number.concerned ? scratch->number.refused : UNCONCERNED;
+}
+
+// Makes one replica's copy of it: what became of that.
+__noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	__u32 refused;
+
+	if (!entry || !scratch)
 		return UNCONCERNED;
-	if (scratch->number.refused != FAN_NOTHING)
-		return scratch->number.refused;
+	refused = number_copy(entry, scratch);
+	if (refused != FAN_NOTHING)
+		return refused;
 	if (scratch->way.until < scratch->media.at)
 		look_up_way(skb, place);
 	return send(skb, entry, &scratch->way, &scratch->media, &scratch->number) ? FAN_FORWARDED : FAN_SEND_FAILED;
 }
 
-// What each copy is made of.
-struct round {
-	struct __sk_buff *skb;
-	const struct stream_entry *stream;
-	struct scratch *scratch;
-};
-
-static long copy(__u32 index, struct round *round)
+// Takes note of what became of one copy.
+static __always_inline void tally(struct scratch *scratch, __u32 became)
 {
-	struct scratch *scratch = round->scratch;
-	__u32 place, became;
-
-	if (index >= FANOUT_COPIES)
-		return 1;
-	place = round->stream->replicas[index >> 5].places[index & 31];
-	became = serve(round->skb, place, scratch);
 	if (became == UNCONCERNED)
-		return 0;
+		return;
 	scratch->concerned += 1;
 	if (became == FAN_FORWARDED)
 		scratch->sent += 1;
 	else if (became != FAN_PADDING_ONLY)
 		count(became);
+}
+
+// What each copy is made of.
+struct copying {
+	struct __sk_buff *skb;
+	const struct stream_entry *stream;
+	struct scratch *scratch;
+};
+
+static long copy(__u32 index, struct copying *copying)
+{
+	struct scratch *scratch = copying->scratch;
+	__u32 place, became;
+
+	if (index >= FANOUT_COPIES)
+		return 1;
+	place = copying->stream->replicas[index >> 5].places[index & 31];
+	became = serve(copying->skb, place, scratch);
+	tally(scratch, became);
 	return 0;
 }
 
 // Reads what must be known of a packet before it can be copied. False where it is not RTP.
-static __always_inline int read_header(struct __sk_buff *skb, const struct stream_entry *stream, struct scratch *scratch)
+static __always_inline int read_header(struct packet packet, const struct stream_entry *stream, struct scratch *scratch)
 {
 	struct media *media = &scratch->media;
 	__u32 at = media->rtp_at + RTP_LEN, end = media->end, first, words;
 	__u8 start[RTP_LEN], padding;
 
-	if (bpf_skb_load_bytes(skb, media->rtp_at, start, sizeof(start)))
+	if (load_bytes(packet, media->rtp_at, start, sizeof(start)))
 		return 0;
 	first = start[0];
 	at += 4 * (first & 15);
 	if (first & 0x10) {
 		__u16 extension[2];
 
-		if (at + 4 > end || bpf_skb_load_bytes(skb, at, extension, sizeof(extension)))
+		if (at + 4 > end || load_bytes(packet, at, extension, sizeof(extension)))
 			return 0;
 		words = bpf_ntohs(extension[1]);
 		at += 4;
 		if (at + 4 * words > end ||
-		    !take_out(skb, stream, scratch, at, 4 * words, bpf_ntohs(extension[0]), media->rtp_at - 2))
+		    !take_out(packet, stream, scratch, at, 4 * words, bpf_ntohs(extension[0]), media->rtp_at - 2))
 			return 0;
 		at += 4 * words;
 	}
@@ -144,7 +160,7 @@ static __always_inline int read_header(struct __sk_buff *skb, const struct strea
 	media->payload_at = at;
 	media->payload_len = end - at;
 	if (first & 0x20) {
-		if (at == end || bpf_skb_load_bytes(skb, end - 1, &padding, 1))
+		if (at == end || load_bytes(packet, end - 1, &padding, 1))
 			return 0;
 		if (!padding || padding > media->payload_len)
 			return 0;
@@ -172,7 +188,7 @@ static __always_inline int find_format(const struct stream_entry *stream, struct
 }
 
 // Reads it. A count, or FAN_NOTHING where it can go on.
-__noinline int read_packet(struct __sk_buff *skb, __u32 entry)
+static __always_inline int read_either(struct packet packet, __u32 entry)
 {
 	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
 	struct scratch *scratch = scratch_here();
@@ -181,43 +197,63 @@ __noinline int read_packet(struct __sk_buff *skb, __u32 entry)
 	if (!stream || !scratch)
 		return FAN_MALFORMED;
 	media = &scratch->media;
-	if (!read_header(skb, stream, scratch))
+	if (!read_header(packet, stream, scratch))
 		return FAN_MALFORMED;
 	media->at = bpf_ktime_get_ns();
 	media->known = find_format(stream, media);
 	if (media->known) {
-		read_payload(skb, media, scratch);
+		read_payload(packet, media, scratch);
 		read_capture(media, stream);
 	}
 	return FAN_NOTHING;
+}
+
+__noinline int read_packet(struct __sk_buff *skb, __u32 entry)
+{
+	return read_either(of_stack(skb), entry);
+}
+
+// Takes account of it. Likewise.
+static __always_inline int take_account(struct scratch *scratch, __u32 place)
+{
+	struct stream_state *state = bpf_map_lookup_elem(&stream_states, &place);
+	struct media *media = &scratch->media;
+
+	if (!state)
+		return FAN_MALFORMED;
+	scratch->concerned = scratch->sent = 0;
+	bpf_spin_lock(&state->lock);
+	arrive(&state->progress, media->sequence, media->known, media->end - media->rtp_at, &media->arrival);
+	bpf_spin_unlock(&state->lock);
+	return media->arrival.refused;
+}
+
+// What is to be counted once all copies were looked at, where there were none.
+static __always_inline int no_copies(const struct scratch *scratch)
+{
+	if (scratch->media.is_padding)
+		return FAN_PADDING_ONLY;
+	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
 }
 
 // Takes account of it, and copies it. Likewise.
 __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 {
 	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
-	struct stream_state *state = bpf_map_lookup_elem(&stream_states, &place);
 	struct scratch *scratch = scratch_here();
-	struct round round = { .skb = skb, .stream = stream, .scratch = scratch };
-	struct media *media;
+	struct copying copying = { .skb = skb, .stream = stream, .scratch = scratch };
+	int refused;
 
-	if (!stream || !state || !scratch)
+	if (!stream || !scratch)
 		return FAN_MALFORMED;
-	media = &scratch->media;
-	scratch->concerned = scratch->sent = 0;
-	bpf_spin_lock(&state->lock);
-	arrive(&state->progress, media->sequence, media->known, media->end - media->rtp_at, &media->arrival);
-	bpf_spin_unlock(&state->lock);
-	if (media->arrival.refused != FAN_NOTHING)
-		return media->arrival.refused;
-	bpf_loop(stream->replicas_count, copy, &round, 0);
-	if (scratch->sent) {
-		count_many(FAN_FORWARDED, scratch->sent);
-		return FAN_NOTHING;
-	}
-	if (media->is_padding)
-		return FAN_PADDING_ONLY;
-	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
+	refused = take_account(scratch, place);
+	if (refused != FAN_NOTHING)
+		return refused;
+	bpf_loop(stream->replicas_count, copy, &copying, 0);
+	if (!scratch->sent)
+		return no_copies(scratch);
+	count_many(FAN_FORWARDED, scratch->sent);
+	return FAN_NOTHING;
 }
 
 static __always_inline int fan(struct __sk_buff *skb, const struct stream_place *place, const struct media *media)
@@ -230,33 +266,38 @@ static __always_inline int fan(struct __sk_buff *skb, const struct stream_place 
 	return refused != FAN_NOTHING ? refused : copy_packet(skb, place->entry, place->state);
 }
 
-// Who sent it to whom, and where UDP is. Null where that is nobody's RTP.
-static __always_inline struct udphdr *between(struct __sk_buff *skb, struct pair *pair)
+// Who sent it to whom. False where that is nobody's RTP.
+static __always_inline int between(const struct datagram *found, void *end, struct pair *pair)
 {
-	void *data = (void *)(long)skb->data + ETH_HLEN, *end = (void *)(long)skb->data_end;
-	struct udphdr *udp;
-
-	if (skb->protocol == bpf_htons(ETH_P_IP)) {
-		struct iphdr *ip = data;
-
-		udp = (void *)(ip + 1);
-		if ((void *)(udp + 1) + RTP_LEN > end)
-			return 0;
+	if (found->len < RTP_LEN || (void *)found->payload + RTP_LEN > end || !is_rtp(found->payload))
+		return 0;
+	if (found->v4) {
 		pair->local[2] = pair->remote[2] = bpf_htonl(0xffff);
-		pair->local[3] = ip->daddr;
-		pair->remote[3] = ip->saddr;
-	} else {
-		struct ipv6hdr *ip = data;
-
-		udp = (void *)(ip + 1);
-		if ((void *)(udp + 1) + RTP_LEN > end)
-			return 0;
-		__builtin_memcpy(pair->local, &ip->daddr, sizeof(pair->local));
-		__builtin_memcpy(pair->remote, &ip->saddr, sizeof(pair->remote));
+		pair->local[3] = found->v4->daddr;
+		pair->remote[3] = found->v4->saddr;
+	} else if (found->v6) {
+		__builtin_memcpy(pair->local, &found->v6->daddr, sizeof(pair->local));
+		__builtin_memcpy(pair->remote, &found->v6->saddr, sizeof(pair->remote));
 	}
-	pair->local_port = udp->dest;
-	pair->remote_port = udp->source;
-	return bpf_ntohs(udp->len) >= sizeof(*udp) + RTP_LEN && is_rtp((__u8 *)(udp + 1)) ? udp : 0;
+	pair->local_port = found->udp->dest;
+	pair->remote_port = found->udp->source;
+	return 1;
+}
+
+// Where what is known of a packet's stream is. Null where it is of none.
+static __always_inline struct stream_place *find_stream(const struct datagram *found, void *end, struct pair *pair)
+{
+	struct stream_key key;
+	__u32 *leg;
+
+	if (!between(found, end, pair))
+		return 0;
+	leg = bpf_map_lookup_elem(&legs, pair);
+	if (!leg)
+		return 0;
+	key.leg = *leg;
+	key.ssrc = ((__u32 *)found->payload)[2];
+	return bpf_map_lookup_elem(&streams, &key);
 }
 
 // Whether the headers may be looked at, so that other packets are not touched at all.
@@ -287,16 +328,15 @@ static __always_inline __u32 sum_between(const struct pair *pair, const struct u
 }
 
 // What the program knows of a packet before it is read.
-static __always_inline void found_at(struct __sk_buff *skb, struct media *media, const struct udphdr *udp, const struct pair *pair,
-				     const struct stream_place *place)
+static __always_inline void found_at(struct media *media, const struct datagram *found, const struct pair *pair, const struct stream_place *place)
 {
 	__builtin_memset(media, 0, sizeof(*media));
 	media->stream = place->state + 1;
-	media->payload_type = ((__u8 *)(udp + 1))[1] & 0x7f;
-	media->v4 = skb->protocol == bpf_htons(ETH_P_IP);
-	media->rtp_at = ETH_HLEN + sizeof(*udp) + (media->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-	media->end = media->rtp_at + bpf_ntohs(udp->len) - sizeof(*udp);
-	media->unfinished = udp->check && udp->check == sum_between(pair, udp);
+	media->payload_type = found->payload[1] & 0x7f;
+	media->v4 = !!found->v4;
+	media->rtp_at = ETH_HLEN + sizeof(struct udphdr) + (media->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	media->end = media->rtp_at + found->len;
+	media->unfinished = found->udp->check && found->udp->check == sum_between(pair, found->udp);
 }
 
 SEC("classifier")
@@ -305,12 +345,9 @@ int fan_out(struct __sk_buff *skb)
 	struct stream_place *known, place;
 	struct stream_entry *stream;
 	struct datagram found;
-	struct stream_key key;
 	struct pair pair = {};
 	struct scratch *scratch;
-	struct udphdr *udp;
-	__u32 *leg, refused;
-	int counted;
+	int counted, refused;
 
 	if (!is_udp(skb))
 		return NEXT;
@@ -318,15 +355,7 @@ int fan_out(struct __sk_buff *skb)
 		return NEXT;
 	if (!parse(&found, (void *)(long)skb->data, (void *)(long)skb->data_end))
 		return NEXT;
-	udp = between(skb, &pair);
-	if (!udp)
-		return NEXT;
-	leg = bpf_map_lookup_elem(&legs, &pair);
-	if (!leg)
-		return NEXT;
-	key.leg = *leg;
-	key.ssrc = ((__u32 *)(udp + 1))[2];
-	known = bpf_map_lookup_elem(&streams, &key);
+	known = find_stream(&found, (void *)(long)skb->data_end, &pair);
 	if (!known)
 		return NEXT;
 	place = *known;
@@ -336,7 +365,7 @@ int fan_out(struct __sk_buff *skb)
 		return NEXT;
 	// What goes up as well is counted there.
 	counted = !stream->goes_up;
-	found_at(skb, &scratch->media, udp, &pair, &place);
+	found_at(&scratch->media, &found, &pair, &place);
 	if (skb->gso_segs > 1) {
 		count(FAN_MERGED);
 		return DROP;
@@ -353,5 +382,7 @@ int fan_out(struct __sk_buff *skb)
 	}
 	return DROP;
 }
+
+#include "fanout_broadcast.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL"; // looking up routes asks for it

@@ -67,7 +67,7 @@ struct stream_entry {
 	__u32 has_reference;
 	__u32 goes_up; // whether its packets go on to the base, too
 	__u32 formats_count;
-	__u32 zero;
+	__u32 in_driver; // whether copies are made there, and not in the stack
 	struct stream_format formats[FANOUT_FORMATS];
 	__u32 carried[8]; // one bit for each header extension id that is carried on
 	__u32 replicas_count;
@@ -150,6 +150,12 @@ struct way {
 	__u32 zero;
 };
 
+// Names a device map with so many slots, all of one interface.
+struct fan {
+	__u32 interface;
+	__u32 copies;
+};
+
 // What became of packets, on one processor. Names are the contract's.
 enum fanout_count {
 	FAN_NOTHING, // for what is counted by nobody
@@ -171,6 +177,9 @@ enum fanout_count {
 	FAN_OUTSIDE_TARGET,
 	FAN_SEND_FAILED,
 	FAN_MERGED, // not the contract's: several datagrams that the interface made one
+	FAN_ORDERED, // nor this: copies that the driver was asked to make,
+	FAN_LEFT, // and those of them that left
+	FAN_TRIED, // of frames that were for nobody, to see whether they could leave
 	FAN_COUNTS, // how many there are
 };
 
@@ -178,6 +187,7 @@ enum fanout_count {
 enum note_kind {
 	NOTE_SELECTED, // the replica comes from another stream than before, or another layer of it
 	NOTE_NO_WAY, // no route to its receiver, or nobody is known by that address
+	NOTE_ELSEWHERE, // copies of its stream leave by interfaces of which not all can be broadcast to
 };
 
 struct fanout_note {

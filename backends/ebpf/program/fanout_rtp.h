@@ -1,7 +1,7 @@
 // What an RTP packet says of itself, as far as it is looked at: whether it is one, which header extensions it has, whether a key frame starts with it.
 #pragma once
 
-#include "packet.h"
+#include "fanout_access.h"
 #include "fanout_maps.h"
 #include "fanout_window.h"
 
@@ -126,7 +126,7 @@ static long step(__u32 at, struct walk *walk)
 }
 
 // Looks through the header extension at `at`: false where it is not one. Elements that are not carried on become padding.
-static __always_inline int take_out(struct __sk_buff *skb, const struct stream_entry *stream, struct scratch *scratch, __u32 at,
+static __always_inline int take_out(struct packet packet, const struct stream_entry *stream, struct scratch *scratch, __u32 at,
 				    __u32 len, __u32 profile, __u32 checksum_at)
 {
 	struct walk walk = { .scratch = scratch, .stream = stream };
@@ -136,7 +136,7 @@ static __always_inline int take_out(struct __sk_buff *skb, const struct stream_e
 	plain(len);
 	if (len < 4 || len > EXTENSIONS_LEN)
 		return 0;
-	if (bpf_skb_load_bytes(skb, at, scratch->before, len) || bpf_skb_load_bytes(skb, at, scratch->after, len))
+	if (load_bytes(packet, at, scratch->before, len) || load_bytes(packet, at, scratch->after, len))
 		return 0;
 	walk.two_byte = profile != PROFILE_ONE_BYTE;
 	bpf_loop(len, step, &walk, 0);
@@ -146,8 +146,7 @@ static __always_inline int take_out(struct __sk_buff *skb, const struct stream_e
 		__u32 size = len & ~3;
 		__s64 change = bpf_csum_diff((__be32 *)scratch->before, size, (__be32 *)scratch->after, size, 0);
 
-		if (bpf_skb_store_bytes(skb, at, scratch->after, len, 0) ||
-		    bpf_l4_csum_replace(skb, checksum_at, 0, change, BPF_F_MARK_MANGLED_0))
+		if (store_bytes(packet, at, scratch->after, len) || follow_change(packet, checksum_at, change))
 			return 0;
 	}
 	return 1;
@@ -225,7 +224,7 @@ static __always_inline int is_h264_key(const __u8 *head, __u32 len, __u32 payloa
 	return 0;
 }
 
-static __always_inline void read_payload(struct __sk_buff *skb, struct media *media, struct scratch *scratch)
+static __always_inline void read_payload(struct packet packet, struct media *media, struct scratch *scratch)
 {
 	__u32 len = media->payload_len;
 
@@ -236,7 +235,7 @@ static __always_inline void read_payload(struct __sk_buff *skb, struct media *me
 	if (len > HEAD_LEN)
 		len = HEAD_LEN;
 	plain(len);
-	if (len < 1 || len > HEAD_LEN || bpf_skb_load_bytes(skb, media->payload_at, scratch->head, len))
+	if (len < 1 || len > HEAD_LEN || load_bytes(packet, media->payload_at, scratch->head, len))
 		return;
 	if (media->codec == KEY_VP8)
 		read_vp8(media, scratch->head, len);

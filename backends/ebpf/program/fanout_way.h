@@ -7,14 +7,14 @@
 #define WAY_MISSING_NS 20000000 // and after so long where there was none
 
 // Asks the kernel for the way to a receiver, as for a packet of its own.
-static __always_inline void find_way(struct __sk_buff *skb, struct way *way, const struct replica_entry *entry, const struct media *media)
+static __always_inline void find_way(struct packet packet, struct way *way, const struct replica_entry *entry, const struct media *media)
 {
 	struct bpf_fib_lookup asked = {};
 
 	asked.l4_protocol = IPPROTO_UDP;
 	asked.sport = entry->path.local_port;
 	asked.dport = entry->path.remote_port;
-	asked.tot_len = skb->len - ETH_HLEN;
+	asked.tot_len = frame_len(packet) - ETH_HLEN;
 	asked.ifindex = LOOPBACK;
 	if (media->v4) {
 		asked.family = AF_INET;
@@ -27,7 +27,7 @@ static __always_inline void find_way(struct __sk_buff *skb, struct way *way, con
 	}
 	way->interface = 0;
 	way->until = media->at + WAY_MISSING_NS;
-	if (bpf_fib_lookup(skb, &asked, sizeof(asked), 0))
+	if (bpf_fib_lookup(packet.context, &asked, sizeof(asked), 0))
 		return;
 	way->until = media->at + WAY_FRESH_NS;
 	way->interface = asked.ifindex;

@@ -1,8 +1,6 @@
 // Makes a packet a replica's, in place: each copy is written over the one before.
 #pragma once
 
-#include <stddef.h>
-
 #include "fanout_number.h"
 
 // What a word takes with it out of a checksum, and what another brings.
@@ -90,52 +88,56 @@ static __always_inline void write_ethernet(struct ethhdr *ethernet, const struct
 	__builtin_memcpy(ethernet->h_source, way->from, ETH_ALEN);
 }
 
-// Lets a finished checksum follow; one of zero is none, and stays so.
-static __always_inline void follow_checksum(struct udphdr *udp, __u64 change)
-{
-	__u16 sum;
+// What changed in what a checksum covers: its addresses, and the rest.
+struct change {
+	__u64 addresses;
+	__u64 rest;
+};
 
-	if (!udp->check)
-		return;
-	sum = ~fold((__u16)~udp->check + change);
-	udp->check = sum ? sum : 0xffff;
+// Writes one copy, all but the checksum: where UDP is, or null where that is not all there.
+static __always_inline struct udphdr *write(void *data, void *end, const struct replica_entry *entry, const struct way *way,
+					    const struct media *media, const struct number *number, struct change *change)
+{
+	struct udphdr *udp;
+
+	if (media->v4) {
+		udp = data + ETH_HLEN + sizeof(struct iphdr);
+		if ((void *)(udp + 1) + RTP_LEN > end)
+			return 0;
+		change->addresses = write_v4(data + ETH_HLEN, &entry->path);
+	} else {
+		udp = data + ETH_HLEN + sizeof(struct ipv6hdr);
+		if ((void *)(udp + 1) + RTP_LEN > end)
+			return 0;
+		change->addresses = write_v6(data + ETH_HLEN, &entry->path);
+	}
+	write_ethernet(data, way);
+	change->rest = swapped(udp->source, entry->path.local_port) + swapped(udp->dest, entry->path.remote_port);
+	udp->source = entry->path.local_port;
+	udp->dest = entry->path.remote_port;
+	change->rest += write_rtp((__u32 *)(udp + 1), entry, media, number);
+	if (media->codec == KEY_VP8)
+		change->rest += write_vp8(data, end, media, number);
+	return udp;
 }
 
 // Writes and sends one copy. False when it could not leave.
 static __always_inline int send(struct __sk_buff *skb, const struct replica_entry *entry, const struct way *way,
 				const struct media *media, const struct number *number)
 {
-	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	__u32 checksum_at = ETH_HLEN + offsetof(struct udphdr, check);
-	__u64 addresses, rest;
+	__u32 checksum_at = media->rtp_at - sizeof(struct udphdr) + offsetof(struct udphdr, check);
+	struct change change;
 	struct udphdr *udp;
 
 	if (!way->interface || skb->len > way->mtu + ETH_HLEN)
 		return 0;
-	if (media->v4) {
-		udp = data + ETH_HLEN + sizeof(struct iphdr);
-		if ((void *)(udp + 1) + RTP_LEN > end)
-			return 0;
-		addresses = write_v4(data + ETH_HLEN, &entry->path);
-		checksum_at += sizeof(struct iphdr);
-	} else {
-		udp = data + ETH_HLEN + sizeof(struct ipv6hdr);
-		if ((void *)(udp + 1) + RTP_LEN > end)
-			return 0;
-		addresses = write_v6(data + ETH_HLEN, &entry->path);
-		checksum_at += sizeof(struct ipv6hdr);
-	}
-	write_ethernet(data, way);
-	rest = swapped(udp->source, entry->path.local_port) + swapped(udp->dest, entry->path.remote_port);
-	udp->source = entry->path.local_port;
-	udp->dest = entry->path.remote_port;
-	rest += write_rtp((__u32 *)(udp + 1), entry, media, number);
-	if (media->codec == KEY_VP8)
-		rest += write_vp8(data, end, media, number);
+	udp = write((void *)(long)skb->data, (void *)(long)skb->data_end, entry, way, media, number, &change);
+	if (!udp)
+		return 0;
 	if (!media->unfinished) {
-		follow_checksum(udp, addresses + rest);
-	} else if (bpf_l4_csum_replace(skb, checksum_at, 0, fold(addresses), BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0) ||
-		   bpf_l4_csum_replace(skb, checksum_at, 0, fold(rest), BPF_F_MARK_MANGLED_0)) {
+		follow_checksum(udp, change.addresses + change.rest);
+	} else if (bpf_l4_csum_replace(skb, checksum_at, 0, fold(change.addresses), BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0) ||
+		   bpf_l4_csum_replace(skb, checksum_at, 0, fold(change.rest), BPF_F_MARK_MANGLED_0)) {
 		// Only the kernel knows whether it is.
 		return 0;
 	}

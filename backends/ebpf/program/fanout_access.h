@@ -1,0 +1,70 @@
+// A packet where a program finds it: with the stack, or with the driver before there is a socket buffer.
+//
+// Steps that both programs take are written once, for either. Which one it is is known when they are compiled, so that nothing is asked of a packet.
+#pragma once
+
+#include <stddef.h>
+
+#include "packet.h"
+
+struct packet {
+	void *context;
+	int with_driver;
+};
+
+static __always_inline struct packet of_stack(struct __sk_buff *skb)
+{
+	return (struct packet){ .context = skb };
+}
+
+static __always_inline struct packet of_driver(struct xdp_md *frame)
+{
+	return (struct packet){ .context = frame, .with_driver = 1 };
+}
+
+static __always_inline __u32 frame_len(struct packet packet)
+{
+	struct xdp_md *frame = packet.context;
+
+	return packet.with_driver ? frame->data_end - frame->data : ((struct __sk_buff *)packet.context)->len;
+}
+
+static __always_inline long load_bytes(struct packet packet, __u32 at, void *to, __u32 len)
+{
+	if (packet.with_driver)
+		return bpf_xdp_load_bytes(packet.context, at, to, len);
+	return bpf_skb_load_bytes(packet.context, at, to, len);
+}
+
+static __always_inline long store_bytes(struct packet packet, __u32 at, void *from, __u32 len)
+{
+	if (packet.with_driver)
+		return bpf_xdp_store_bytes(packet.context, at, from, len);
+	return bpf_skb_store_bytes(packet.context, at, from, len, 0);
+}
+
+// Lets a finished checksum follow; one of zero is none, and stays so.
+static __always_inline void follow_checksum(struct udphdr *udp, __u64 change)
+{
+	__u16 sum;
+
+	if (!udp->check)
+		return;
+	sum = ~fold((__u16)~udp->check + change);
+	udp->check = sum ? sum : 0xffff;
+}
+
+// Lets UDP's checksum follow what changed in its payload. The driver's are finished ones; of the stack's only the kernel knows.
+static __always_inline long follow_change(struct packet packet, __u32 checksum_at, __s64 change)
+{
+	struct xdp_md *frame = packet.context;
+	struct udphdr *udp;
+
+	if (!packet.with_driver)
+		return bpf_l4_csum_replace(packet.context, checksum_at, 0, change, BPF_F_MARK_MANGLED_0);
+	udp = (void *)(long)frame->data + (checksum_at & 0xff) - offsetof(struct udphdr, check);
+	if ((void *)(udp + 1) > (void *)(long)frame->data_end)
+		return -1;
+	follow_checksum(udp, change);
+	return 0;
+}

@@ -1,0 +1,328 @@
+// Copies packets of rooms in the driver (XDP): a packet is broadcast into a device map with as many slots as it has receivers, all of which name the interface
+// that copies leave by, and the program at the end of a slot makes a copy its receiver's.
+//
+// All is decided where a packet arrives, by the same steps as in the stack and on the same tables: so a stream may change from here to there between two
+// packets. How each copy is to leave is written down as an order. Copies are made and queued later, and only then is the program at the slots' end run; a copy
+// is told by nobody which one it is, but the copies of one packet come in turn, and the packet's metadata, which is copied with it, says whose orders are theirs.
+#pragma once
+
+#include "fanout_write.h"
+
+#define ROUNDS 64  // packets whose copies are not all gone; a driver looks at no more before it lets go what was queued
+#define ORDERS 512 // those of one packet, and of some that are queued for other interfaces: no more than 16 each
+#define ROOMS_INTERFACES 16
+
+// How one copy is to leave.
+struct order {
+	__u32 position; // its own, in the sequence of all orders
+	__u32 place; // of its replica's entry
+	__u32 timestamp;
+	__u16 sequence;
+	__u16 picture;
+	__u8 tl0;
+	__u8 zero[3];
+	__u8 to[ETH_ALEN];
+	__u8 from[ETH_ALEN];
+};
+
+// A packet that is broadcast.
+struct round {
+	__u32 number; // its own, in the sequence of all packets
+	__u32 next; // the position of the order for the copy that comes next
+	__u32 end; // behind the last one
+	__u32 interface; // the copies leave by; 0 as long as there is none
+	struct media media;
+};
+
+// Of one processor: what arrives there leaves from there.
+struct outbox {
+	__u32 number; // of the newest round
+	__u32 position; // of the next order
+	struct round rounds[ROUNDS];
+	struct order orders[ORDERS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct outbox);
+} outboxes SEC(".maps");
+
+struct slots {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct bpf_devmap_val));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+	__uint(max_entries, ROOMS_INTERFACES * FANOUT_COPIES);
+	__type(key, struct fan);
+	__array(values, struct slots);
+} fans SEC(".maps");
+
+static __always_inline struct outbox *outbox_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&outboxes, &zero);
+}
+
+static __always_inline struct round *newest_round(struct outbox *outbox)
+{
+	return &outbox->rounds[outbox->number & (ROUNDS - 1)];
+}
+
+__noinline int look_up_way_in_driver(struct xdp_md *frame, __u32 place)
+{
+	return find_and_keep_way(of_driver(frame), place);
+}
+
+// Orders one copy. False where it cannot leave.
+static __always_inline int write_order(struct xdp_md *frame, const struct replica_entry *entry, __u32 place, const struct scratch *scratch)
+{
+	struct outbox *outbox = outbox_here();
+	const struct way *way = &scratch->way;
+	struct round *round;
+	struct order *order;
+
+	if (!outbox || !way->interface || frame->data_end - frame->data > way->mtu + ETH_HLEN)
+		return 0;
+	round = newest_round(outbox);
+	if (round->end == round->next)
+		round->interface = way->interface;
+	if (round->interface != way->interface) {
+		tell(NOTE_ELSEWHERE, entry, scratch);
+		return 0;
+	}
+	order = &outbox->orders[round->end & (ORDERS - 1)];
+	order->position = round->end;
+	order->place = place;
+	order->timestamp = scratch->number.timestamp;
+	order->sequence = scratch->number.sequence;
+	order->picture = scratch->number.picture;
+	order->tl0 = scratch->number.tl0;
+	__builtin_memcpy(order->to, way->to, ETH_ALEN);
+	__builtin_memcpy(order->from, way->from, ETH_ALEN);
+	round->end += 1;
+	return 1;
+}
+
+// Orders one replica's copy: what becomes of it.
+__noinline int serve_in_driver(struct xdp_md *frame, __u32 place, struct scratch *scratch)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	__u32 refused;
+
+	if (!entry || !scratch)
+		return UNCONCERNED;
+	refused = number_copy(entry, scratch);
+	if (refused != FAN_NOTHING)
+		return refused;
+	if (scratch->way.until < scratch->media.at)
+		look_up_way_in_driver(frame, place);
+	return write_order(frame, entry, place, scratch) ? FAN_FORWARDED : FAN_SEND_FAILED;
+}
+
+// What each order is made of.
+struct ordering {
+	struct xdp_md *frame;
+	const struct stream_entry *stream;
+	struct scratch *scratch;
+};
+
+static long order_copy(__u32 index, struct ordering *ordering)
+{
+	__u32 place, became;
+
+	if (index >= FANOUT_COPIES)
+		return 1;
+	place = ordering->stream->replicas[index >> 5].places[index & 31];
+	became = serve_in_driver(ordering->frame, place, ordering->scratch);
+	tally(ordering->scratch, became);
+	return 0;
+}
+
+__noinline int read_in_driver(struct xdp_md *frame, __u32 entry)
+{
+	return read_either(of_driver(frame), entry);
+}
+
+// Takes account of a packet, and orders its copies. A count, or FAN_NOTHING where there are some.
+__noinline int order_copies(struct xdp_md *frame, __u32 entry, __u32 place)
+{
+	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
+	struct scratch *scratch = scratch_here();
+	struct outbox *outbox = outbox_here();
+	struct ordering ordering = { .frame = frame, .stream = stream, .scratch = scratch };
+	struct round *round;
+	int refused;
+
+	if (!stream || !scratch || !outbox)
+		return FAN_MALFORMED;
+	refused = take_account(scratch, place);
+	if (refused != FAN_NOTHING)
+		return refused;
+	round = newest_round(outbox);
+	round->number = outbox->number;
+	round->next = round->end = outbox->position;
+	bpf_loop(stream->replicas_count, order_copy, &ordering, 0);
+	if (!scratch->sent)
+		return no_copies(scratch);
+	outbox->position = round->end;
+	round->media = scratch->media;
+	return FAN_NOTHING;
+}
+
+// Lets the copies that were ordered be made.
+static __always_inline int release(const struct scratch *scratch, struct outbox *outbox)
+{
+	struct fan fan = { .interface = newest_round(outbox)->interface, .copies = scratch->sent };
+	void *slots = bpf_map_lookup_elem(&fans, &fan);
+
+	if (!slots) {
+		count_many(FAN_SEND_FAILED, scratch->sent);
+		return XDP_DROP;
+	}
+	count_many(FAN_ORDERED, scratch->sent);
+	return bpf_redirect_map(slots, 0, BPF_F_BROADCAST);
+}
+
+// Puts in front of a packet which round is its own. False where its driver has no place for that.
+static __always_inline int take_along(struct xdp_md *frame, struct outbox *outbox)
+{
+	__u32 *number;
+
+	if (bpf_xdp_adjust_meta(frame, -(int)sizeof(*number)))
+		return 0;
+	number = (void *)(long)frame->data_meta;
+	if ((void *)(number + 1) > (void *)(long)frame->data)
+		return 0;
+	*number = ++outbox->number;
+	return 1;
+}
+
+// Where it arrives. What is not copied here goes on to the stack, where the other program looks at it.
+SEC("xdp")
+int fan_out_in_driver(struct xdp_md *frame)
+{
+	void *end = (void *)(long)frame->data_end;
+	struct stream_place *known, place;
+	struct stream_entry *stream;
+	struct scratch *scratch;
+	struct outbox *outbox;
+	struct datagram found;
+	struct pair pair = {};
+	int refused;
+
+	if (!parse(&found, (void *)(long)frame->data, end))
+		return XDP_PASS;
+	known = find_stream(&found, end, &pair);
+	if (!known)
+		return XDP_PASS;
+	place = *known;
+	stream = bpf_map_lookup_elem(&stream_entries, &place.entry);
+	scratch = scratch_here();
+	outbox = outbox_here();
+	if (!stream || !scratch || !outbox || !stream->in_driver)
+		return XDP_PASS;
+	found_at(&scratch->media, &found, &pair, &place);
+	if (scratch->media.unfinished || !take_along(frame, outbox))
+		return XDP_PASS;
+	count(FAN_RECEIVED);
+	refused = FAN_OVERSIZED;
+	if (scratch->media.end - scratch->media.rtp_at <= DATAGRAM_MAX)
+		refused = read_in_driver(frame, place.entry);
+	if (refused == FAN_NOTHING)
+		refused = order_copies(frame, place.entry, place.state);
+	if (refused == FAN_NOTHING)
+		return release(scratch, outbox);
+	count(refused);
+	return XDP_DROP;
+}
+
+// The order for the copy that comes next of a packet. Null where it is not there any more.
+static __always_inline struct order *next_order(struct outbox *outbox, struct round *round, __u32 number)
+{
+	struct order *order = &outbox->orders[round->next & (ORDERS - 1)];
+
+	if (round->number != number || round->next == round->end || order->position != round->next)
+		return 0;
+	round->next += 1;
+	return order;
+}
+
+// Makes a copy its receiver's, as ordered. False where it cannot.
+static __always_inline int carry_out(struct xdp_md *frame, struct outbox *outbox)
+{
+	__u32 *number = (void *)(long)frame->data_meta, place;
+	struct replica_entry *entry;
+	struct number given = {};
+	struct change change;
+	struct way way = {};
+	struct order *order;
+	struct round *round;
+	struct udphdr *udp;
+
+	if ((void *)(number + 1) > (void *)(long)frame->data)
+		return 0;
+	round = &outbox->rounds[*number & (ROUNDS - 1)];
+	order = next_order(outbox, round, *number);
+	if (!order)
+		return 0;
+	place = order->place;
+	entry = bpf_map_lookup_elem(&replica_entries, &place);
+	if (!entry)
+		return 0;
+	given.timestamp = order->timestamp;
+	given.sequence = order->sequence;
+	given.picture = order->picture;
+	given.tl0 = order->tl0;
+	__builtin_memcpy(way.to, order->to, ETH_ALEN);
+	__builtin_memcpy(way.from, order->from, ETH_ALEN);
+	udp = write((void *)(long)frame->data, (void *)(long)frame->data_end, entry, &way, &round->media, &given, &change);
+	if (!udp)
+		return 0;
+	follow_checksum(udp, change.addresses + change.rest);
+	return 1;
+}
+
+// Where a copy leaves. What it was told by the metadata is nobody else's business.
+SEC("xdp/devmap")
+int leave_driver(struct xdp_md *frame)
+{
+	struct outbox *outbox = outbox_here();
+
+	if (!outbox || !carry_out(frame, outbox) || bpf_xdp_adjust_meta(frame, sizeof(__u32))) {
+		count(FAN_SEND_FAILED);
+		return XDP_DROP;
+	}
+	count(FAN_LEFT);
+	return XDP_PASS;
+}
+
+// Whether an interface lets copies leave at all is found by sending it a frame that gets as far as to the slot's end.
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct bpf_devmap_val));
+} tried SEC(".maps");
+
+SEC("xdp")
+int try_driver(struct xdp_md *frame)
+{
+	(void)frame;
+	return bpf_redirect_map(&tried, 0, BPF_F_BROADCAST);
+}
+
+SEC("xdp/devmap")
+int end_of_try(struct xdp_md *frame)
+{
+	(void)frame;
+	count(FAN_TRIED);
+	return XDP_DROP;
+}
