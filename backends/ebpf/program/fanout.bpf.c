@@ -22,19 +22,24 @@ static __always_inline struct scratch *scratch_here(void)
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-static void tell(__u32 kind, const struct replica_entry *entry, const struct scratch *scratch)
+static void note(__u32 kind, __u32 replica, const struct scratch *scratch)
 {
 	struct fanout_note *note = bpf_ringbuf_reserve(&notes, sizeof(*note), 0);
 
 	if (!note)
 		return;
-	note->replica = entry->state;
+	note->replica = replica;
 	note->source = scratch->media.stream;
 	note->layered = scratch->media.layered;
 	note->temporal = scratch->number.temporal;
 	note->zero = 0;
 	note->kind = kind;
 	bpf_ringbuf_submit(note, 0);
+}
+
+static __always_inline void tell(__u32 kind, const struct replica_entry *entry, const struct scratch *scratch)
+{
+	note(kind, entry->state, scratch);
 }
 
 // The steps of a packet of a stream that is ours. Each is verified by itself, whatever came before; what they tell each other is in the scratch.

@@ -63,6 +63,9 @@ struct {
 	__array(values, struct slots);
 } fans SEC(".maps");
 
+// Marks streams of the process that loaded this: others' broadcasts go nowhere. Set before the program is loaded.
+const volatile __u32 in_driver = 0;
+
 static __always_inline struct outbox *outbox_here(void)
 {
 	__u32 zero = 0;
@@ -184,6 +187,7 @@ static __always_inline int release(const struct scratch *scratch, struct outbox 
 
 	if (!slots) {
 		count_many(FAN_SEND_FAILED, scratch->sent);
+		note(NOTE_ELSEWHERE, 0, scratch);
 		return XDP_DROP;
 	}
 	count_many(FAN_ORDERED, scratch->sent);
@@ -226,7 +230,7 @@ int fan_out_in_driver(struct xdp_md *frame)
 	stream = bpf_map_lookup_elem(&stream_entries, &place.entry);
 	scratch = scratch_here();
 	outbox = outbox_here();
-	if (!stream || !scratch || !outbox || !stream->in_driver)
+	if (!stream || !scratch || !outbox || stream->in_driver != in_driver)
 		return XDP_PASS;
 	found_at(&scratch->media, &found, &pair, &place);
 	if (scratch->media.unfinished || !take_along(frame, outbox))

@@ -67,7 +67,7 @@ struct stream_entry {
 	__u32 has_reference;
 	__u32 goes_up; // whether its packets go on to the base, too
 	__u32 formats_count;
-	__u32 in_driver; // whether copies are made there, and not in the stack
+	__u32 in_driver; // copies are made there, and not in the stack, if this is the number of the driver's program
 	struct stream_format formats[FANOUT_FORMATS];
 	__u32 carried[8]; // one bit for each header extension id that is carried on
 	__u32 replicas_count;

@@ -31,8 +31,8 @@ pub(super) const NEXT: i32 = -1;
 const CONTEXT: usize = 44;
 const CONTEXT_INTERFACE: usize = 40;
 
-/// Maps that are no tables: what one packet needs while it is copied, and what was noted for a process that is gone.
-const OF_THIS_PROGRAM: [&str; 2] = ["scratches", "notes"];
+/// Maps that are no tables: what one packet needs while it is copied, what was noted for a process that is gone, and where broadcasts go, which end with it.
+const OF_THIS_PROGRAM: [&str; 5] = ["scratches", "notes", "outboxes", "fans", "tried"];
 
 /// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
