@@ -2,84 +2,24 @@
 // reaches the switch.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createNetwork } from "../../eval/adaptation/rig/network.mjs";
-import { Person } from "../../eval/adaptation/rig/person.mjs";
-import { startServer } from "../../eval/adaptation/rig/server.mjs";
-import { bundle } from "../../eval/adaptation/rig/site.mjs";
-import { IN_CLEAR } from "./support/clear.mjs";
+import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
 import { sleep } from "./support/wait.mjs";
 
 const NAMES = ["ada", "bob", "cat"];
 const SETTLE_S = 6;
 const WATCH_S = 10;
-const BINARY = process.env.WEIR_BINARY ?? new URL("../../target/release/weir", import.meta.url).pathname;
-const CAPTURE = { resolution: { width: 640, height: 360, frameRate: 15 } };
-const VIDEO = {
-  videoCodec: "vp8",
-  simulcast: false,
-  backupCodec: false,
-  videoEncoding: { maxBitrate: 600_000, maxFramerate: 15 },
-};
 
-/** Programs in the kernel, and namespaces, are root's. */
-function missing() {
-  if (process.getuid() !== 0) return "root";
-  if (process.env.WEIR_OWN !== "1") return "a Weir of its own";
-  for (const tool of ["ip", "ethtool"]) {
-    try {
-      execFileSync("sh", ["-c", `command -v ${tool}`]);
-    } catch {
-      return tool;
-    }
-  }
-  return undefined;
-}
-
-const SKIP = missing() ? `needs ${missing()}` : false;
-
-describe("through the kernel", { skip: SKIP, timeout: 150_000 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "weir-kernel-"));
-  const parts = [() => rmSync(folder, { recursive: true, force: true })];
-  const people = [];
-  let network;
+describe("through the kernel", { skip: kernelIsMissing(), timeout: 150_000 }, () => {
+  const meeting = new KernelMeeting(NAMES);
 
   before(async () => {
-    network = createNetwork(
-      `weir-kernel-${process.pid}`,
-      NAMES.map((name) => ({ name })),
-    );
-    parts.push(() => network.remove());
-    // What an interface has made one of several packets cannot be copied.
-    inHub("ethtool", "-K", "bridge", "gro", "off");
-    const configuration = join(folder, "weir.yaml");
-    writeFileSync(
-      configuration,
-      'rtc: {clear_rtp: true, offload: ebpf, ebpf: {interfaces: [bridge], rooms: unseen, pins: ""}}\n',
-    );
-    const where = "--bind {address} --node-ip {address} --port {port} --rtc-port 7882";
-    const command = `${BINARY} serve --dev ${where} --config ${configuration}`;
-    const server = await startServer(network, folder, { key: "devkey", secret: "secret", command });
-    parts.push(() => server.stop());
-    const files = await bundle();
-    for (const name of NAMES) {
-      const person = await Person.open({ name, namespace: network.namespace(name), files, folder, ...IN_CLEAR });
-      parts.push(() => person.close());
-      people.push(person);
-    }
-    for (const person of people) await person.join(server, "kernel", { options: { adaptiveStream: false } });
-    for (const person of people) {
-      await person.publish({ microphone: { red: false, dtx: false }, capture: CAPTURE, options: VIDEO });
-    }
+    meeting.connect();
+    await meeting.serve();
+    await meeting.meet();
     await sleep(SETTLE_S * 1000);
   });
-  after(async () => {
-    for (const stop of parts.reverse()) await stop();
-  });
+  after(() => meeting.close());
 
   it("three people see and hear each other, and userspace sees none of it", async () => {
     const before = await figures();
@@ -112,24 +52,13 @@ describe("through the kernel", { skip: SKIP, timeout: 150_000 }, () => {
 
   /** What the server counted, what everybody sent, and what everybody saw and heard. */
   async function figures() {
-    const taken = await Promise.all(people.map((person) => person.take()));
-    const samples = Object.fromEntries(NAMES.map((name, index) => [name, taken[index].samples.at(-1)]));
-    const of = (part) => Object.fromEntries(NAMES.map((name) => [name, part(samples[name])]));
+    const taken = await meeting.take();
+    const of = (part) => Object.fromEntries(NAMES.map((name) => [name, part(taken[name].samples.at(-1))]));
     return {
-      counters: counters(),
+      counters: meeting.counters(),
       sent: of(({ sent }) => Math.max(...Object.values(sent).map(({ framesSent }) => framesSent))),
       seen: of(({ video }) => video),
       heard: of(({ audio }) => audio),
     };
-  }
-
-  function counters() {
-    const question = 'fetch("http://198.18.0.1:7880/metrics").then((it) => it.text()).then(console.log)';
-    const lines = inHub(process.execPath, "-e", question).matchAll(/^weir_dataplane_total\{reason="(\w+)"\} (\d+)$/gm);
-    return Object.fromEntries([...lines].map(([, reason, count]) => [reason, Number(count)]));
-  }
-
-  function inHub(...command) {
-    return execFileSync("ip", ["netns", "exec", network.namespace("hub"), ...command]).toString();
   }
 });

@@ -12,7 +12,7 @@ const STARTUP_MS = 15_000;
 const LOG_TAIL = 4000;
 
 /**
- * `{ url, key, secret, name, version, stop }`; `stop()` returns the end of its log.
+ * `{ url, key, secret, name, version, stop }`; `stop(signal)` returns the end of its log.
  *
  * With `url` and no `command` the server runs already, on this machine; loopback is reached under the machine's address in the rig.
  */
@@ -76,8 +76,8 @@ function launch(network, folder, line) {
     child.once("exit", resolve);
     child.once("error", resolve);
   });
-  const stop = async () => {
-    child.kill("SIGTERM");
+  const stop = async (signal = "SIGTERM") => {
+    child.kill(signal);
     const late = setTimeout(() => child.kill("SIGKILL"), 5000);
     await ended;
     clearTimeout(late);

@@ -1,0 +1,115 @@
+// Three Chromium without encryption meet through the kernel, and their Weir is killed: media goes on without it, and when the next one is there people
+// join anew by themselves, as livekit-client does.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
+import { sleep, waitFor } from "./support/wait.mjs";
+
+const NAMES = ["ada", "bob", "cat"];
+const FRAMES_PER_S = 15;
+const SETTLE_S = 6;
+/** As long as it takes to be started again. */
+const GONE_S = 1;
+/** How long Chromium goes on sending when nobody answers its connectivity checks, and a little less. */
+const PATIENCE_S = 5;
+const AFTERWARDS_S = 5;
+/** How long livekit-client may wait until it tries again. */
+const REJOIN_S = 40;
+
+describe("a Weir that is killed while the kernel copies", { skip: kernelIsMissing(), timeout: 200_000 }, () => {
+  const meeting = new KernelMeeting(NAMES);
+  /** All samples and events of everybody, by name. */
+  let recorded;
+
+  before(async () => {
+    meeting.connect({ keeps: true });
+    await meeting.serve();
+    await meeting.meet();
+    await sleep(SETTLE_S * 1000);
+  });
+  after(() => meeting.close());
+
+  it("interrupts nobody, and people meet again at the next", async () => {
+    await startRecording();
+    const killed = Date.now();
+    await meeting.server.stop("SIGKILL");
+    await sleep(GONE_S * 1000);
+    await meeting.serve();
+    const restarted = Date.now();
+    const since = (time) => `${((time - killed) / 1000).toFixed(1)} s`;
+    await waitFor("everybody to be back", everybodyIsBack, {
+      timeout: REJOIN_S * 1000,
+      interval: 500,
+      onTimeout: () => JSON.stringify(recorded, ["events"]),
+    });
+    console.log(`  killed at 0 s, and another one there at ${since(restarted)}`);
+    for (const name of NAMES) {
+      console.log(`  ${name}: ${recorded[name].events.map(([time, what]) => `${what} at ${since(time)}`).join(", ")}`);
+    }
+    // Both have to be there still for the one to see the other.
+    for (const [watcher, publisher] of pairs()) {
+      const left = Math.min(leftAt(watcher), leftAt(publisher));
+      assert.ok(left > restarted, "they left before there was anything to come to");
+      const until = Math.min(left, killed + PATIENCE_S * 1000);
+      const { seconds, frames, lost } = watched(watcher, publisher, killed, until);
+      console.log(
+        `  until then, ${watcher} watching ${publisher}: ${frames} frames in ${seconds} s, ${lost} packets lost`,
+      );
+      assert.ok(frames >= 0.9 * FRAMES_PER_S * seconds, `${watcher} watching ${publisher}: ${frames} frames`);
+      assert.equal(lost, 0, `${watcher} watching ${publisher}`);
+    }
+
+    await sleep(SETTLE_S * 1000);
+    await startRecording();
+    const [began, before] = [Date.now(), meeting.counters()];
+    await sleep(AFTERWARDS_S * 1000);
+    await record();
+    const now = meeting.counters();
+    for (const [watcher, publisher] of pairs()) {
+      const { seconds, frames } = watched(watcher, publisher, began, Date.now());
+      console.log(`  afterwards, ${watcher} watching ${publisher}: ${frames} frames in ${seconds} s`);
+      assert.ok(frames >= 0.9 * FRAMES_PER_S * seconds, `${watcher} watching ${publisher}: ${frames} frames`);
+    }
+    assert.ok(now.forwarded > before.forwarded, "the kernel copies again");
+    assert.equal(now.no_replica, before.no_replica, "media in userspace");
+  });
+
+  async function startRecording() {
+    await meeting.take();
+    recorded = Object.fromEntries(NAMES.map((name) => [name, { samples: [], events: [] }]));
+  }
+
+  async function record() {
+    for (const [name, { samples, events }] of Object.entries(await meeting.take())) {
+      recorded[name].samples.push(...samples);
+      recorded[name].events.push(...events);
+    }
+  }
+
+  async function everybodyIsBack() {
+    await record();
+    return NAMES.every((name) => recorded[name].events.some(([, what]) => what === "reconnected"));
+  }
+
+  /** When somebody gave up the connection that was there before. */
+  function leftAt(name) {
+    const [time] = recorded[name].events.find(([, what]) => what === "reconnecting") ?? [Number.POSITIVE_INFINITY];
+    return time;
+  }
+
+  /** What one saw of the other in a time. */
+  function watched(watcher, publisher, from, until) {
+    const samples = recorded[watcher].samples.filter(({ time }) => time >= from && time < until);
+    const [first, last] = [samples[0], samples.at(-1)];
+    return {
+      seconds: Math.round((last.time - first.time) / 100) / 10,
+      frames: last.video[publisher].framesDecoded - first.video[publisher].framesDecoded,
+      lost: last.video[publisher].packetsLost + last.audio[publisher].packetsLost,
+    };
+  }
+});
+
+function pairs() {
+  return NAMES.flatMap((watcher) => NAMES.filter((name) => name !== watcher).map((publisher) => [watcher, publisher]));
+}

@@ -1,0 +1,117 @@
+// A meeting of browsers without encryption, each in a network namespace of its own, whose media the kernel copies.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createNetwork } from "../../../eval/adaptation/rig/network.mjs";
+import { Person } from "../../../eval/adaptation/rig/person.mjs";
+import { startServer } from "../../../eval/adaptation/rig/server.mjs";
+import { bundle } from "../../../eval/adaptation/rig/site.mjs";
+import { IN_CLEAR } from "./clear.mjs";
+
+const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;
+const CAPTURE = { resolution: { width: 640, height: 360, frameRate: 15 } };
+const VIDEO = {
+  videoCodec: "vp8",
+  simulcast: false,
+  backupCodec: false,
+  videoEncoding: { maxBitrate: 600_000, maxFramerate: 15 },
+};
+
+/** Why there can be none here, or false: programs in the kernel, and namespaces, are root's. */
+export function kernelIsMissing() {
+  if (process.getuid() !== 0) return "needs root";
+  if (process.env.WEIR_OWN !== "1") return "needs a Weir of its own";
+  for (const tool of ["ip", "ethtool"]) {
+    try {
+      execFileSync("sh", ["-c", `command -v ${tool}`]);
+    } catch {
+      return `needs ${tool}`;
+    }
+  }
+  return false;
+}
+
+/** A network with a Weir in its hub, and people in a room of it. `close()` removes everything, also what was only half made. */
+export class KernelMeeting {
+  #parts = [];
+  people = [];
+
+  constructor(names) {
+    this.names = names;
+    this.folder = mkdtempSync(join(tmpdir(), "weir-kernel-"));
+    this.#parts.push(() => rmSync(this.folder, { recursive: true, force: true }));
+  }
+
+  /** Makes the network, with a folder for pins where some are to be kept. */
+  connect({ keeps = false } = {}) {
+    this.#writeSettings(keeps ? join(this.#mountPins(), "weir") : "");
+    this.network = createNetwork(
+      `weir-kernel-${process.pid}`,
+      this.names.map((name) => ({ name })),
+    );
+    this.#parts.push(() => this.network.remove());
+    // What an interface has made one of several packets cannot be copied.
+    this.inHub("ethtool", "-K", "bridge", "gro", "off");
+    this.#parts.push(() => this.server?.stop());
+  }
+
+  /** Starts Weir, in the place of the last one if there was any. */
+  async serve() {
+    const where = "--bind {address} --node-ip {address} --port {port} --rtc-port 7882";
+    const command = `${BINARY} serve --dev ${where} --config ${join(this.folder, "weir.yaml")}`;
+    this.server = await startServer(this.network, this.folder, { key: "devkey", secret: "secret", command });
+  }
+
+  /** Everybody joins and publishes. */
+  async meet() {
+    const files = await bundle();
+    for (const name of this.names) {
+      const namespace = this.network.namespace(name);
+      const person = await Person.open({ name, namespace, files, folder: this.folder, ...IN_CLEAR });
+      this.#parts.push(() => person.close());
+      this.people.push(person);
+    }
+    for (const person of this.people) await person.join(this.server, "kernel", { options: { adaptiveStream: false } });
+    for (const person of this.people) {
+      await person.publish({ microphone: { red: false, dtx: false }, capture: CAPTURE, options: VIDEO });
+    }
+  }
+
+  /** What everybody has recorded since this was last asked, by name. */
+  async take() {
+    const taken = await Promise.all(this.people.map((person) => person.take()));
+    return Object.fromEntries(this.names.map((name, index) => [name, taken[index]]));
+  }
+
+  /** What the server has counted. */
+  counters() {
+    const question = 'fetch("http://198.18.0.1:7880/metrics").then((it) => it.text()).then(console.log)';
+    const text = this.inHub(process.execPath, "-e", question);
+    const lines = text.matchAll(/^weir_dataplane_total\{reason="(\w+)"\} (\d+)$/gm);
+    return Object.fromEntries([...lines].map(([, reason, count]) => [reason, Number(count)]));
+  }
+
+  inHub(...command) {
+    return execFileSync("ip", ["netns", "exec", this.network.namespace("hub"), ...command]).toString();
+  }
+
+  async close() {
+    for (const stop of this.#parts.reverse()) await stop();
+  }
+
+  /** A BPF file system of its own. */
+  #mountPins() {
+    const pins = join(this.folder, "bpf");
+    mkdirSync(pins);
+    execFileSync("mount", ["-t", "bpf", "bpf", pins]);
+    this.#parts.push(() => execFileSync("umount", [pins]));
+    return pins;
+  }
+
+  #writeSettings(pins) {
+    const ebpf = `{interfaces: [bridge], rooms: unseen, pins: "${pins}"}`;
+    writeFileSync(join(this.folder, "weir.yaml"), `rtc: {clear_rtp: true, offload: ebpf, ebpf: ${ebpf}}\n`);
+  }
+}
