@@ -13,7 +13,7 @@
 //! Relays, which know no legs, have sockets and workers of their own: `relays`.
 //!
 //! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is what protects it, `net` is
-//! the only place that talks to the operating system, and so the only one with `unsafe`.
+//! the only place that talks to the operating system. `unsafe` is there, and in `srtp::gcm::wide`, which works in the processor's wide registers.
 
 #![deny(unsafe_code)]
 // Tests may read a clock; the packet path is given the time.

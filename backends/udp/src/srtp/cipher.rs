@@ -13,6 +13,8 @@ use super::packet::{PacketId, RtcpWord};
 ///
 /// Sealing panics when `packet` has no room for the trailer: a bug of the caller's, who owns the buffer. Opening returns
 /// `None` when the packet is too short or does not authenticate, and its bytes are then unspecified.
+///
+/// Keys lie where they are used, so that no packet has to look for them.
 pub(super) enum Cipher {
     Gcm(Gcm),
     Cm(Cm),
@@ -21,8 +23,8 @@ pub(super) enum Cipher {
 impl Cipher {
     pub(super) fn new(profile: SrtpProfile, keys: &SessionKeys) -> Self {
         match profile {
-            SrtpProfile::AeadAes128Gcm => Self::Gcm(Gcm::new(&ring::aead::AES_128_GCM, keys)),
-            SrtpProfile::AeadAes256Gcm => Self::Gcm(Gcm::new(&ring::aead::AES_256_GCM, keys)),
+            SrtpProfile::AeadAes128Gcm => Self::Gcm(Gcm::new(16, keys)),
+            SrtpProfile::AeadAes256Gcm => Self::Gcm(Gcm::new(32, keys)),
             SrtpProfile::AesCm128HmacSha1_80 => Self::Cm(Cm::new(keys)),
         }
     }

@@ -1,48 +1,49 @@
 //! AES in Galois/counter mode.
 //!
-//! `ring` has the fastest implementation we measured that needs no `unsafe` of ours. It does not wipe its expanded keys
-//! when they are dropped; what we hand it, we do.
+//! Which bytes of a packet are encrypted under which nonce; the cipher itself is behind [`Key`].
 //!
 //! Source: RFC 7714.
 
-use ring::aead::{Aad, Algorithm, LessSafeKey, Nonce, UnboundKey};
+mod key;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use super::kdf::SessionKeys;
 use super::packet::{PacketId, RTCP_CLEAR, RtcpWord};
+use key::{Key, Nonce, TAG};
 
-const TAG: usize = 16;
 const WORD: usize = 4;
 
 pub(super) struct Gcm {
-    key: LessSafeKey,
-    salt: [u8; 12],
+    key: Key,
+    /// A number of 96 bits.
+    salt: u128,
 }
 
 impl Gcm {
-    pub(super) fn new(algorithm: &'static Algorithm, keys: &SessionKeys) -> Self {
-        let key = UnboundKey::new(algorithm, &keys.key[..algorithm.key_len()]).expect("the algorithm's own key length");
-        let mut salt = [0; 12];
-        salt.copy_from_slice(&keys.salt[..12]);
-        Self {
-            key: LessSafeKey::new(key),
-            salt,
-        }
+    /// The cipher for a profile whose keys have so many bytes.
+    pub(super) fn new(key_len: usize, keys: &SessionKeys) -> Self {
+        Self::with(Key::new(&keys.key[..key_len]), keys)
+    }
+
+    fn with(key: Key, keys: &SessionKeys) -> Self {
+        let salt = keys.salt[..12]
+            .iter()
+            .fold(0, |salt, byte| (salt << 8) | u128::from(*byte));
+        Self { key, salt }
     }
 
     pub(super) fn seal_rtp(&self, id: PacketId, packet: &mut [u8], len: usize, header_len: usize) -> usize {
         let (header, rest) = packet.split_at_mut(header_len);
         let (text, trailer) = rest.split_at_mut(len - header_len);
-        self.seal(id, header, text, &mut trailer[..TAG]);
+        trailer[..TAG].copy_from_slice(&self.key.seal(self.nonce(id), header, text));
         len + TAG
     }
 
     pub(super) fn open_rtp(&self, id: PacketId, packet: &mut [u8], header_len: usize) -> Option<usize> {
         let (header, sealed) = packet.split_at_mut_checked(header_len)?;
-        let text = self
-            .key
-            .open_in_place(self.nonce(id), Aad::from(&*header), sealed)
-            .ok()?;
-        Some(header_len + text.len())
+        let text_len = self.key.open(self.nonce(id), header, sealed)?;
+        Some(header_len + text_len)
     }
 
     /// The tag stands before the word, which is authenticated with the clear header as if it followed it.
@@ -50,7 +51,10 @@ impl Gcm {
         let word = RtcpWord::encrypted_with(index);
         let (clear, rest) = packet.split_at_mut(RTCP_CLEAR);
         let (text, trailer) = rest.split_at_mut(len - RTCP_CLEAR);
-        self.seal(rtcp_id(ssrc, word), &rtcp_aad(clear, word), text, &mut trailer[..TAG]);
+        let tag = self
+            .key
+            .seal(self.nonce(rtcp_id(ssrc, word)), &rtcp_aad(clear, word), text);
+        trailer[..TAG].copy_from_slice(&tag);
         trailer[TAG..TAG + WORD].copy_from_slice(&word.0);
         len + TAG + WORD
     }
@@ -63,11 +67,8 @@ impl Gcm {
         }
         let (clear, sealed) = packet[..sealed_end].split_at_mut(RTCP_CLEAR);
         let aad = rtcp_aad(clear, word);
-        let text = self
-            .key
-            .open_in_place(self.nonce(rtcp_id(ssrc, word)), Aad::from(&aad), sealed)
-            .ok()?;
-        Some(RTCP_CLEAR + text.len())
+        let text_len = self.key.open(self.nonce(rtcp_id(ssrc, word)), &aad, sealed)?;
+        Some(RTCP_CLEAR + text_len)
     }
 
     pub(super) fn rtcp_word(packet: &[u8]) -> Option<RtcpWord> {
@@ -81,18 +82,9 @@ impl Gcm {
         let mut tag = [0; TAG];
         tag.copy_from_slice(&packet[len..len + TAG]);
         packet[len..len + WORD].copy_from_slice(&word.0);
-        let aad = Aad::from(&packet[..len + WORD]);
         self.key
-            .open_in_place(self.nonce(rtcp_id(ssrc, word)), aad, &mut tag)
-            .ok()?;
+            .open(self.nonce(rtcp_id(ssrc, word)), &packet[..len + WORD], &mut tag)?;
         Some(len)
-    }
-
-    fn seal(&self, id: PacketId, aad: &[u8], text: &mut [u8], tag_out: &mut [u8]) {
-        let tag = self
-            .key
-            .seal_in_place_separate_tag(self.nonce(id), Aad::from(aad), text);
-        tag_out.copy_from_slice(tag.expect("a datagram is far below GCM's limit of 64 GiB").as_ref());
     }
 
     /// Two zero bytes, the SSRC and the 48-bit index, each bit flipped where the salt says so. The SRTCP index fills the
@@ -100,13 +92,7 @@ impl Gcm {
     ///
     /// Source: RFC 7714 sections 8.1 and 9.1.
     fn nonce(&self, id: PacketId) -> Nonce {
-        let mut nonce = self.salt;
-        let ssrc = id.ssrc.to_be_bytes();
-        let index = id.index.to_be_bytes();
-        for (byte, value) in nonce[2..].iter_mut().zip(ssrc.iter().chain(&index[2..])) {
-            *byte ^= value;
-        }
-        Nonce::assume_unique_for_key(nonce)
+        Nonce(self.salt ^ (u128::from(id.ssrc) << 48) ^ u128::from(id.index))
     }
 }
 
@@ -130,7 +116,6 @@ mod tests {
 
     use super::super::tests::unhex;
     use super::*;
-    use ring::aead::{AES_128_GCM, AES_256_GCM};
 
     const RTP: &str =
         "8040f17b8041f8d35501a0b247616c6c696120657374206f6d6e69732064697669736120696e207061727465732074726573";
@@ -155,7 +140,8 @@ mod tests {
     };
     const RTCP_SSRC: u32 = 0x4d61_7273;
 
-    fn gcm(algorithm: &'static Algorithm) -> Gcm {
+    /// Under each implementation there is: what this processor gets, and `ring`.
+    fn gcms(key_len: usize) -> [Gcm; 2] {
         let mut keys = SessionKeys {
             key: [0; 32],
             auth: [0; 20],
@@ -165,7 +151,10 @@ mod tests {
             *byte = i as u8;
         }
         keys.salt[..12].copy_from_slice(b"Quid pro quo");
-        Gcm::new(algorithm, &keys)
+        [
+            Gcm::new(key_len, &keys),
+            Gcm::with(Key::with_ring(&keys.key[..key_len]), &keys),
+        ]
     }
 
     fn with_room(packet: &str) -> (Vec<u8>, usize) {
@@ -177,49 +166,54 @@ mod tests {
 
     #[test]
     fn rtp_is_sealed_and_opened_as_in_rfc_7714_16_1_and_16_2() {
-        for (algorithm, sealed) in [(&AES_128_GCM, RTP_128), (&AES_256_GCM, RTP_256)] {
-            let (mut packet, len) = with_room(RTP);
-            let sealed_len = gcm(algorithm).seal_rtp(RTP_ID, &mut packet, len, 12);
-            packet.truncate(sealed_len);
-            assert_eq!(packet, unhex(sealed));
-            assert_eq!(gcm(algorithm).open_rtp(RTP_ID, &mut packet, 12), Some(len));
-            assert_eq!(packet[..len], unhex(RTP));
+        for (key_len, sealed) in [(16, RTP_128), (32, RTP_256)] {
+            for gcm in gcms(key_len) {
+                let (mut packet, len) = with_room(RTP);
+                let sealed_len = gcm.seal_rtp(RTP_ID, &mut packet, len, 12);
+                packet.truncate(sealed_len);
+                assert_eq!(packet, unhex(sealed));
+                assert_eq!(gcm.open_rtp(RTP_ID, &mut packet, 12), Some(len));
+                assert_eq!(packet[..len], unhex(RTP));
+            }
         }
     }
 
     #[test]
     fn rtp_that_is_all_header_gets_the_tags_of_rfc_7714_16_1_3_and_16_2_3() {
-        for (algorithm, tag) in [(&AES_128_GCM, TAG_RTP_128), (&AES_256_GCM, TAG_RTP_256)] {
-            let (mut packet, len) = with_room(RTP);
-            let sealed_len = gcm(algorithm).seal_rtp(RTP_ID, &mut packet, len, len);
-            assert_eq!(packet[len..sealed_len], unhex(tag));
-            assert_eq!(
-                gcm(algorithm).open_rtp(RTP_ID, &mut packet[..sealed_len], len),
-                Some(len)
-            );
+        for (key_len, tag) in [(16, TAG_RTP_128), (32, TAG_RTP_256)] {
+            for gcm in gcms(key_len) {
+                let (mut packet, len) = with_room(RTP);
+                let sealed_len = gcm.seal_rtp(RTP_ID, &mut packet, len, len);
+                assert_eq!(packet[len..sealed_len], unhex(tag));
+                assert_eq!(gcm.open_rtp(RTP_ID, &mut packet[..sealed_len], len), Some(len));
+            }
         }
     }
 
     #[test]
     fn rtcp_is_sealed_and_opened_as_in_rfc_7714_17_1_and_17_2() {
-        for (algorithm, sealed) in [(&AES_128_GCM, RTCP_128), (&AES_256_GCM, RTCP_256)] {
-            let (mut packet, len) = with_room(RTCP);
-            gcm(algorithm).seal_rtcp(RTCP_SSRC, 0x5d4, &mut packet, len);
-            assert_eq!(packet, unhex(sealed));
-            assert_eq!(gcm(algorithm).open_rtcp(RTCP_SSRC, &mut packet), Some(len));
-            assert_eq!(packet[..len], unhex(RTCP));
+        for (key_len, sealed) in [(16, RTCP_128), (32, RTCP_256)] {
+            for gcm in gcms(key_len) {
+                let (mut packet, len) = with_room(RTCP);
+                gcm.seal_rtcp(RTCP_SSRC, 0x5d4, &mut packet, len);
+                assert_eq!(packet, unhex(sealed));
+                assert_eq!(gcm.open_rtcp(RTCP_SSRC, &mut packet), Some(len));
+                assert_eq!(packet[..len], unhex(RTCP));
+            }
         }
     }
 
     #[test]
     fn rtcp_in_clear_is_verified_as_in_rfc_7714_17_3_and_17_4() {
-        for (algorithm, tag) in [(&AES_128_GCM, TAG_RTCP_128), (&AES_256_GCM, TAG_RTCP_256)] {
-            let mut packet = unhex(&format!("{RTCP}{tag}000005d4"));
-            let len = packet.len() - TAG - WORD;
-            assert_eq!(gcm(algorithm).open_rtcp(RTCP_SSRC, &mut packet), Some(len));
-            assert_eq!(packet[..len], unhex(RTCP));
-            packet = unhex(&format!("{RTCP}{tag}000005d5"));
-            assert_eq!(gcm(algorithm).open_rtcp(RTCP_SSRC, &mut packet), None);
+        for (key_len, tag) in [(16, TAG_RTCP_128), (32, TAG_RTCP_256)] {
+            for gcm in gcms(key_len) {
+                let mut packet = unhex(&format!("{RTCP}{tag}000005d4"));
+                let len = packet.len() - TAG - WORD;
+                assert_eq!(gcm.open_rtcp(RTCP_SSRC, &mut packet), Some(len));
+                assert_eq!(packet[..len], unhex(RTCP));
+                packet = unhex(&format!("{RTCP}{tag}000005d5"));
+                assert_eq!(gcm.open_rtcp(RTCP_SSRC, &mut packet), None);
+            }
         }
     }
 }
