@@ -61,6 +61,12 @@ impl Offload for Both {
         self.rooms.as_ref()?.goes_on(replica)
     }
 
+    fn want(&mut self, now: Instant, replica: ReplicaId, sequences: &[u16]) {
+        if let Some(rooms) = &mut self.rooms {
+            rooms.want(now, replica, sequences);
+        }
+    }
+
     fn replica_statistics(&self, replica: ReplicaId) -> Option<ReplicaStatistics> {
         self.rooms.as_ref()?.replica_statistics(replica)
     }

@@ -99,10 +99,15 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
-        if let Inject::ReportRelay { at } = what
-            && self.places.has_relay(at)
-        {
-            self.answers.expect(at, self.offload.relay_traffic(at));
+        match what {
+            Inject::ReportRelay { at } if self.places.has_relay(at) => {
+                self.answers.expect(at, self.offload.relay_traffic(at));
+            }
+            // The base has nothing of it that its receiver would know.
+            Inject::Resend { replica, sequences } if self.offload.sends(replica) => {
+                return self.offload.want(now, replica, sequences);
+            }
+            _ => {}
         }
         self.base.inject(now, what);
     }

@@ -7,7 +7,6 @@ use dataplane::{Clock, DataPlane, Event, PuntKind};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use southbound::{Command, Node, Notice, TransportId};
-use wire::ExtensionKind;
 
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
@@ -70,8 +69,7 @@ impl Agent {
         match command {
             Command::Open(open) => self.transports.open(cx, open, &mut changes),
             Command::Connect { transport, remote } => {
-                let numbered = remote.extensions_out.id(ExtensionKind::TransportSequence).is_some();
-                self.media.described(cx, transport, numbered);
+                self.media.described(cx, transport, &remote);
                 self.transports.connect(cx, transport, remote, &mut changes);
             }
             Command::Close { transport } => self.transports.close(cx, transport, &mut changes),
@@ -173,6 +171,7 @@ impl Agent {
                 };
                 self.media.selected(cx, replica, current);
             }
+            Event::Wanted { stream, sequences } => self.media.wanted(cx, stream, &sequences),
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
         }

@@ -12,6 +12,7 @@ mod allowance;
 mod arrivals;
 mod attention;
 mod audio;
+mod best;
 mod binding;
 mod budget;
 mod downlink;
@@ -33,6 +34,7 @@ mod resend;
 mod select;
 mod subscribe;
 mod uplink;
+mod wanted;
 
 use std::collections::BTreeMap;
 

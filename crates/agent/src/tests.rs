@@ -11,6 +11,7 @@ mod lying;
 mod packets;
 mod peer;
 mod playout;
+mod proxied;
 mod receiving;
 mod relays;
 mod sending;

@@ -76,7 +76,7 @@ counting::counters! {
 
         /// A retransmission asked for was not sent: its packet never arrived or is no longer kept.
         NotInCache = "not_in_cache",
-        /// A retransmission asked for was not sent: the replica negotiated none.
+        /// A retransmission asked for was not sent: the replica negotiated none. Its publisher may send it again instead.
         NoRetransmission = "no_retransmission",
 
         /// Lost here: the socket's buffer was full before a worker read it.

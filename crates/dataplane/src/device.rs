@@ -109,7 +109,9 @@ pub enum Inject<'a> {
         /// The compound packet.
         bytes: &'a [u8],
     },
-    /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC 4588 retransmissions from the stream's cache.
+    /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC 4588 retransmissions from the stream's cache. A device that
+    /// sends the replica but keeps no packets says [`Event::Wanted`] instead. When one of those comes from the publisher again it goes to whoever asked for it
+    /// and nobody else, once, under the number it had.
     Resend {
         /// Which replica.
         replica: ReplicaId,
@@ -208,6 +210,14 @@ pub enum Event {
         layer: Layer,
         /// Whether it gets to its target, or to anything that can be decoded, only with a key frame.
         awaits_key_frame: bool,
+    },
+    /// Answer to [`Inject::Resend`] of a device that keeps no packets: only the publisher can send these again, by the stream's own numbers. A device that
+    /// keeps packets never says this.
+    Wanted {
+        /// Which stream the replica comes from.
+        stream: StreamKey,
+        /// Which of its numbers.
+        sequences: Vec<u16>,
     },
     /// Answer to [`Inject::Report`]: one stream.
     Stream(StreamKey, StreamStatistics),

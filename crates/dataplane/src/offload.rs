@@ -42,6 +42,10 @@ pub trait Offload {
         None
     }
 
+    /// Packets of a replica that is sent from here, which its receiver asks for again, by the replica's numbers. Nothing is kept here: what the publisher can
+    /// be asked for comes as an [`Event::Wanted`], and who asked is remembered.
+    fn want(&mut self, _now: Instant, _replica: ReplicaId, _sequences: &[u16]) {}
+
     /// What a replica that is sent from here did.
     fn replica_statistics(&self, _replica: ReplicaId) -> Option<ReplicaStatistics> {
         None

@@ -199,5 +199,6 @@ pub fn order(event: &Event) -> (u8, u32, u32) {
         Event::Replica(replica, _) => (6, replica.0, 0),
         Event::RelaySource { at, .. } => (7, at.port().into(), 0),
         Event::RelayTraffic { at, .. } => (8, at.port().into(), 0),
+        Event::Wanted { stream, .. } => (9, stream.leg.0, stream.ssrc.0),
     }
 }

@@ -7,6 +7,7 @@ use wire::extension::PlayoutDelay;
 use wire::{Codec, PayloadType};
 
 use super::allowance::Allowance;
+use super::best::Sent;
 use super::quality::Reported;
 use super::resend::Resends;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
@@ -36,6 +37,8 @@ pub(super) struct Downlink {
     pub(super) resends: Resends,
     /// How many packets of it had been sent by the last round of reports.
     pub(super) counted: u64,
+    /// How much of it is sent, as far as its publisher is to know.
+    pub(super) sent: Sent,
     /// How long its receiver is to hold pictures back.
     pub(super) playout_delay: Option<PlayoutDelay>,
     /// The key frames its receiver asked for.
@@ -93,6 +96,7 @@ impl Downlink {
             delivered: false,
             resends: Resends::default(),
             counted: 0,
+            sent: Sent::default(),
             playout_delay: None,
             key_frames: Allowance::new(KEY_FRAMES_MAX, KEY_FRAMES_WINDOW),
             reported: Reported::default(),

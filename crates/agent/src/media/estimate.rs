@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use dataplane::{Departure, Inject, LegId, Update};
-use southbound::{SubscriptionId, TransportId};
-use wire::MediaKind;
+use southbound::{RemoteTransport, SubscriptionId, TransportId};
 use wire::rtcp::{Remb, TransportFeedback};
+use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
 use super::Media;
 use super::budget::Budget;
@@ -15,10 +15,13 @@ use crate::context::Context;
 use crate::timers::Timer;
 
 impl Media {
-    /// What a transport's description says of what we send: whether packets carry transport-wide numbers.
-    pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, numbered: bool) {
+    /// What a transport's description says of packets: whether they carry transport-wide numbers, either way, and whether nothing is encrypted.
+    pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, remote: &RemoteTransport) {
         if let Some(link) = self.links.get_mut(&transport) {
-            link.numbered = numbered;
+            let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
+            link.numbered = is_numbered(&remote.extensions_out);
+            link.reported = is_numbered(&remote.extensions_in);
+            link.clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
             self.begin_estimate(cx, transport);
         }
     }
@@ -93,8 +96,7 @@ impl Media {
         };
         link.estimates = true;
         self.begin_estimate(cx, transport);
-        let link = self.links.get_mut(&transport).expect("found above");
-        let Some(budget) = &mut link.budget else { return };
+        let link = self.links.get(&transport).expect("found above");
         let mut streams: Vec<_> = remb
             .sources()
             .filter_map(|ssrc| link.by_ssrc.get(&ssrc).copied())
@@ -103,6 +105,9 @@ impl Media {
             // Who names nothing means everything.
             streams.extend(&link.subscriptions);
         }
+        self.pass_on_estimate(cx.now, transport, &streams, remb.bitrate);
+        let link = self.links.get_mut(&transport).expect("found above");
+        let Some(budget) = &mut link.budget else { return };
         budget.receiver_estimates(cx.now, streams, remb.bitrate);
         self.follow_estimate(cx, transport);
     }

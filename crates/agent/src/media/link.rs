@@ -11,6 +11,7 @@ use southbound::{SubscriptionId, TrackId};
 use wire::{NtpTime, Ssrc};
 
 use super::allowance::Allowance;
+use super::best::Best;
 use super::binding::Unexplained;
 use super::budget::Budget;
 use super::feedback::Feedback;
@@ -51,6 +52,12 @@ pub(super) struct Link {
     repair_round_trip: Option<Duration>,
     /// Whether what we send carries transport-wide numbers, which a receiver reports on.
     pub(super) numbered: bool,
+    /// Whether what it sends does, which we report on.
+    pub(super) reported: bool,
+    /// What its receivers estimate, where it is told.
+    pub(super) best: Best,
+    /// Whether nothing is encrypted.
+    pub(super) clear: bool,
     /// Whether it estimates by itself and says so.
     pub(super) estimates: bool,
     /// How much RTCP is read of it.
@@ -83,6 +90,9 @@ impl Link {
             reported_round_trip: None,
             repair_round_trip: None,
             numbered: false,
+            reported: false,
+            best: Best::default(),
+            clear: false,
             rtcp: Allowance::new(RTCP_PER_SECOND_MAX, Duration::from_secs(1)),
             estimates: false,
             budget: None,

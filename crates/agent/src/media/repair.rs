@@ -17,6 +17,7 @@ use wire::rtcp::RtcpWriter;
 use wire::{SequenceNumber, Unwrapper};
 
 use super::Media;
+use super::link::Link;
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::{MISSING_AGE_MAX, MISSING_MAX, NACKS_PER_PACKET_MAX};
@@ -130,6 +131,11 @@ impl Repair {
         (asked, given_up as u64)
     }
 
+    /// Whether a packet is missing, so that it is asked for in time.
+    pub(super) fn misses(&self, sequence: u16) -> bool {
+        self.missing.keys().any(|number| *number as u16 == sequence)
+    }
+
     /// What a retransmission told of the round trip, once.
     pub(super) fn take_round_trip(&mut self) -> Option<Duration> {
         self.round_trip.take()
@@ -153,11 +159,7 @@ impl Media {
         let Some(repair) = self.uplinks.get_mut(&key).and_then(|uplink| uplink.repair.as_mut()) else {
             return;
         };
-        let again = link
-            .round_trip()
-            .unwrap_or(ROUND_TRIP)
-            .clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX);
-        let (asked, given_up) = repair.due(cx.now, again);
+        let (asked, given_up) = repair.due(cx.now, link.asks_again_after());
         cx.count_many(Counter::LossGivenUp, given_up);
         if !asked.is_empty() {
             cx.count_many(Counter::NackSent, asked.len() as u64);
@@ -169,6 +171,15 @@ impl Media {
             Some(at) => cx.timer(Timer::Repair(key), at),
             None => cx.shared.timers.clear(Timer::Repair(key)),
         }
+    }
+}
+
+impl Link {
+    /// How long after a request it is of use to repeat it.
+    pub(super) fn asks_again_after(&self) -> Duration {
+        self.round_trip()
+            .unwrap_or(ROUND_TRIP)
+            .clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX)
     }
 }
 

@@ -130,6 +130,8 @@ impl Media {
         let blocks = self.receiver_blocks(cx.now, transport, &pending.streams);
         let senders = self.sender_reports(cx, &pending.replicas);
         self.count_sent(transport, &pending.replicas);
+        self.measure_sent(cx.now, transport, &pending.replicas);
+        self.send_best_estimate(cx, transport);
         self.follow_losses(cx, transport);
         let link = &self.links[&transport];
         for blocks in blocks.chunks(REPORT_BLOCKS_MAX) {

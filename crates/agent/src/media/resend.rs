@@ -1,4 +1,5 @@
-//! Answering receivers' requests for lost packets: from the data plane's cache, within limits.
+//! Answering receivers' requests for lost packets: from the data plane's cache, within limits. Where it has none, and nothing is encrypted, it may say
+//! whom else to ask ([`wanted`](super::wanted)).
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use super::budget::Budget;
 use super::link::Link;
 use crate::Counter;
 use crate::context::Context;
-use crate::limits::{RESENDS_PER_SECOND_MAX, RESENDS_PER_SECOND_MIN};
+use crate::limits::{RESENDS_PER_SECOND_MAX, RESENDS_PER_SECOND_MIN, WANTED_OF_ONE_PER_SECOND_MAX};
 use crate::timers::Timer;
 
 /// The same packet is not sent twice within a round trip, which is taken for this until it is known and is never less.
@@ -40,7 +41,7 @@ pub(super) const fn together() -> Allowance {
     Allowance::new(RESENDS_PER_SECOND_MAX, CONGESTED_WINDOW)
 }
 
-/// What one receiver had sent again of one subscription.
+/// What one receiver had sent again of one subscription, or one publisher of one stream.
 #[derive(Debug)]
 pub(super) struct Resends {
     recent: VecDeque<(Instant, u16)>,
@@ -56,20 +57,29 @@ impl Default for Resends {
     }
 }
 
-/// What limits the packets one receiver has sent again.
+/// What limits the packets that are sent again.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+pub(super) struct Bounds {
     /// None twice within this.
-    round_trip: Duration,
+    pub(super) round_trip: Duration,
     /// No more than so many a second.
-    per_second: u32,
+    pub(super) per_second: u32,
     /// Nor, with those of other subscriptions, than so many in [`CONGESTED_WINDOW`].
-    together: Option<u32>,
+    pub(super) together: Option<u32>,
     /// How often each is sent.
-    copies: u32,
+    pub(super) copies: u32,
 }
 
 impl Bounds {
+    /// The same for what the publisher sends: it is asked once, and others want something of it, too.
+    fn of_publisher(self) -> Self {
+        Bounds {
+            per_second: self.per_second.min(WANTED_OF_ONE_PER_SECOND_MAX),
+            copies: 1,
+            ..self
+        }
+    }
+
     fn of(link: &Link, now: Instant) -> Self {
         let carried = link.budget.as_ref().filter(|budget| budget.reports());
         let per_second = carried.map_or(RESENDS_PER_SECOND_MAX, |budget| {
@@ -110,22 +120,32 @@ impl Resends {
 
     /// Whether a packet may be sent again now. Remembers that it was.
     fn admit(&mut self, now: Instant, sequence: u16, bounds: Bounds, together: &mut Allowance) -> bool {
+        let is_admitted = self.may(now, sequence, bounds)
+            && bounds
+                .together
+                .is_none_or(|most| together.admit_up_to(now, bounds.copies, most));
+        if is_admitted {
+            self.recent.push_back((now, sequence));
+        }
+        is_admitted
+    }
+
+    /// The same where nothing is shared with other subscriptions.
+    pub(super) fn admit_alone(&mut self, now: Instant, sequence: u16, bounds: Bounds) -> bool {
+        let is_admitted = self.may(now, sequence, bounds);
+        if is_admitted {
+            self.recent.push_back((now, sequence));
+        }
+        is_admitted
+    }
+
+    fn may(&mut self, now: Instant, sequence: u16, bounds: Bounds) -> bool {
         let within = |since: Instant, limit| now.saturating_duration_since(since) < limit;
         while self.recent.front().is_some_and(|(at, _)| !within(*at, MEMORY)) {
             self.recent.pop_front();
         }
         let repeated = |(at, recent): &(Instant, u16)| *recent == sequence && within(*at, bounds.round_trip);
-        if self.recent.iter().any(repeated) || !self.allowance.admit_up_to(now, bounds.copies, bounds.per_second) {
-            return false;
-        }
-        if bounds
-            .together
-            .is_some_and(|most| !together.admit_up_to(now, bounds.copies, most))
-        {
-            return false;
-        }
-        self.recent.push_back((now, sequence));
-        true
+        !self.recent.iter().any(repeated) && self.allowance.admit_up_to(now, bounds.copies, bounds.per_second)
     }
 }
 
@@ -159,13 +179,17 @@ impl Media {
         let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
-        let bounds = Bounds::of(link, cx.now);
+        let (mut bounds, is_clear) = (Bounds::of(link, cx.now), link.clear);
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };
-        if downlink.entry.is_none() || downlink.subscription.rtx.is_none() {
+        let is_kept = downlink.subscription.rtx.is_some();
+        if downlink.entry.is_none() || !(is_kept || is_clear) {
             cx.count(Counter::RtcpIgnored);
             return;
+        }
+        if !is_kept {
+            bounds = bounds.of_publisher();
         }
         let (mut refused, mut new) = (0, 0);
         let mut sequences = Vec::new();

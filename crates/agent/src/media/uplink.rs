@@ -12,6 +12,7 @@ use super::key_frames::KeyFrames;
 use super::meter::Meter;
 use super::repair::Repair;
 use super::reports::ReceiverHistory;
+use super::resend::Resends;
 
 /// A track with what has become of it.
 pub(super) struct Track {
@@ -48,6 +49,8 @@ pub(super) struct Uplink {
     pub(super) reference: Option<(NtpTime, RtpTimestamp, Instant)>,
     /// Only where the publisher agreed to send again.
     pub(super) repair: Option<Repair>,
+    /// What its publisher was asked for because receivers miss it.
+    pub(super) wanted: Resends,
     pub(super) key_frames: KeyFrames,
     pub(super) history: ReceiverHistory,
     pub(super) meter: Meter,
@@ -107,6 +110,7 @@ impl Uplink {
             encoding,
             reference: None,
             repair: repaired.then(Repair::default),
+            wanted: Resends::default(),
             key_frames: KeyFrames::default(),
             history: ReceiverHistory::default(),
             meter: Meter::default(),

@@ -9,7 +9,7 @@ use southbound::{
     SubscriptionId, TrackId, Wanted,
 };
 use wire::rtcp::RtcpWriter;
-use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, Rid, Ssrc};
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, Rid, Ssrc};
 
 pub(super) use super::packets::*;
 pub(super) use super::peer::*;
@@ -98,6 +98,19 @@ impl World {
         self.start_dtls(peer);
         self.advance(10);
         assert!(self.peers[peer].keys.is_some(), "the handshake is over");
+        peer
+    }
+
+    /// A peer without encryption, and without transport-wide numbers in what it sends.
+    pub(super) fn clear_peer(&mut self) -> usize {
+        let peer = self.add_peer(DtlsRole::Server, Vec::new());
+        let mut remote = self.peers[peer].description(DtlsRole::Server);
+        remote.fingerprints.clear();
+        remote.extensions_in = ExtensionMap::default();
+        remote.extensions_in.insert(ExtensionKind::Mid, 1).unwrap();
+        let transport = self.peers[peer].transport;
+        self.command(Command::Connect { transport, remote });
+        self.check(peer, true);
         peer
     }
 
@@ -200,6 +213,10 @@ impl World {
 
     pub(super) fn count(&self, counter: Counter) -> u64 {
         self.agent.counters()[counter]
+    }
+
+    pub(super) fn model_counters(&mut self) -> dataplane::Counters {
+        self.model.counters()
     }
 
     pub(super) fn take_notices(&mut self) -> Vec<Notice> {

@@ -1,0 +1,152 @@
+//! Rooms whose packets are copied as they are: what receivers ask for and estimate goes on to who can do something about it.
+
+use dataplane::{Event, LegId, StreamKey};
+use wire::rtcp::RtcpPacket;
+use wire::{SequenceNumber, Ssrc};
+
+use super::world::*;
+use crate::Counter;
+
+const CAMERA: StreamKey = StreamKey {
+    leg: LegId(1),
+    ssrc: Ssrc(11),
+};
+
+/// A publisher of one camera and its receivers, all without encryption and without retransmissions. Receiver n gets it with SSRC 100 n.
+fn room(receivers: usize) -> (World, usize, Vec<usize>) {
+    let mut world = World::with(|config| config.clear_rtp = true);
+    let publisher = world.clear_peer();
+    let receivers: Vec<usize> = (0..receivers).map(|_| world.clear_peer()).collect();
+    let plain = southbound::PayloadFormat { rtx: None, ..vp8() };
+    let track = world.publish_video_as(publisher, &[], plain);
+    for receiver in &receivers {
+        world.subscribe_as(*receiver, track, 100 * *receiver as u32, plain, BEST);
+    }
+    world.send(publisher, video(11, 1, KEY));
+    world.send(publisher, video(11, 2, DELTA));
+    world.advance(100);
+    (world, publisher, receivers)
+}
+
+/// What the publisher was asked for, request by request.
+fn asked(world: &World, publisher: usize) -> Vec<Vec<u16>> {
+    let mut asked = Vec::new();
+    world.peers[publisher].each_rtcp(|_, packet| {
+        if let RtcpPacket::Nack(nack) = packet {
+            assert_eq!(nack.media, CAMERA.ssrc);
+            asked.push(nack.sequences().map(|sequence| sequence.0).collect());
+        }
+    });
+    asked
+}
+
+fn wanted(world: &mut World, sequences: &[u16]) {
+    let event = Event::Wanted {
+        stream: CAMERA,
+        sequences: sequences.to_vec(),
+    };
+    world
+        .agent
+        .event(world.now, event, &mut world.model, &mut world.notices);
+    world.settle();
+}
+
+#[test]
+fn a_publisher_is_asked_once_in_a_round_trip_whoever_wants_it() {
+    let (mut world, publisher, _) = room(2);
+    wanted(&mut world, &[1, 2]);
+    wanted(&mut world, &[2]);
+    assert_eq!(asked(&world, publisher), [[1, 2]]);
+    world.advance(100);
+    wanted(&mut world, &[2]);
+    assert_eq!(asked(&world, publisher), [vec![1, 2], vec![2]]);
+    assert_eq!(world.count(Counter::NackSent), 3);
+}
+
+#[test]
+fn what_is_missing_here_is_asked_for_by_its_own_schedule() {
+    let (mut world, publisher, _) = room(1);
+    world.send(publisher, video(11, 4, DELTA));
+    wanted(&mut world, &[3]);
+    world.advance(50);
+    assert_eq!(asked(&world, publisher), [[3]]);
+}
+
+#[test]
+fn a_flood_of_requests_is_bounded() {
+    let (mut world, publisher, receivers) = room(1);
+    for first in (0..2_000).step_by(100) {
+        let sequences: Vec<u16> = (first..first + 100).collect();
+        wanted(&mut world, &sequences);
+    }
+    let total: usize = asked(&world, publisher).iter().map(Vec::len).sum();
+    assert_eq!(total, crate::limits::WANTED_PER_SECOND_MAX as usize);
+    for first in (0..2_000).step_by(100) {
+        let sequences = (first..first + 100).map(SequenceNumber);
+        world.send_rtcp(receivers[0], |writer| {
+            writer.nack(Ssrc(100), sequences);
+        });
+    }
+    let passed_on = world.model_counters()[dataplane::Counter::NoRetransmission];
+    assert_eq!(passed_on, u64::from(crate::limits::WANTED_OF_ONE_PER_SECOND_MAX));
+}
+
+/// The estimates the publisher was told.
+fn told(world: &World, publisher: usize) -> Vec<u64> {
+    let mut told = Vec::new();
+    world.peers[publisher].each_rtcp(|_, packet| {
+        if let RtcpPacket::Remb(remb) = packet {
+            assert_eq!(remb.sources().collect::<Vec<_>>(), [CAMERA.ssrc]);
+            told.push(remb.bitrate);
+        }
+    });
+    told
+}
+
+#[test]
+fn the_best_downlink_is_what_a_publisher_hears_of() {
+    let (mut world, publisher, receivers) = room(3);
+    for _ in 0..5 {
+        for (receiver, rate) in receivers.iter().zip([0, 300_000, 1 << 20]) {
+            let about = Ssrc(100 * *receiver as u32);
+            world.send_rtcp(*receiver, |writer| {
+                writer.remb(rate, &[about]);
+            });
+        }
+        world.live(1_000);
+    }
+    let told = told(&world, publisher);
+    assert!((4..=6).contains(&told.len()), "{told:?}");
+    assert!(told.iter().all(|rate| *rate == 1 << 20), "{told:?}");
+}
+
+#[test]
+fn nobody_promises_more_than_there_can_be() {
+    let (mut world, publisher, receivers) = room(1);
+    world.send_rtcp(receivers[0], |writer| {
+        writer.remb(1 << 60, &[]);
+    });
+    world.live(1_100);
+    let told = told(&world, publisher);
+    let max = crate::limits::ESTIMATE_MAX;
+    assert!(
+        told.iter().all(|rate| (max - max / 1_000..=max).contains(rate)),
+        "{told:?}"
+    );
+    assert!(!told.is_empty());
+}
+
+#[test]
+fn a_receiver_that_lost_a_picture_is_heard_by_the_publisher() {
+    let (mut world, publisher, receivers) = room(2);
+    world.advance(2_000);
+    let before = world.now;
+    for receiver in receivers {
+        let about = Ssrc(100 * receiver as u32);
+        world.send_rtcp(receiver, |writer| {
+            writer.pli(about);
+        });
+    }
+    world.advance(100);
+    assert_eq!(world.peers[publisher].plis(11, before), [0]);
+}
