@@ -3,10 +3,9 @@
 // Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse (packet.h), match (here), window (fanout_window.h),
 // number (fanout_number.h), rewrite and send (fanout_write.h). What is not RTP of a stream in the table goes on to the stack and the base, untouched.
 
+#include "fanout_repair.h"
 #include "fanout_way.h"
 #include "fanout_write.h"
-
-
 
 #define NEXT (-1) // to the next program, or the stack
 #define DROP 2
@@ -78,6 +77,8 @@ static __always_inline __u32 number_copy(const struct replica_entry *entry, stru
 	__u32 key = entry->state;
 	struct replica_state *state = bpf_map_lookup_elem(&replica_states, &key);
 
+	if (scratch->media.arrival.wanted && !was_asked(entry, &scratch->media) && scratch->media.arrival.again)
+		return UNCONCERNED;
 	if (!state)
 		return UNCONCERNED;
 	bpf_spin_lock(&state->lock);
@@ -230,12 +231,14 @@ static __always_inline int take_account(struct scratch *scratch, __u32 place)
 	bpf_spin_lock(&state->lock);
 	arrive(&state->progress, media->sequence, media->known, media->end - media->rtp_at, &media->arrival);
 	bpf_spin_unlock(&state->lock);
-	return media->arrival.refused;
+	return admit(media);
 }
 
 // What is to be counted once all copies were looked at, where there were none.
 static __always_inline int no_copies(const struct scratch *scratch)
 {
+	if (scratch->media.arrival.again)
+		return FAN_DUPLICATE;
 	if (scratch->media.is_padding)
 		return FAN_PADDING_ONLY;
 	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
@@ -257,7 +260,7 @@ __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 	bpf_loop(stream->replicas_count, copy, &copying, 0);
 	if (!scratch->sent)
 		return no_copies(scratch);
-	count_many(FAN_FORWARDED, scratch->sent);
+	count_many(scratch->media.arrival.again ? FAN_RESENT : FAN_FORWARDED, scratch->sent);
 	return FAN_NOTHING;
 }
 

@@ -16,8 +16,10 @@
 #define FANOUT_ROWS 6 // of so many
 #define FANOUT_FORMATS 8 // payload types of one stream
 #define FANOUT_NOTES 262144 // bytes of the ring of notes
+#define FANOUT_ASKS 16384 // packets that receivers have asked for again, each counted for each of them
 #define FANOUT_FRAMES 8 // of which a replica remembers what it decided
 #define WINDOW_WORDS 16 // how far behind the newest packet one may come, in 64 numbers
+#define HISTORY_WORDS 32 // for how many of those a replica knows its numbers: a power of two above the window
 
 // Between whom.
 struct pair {
@@ -116,10 +118,11 @@ struct replica_progress {
 	__u64 packets;
 	__u64 octets; // of RTP payload
 	__u64 shift; // its number less the source's, both extended, for what comes next
+	__u16 shifts[HISTORY_WORDS]; // the same, for the first number of each word
 	__u64 first; // the first packet of this segment, by the source's number
 	__u64 newest; // the newest that was accounted for, sent or not
-	__u64 closed; // one bit for each of the newest 64: it was not sent, and those behind it closed up
-	__u64 last_closed; // the newest of all that were
+	__u64 resent;
+	__u64 closed[HISTORY_WORDS]; // one bit for each of the source's numbers, 64 a word: it was not sent, and those behind it closed up
 	__u64 last_number; // the newest packet that was sent, by the source's number
 	__u64 last_at; // when it arrived, in nanoseconds
 	__u64 last_capture;
@@ -138,6 +141,13 @@ struct replica_progress {
 	__u8 decided; // how many decisions there are
 	__u8 zero;
 	struct decision decisions[FANOUT_FRAMES]; // from the newest frame to the oldest
+};
+
+// Names a packet that a receiver asked for again.
+struct ask {
+	__u64 number; // the source's, extended
+	__u32 source; // as in its progress
+	__u32 replica; // its state
 };
 
 // The way to a receiver, as the kernel's tables of routes and neighbours say. Looked up again when it is no longer fresh.
@@ -161,6 +171,7 @@ enum fanout_count {
 	FAN_NOTHING, // for what is counted by nobody
 	FAN_RECEIVED,
 	FAN_FORWARDED,
+	FAN_RESENT, // to who asked
 	FAN_MALFORMED,
 	FAN_OVERSIZED,
 	FAN_DUPLICATE,

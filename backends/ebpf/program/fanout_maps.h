@@ -63,6 +63,22 @@ struct {
 	__type(value, struct replica_state);
 } replica_states SEC(".maps");
 
+// Until when somebody may still want a packet of a stream again, by its state.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_STREAMS);
+	__type(key, __u32);
+	__type(value, __u64);
+} wanted SEC(".maps");
+
+// Who wants which, and until when. The oldest make room for others.
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FANOUT_ASKS);
+	__type(key, struct ask);
+	__type(value, __u64);
+} asks SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, FAN_COUNTS);

@@ -1,7 +1,7 @@
 // Which number a replica gives a packet, if any. All of it under the replica's lock.
 //
-// The kernel sees every packet, so what is not sent closes up exactly, as long as it comes in order. A late packet finds its number among the newest 64; from
-// further back it does where nothing closed up since, and is dropped otherwise.
+// The kernel sees every packet, so what is not sent closes up exactly, as long as it comes in order. A late packet, and one that comes again, finds its
+// number as far back as the window goes.
 #pragma once
 
 #include "fanout_select.h"
@@ -14,6 +14,11 @@ static __always_inline __u32 ones(__u64 word)
 	word = (word & 0x3333333333333333ULL) + ((word >> 2) & 0x3333333333333333ULL);
 	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
 	return (word * 0x0101010101010101ULL) >> 56;
+}
+
+static __always_inline __u32 word_of(__u64 number)
+{
+	return (number >> 6) & (HISTORY_WORDS - 1);
 }
 
 // Units of timestamps from the last packet of one segment to the first of the next: by the senders' clocks, or else by when they arrived.
@@ -47,8 +52,8 @@ static __always_inline void follow(struct replica_progress *replica, const struc
 	replica->first = media->arrival.number;
 	replica->newest = media->arrival.number - 1;
 	replica->last_number = media->arrival.number - 1;
-	replica->closed = 0;
-	replica->last_closed = 0;
+	replica->closed[word_of(replica->first)] = 0;
+	replica->shifts[word_of(replica->first)] = replica->shift;
 	replica->temporal = entry->temporal;
 	replica->held_back = 0;
 	replica->decided = 0;
@@ -69,25 +74,31 @@ static __always_inline __u32 unfit(const struct replica_entry *entry, const stru
 // Moves on to a packet, if that is newer than all before: true then.
 static __always_inline int advance(struct replica_progress *replica, __u64 number)
 {
-	__u64 ahead = number - replica->newest;
+	__u64 words = (number >> 6) - (replica->newest >> 6);
 
 	if (number <= replica->newest)
 		return 0;
+	for (__u32 i = 0; i < HISTORY_WORDS && i < words; i++) {
+		replica->closed[word_of(number - 64 * i)] = 0;
+		replica->shifts[word_of(number - 64 * i)] = replica->shift;
+	}
 	replica->newest = number;
-	replica->closed = ahead < 64 ? replica->closed << ahead : 0;
 	return 1;
 }
 
 static __always_inline void close_up(struct replica_progress *replica)
 {
-	replica->closed |= 1;
-	replica->last_closed = replica->newest;
+	replica->closed[word_of(replica->newest)] |= 1ULL << (replica->newest & 63);
 	replica->shift -= 1;
 }
 
 // What the next segment continues, if this goes on.
 static __always_inline void remember(struct replica_progress *replica, const struct media *media, const struct number *number)
 {
+	if (media->arrival.again) {
+		replica->resent += 1;
+		return;
+	}
 	replica->packets += 1;
 	replica->octets += media->payload_len;
 	if (media->arrival.number <= replica->last_number)
@@ -105,7 +116,7 @@ static __always_inline void remember(struct replica_progress *replica, const str
 static __always_inline void give(struct replica_progress *replica, const struct replica_entry *entry, const struct media *media,
 				 struct number *number)
 {
-	__u64 source = media->arrival.number, behind;
+	__u64 source = media->arrival.number;
 	__u16 held_back = replica->held_back;
 	__u8 temporal = replica->temporal;
 	__u32 reason;
@@ -121,8 +132,8 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 		return;
 	reason = unfit(entry, media);
 	if (replica->source != media->stream) {
-		number->refused = reason;
-		if (reason != FAN_NOTHING)
+		number->refused = media->arrival.again ? FAN_BEFORE_SWITCH : reason;
+		if (number->refused != FAN_NOTHING)
 			return;
 		number->refused = FAN_AWAITING_KEY_FRAME;
 		if (!media->arrival.is_newest || !media->starts_key_frame)
@@ -144,14 +155,12 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 		close_up(replica);
 	if (reason != FAN_NOTHING)
 		return;
-	behind = replica->newest - source;
 	number->refused = FAN_TOO_LATE;
-	if (behind >= 64 && source < replica->last_closed)
+	if ((replica->newest >> 6) - (source >> 6) >= HISTORY_WORDS)
 		return;
 	number->refused = FAN_NOTHING;
-	number->sequence = source + replica->shift;
-	if (behind && behind < 64)
-		number->sequence += ones(replica->closed & ((1ULL << behind) - 1));
+	number->sequence = source + replica->shifts[word_of(source)];
+	number->sequence -= ones(replica->closed[word_of(source)] & ((1ULL << (source & 63)) - 1));
 	number->timestamp = media->timestamp + replica->timestamp_offset;
 	number->picture = media->picture + replica->picture_offset - held_back;
 	number->tl0 = media->tl0 + replica->tl0_offset;

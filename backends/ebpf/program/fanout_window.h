@@ -10,6 +10,8 @@ struct arrival {
 	__u64 number; // extended
 	__u32 refused; // a count, or FAN_NOTHING
 	__u32 is_newest; // of its stream
+	__u32 wanted; // whether somebody may have asked for it
+	__u32 again; // it was there before, and goes to who asked only
 };
 
 // The extended number nearest to the newest so far. The first packet is placed in cycle one, so that none before it is negative.
@@ -53,6 +55,7 @@ static __always_inline void arrive(struct stream_progress *stream, __u16 sequenc
 
 	arrival->number = number;
 	arrival->is_newest = 0;
+	arrival->wanted = arrival->again = 0;
 	arrival->refused = FAN_NOTHING;
 	if (number + WINDOW <= stream->highest) {
 		arrival->refused = FAN_TOO_LATE;

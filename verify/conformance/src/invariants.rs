@@ -5,7 +5,8 @@
 //! * No real loss is hidden: between two packets there is room for everything between them that never arrived.
 //! * Nothing goes to anybody but the replicas of its stream, and nothing is made up.
 //! * A relay passes on what arrived at one, and nothing else.
-//! * A retransmission carries what was sent under the number it names.
+//! * A retransmission carries what was sent under the number it names. Where there are none, what comes again from the publisher may go, once, to who asked for
+//!   it, as it was.
 //!
 //! Packets are told apart by the tag at the end of their payload, which no device may touch.
 
@@ -54,6 +55,11 @@ impl Invariants {
         match step {
             Step::Write(update) if observation.written.is_ok() => self.apply(update),
             Step::Send(send) => self.arrived(send),
+            Step::Inject(Injection::Resend(id, sequences)) => {
+                if let Some(replica) = self.replicas.get_mut(id) {
+                    replica.asked(sequences);
+                }
+            }
             _ => {}
         }
         self.judge_all(observation, |path, bytes| injected(step, path, bytes))

@@ -279,11 +279,17 @@ impl Book {
     }
 
     pub(super) fn replica(&self, id: ReplicaId) -> Option<(&Replica, ReplicaCell)> {
+        let (entry, cell, _) = self.sent_replica(id)?;
+        Some((entry, cell))
+    }
+
+    /// A replica that is sent from here, what it did, and where that is kept.
+    pub(super) fn sent_replica(&self, id: ReplicaId) -> Option<(&Replica, ReplicaCell, u32)> {
         let book = self.replicas.get(&id)?;
         let Home::Kernel { state, .. } = book.home else {
             return None;
         };
-        Some((&book.entry, self.kernel.replica_states.get(&state, 0).ok()?))
+        Some((&book.entry, self.kernel.replica_states.get(&state, 0).ok()?, state))
     }
 
     pub(super) fn stream(&self, key: StreamKey) -> Option<StreamCell> {

@@ -14,7 +14,7 @@ use nix::net::if_::if_nametoindex;
 use super::{FanoutConfig, merging};
 use crate::error::reason;
 use crate::layout::fanout::{
-    self as layout, FAN_COUNTS, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey,
+    self as layout, Ask, FAN_COUNTS, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey,
     StreamPlace,
 };
 use crate::pins::{self, Pins};
@@ -43,6 +43,8 @@ pub(super) struct Kernel {
     pub(super) stream_states: Array<MapData, StreamCell>,
     pub(super) replica_entries: Array<MapData, ReplicaEntry>,
     pub(super) replica_states: Array<MapData, ReplicaCell>,
+    pub(super) wanted: Array<MapData, u64>,
+    pub(super) asks: HashMap<MapData, Ask, u64>,
     counts: PerCpuArray<MapData, u64>,
     notes: RingBuf<MapData>,
     _pins: Option<Pins>,
@@ -75,6 +77,8 @@ impl Kernel {
             stream_states: take(&mut loaded, "stream_states")?,
             replica_entries: take(&mut loaded, "replica_entries")?,
             replica_states: take(&mut loaded, "replica_states")?,
+            wanted: take(&mut loaded, "wanted")?,
+            asks: take(&mut loaded, "asks")?,
             counts: take(&mut loaded, "counts")?,
             notes: take(&mut loaded, "notes")?,
             loaded,

@@ -11,11 +11,12 @@ mod fit;
 mod inherited;
 mod kernel;
 mod merging;
+mod repair;
 #[cfg(test)]
 mod rewriting;
 mod slots;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -68,6 +69,10 @@ impl Default for FanoutConfig {
 pub struct Fanout {
     book: Book,
     clock: Monotonic,
+    /// What only publishers can answer.
+    wanted: VecDeque<Event>,
+    /// Requests for packets that nobody here sends again, however they end.
+    not_resent: u64,
     /// By whom nobody was known lately, and when that was asked for.
     nudged: HashMap<LegId, Instant>,
     /// What it found on its interfaces.
@@ -93,6 +98,8 @@ impl Fanout {
             book: Book::new(kernel, config.goes_up, left),
             attached,
             clock: Monotonic::new(now),
+            wanted: VecDeque::new(),
+            not_resent: 0,
             nudged: HashMap::new(),
             sockets: [
                 socket(Ipv4Addr::UNSPECIFIED.into()),
@@ -211,6 +218,9 @@ impl Offload for Fanout {
     }
 
     fn poll(&mut self) -> Option<Event> {
+        if let Some(event) = self.wanted.pop_front() {
+            return Some(event);
+        }
         if self.book.sweeps_at().is_some() {
             self.sweep(self.clock.now());
         }
@@ -232,6 +242,7 @@ impl Offload for Fanout {
         for (at, counter) in COUNTERS {
             counters[counter] += counts[at as usize];
         }
+        counters[Counter::NoRetransmission] += self.not_resent;
         counters
     }
 
@@ -247,13 +258,20 @@ impl Offload for Fanout {
         self.book.goes_on(id)
     }
 
+    fn want(&mut self, _now: Instant, replica: ReplicaId, sequences: &[u16]) {
+        self.not_resent += sequences.len() as u64;
+        if let Some((stream, sequences)) = self.book.want(replica, sequences) {
+            self.wanted.push_back(Event::Wanted { stream, sequences });
+        }
+    }
+
     fn replica_statistics(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
         let (_, cell) = self.book.replica(id)?;
         let source = cell.progress.source.checked_sub(1);
         Some(ReplicaStatistics {
             packets: cell.progress.packets,
             octets: cell.progress.octets,
-            resent: 0,
+            resent: cell.progress.resent,
             source: source.and_then(|state| self.book.stream_of(state)),
             timestamp_offset: cell.progress.timestamp_offset,
         })
@@ -273,9 +291,10 @@ impl Offload for Fanout {
 }
 
 /// What the program counts, by the contract's names.
-const COUNTERS: [(u32, Counter); 18] = [
+const COUNTERS: [(u32, Counter); 19] = [
     (layout::FAN_RECEIVED, Counter::Received),
     (layout::FAN_FORWARDED, Counter::Forwarded),
+    (layout::FAN_RESENT, Counter::Resent),
     (layout::FAN_MALFORMED, Counter::Malformed),
     (layout::FAN_OVERSIZED, Counter::Oversized),
     (layout::FAN_DUPLICATE, Counter::Duplicate),

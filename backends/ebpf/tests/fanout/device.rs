@@ -108,7 +108,8 @@ struct KernelDevice {
 impl KernelDevice {
     /// Catches as many copies as left.
     fn catch_copies(&mut self) {
-        let forwarded = self.plane.offload_mut().counters()[Counter::Forwarded];
+        let counters = self.plane.offload_mut().counters();
+        let forwarded = counters[Counter::Forwarded] + counters[Counter::Resent];
         let deadline = Instant::now() + PATIENCE;
         while self.forwarded < forwarded {
             assert!(

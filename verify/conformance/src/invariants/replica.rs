@@ -19,6 +19,8 @@ pub(super) struct ReplicaWatch {
     placed: BTreeMap<u64, u64>,
     /// What was sent under each own number, ever.
     sent: BTreeMap<u64, [u8; TAG_LEN]>,
+    /// What was asked for again where the publisher may send it again as it was.
+    asked: BTreeSet<u64>,
     unwrapper: Unwrapper,
     decoder: Decoder,
 }
@@ -31,6 +33,7 @@ impl ReplicaWatch {
             followed: None,
             placed: BTreeMap::new(),
             sent: BTreeMap::new(),
+            asked: BTreeSet::new(),
             unwrapper: Unwrapper::default(),
             decoder: Decoder::default(),
         }
@@ -55,6 +58,14 @@ impl ReplicaWatch {
         self.entry.source = self.entry.source.filter(|source| *source != key);
     }
 
+    /// Its receiver asks for packets again.
+    pub fn asked(&mut self, sequences: &[u16]) {
+        if self.entry.rtx.is_none() {
+            let own = sequences.iter().map(|sequence| self.unwrapper.peek(*sequence));
+            self.asked.extend(own);
+        }
+    }
+
     /// Judges a packet that was sent under the replica's own SSRC.
     pub fn sent(&mut self, packet: &RtpPacket<'_>, sources: &Sources, is_clean: bool) -> Result<(), String> {
         let Some(tag) = tag_of(packet.payload()) else {
@@ -70,6 +81,9 @@ impl ReplicaWatch {
             return Err(format!("began with {}, not {first}", packet.sequence()));
         }
         let own = self.unwrapper.extend(packet.sequence().0);
+        if self.sent.get(&own) == Some(&tag) && self.asked.remove(&own) {
+            return Ok(());
+        }
         if self.followed != Some(key) {
             self.follow(key, own)?;
         }

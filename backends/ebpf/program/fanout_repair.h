@@ -1,0 +1,44 @@
+// Packets that come again because a receiver asked for them: to whom they go.
+//
+// Nothing is kept here, so whoever loses a packet is helped by its publisher. Userspace has made the source's number of the receiver's, and remembers here
+// who asked (src/fanout/repair.rs). What then comes a second time goes to those and nobody else, each time they asked once, under the number it had. What
+// has never been here goes to everybody, as any late packet, and nobody has to ask for it again.
+//
+// Source: Scallop section 5.3.
+#pragma once
+
+#include "fanout_number.h"
+
+// Whether anybody has asked for packets of the stream lately, so that there is something to look for.
+static __always_inline int is_wanted(const struct media *media)
+{
+	__u32 state = media->stream - 1;
+	__u64 *until = bpf_map_lookup_elem(&wanted, &state);
+
+	return until && *until >= media->at;
+}
+
+// Makes what a packet's number says of it into what is to be done: a count, or FAN_NOTHING where it goes on.
+static __always_inline __u32 admit(struct media *media)
+{
+	if (media->arrival.refused == FAN_NOTHING) {
+		media->arrival.wanted = !media->arrival.is_newest && is_wanted(media);
+	} else if (media->arrival.refused == FAN_DUPLICATE && media->known && is_wanted(media)) {
+		media->arrival.wanted = media->arrival.again = 1;
+		return FAN_NOTHING;
+	}
+	return media->arrival.refused;
+}
+
+// Whether the replica's receiver has asked for a packet. That is answered then.
+static __always_inline int was_asked(const struct replica_entry *entry, const struct media *media)
+{
+	struct ask ask = { .number = media->arrival.number, .source = media->stream, .replica = entry->state };
+	__u64 *until = bpf_map_lookup_elem(&asks, &ask);
+	int in_time;
+
+	if (!until)
+		return 0;
+	in_time = *until >= media->at;
+	return !bpf_map_delete_elem(&asks, &ask) && in_time;
+}

@@ -1,0 +1,120 @@
+//! What receivers ask for again: the source's numbers of it, and who asked.
+//!
+//! Nothing is kept in the kernel, so a request goes on to the publisher, by the agent. When the packet comes again the program gives it to those who asked
+//! (`program/fanout_repair.h`); after [`FRESH`] it is of no use to anybody.
+//!
+//! Source: Scallop section 5.3.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use dataplane::limits::REORDER_MAX;
+use dataplane::{ReplicaId, StreamKey};
+
+use super::book::Book;
+use super::kernel::set;
+use crate::clock::nanoseconds;
+use crate::layout::fanout::{Ask, HISTORY_WORDS, ReplicaProgress};
+
+/// How long an answer is waited for.
+const FRESH: Duration = Duration::from_secs(1);
+
+impl Book {
+    /// Remembers that the receiver of a replica wants packets again, by their numbers there: which of the source's they are. `None` where nothing comes from
+    /// anywhere.
+    pub(super) fn want(&mut self, id: ReplicaId, sequences: &[u16]) -> Option<(StreamKey, Vec<u16>)> {
+        let (entry, cell, state) = self.sent_replica(id)?;
+        let source = cell.progress.source;
+        if entry.paused || source == 0 {
+            return None;
+        }
+        let stream_state = source - 1;
+        let key = self.stream_of(stream_state)?;
+        let until = nanoseconds() + FRESH.as_nanos() as u64;
+        let mut found = Vec::new();
+        for number in numbers(&cell.progress, sequences) {
+            let ask = Ask {
+                number,
+                source,
+                replica: state,
+            };
+            if self.kernel.asks.insert(ask, until, 0).is_ok() {
+                found.push(number as u16);
+            }
+        }
+        // Last, so that who looks because of it finds them.
+        let is_known = !found.is_empty() && set(&mut self.kernel.wanted, stream_state, until);
+        is_known.then_some((key, found))
+    }
+}
+
+/// The source's extended numbers behind some of a replica's, of those of the segment it is in that were, or are to be, sent.
+fn numbers(progress: &ReplicaProgress, sequences: &[u16]) -> Vec<u64> {
+    let mut wanted: BTreeSet<u16> = sequences.iter().copied().collect();
+    let oldest = progress.first.max(progress.newest.saturating_sub(REORDER_MAX - 1));
+    let known = (oldest..=progress.newest).filter_map(|source| Some((source, sequence(progress, source)?)));
+    let found = known.filter(|(_, sequence)| wanted.remove(sequence));
+    found.map(|(source, _)| source).collect()
+}
+
+/// Under which number a packet of the source's went out, or is to; `None` where those behind it have closed up.
+fn sequence(progress: &ReplicaProgress, source: u64) -> Option<u16> {
+    let word = (source / 64 % u64::from(HISTORY_WORDS)) as usize;
+    let (closed, bit) = (progress.closed[word], 1 << (source % 64));
+    let before = (closed & (bit - 1)).count_ones() as u16;
+    (closed & bit == 0).then(|| (source as u16).wrapping_add(progress.shifts[word]).wrapping_sub(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known after packets from `first` on, of which some were not sent; the first of all has number 100.
+    fn after(first: u64, newest: u64, left_out: impl Fn(u64) -> bool) -> (ReplicaProgress, Vec<(u64, u16)>) {
+        let mut progress = ReplicaProgress {
+            first,
+            newest,
+            ..ReplicaProgress::default()
+        };
+        let (mut next, mut sent) = (100_u16, Vec::new());
+        for source in first..=newest {
+            let word = (source / 64 % u64::from(HISTORY_WORDS)) as usize;
+            if source == first || source % 64 == 0 {
+                progress.closed[word] = 0;
+                progress.shifts[word] = next.wrapping_sub(source as u16);
+            }
+            if left_out(source) {
+                progress.closed[word] |= 1 << (source % 64);
+            } else {
+                sent.push((source, next));
+                next = next.wrapping_add(1);
+            }
+        }
+        (progress, sent)
+    }
+
+    #[test]
+    fn each_number_within_the_window_is_found_and_no_other() {
+        for every in [2, 3, 7, 5_000] {
+            let (progress, sent) = after(65_000, 70_000, |source| source % every == 1);
+            let (known, forgotten): (Vec<_>, Vec<_>) =
+                sent.iter().partition(|(source, _)| 70_000 - source < REORDER_MAX);
+            for (source, sequence) in &known {
+                assert_eq!(numbers(&progress, &[*sequence]), [*source]);
+            }
+            let all: Vec<u16> = sent.iter().map(|(_, sequence)| *sequence).collect();
+            let expected: Vec<u64> = known.iter().map(|(source, _)| *source).collect();
+            assert_eq!(numbers(&progress, &all), expected);
+            assert!(forgotten.len() > 1_000);
+            let next = known.last().unwrap().1.wrapping_add(1);
+            assert_eq!(numbers(&progress, &[next]), [], "it was not sent yet");
+        }
+    }
+
+    #[test]
+    fn what_was_sent_before_a_switch_is_not_found() {
+        let (progress, sent) = after(100, 110, |_| false);
+        assert_eq!(numbers(&progress, &[sent[0].1.wrapping_sub(1)]), []);
+        assert_eq!(numbers(&progress, &[sent[0].1]), [100]);
+    }
+}
