@@ -44,12 +44,22 @@ static __always_inline __u32 fold(__u64 sum)
 	return sum;
 }
 
-// The sum of a whole IPv4 header, its checksum included: 0xffff when that is right.
+// The sum of a whole IPv4 header, its checksum included.
 static __always_inline __u32 header_sum(const struct iphdr *ip)
 {
 	const __u32 *words = (const __u32 *)ip;
 
 	return fold((__u64)words[0] + words[1] + words[2] + words[3] + words[4]);
+}
+
+// Whether the sum of a whole IPv4 header is right. Five words have no more to carry than two steps bring home.
+static __always_inline int is_header_right(const struct iphdr *ip)
+{
+	const __u32 *words = (const __u32 *)ip;
+	__u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
 static __always_inline int parse_ipv4(struct datagram *found, void *at, void *end)
@@ -65,7 +75,7 @@ static __always_inline int parse_ipv4(struct datagram *found, void *at, void *en
 	found->v4 = ip;
 	found->v6 = 0;
 	found->udp = (void *)(ip + 1);
-	return bpf_ntohs(found->udp->len) == len - sizeof(*ip) && header_sum(ip) == 0xffff;
+	return bpf_ntohs(found->udp->len) == len - sizeof(*ip) && is_header_right(ip);
 }
 
 static __always_inline int parse_ipv6(struct datagram *found, void *at, void *end)
@@ -84,23 +94,42 @@ static __always_inline int parse_ipv6(struct datagram *found, void *at, void *en
 	return bpf_ntohs(found->udp->len) == len;
 }
 
-// Whether there is a plain datagram, and where. Not whose: a frame for a group or everybody is nobody's.
-static __always_inline int parse(struct datagram *found, void *data, void *end)
+// The protocol inside of a frame, as it stands there. Nothing where that is not ours to look at: a frame for a group or everybody is nobody's.
+static __always_inline __u16 protocol_of(void *data, void *end)
 {
-	int plain = 0;
+	return data + sizeof(struct ethhdr) > end || *(__u8 *)data & 1 ? 0 : *(__u16 *)(data + 2 * ETH_ALEN);
+}
+
+// Whether a frame of one of the two protocols has a plain datagram, and where. Not whose.
+static __always_inline int parse_as(struct datagram *found, __u16 protocol, void *data, void *end)
+{
+	void *ip = data + sizeof(struct ethhdr);
 
 	found->ethernet = data;
-	if (data + sizeof(struct ethhdr) > end || found->ethernet->h_dest[0] & 1)
-		return 0;
-	if (found->ethernet->h_proto == bpf_htons(ETH_P_IP))
-		plain = parse_ipv4(found, data + sizeof(struct ethhdr), end);
-	else if (found->ethernet->h_proto == bpf_htons(ETH_P_IPV6))
-		plain = parse_ipv6(found, data + sizeof(struct ethhdr), end);
-	if (!plain)
+	if (!(protocol == bpf_htons(ETH_P_IP) ? parse_ipv4(found, ip, end) : parse_ipv6(found, ip, end)))
 		return 0;
 	found->payload = (__u8 *)(found->udp + 1);
 	found->len = bpf_ntohs(found->udp->len) - sizeof(struct udphdr);
 	return 1;
+}
+
+// The same of any frame.
+static __always_inline int parse(struct datagram *found, void *data, void *end)
+{
+	switch (protocol_of(data, end)) {
+	case bpf_htons(ETH_P_IP):
+		return parse_as(found, bpf_htons(ETH_P_IP), data, end);
+	case bpf_htons(ETH_P_IPV6):
+		return parse_as(found, bpf_htons(ETH_P_IPV6), data, end);
+	default:
+		return 0;
+	}
+}
+
+// How long it is with its IP header.
+static __always_inline __u32 ip_len(const struct datagram *found)
+{
+	return found->len + sizeof(struct udphdr) + (found->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 }
 
 // Whether a payload of at least two bytes begins as RTP does (RFC 7983) and not as RTCP (RFC 5761).

@@ -3,7 +3,7 @@
 #include <linux/types.h>
 
 // Changes with anything below, so that nobody adopts what another version left.
-#define RELAY_LAYOUT 1
+#define RELAY_LAYOUT 2
 
 // How many interfaces there may be.
 #define INTERFACES_MAX 64
@@ -25,6 +25,7 @@ struct relay {
 	struct endpoint to; // and to whom
 	__u32 slot; // where it is counted
 	__u32 tos; // of what leaves; below 256
+	__u32 version; // that of its slot: who kept an entry of another one looks again
 	struct endpoint at; // whose entry it is; last, see the program
 };
 
@@ -33,8 +34,13 @@ struct traffic {
 	__u64 packets; // relayed
 	__u64 bytes; // their UDP payload
 	__u64 dropped; // packets that were not
-	__u64 last; // when the last one was relayed, in nanoseconds of the monotonic clock, as of the last tick
-	__u64 confirmed; // when the last one was left to the base for the sake of its neighbour, likewise
+	__u64 last; // when the last one was relayed, in ticks of the kernel
+};
+
+// One and the same moment: the kernel counts ticks from no time that userspace knew.
+struct clock {
+	__u64 nanoseconds; // of the monotonic clock, as of the tick
+	__u64 ticks;
 };
 
 // What became of packets, on one processor. The first three packets do not reach the base, the rest do.

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aya::maps::xdp::DevMapHash;
-use aya::maps::{HashMap, Map, MapData, PerCpuArray, PerCpuValues};
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues};
 use aya::programs::{ProgramError, TestRunOptions, Xdp};
 use aya::util::nr_cpus;
 use aya::{Ebpf, EbpfLoader, TestRun, include_bytes_aligned};
 use nix::net::if_::if_nametoindex;
+use nix::time::{ClockId, clock_getres};
 
 use super::counter::Statistics;
 use super::table::Tables;
 use super::{Found, RelayConfig, Tried};
-use crate::clock::nanoseconds;
 use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
@@ -38,13 +38,22 @@ mod xdp_action {
 }
 
 /// The program's tables, by name.
-const TABLES: [&str; 4] = ["relays", "traffics", "counts", "interfaces"];
+const TABLES: [&str; 6] = ["relays", "versions", "traffics", "counts", "clocks", "interfaces"];
+
+/// What a processor keeps of the tables has this many places at most, each some 130 bytes for an entry and 80 for a way.
+const KEPT_MAX: u32 = 16_384;
+
+/// How long a way out may be taken until it is looked up again.
+const WAY_FRESH: Duration = Duration::from_millis(100);
 
 /// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
     loaded: Ebpf,
     relays: HashMap<MapData, Endpoint, layout::Relay>,
+    versions: Array<MapData, u32>,
     traffics: PerCpuArray<MapData, Traffic>,
+    clocks: Array<MapData, layout::Clock>,
+    tick: Duration,
     statistics: Statistics,
     _pins: Option<Pins>,
 }
@@ -61,7 +70,9 @@ impl Kernel {
         let interfaces = numbers(&config.interfaces)?;
         write_interfaces(take(&mut loaded, "interfaces")?, &interfaces)?;
         let relays = take(&mut loaded, "relays")?;
+        let versions = take(&mut loaded, "versions")?;
         let traffics = take(&mut loaded, "traffics")?;
+        let clocks = take(&mut loaded, "clocks")?;
         let counts = take(&mut loaded, "counts")?;
         let program = program(&mut loaded)?;
         let mut found = Vec::new();
@@ -79,7 +90,10 @@ impl Kernel {
         let kernel = Kernel {
             loaded,
             relays,
+            versions,
             traffics,
+            clocks,
+            tick: tick(),
             statistics: Statistics(Arc::new(counts)),
             _pins: pins,
         };
@@ -88,6 +102,22 @@ impl Kernel {
 
     pub(super) fn statistics(&self) -> Statistics {
         self.statistics.clone()
+    }
+
+    /// When the kernel's ticks were so many, in nanoseconds of the monotonic clock.
+    pub(super) fn nanoseconds(&self, ticks: u64) -> Option<u64> {
+        let clock = self.clocks.get(&0, 0).ok()?;
+        let tick = self.tick.as_nanos() as u64;
+        let since = clock.ticks.saturating_sub(ticks).saturating_mul(tick);
+        let until = ticks.saturating_sub(clock.ticks).saturating_mul(tick);
+        Some(clock.nanoseconds.saturating_sub(since).saturating_add(until))
+    }
+
+    /// Has whoever kept an entry of this slot look again; returns what the new one has to say.
+    fn next_version(&mut self, slot: u32) -> io::Result<u32> {
+        let next = self.versions.get(&slot, 0).map_err(reason)?.wrapping_add(1);
+        self.versions.set(slot, next, 0).map_err(reason)?;
+        Ok(next)
     }
 
     /// Every relay there is.
@@ -144,10 +174,14 @@ impl Kernel {
 
 impl Tables for Kernel {
     fn insert(&mut self, at: SocketAddr, relay: &layout::Relay) -> io::Result<()> {
+        // First the version, so that nobody keeps the entry that is replaced.
+        let version = self.next_version(relay.slot)?;
+        let relay = layout::Relay { version, ..*relay };
         self.relays.insert(Endpoint::from(at), relay, 0).map_err(reason)
     }
 
-    fn remove(&mut self, at: SocketAddr) -> io::Result<()> {
+    fn remove(&mut self, at: SocketAddr, slot: u32) -> io::Result<()> {
+        self.next_version(slot)?;
         self.relays.remove(&Endpoint::from(at)).map_err(reason)
     }
 
@@ -158,20 +192,20 @@ impl Tables for Kernel {
             bytes: sum.bytes + one.bytes,
             dropped: sum.dropped + one.dropped,
             last: sum.last.max(one.last),
-            confirmed: sum.confirmed.max(one.confirmed),
         }))
     }
 
     fn clear(&mut self, slot: u32) -> io::Result<()> {
         let processors = nr_cpus().map_err(|(_, error)| error)?;
-        let fresh = Traffic {
-            // Whoever begins now has just been spoken to.
-            confirmed: nanoseconds(),
-            ..Traffic::default()
-        };
-        let values = PerCpuValues::try_from(vec![fresh; processors])?;
+        let values = PerCpuValues::try_from(vec![Traffic::default(); processors])?;
         self.traffics.set(slot, values, 0).map_err(reason)
     }
+}
+
+/// How long the kernel's ticks are.
+fn tick() -> Duration {
+    let resolution = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("every system has this clock");
+    Duration::from(resolution)
 }
 
 /// Has the kernel look up routes for packets that come from ourselves. It does so only where the interface they come from forwards; nothing that arrives at the
@@ -193,9 +227,16 @@ pub(crate) fn allow_look_ups() -> io::Result<()> {
 fn load(config: &RelayConfig, pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
     let mut loader = EbpfLoader::new();
     loader.map_max_entries("relays", config.relays_max);
+    loader.map_max_entries("versions", config.relays_max);
     loader.map_max_entries("traffics", config.relays_max);
     let confirm_every = u64::try_from(config.confirm.as_nanos()).unwrap_or(u64::MAX);
     loader.override_global("confirm_every", &confirm_every, true);
+    let fresh_for = WAY_FRESH.div_duration_f64(tick()).ceil() as u64;
+    loader.override_global("fresh_for", &fresh_for, true);
+    let kept = config.relays_max.next_power_of_two().min(KEPT_MAX);
+    loader.map_max_entries("lines", kept).map_max_entries("ways", kept);
+    let kept_mask = kept - 1;
+    loader.override_global("kept_mask", &kept_mask, true);
     if let Some(pins) = pins {
         for name in TABLES {
             loader.map_pin_path(name, pins.table(name));
@@ -246,8 +287,10 @@ fn write_interfaces(mut map: DevMapHash<MapData>, numbers: &[u32]) -> Result<(),
 fn fits(folder: &Path, relays_max: u32) -> bool {
     let wanted = [
         (size_of::<Endpoint>(), size_of::<layout::Relay>(), relays_max),
+        (4, 4, relays_max),
         (4, size_of::<Traffic>(), relays_max),
         (4, 8, layout::RELAY_COUNTS),
+        (4, size_of::<layout::Clock>(), 1),
         (4, 8, layout::INTERFACES_MAX),
     ];
     TABLES.iter().zip(wanted).all(|(name, (key, value, entries))| {

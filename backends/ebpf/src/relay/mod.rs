@@ -184,8 +184,8 @@ impl Offload for RelayOffload {
             bytes: counted.bytes,
             dropped: counted.dropped,
         };
-        let last = (counted.packets > 0).then(|| self.clock.instant(counted.last));
-        Some((traffic, last))
+        let last = (counted.packets > 0).then(|| self.table.tables.nanoseconds(counted.last));
+        Some((traffic, last.flatten().map(|last| self.clock.instant(last))))
     }
 
     fn counters(&mut self) -> Meanings {

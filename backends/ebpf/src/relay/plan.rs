@@ -6,7 +6,7 @@ use dataplane::{Accept, Cover, Reason, Relay};
 
 use crate::layout::relay as layout;
 
-/// A relay as the program has it, but for its slot. RTCP is not part of it: the base passes that on.
+/// A relay as the program has it, but for its slot and version. RTCP is not part of it: the base passes that on.
 ///
 /// Errors: what it asks for that only the base can do.
 pub(super) fn plan(at: SocketAddr, relay: &Relay) -> Result<layout::Relay, Reason> {
@@ -33,6 +33,7 @@ pub(super) fn plan(at: SocketAddr, relay: &Relay) -> Result<layout::Relay, Reaso
         to: hop.path.remote.into(),
         slot: 0,
         tos: hop.tos.unwrap_or(0).into(),
+        version: 0,
         at: at.into(),
     })
 }

@@ -13,10 +13,10 @@ use crate::layout::relay::Traffic;
 
 /// The program's tables.
 pub(super) trait Tables {
-    /// Adds or replaces a relay.
+    /// Adds or replaces a relay. Which version it is the tables say themselves.
     fn insert(&mut self, at: SocketAddr, relay: &layout::Relay) -> io::Result<()>;
-    /// Removes one.
-    fn remove(&mut self, at: SocketAddr) -> io::Result<()>;
+    /// Removes one, which has this slot.
+    fn remove(&mut self, at: SocketAddr, slot: u32) -> io::Result<()>;
     /// What was counted in a slot.
     fn traffic(&self, slot: u32) -> io::Result<Traffic>;
     /// Counts from zero there.
@@ -72,7 +72,7 @@ impl<T: Tables> Table<T> {
     fn adopt(&mut self, at: SocketAddr, relay: layout::Relay) {
         let port = Port {
             slot: Some(relay.slot),
-            wanted: Some(relay),
+            wanted: Some(layout::Relay { version: 0, ..relay }),
             is_in_kernel: true,
         };
         self.ports.insert(at, port);
@@ -169,8 +169,10 @@ impl<T: Tables> Table<T> {
     }
 
     fn take_out(&mut self, at: SocketAddr) -> Result<(), Refused> {
-        if std::mem::take(&mut self.port(at).is_in_kernel) {
-            self.tables.remove(at).map_err(refused)?;
+        let port = self.port(at);
+        if std::mem::take(&mut port.is_in_kernel) {
+            let slot = port.slot.expect("what is in the kernel has one");
+            self.tables.remove(at, slot).map_err(refused)?;
         }
         Ok(())
     }

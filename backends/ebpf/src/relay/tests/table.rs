@@ -33,7 +33,7 @@ impl Tables for Pretended {
         Ok(())
     }
 
-    fn remove(&mut self, at: SocketAddr) -> io::Result<()> {
+    fn remove(&mut self, at: SocketAddr, _: u32) -> io::Result<()> {
         self.answer()?;
         self.relays
             .remove(&at)
@@ -170,6 +170,7 @@ fn what_was_found_stays_until_the_sweep_and_longer_if_it_is_offered() {
                 from: port(from).into(),
                 to: SocketAddr::from(([10, 0, 0, 3], 9)).into(),
                 tos: 0,
+                version: 0,
                 at: port(at).into(),
             };
             (port(at), entry)

@@ -1,0 +1,180 @@
+// The relay's tables, and what is kept of them.
+#pragma once
+
+#include "packet.h"
+#include "relay_layout.h"
+
+#define EVERY_RELAY 16384 // userspace sets how many there may be
+
+// How many lines and ways there are, a power of two, less one. Set before the program is loaded.
+const volatile __u32 kept_mask = EVERY_RELAY - 1;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EVERY_RELAY);
+	__type(key, struct endpoint);
+	__type(value, struct relay);
+} relays SEC(".maps");
+
+// By slot: which version of its relay is in force.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, EVERY_RELAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} versions SEC(".maps");
+
+// By slot.
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EVERY_RELAY);
+	__type(key, __u32);
+	__type(value, struct traffic);
+} traffics SEC(".maps");
+
+// When somebody last looked. Which processor's is no matter.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clock);
+} clocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RELAY_COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+// Interfaces packets may leave through, by their own numbers.
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, INTERFACES_MAX);
+	__type(key, __u32);
+	__type(value, struct bpf_devmap_val);
+} interfaces SEC(".maps");
+
+// What a processor keeps of a relay, so that most packets of it need no look-up.
+struct line {
+	struct relay relay;
+	__u32 protocol; // of its addresses, as it stands in frames
+	__u32 change; // what is added to the sum under UDP's checksum when addresses and ports are written
+	__u32 pseudo; // the sum of what that covers beside UDP itself, less the length
+	__u32 header; // the sum of an IPv4 header that leaves, less its length and identification
+	__u32 way; // its place in `ways`,
+	__u32 serial; // and whose the way there has to be
+};
+
+// By where a packet arrives: several ports may share a line, which then is each one's in turn.
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EVERY_RELAY);
+	__type(key, __u32);
+	__type(value, struct line);
+} lines SEC(".maps");
+
+// How packets get from an address of ours to somebody, as a processor last heard from the kernel. All relays between the two go by it.
+struct way {
+	__u64 until; // when it has to be looked up again, in ticks
+	__u64 confirmed; // when a packet was last left to the base for the sake of the neighbour, in nanoseconds of the monotonic clock
+	__u32 serial; // changes with the addresses
+	__u32 interface; // where packets leave,
+	__u32 mtu; // how long they may be with their IP header,
+	__u8 to[ETH_ALEN]; // and the hardware addresses
+	__u8 from[ETH_ALEN];
+	__u32 ours[4]; // between which addresses,
+	__u32 theirs[4];
+	__u32 tos; // and for which type of service
+};
+
+// By the addresses: as with lines.
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EVERY_RELAY);
+	__type(key, __u32);
+	__type(value, struct way);
+} ways SEC(".maps");
+
+static __always_inline void count(__u32 what)
+{
+	__u64 *counted = bpf_map_lookup_elem(&counts, &what);
+
+	if (counted)
+		(*counted)++;
+}
+
+static __always_inline void set_mapped(struct endpoint *endpoint, __u32 address, __u16 port)
+{
+	endpoint->address[0] = 0;
+	endpoint->address[1] = 0;
+	endpoint->address[2] = bpf_htonl(0xffff);
+	endpoint->address[3] = address;
+	endpoint->port = port;
+	endpoint->zero = 0;
+}
+
+static __always_inline void set_address(struct endpoint *endpoint, const struct in6_addr *address, __u16 port)
+{
+	__builtin_memcpy(endpoint->address, address, sizeof(*address));
+	endpoint->port = port;
+	endpoint->zero = 0;
+}
+
+static __always_inline int is_mapped(const struct endpoint *endpoint)
+{
+	return !endpoint->address[0] && !endpoint->address[1] && endpoint->address[2] == bpf_htonl(0xffff);
+}
+
+static __always_inline int same_words(const __u32 *a, const __u32 *b)
+{
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
+static __always_inline int is_from(const struct endpoint *wanted, const struct datagram *found)
+{
+	if (wanted->port != found->udp->source)
+		return 0;
+	if (found->v4)
+		return wanted->address[3] == found->v4->saddr;
+	return same_words(wanted->address, (const __u32 *)&found->v6->saddr);
+}
+
+static __always_inline int is_to(const struct endpoint *at, const struct datagram *found)
+{
+	if (at->port != found->udp->dest)
+		return 0;
+	if (found->v4)
+		return at->address[3] == found->v4->daddr;
+	return same_words(at->address, (const __u32 *)&found->v6->daddr);
+}
+
+static __always_inline void set_destination(struct endpoint *at, const struct datagram *found)
+{
+	if (found->v4)
+		set_mapped(at, found->v4->daddr, found->udp->dest);
+	else
+		set_address(at, &found->v6->daddr, found->udp->dest);
+}
+
+// Copies the entry of a port. What is removed from a table may become another port's while somebody still looks at it: so it is copied, and the copy must say
+// whose it is.
+static __always_inline int find_relay(struct relay *copy, const struct endpoint *at)
+{
+	const struct relay *entry = bpf_map_lookup_elem(&relays, at);
+
+	if (!entry)
+		return 0;
+	*copy = *entry;
+	barrier();
+	return same_words(copy->at.address, at->address) && copy->at.port == at->port;
+}
+
+static __always_inline int is_in_force(const struct relay *relay)
+{
+	__u32 slot = relay->slot;
+	const __u32 *version = bpf_map_lookup_elem(&versions, &slot);
+
+	return version && *version == relay->version;
+}

@@ -1,0 +1,137 @@
+// Where a relay's packets leave, and when somebody has to ask.
+#pragma once
+
+#include "relay_tables.h"
+
+// Set before the program is loaded:
+const volatile __u64 confirm_every = 10000000000; // how often a packet is left to the base for the sake of its neighbour, in nanoseconds,
+const volatile __u64 fresh_for = 25; // and how many of the kernel's ticks a way may be taken
+
+// Whether the base is there: not while no process runs.
+static __noinline int has_socket(void *context, struct bpf_sock_tuple *tuple, __u32 len)
+{
+	struct bpf_sock *socket;
+
+	if (len == sizeof(tuple->ipv4))
+		socket = bpf_sk_lookup_udp(context, tuple, sizeof(tuple->ipv4), BPF_F_CURRENT_NETNS, 0);
+	else
+		socket = bpf_sk_lookup_udp(context, tuple, sizeof(tuple->ipv6), BPF_F_CURRENT_NETNS, 0);
+	if (!socket)
+		return 0;
+	bpf_sk_release(socket);
+	return 1;
+}
+
+// What says so is what packets of the relay say of themselves.
+static __always_inline int is_heard(void *context, const struct line *line)
+{
+	const struct endpoint *theirs = &line->relay.accept, *ours = &line->relay.at;
+	struct bpf_sock_tuple tuple = {};
+
+	if (line->protocol == bpf_htons(ETH_P_IP)) {
+		tuple.ipv4.saddr = theirs->address[3];
+		tuple.ipv4.daddr = ours->address[3];
+		tuple.ipv4.sport = theirs->port;
+		tuple.ipv4.dport = ours->port;
+		return has_socket(context, &tuple, sizeof(tuple.ipv4));
+	}
+	__builtin_memcpy(tuple.ipv6.saddr, theirs->address, sizeof(tuple.ipv6.saddr));
+	__builtin_memcpy(tuple.ipv6.daddr, ours->address, sizeof(tuple.ipv6.daddr));
+	tuple.ipv6.sport = theirs->port;
+	tuple.ipv6.dport = ours->port;
+	return has_socket(context, &tuple, sizeof(tuple.ipv6));
+}
+
+// Asks for the way out as for a packet of our own. That is what coming from the loopback interface means; the kernel wants forwarding to be on there.
+// Ports are not told, since a way is for all of them.
+static __always_inline long ask(void *context, struct bpf_fib_lookup *way, const struct line *line, __u32 len)
+{
+	const struct relay *relay = &line->relay;
+
+	way->l4_protocol = IPPROTO_UDP;
+	way->ifindex = LOOPBACK;
+	way->tot_len = len;
+	if (line->protocol == bpf_htons(ETH_P_IP)) {
+		way->family = AF_INET;
+		way->tos = relay->tos;
+		way->ipv4_src = relay->from.address[3];
+		way->ipv4_dst = relay->to.address[3];
+	} else {
+		way->family = AF_INET6;
+		way->flowinfo = bpf_htonl(relay->tos << 20);
+		__builtin_memcpy(way->ipv6_src, relay->from.address, sizeof(way->ipv6_src));
+		__builtin_memcpy(way->ipv6_dst, relay->to.address, sizeof(way->ipv6_dst));
+	}
+	return bpf_fib_lookup(context, way, sizeof(*way), 0);
+}
+
+static __always_inline __u32 way_place(const struct relay *relay)
+{
+	const __u32 *ours = relay->from.address, *theirs = relay->to.address;
+	__u32 mixed = theirs[0] ^ theirs[1] ^ theirs[2] ^ theirs[3] ^ (ours[2] ^ ours[3]) * 5 ^ relay->tos;
+
+	// As Fibonacci hashing does: the high bits of the product depend on all of the mixture.
+	return mixed * 0x9e3779b1 >> 16 & kept_mask;
+}
+
+// Whether a way is this relay's already, or else makes it so.
+static __always_inline int is_between(struct way *way, const struct relay *relay)
+{
+	const __u32 *ours = relay->from.address, *theirs = relay->to.address;
+
+	if (same_words(way->ours, ours) && same_words(way->theirs, theirs) && way->tos == relay->tos)
+		return 1;
+	__builtin_memcpy(way->ours, ours, sizeof(way->ours));
+	__builtin_memcpy(way->theirs, theirs, sizeof(way->theirs));
+	way->tos = relay->tos;
+	way->serial++;
+	return 0;
+}
+
+// Tells userspace what the time is.
+static __always_inline void look_at_clock(__u64 now, __u64 ticks)
+{
+	__u32 only = 0;
+	struct clock *clock = bpf_map_lookup_elem(&clocks, &only);
+
+	if (clock) {
+		clock->nanoseconds = now;
+		clock->ticks = ticks;
+	}
+}
+
+// Finds the way of a line, whose way is another's or old, for a packet of this length: RELAYED, or why there is none.
+static __noinline __u32 look_up_way(void *context, struct line *line, struct way *way, __u32 len)
+{
+	__u64 now = bpf_ktime_get_coarse_ns(), ticks = bpf_jiffies64();
+	struct bpf_fib_lookup asked = {};
+	long answer;
+
+	if (!is_between(way, &line->relay)) {
+		way->confirmed = now; // whoever begins has just been spoken to
+		way->until = 0;
+	}
+	line->serial = way->serial;
+	if (ticks < way->until)
+		return RELAYED;
+	look_at_clock(now, ticks);
+	if (now - way->confirmed >= confirm_every) {
+		way->confirmed = now;
+		if (is_heard(context, line))
+			return CONFIRMING;
+	}
+	way->until = 0;
+	answer = ask(context, &asked, line, len);
+	if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+		return TOO_LARGE;
+	if (answer != BPF_FIB_LKUP_RET_SUCCESS)
+		return NO_NEIGHBOUR;
+	if (!bpf_map_lookup_elem(&interfaces, &asked.ifindex))
+		return OTHER_INTERFACE;
+	way->interface = asked.ifindex;
+	way->mtu = asked.mtu_result;
+	__builtin_memcpy(way->to, asked.dmac, ETH_ALEN);
+	__builtin_memcpy(way->from, asked.smac, ETH_ALEN);
+	way->until = ticks + fresh_for;
+	return RELAYED;
+}
