@@ -17,7 +17,7 @@
 #define FANOUT_FORMATS 8 // payload types of one stream
 #define FANOUT_NOTES 262144 // bytes of the ring of notes
 #define FANOUT_ASKS 16384 // packets that receivers have asked for again, each counted for each of them
-#define FANOUT_FRAMES 8 // of which a replica remembers what it decided
+#define FANOUT_FRAMES 16 // of which a replica remembers what it decided
 #define WINDOW_WORDS 16 // how far behind the newest packet one may come, in 64 numbers
 #define HISTORY_WORDS 32 // for how many of those a replica knows its numbers: a power of two above the window
 

@@ -1,7 +1,7 @@
 // Which frames of VP8 a replica gets, where packets tell their temporal layer. All of it under the replica's lock.
 //
 // A frame is decided once, by the first of its packets that arrives. Fewer pictures come with the next one, more of them one layer at a time, each from a
-// frame of it with Y, and all from a key frame on. Of a frame older than the newest eight it is not known any more what was decided: it comes too late.
+// frame of it with Y, and all from a key frame on. Of a frame older than the newest sixteen it is not known any more what was decided: it comes too late.
 //
 // Source: RFC 7741 section 4.2; crates/dataplane, model/select.
 #pragma once

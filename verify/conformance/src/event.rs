@@ -67,6 +67,13 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
         (EventPattern::Unknown { .. }, _) => matches_unknown(pattern, event),
         (EventPattern::Arrival { .. }, _) => matches_arrival(pattern, event),
         (EventPattern::Stream { .. } | EventPattern::Replica { .. }, _) => matches_statistics(pattern, event),
+        (
+            EventPattern::Wanted { stream, sequences },
+            Event::Wanted {
+                stream: s,
+                sequences: q,
+            },
+        ) => stream == s && sequences == q,
         (EventPattern::RelaySource { at, from }, Event::RelaySource { at: a, from: f }) => at == a && from == f,
         (
             EventPattern::RelayTraffic {

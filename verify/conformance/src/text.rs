@@ -137,6 +137,8 @@ pub enum EventPattern {
         highest: Option<u64>,
         jitter: Option<u32>,
     },
+    /// Packets that only the publisher can send again.
+    Wanted { stream: StreamKey, sequences: Vec<u16> },
     /// A relay learns from a source.
     RelaySource { at: SocketAddr, from: SocketAddr },
     /// Statistics of a relay.

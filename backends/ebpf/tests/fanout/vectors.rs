@@ -15,7 +15,12 @@ fn vectors() -> Vec<(Vector, Names)> {
 
 /// All of them, changed.
 fn vectors_as(change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../verify/conformance/vectors");
+    read_vectors("../../verify/conformance/vectors", change)
+}
+
+/// Those of a folder, changed.
+fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = std::fs::read_dir(&folder).expect("there are vectors");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "vector"));
@@ -91,4 +96,101 @@ fn the_kernel_leaves_pictures_of_vp8_out() {
         }
         assert!(cable.taken.get() > 20 && cable.copied.get() > 12);
     });
+}
+
+/// What devices do that keep no packets, which the model does.
+#[test]
+fn the_kernel_gives_what_comes_again_to_who_asked() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.near.run(|| {
+        let cable = Cable::new(&pair);
+        let mut vectors = read_vectors("vectors", |text| text);
+        assert!(!vectors.is_empty());
+        vectors.push(parse("far back", &far_back()).unwrap_or_else(|problem| panic!("{problem}")));
+        vectors.push(parse("flood", &flood()).unwrap_or_else(|problem| panic!("{problem}")));
+        for (vector, names) in &vectors {
+            let start = Instant::now();
+            run(vector, names, &mut *cable.device(false, start), start).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    });
+}
+
+/// Nine of ten packets are left out for bob; what is asked for is nearly as far back as there may be.
+fn far_back() -> String {
+    let mut text = "# A packet is found by its number there though a thousand others came since.
+
+leg     alice
+leg     bob
+stream  alice:0x11 video types 96=VP8
+replica bob-cam to bob ssrc 0x22 first 100 from alice:0x11 types 96>102 target S0T0
+
+send    alice rtp ssrc 0x11 pt 96 seq 65000 ts 0 vp8 key id15 32000 tl0 7 tid 0 sync
+expect  bob rtp seq 100
+"
+    .to_owned();
+    for after in 1..1_000_u32 {
+        let (seq, frame) = ((65_000 + after) % 65_536, 1 + after / 200);
+        let layer = if after % 10 == 5 { "tid 0" } else { "tid 1" };
+        // Frames of one layer take turns, so that few are remembered for as long.
+        let (ts, id) = match layer {
+            "tid 0" => (6_000 * frame, 2 * frame),
+            _ => (6_000 * frame - 3_000, 2 * frame - 1),
+        };
+        let id = (32_000 + id) % 32_768;
+        text += &format!("send alice rtp ssrc 0x11 pt 96 seq {seq} ts {ts} vp8 rest id15 {id} tl0 8 {layer}\n");
+        text += match layer {
+            "tid 0" => "expect bob rtp ssrc 0x22\n",
+            _ => "expect nothing\n",
+        };
+    }
+    text += "
+resend  bob-cam 101
+event   wanted alice:0x11 65005
+send    alice rtp ssrc 0x11 pt 96 seq 65005 ts 6000 vp8 rest id15 32002 tl0 8 tid 0
+expect  bob rtp seq 101 ts 6000 vp8 rest id15 32001 tl0 8 tid 0
+";
+    text
+}
+
+/// Who asks for everything gets the window at most, and others still get theirs.
+fn flood() -> String {
+    let mut text = "# Requests without end displace one another, and what is asked for last is answered.
+
+leg     alice
+stream  alice:0x11 audio types 111=opus
+"
+    .to_owned();
+    // Every fourth speaks IPv6, and alice does not.
+    let receivers = (0..27).filter(|receiver| receiver % 4 != 1);
+    for receiver in 0..27 {
+        text += &format!("leg r{receiver}\n");
+    }
+    for receiver in receivers.clone() {
+        text +=
+            &format!("replica m{receiver} to r{receiver} ssrc 0x{receiver}1 first 0 from alice:0x11 types 111>96\n");
+    }
+    let mut text = text + "\n";
+    let speak = |text: &mut String, seq: u32| {
+        *text += &format!(
+            "send alice rtp ssrc 0x11 pt 111 seq {seq} ts {} payload 01\n",
+            960 * seq
+        );
+        for receiver in receivers.clone() {
+            *text += &format!("expect r{receiver} rtp seq {seq}\n");
+        }
+    };
+    (0..1_024).for_each(|seq| speak(&mut text, seq));
+    let all: String = (0..65_536).map(|seq| format!(" {seq}")).collect();
+    let found: String = (0..1_024).map(|seq| format!(" {seq}")).collect();
+    for receiver in receivers.clone() {
+        text += &format!("resend m{receiver}{all}\nevent wanted alice:0x11{found}\n");
+    }
+    speak(&mut text, 1_024);
+    text += "
+resend  m3 1024
+event   wanted alice:0x11 1024
+send    alice rtp ssrc 0x11 pt 111 seq 1024 ts 983040 payload 01
+expect  r3 rtp seq 1024
+";
+    text
 }

@@ -284,6 +284,14 @@ impl Parser {
             }
             "stream" => self.stream_statistics(words),
             "replica" => self.replica_statistics(words),
+            "wanted" => {
+                let stream = self.names.stream(words.word("a stream")?)?;
+                let sequences = std::iter::from_fn(|| words.next()).map(|word| number(word, "a sequence number"));
+                Ok(EventPattern::Wanted {
+                    stream,
+                    sequences: sequences.collect::<Result<_, _>>()?,
+                })
+            }
             "source" => Ok(EventPattern::RelaySource {
                 at: self.names.relay(words.word("a relay")?),
                 from: self.names.party(words.word("a peer")?),
