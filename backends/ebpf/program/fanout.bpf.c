@@ -29,9 +29,9 @@ static void note(__u32 kind, __u32 replica, const struct scratch *scratch)
 		return;
 	note->replica = replica;
 	note->source = scratch->media.stream;
-	note->layered = scratch->media.layered;
-	note->temporal = scratch->number.temporal;
-	note->zero = 0;
+	note->spatial = scratch->number.selected >> 8 & 255;
+	note->temporal = scratch->number.selected & 255;
+	note->awaits = scratch->number.selected >> 16;
 	note->kind = kind;
 	bpf_ringbuf_submit(note, 0);
 }
@@ -72,17 +72,25 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 }
 
 // Gives one replica's copy its number, and says which way it goes, as far as is known: a count, or FAN_NOTHING where it can be made.
-static __always_inline __u32 number_copy(const struct replica_entry *entry, struct scratch *scratch)
+__noinline int number_copy(__u32 place)
 {
-	__u32 key = entry->state;
-	struct replica_state *state = bpf_map_lookup_elem(&replica_states, &key);
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	struct scratch *scratch = scratch_here();
+	struct replica_state *state;
+	struct layers_given *layers;
+	__u32 key;
 
+	if (!entry || !scratch)
+		return UNCONCERNED;
+	key = entry->state;
+	state = bpf_map_lookup_elem(&replica_states, &key);
+	layers = bpf_map_lookup_elem(&replica_layers, &key);
 	if (scratch->media.arrival.wanted && !was_asked(entry, &scratch->media) && scratch->media.arrival.again)
 		return UNCONCERNED;
-	if (!state)
+	if (!state || !layers)
 		return UNCONCERNED;
 	bpf_spin_lock(&state->lock);
-	give(&state->progress, entry, &scratch->media, &scratch->number);
+	give(&state->progress, layers, entry, &scratch->media, &scratch->frame, &scratch->number);
 	scratch->way = state->way;
 	bpf_spin_unlock(&state->lock);
 	if (scratch->number.selects)
@@ -90,17 +98,13 @@ static __always_inline __u32 number_copy(const struct replica_entry *entry, stru
 	return scratch->number.concerned ? scratch->number.refused : UNCONCERNED;
 }
 
-// Makes one replica's copy of it: what became of that.
+// Makes one replica's copy of it, now that it has a number: what became of that.
 __noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	__u32 refused;
 
 	if (!entry || !scratch)
 		return UNCONCERNED;
-	refused = number_copy(entry, scratch);
-	if (refused != FAN_NOTHING)
-		return refused;
 	if (scratch->way.until < scratch->media.at)
 		look_up_way(skb, place);
 	return send(skb, entry, &scratch->way, &scratch->media, &scratch->number) ? FAN_FORWARDED : FAN_SEND_FAILED;
@@ -133,7 +137,9 @@ static long copy(__u32 index, struct copying *copying)
 	if (index >= FANOUT_COPIES)
 		return 1;
 	place = copying->stream->replicas[index >> 5].places[index & 31];
-	became = serve(copying->skb, place, scratch);
+	became = number_copy(place);
+	if (became == FAN_NOTHING)
+		became = serve(copying->skb, place, scratch);
 	tally(scratch, became);
 	return 0;
 }
@@ -173,6 +179,7 @@ static __always_inline int read_header(struct packet packet, const struct stream
 		media->payload_len -= padding;
 	}
 	media->is_padding = !media->payload_len;
+	media->marker = start[1] >> 7;
 	media->sequence = start[2] << 8 | start[3];
 	media->timestamp = (__u32)start[4] << 24 | start[5] << 16 | start[6] << 8 | start[7];
 	return 1;
@@ -219,19 +226,35 @@ __noinline int read_packet(struct __sk_buff *skb, __u32 entry)
 	return read_either(of_stack(skb), entry);
 }
 
+// Reads what it says of its frame.
+__noinline int read_layers(__u32 place)
+{
+	struct stream_layers *layers = bpf_map_lookup_elem(&stream_layers, &place);
+	struct scratch *scratch = scratch_here();
+
+	if (layers && scratch)
+		read_frame(layers, scratch);
+	return 0;
+}
+
 // Takes account of it. Likewise.
 static __always_inline int take_account(struct scratch *scratch, __u32 place)
 {
 	struct stream_state *state = bpf_map_lookup_elem(&stream_states, &place);
 	struct media *media = &scratch->media;
+	int refused;
 
 	if (!state)
 		return FAN_MALFORMED;
 	scratch->concerned = scratch->sent = 0;
+	media->begins = !state->progress.packets;
 	bpf_spin_lock(&state->lock);
 	arrive(&state->progress, media->sequence, media->known, media->end - media->rtp_at, &media->arrival);
 	bpf_spin_unlock(&state->lock);
-	return admit(media);
+	refused = admit(media);
+	if (refused == FAN_NOTHING && (media->descriptor_len || media->layers == LAYERS_VP9))
+		read_layers(place);
+	return refused;
 }
 
 // What is to be counted once all copies were looked at, where there were none.

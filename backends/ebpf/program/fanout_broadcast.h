@@ -19,8 +19,9 @@ struct order {
 	__u32 timestamp;
 	__u16 sequence;
 	__u16 picture;
+	__u16 frame; // its number
 	__u8 tl0;
-	__u8 zero[3];
+	__u8 marker;
 	__u8 to[ETH_ALEN];
 	__u8 from[ETH_ALEN];
 };
@@ -107,6 +108,8 @@ static __always_inline int write_order(struct xdp_md *frame, const struct replic
 	order->sequence = scratch->number.sequence;
 	order->picture = scratch->number.picture;
 	order->tl0 = scratch->number.tl0;
+	order->frame = scratch->number.frame;
+	order->marker = scratch->number.marker;
 	__builtin_memcpy(order->to, way->to, ETH_ALEN);
 	__builtin_memcpy(order->from, way->from, ETH_ALEN);
 	round->end += 1;
@@ -117,13 +120,9 @@ static __always_inline int write_order(struct xdp_md *frame, const struct replic
 __noinline int serve_in_driver(struct xdp_md *frame, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	__u32 refused;
 
 	if (!entry || !scratch)
 		return UNCONCERNED;
-	refused = number_copy(entry, scratch);
-	if (refused != FAN_NOTHING)
-		return refused;
 	if (scratch->way.until < scratch->media.at)
 		look_up_way_in_driver(frame, place);
 	return write_order(frame, entry, place, scratch) ? FAN_FORWARDED : FAN_SEND_FAILED;
@@ -143,7 +142,9 @@ static long order_copy(__u32 index, struct ordering *ordering)
 	if (index >= FANOUT_COPIES)
 		return 1;
 	place = ordering->stream->replicas[index >> 5].places[index & 31];
-	became = serve_in_driver(ordering->frame, place, ordering->scratch);
+	became = number_copy(place);
+	if (became == FAN_NOTHING)
+		became = serve_in_driver(ordering->frame, place, ordering->scratch);
 	tally(ordering->scratch, became);
 	return 0;
 }
@@ -284,6 +285,8 @@ static __always_inline int carry_out(struct xdp_md *frame, struct outbox *outbox
 	given.sequence = order->sequence;
 	given.picture = order->picture;
 	given.tl0 = order->tl0;
+	given.frame = order->frame;
+	given.marker = order->marker;
 	__builtin_memcpy(way.to, order->to, ETH_ALEN);
 	__builtin_memcpy(way.from, order->from, ETH_ALEN);
 	udp = write((void *)(long)frame->data, (void *)(long)frame->data_end, entry, &way, &round->media, &given, &change);

@@ -47,6 +47,16 @@ enum key_frames {
 	KEY_VP8, // in its payload
 	KEY_H264,
 	KEY_AV1,
+	KEY_VP9,
+};
+
+// How the layer of a packet's frame is known.
+enum frame_layers {
+	LAYERS_NONE, // it has one
+	LAYERS_VP8, // from its payload
+	LAYERS_VP9,
+	LAYERS_DESCRIPTOR, // from its dependency descriptor
+	LAYERS_UNREADABLE, // not, since that cannot be read
 };
 
 // One payload type of a stream.
@@ -70,6 +80,8 @@ struct stream_entry {
 	__u32 goes_up; // whether its packets go on to the base, too
 	__u32 formats_count;
 	__u32 in_driver; // copies are made there, and not in the stack, if this is the number of the driver's program
+	__u32 descriptor; // header extension id of dependency descriptors; 0 for none
+	__u32 zero;
 	struct stream_format formats[FANOUT_FORMATS];
 	__u32 carried[8]; // one bit for each header extension id that is carried on
 	__u32 replicas_count;
@@ -87,8 +99,9 @@ struct replica_entry {
 	__u8 paused;
 	__u8 ready; // whether there is an address
 	__u8 types[FANOUT_FORMATS]; // by the stream's format; NOT_NEGOTIATED for none
-	__u8 temporal; // the highest temporal layer it is to get
-	__u8 zero[7];
+	__u8 spatial; // the highest layer it is to get
+	__u8 temporal;
+	__u8 zero[6];
 };
 
 #define NOT_NEGOTIATED 255
@@ -138,7 +151,13 @@ struct replica_progress {
 	__u8 started; // whether there has been a segment
 	__u8 temporal; // the highest layer it gets
 	__u16 held_back; // pictures that were held back in this segment
-	__u8 decided; // how many decisions there are
+	__u8 decided; // how many decisions there are, where they are kept here
+	__u8 spatial; // of the highest layer
+	__u8 awaits; // whether only a key frame takes it further
+	__u8 layers; // frame_layers of the newest frame that was decided; 0 for none
+	__u16 frame_offset; // what is added to the numbers of dependency descriptors
+	__u16 last_frame; // the newest such number that was sent
+	__u8 has_frame; // whether there was one
 	__u8 zero;
 	struct decision decisions[FANOUT_FRAMES]; // from the newest frame to the oldest
 };
@@ -186,6 +205,7 @@ enum fanout_count {
 	FAN_NOT_NEGOTIATED,
 	FAN_NOT_READY,
 	FAN_OUTSIDE_TARGET,
+	FAN_UNDECODABLE,
 	FAN_SEND_FAILED,
 	FAN_MERGED, // not the contract's: several datagrams that the interface made one
 	FAN_ORDERED, // nor this: copies that the driver was asked to make,
@@ -205,7 +225,7 @@ struct fanout_note {
 	__u32 kind; // note_kind
 	__u32 replica; // its state
 	__u32 source; // as in its progress
-	__u32 layered; // whether its packets tell of layers
-	__u32 temporal; // the highest layer
-	__u32 zero;
+	__u32 spatial; // the highest layer
+	__u32 temporal;
+	__u32 awaits; // whether only a key frame takes it further
 };

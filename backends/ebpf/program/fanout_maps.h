@@ -4,6 +4,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "fanout_frame.h"
 #include "fanout_layout.h"
 
 // Locks are held for a few dozen instructions: while a stream's packet is accounted for, and while a replica gives one its number. Never two at a time, and
@@ -62,6 +63,28 @@ struct {
 	__type(key, __u32);
 	__type(value, struct replica_state);
 } replica_states SEC(".maps");
+
+// What is remembered of a stream in layers, beside its state.
+struct stream_layers {
+	struct bpf_spin_lock lock;
+	__u32 zero;
+	struct layers_seen seen;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_STREAMS);
+	__type(key, __u32);
+	__type(value, struct stream_layers);
+} stream_layers SEC(".maps");
+
+// What a replica was given of one: beside its state, and under that one's lock.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_REPLICAS);
+	__type(key, __u32);
+	__type(value, struct layers_given);
+} replica_layers SEC(".maps");
 
 // Until when somebody may still want a packet of a stream again, by its state.
 struct {

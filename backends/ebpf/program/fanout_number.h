@@ -8,14 +8,6 @@
 
 #define ALIGNMENT_MAX_SECONDS 5
 
-static __always_inline __u32 ones(__u64 word)
-{
-	word -= (word >> 1) & 0x5555555555555555ULL;
-	word = (word & 0x3333333333333333ULL) + ((word >> 2) & 0x3333333333333333ULL);
-	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
-	return (word * 0x0101010101010101ULL) >> 56;
-}
-
 static __always_inline __u32 word_of(__u64 number)
 {
 	return (number >> 6) & (HISTORY_WORDS - 1);
@@ -35,8 +27,15 @@ static __always_inline __u32 ticks_since(const struct replica_progress *replica,
 	return ticks < 1 ? 1 : ticks;
 }
 
+// Whether a packet's frame has a number.
+static __always_inline int has_number(const struct media *media)
+{
+	return media->layers == LAYERS_DESCRIPTOR || media->layers == LAYERS_UNREADABLE;
+}
+
 // Starts to follow a stream with a packet that starts a key frame: numbers, timestamps and picture ids go on from the segment before.
-static __always_inline void follow(struct replica_progress *replica, const struct replica_entry *entry, const struct media *media)
+static __always_inline void follow(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
+				   const struct media *media, const struct frame *frame)
 {
 	__u64 next = (1 << 16) + entry->first_sequence;
 
@@ -46,6 +45,9 @@ static __always_inline void follow(struct replica_progress *replica, const struc
 		replica->picture_offset = replica->last_picture + 1 - media->picture;
 		replica->tl0_offset = replica->last_tl0 + 1 - media->tl0;
 	}
+	replica->frame_offset = 0;
+	if (replica->has_frame && has_number(media) && (__s16)((__u16)frame->number - replica->last_frame) <= 0)
+		replica->frame_offset = replica->last_frame + 1 - (__u16)frame->number;
 	replica->started = 1;
 	replica->source = media->stream;
 	replica->shift = next - media->arrival.number;
@@ -54,9 +56,13 @@ static __always_inline void follow(struct replica_progress *replica, const struc
 	replica->last_number = media->arrival.number - 1;
 	replica->closed[word_of(replica->first)] = 0;
 	replica->shifts[word_of(replica->first)] = replica->shift;
+	replica->spatial = 0;
 	replica->temporal = entry->temporal;
+	replica->awaits = 0;
+	replica->layers = LAYERS_NONE;
 	replica->held_back = 0;
 	replica->decided = 0;
+	begin_layers(layers, entry);
 }
 
 // Whether the replica can send a packet at all.
@@ -93,7 +99,8 @@ static __always_inline void close_up(struct replica_progress *replica)
 }
 
 // What the next segment continues, if this goes on.
-static __always_inline void remember(struct replica_progress *replica, const struct media *media, const struct number *number)
+static __always_inline void remember(struct replica_progress *replica, const struct media *media, const struct frame *frame,
+				     const struct number *number)
 {
 	if (media->arrival.again) {
 		replica->resent += 1;
@@ -110,16 +117,18 @@ static __always_inline void remember(struct replica_progress *replica, const str
 	replica->last_timestamp = number->timestamp;
 	replica->last_picture = number->picture;
 	replica->last_tl0 = number->tl0;
+	if (has_number(media)) {
+		replica->has_frame = 1;
+		replica->last_frame = (__u16)frame->number + replica->frame_offset;
+	}
 }
 
 // Gives a packet its number, or says why it gets none.
-static __always_inline void give(struct replica_progress *replica, const struct replica_entry *entry, const struct media *media,
-				 struct number *number)
+static __always_inline void give(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
+				 const struct media *media, const struct frame *frame, struct number *number)
 {
 	__u64 source = media->arrival.number;
-	__u16 held_back = replica->held_back;
-	__u8 temporal = replica->temporal;
-	__u32 reason;
+	__u32 reason, before = selected(replica);
 
 	if (replica->epoch != entry->epoch) {
 		replica->epoch = entry->epoch;
@@ -138,18 +147,18 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 		number->refused = FAN_AWAITING_KEY_FRAME;
 		if (!media->arrival.is_newest || !media->starts_key_frame)
 			return;
-		follow(replica, entry, media);
+		follow(replica, layers, entry, media, frame);
 		number->selects = 1;
-		temporal = entry->temporal;
-		held_back = 0;
 	}
 	number->refused = FAN_BEFORE_SWITCH;
 	if (source < replica->first)
 		return;
-	if (reason == FAN_NOTHING && media->layered)
-		reason = select_frame(replica, entry->temporal, media, &held_back);
-	number->temporal = replica->temporal;
-	number->selects |= temporal != replica->temporal;
+	number->held_back = replica->held_back;
+	number->is_top = number->fewer = number->told = 0;
+	if (reason == FAN_NOTHING)
+		reason = select_packet(replica, layers, entry, media, frame, number);
+	number->selected = selected(replica);
+	number->selects |= number->selected != before;
 	number->refused = reason;
 	if (advance(replica, source) && reason != FAN_NOTHING)
 		close_up(replica);
@@ -162,7 +171,9 @@ static __always_inline void give(struct replica_progress *replica, const struct 
 	number->sequence = source + replica->shifts[word_of(source)];
 	number->sequence -= ones(replica->closed[word_of(source)] & ((1ULL << (source & 63)) - 1));
 	number->timestamp = media->timestamp + replica->timestamp_offset;
-	number->picture = media->picture + replica->picture_offset - held_back;
+	number->picture = media->picture + replica->picture_offset - number->held_back;
 	number->tl0 = media->tl0 + replica->tl0_offset;
-	remember(replica, media, number);
+	number->frame = (__u16)frame->number + replica->frame_offset;
+	number->marker = media->marker || (number->is_top && frame->ends);
+	remember(replica, media, frame, number);
 }

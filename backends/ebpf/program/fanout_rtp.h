@@ -3,6 +3,7 @@
 
 #include "fanout_access.h"
 #include "fanout_maps.h"
+#include "fanout_frame.h"
 #include "fanout_window.h"
 
 #define PROFILE_ONE_BYTE 0xbede
@@ -38,10 +39,16 @@ struct media {
 	__u8 codec;
 	__u8 is_padding;
 	__u8 starts_key_frame;
-	__u8 layered; // whether it tells its temporal layer,
-	__u8 temporal; // which is this,
-	__u8 sync; // and whether its frame depends on the lowest one only
+	__u8 layers; // frame_layers: how its layer is known,
+	__u8 spatial; // which is this,
+	__u8 temporal;
+	__u8 sync; // and whether its frame depends on the lowest temporal one only
 	__u8 v4;
+	__u8 marker;
+	__u16 descriptor; // the dependency descriptor's place among the header extensions,
+	__u16 descriptor_len; // its length; 0 for none
+	__u32 descriptor_at; // and its place in the frame, if it is carried on; else 0
+	__u32 begins; // the stream begins with it
 };
 
 // How a packet goes out to one replica.
@@ -49,11 +56,18 @@ struct number {
 	__u32 refused; // a count, or FAN_NOTHING
 	__u32 concerned; // whether it is of a stream this replica has to do with
 	__u32 selects; // whether the replica gets another stream, or another layer of it, from here on
-	__u32 temporal; // the highest layer
+	__u32 selected; // what it gets then, as `selected` has it
 	__u32 timestamp;
 	__u16 sequence;
 	__u16 picture;
 	__u8 tl0;
+	__u8 is_top; // its frame is the highest of its picture that the replica gets
+	__u8 marker;
+	__u16 held_back; // pictures that were held back before it
+	__u16 frame; // the number of its frame
+	__u16 active; // the decode targets that the receiver can have,
+	__u8 fewer; // whether they are fewer than the sender makes,
+	__u8 told; // and whether the receiver knows otherwise
 };
 
 // Where what the stack has no room for is put while one packet is looked at. A processor looks at one at a time: what a packet causes to be sent is queued.
@@ -66,6 +80,9 @@ struct scratch {
 	__u8 before[EXTENSIONS_LEN];
 	__u8 after[EXTENSIONS_LEN];
 	__u8 head[HEAD_LEN];
+	struct frame frame;
+	struct structure structure; // that came with the packet
+	struct reading reading;
 };
 
 struct {
@@ -74,6 +91,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
+
+static __always_inline __u32 ones(__u64 word)
+{
+	word -= (word >> 1) & 0x5555555555555555ULL;
+	word = (word & 0x3333333333333333ULL) + ((word >> 2) & 0x3333333333333333ULL);
+	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (word * 0x0101010101010101ULL) >> 56;
+}
 
 enum element_part {
 	ELEMENT_START,
@@ -90,6 +115,10 @@ struct walk {
 	__u32 left; // bytes of the value
 	__u32 takes_out;
 	__u32 changed;
+	__u32 is_descriptor; // the element is the dependency descriptor
+	__u32 descriptor; // where that is
+	__u32 descriptor_len;
+	__u32 is_carried; // and whether it goes on
 };
 
 static long step(__u32 at, struct walk *walk)
@@ -108,8 +137,16 @@ static long step(__u32 at, struct walk *walk)
 		walk->takes_out = !(walk->stream->carried[(id >> 5) & 7] >> (id & 31) & 1);
 		walk->left = (byte & 15) + 1;
 		walk->part = walk->two_byte ? ELEMENT_LENGTH : ELEMENT_VALUE;
+		walk->is_descriptor = id == walk->stream->descriptor && !walk->descriptor;
+		if (walk->is_descriptor) {
+			walk->descriptor = at + (walk->two_byte ? 2 : 1);
+			walk->descriptor_len = walk->left;
+			walk->is_carried = !walk->takes_out;
+		}
 		break;
 	case ELEMENT_LENGTH:
+		if (walk->is_descriptor)
+			walk->descriptor_len = byte;
 		walk->left = byte;
 		walk->part = byte ? ELEMENT_VALUE : ELEMENT_START;
 		break;
@@ -142,6 +179,10 @@ static __always_inline int take_out(struct packet packet, const struct stream_en
 	bpf_loop(len, step, &walk, 0);
 	if (walk.part != ELEMENT_START)
 		return 0;
+	scratch->media.descriptor = walk.descriptor;
+	scratch->media.descriptor_len = walk.descriptor_len;
+	if (walk.is_carried)
+		scratch->media.descriptor_at = at + walk.descriptor;
 	if (walk.changed) {
 		__u32 size = len & ~3;
 		__s64 change = bpf_csum_diff((__be32 *)scratch->before, size, (__be32 *)scratch->after, size, 0);
@@ -176,14 +217,14 @@ static __always_inline void read_vp8(struct media *media, const __u8 *head, __u3
 	}
 	if (extended & 0x30) {
 		layers = head[at & 7];
-		media->layered = !!(extended & 0x20);
+		media->layers = extended & 0x20 ? LAYERS_VP8 : LAYERS_NONE;
 		media->temporal = layers >> 6;
 		media->sync = !!(layers & 0x20);
 		at += 1;
 	}
 	if (at > len) {
 		media->picture_len = media->tl0_at = media->tl0 = media->picture = 0;
-		media->layered = 0;
+		media->layers = LAYERS_NONE;
 		return;
 	}
 	media->starts_key_frame = at < len && (head[0] & 0x17) == 0x10 && !(head[at & 7] & 1);
@@ -224,6 +265,50 @@ static __always_inline int is_h264_key(const __u8 *head, __u32 len, __u32 payloa
 	return 0;
 }
 
+#define VP9_PICTURE_ID 0x80 // I
+#define VP9_INTER_PICTURE 0x40 // P
+#define VP9_LAYER 0x20 // L
+#define VP9_FLEXIBLE 0x10 // F
+#define VP9_BEGINS 0x08 // B
+#define VP9_ENDS 0x04 // E
+#define VP9_NOT_REFERRED 0x01 // Z
+
+// RFC 9628 section 4.2. Of a scalability structure nothing is needed.
+static __always_inline void read_vp9(struct media *media, struct frame *frame, const __u8 *head, __u32 len)
+{
+	__u32 at = 1, first = head[0], layer;
+
+	if (first & VP9_PICTURE_ID)
+		at += head[1] & 0x80 ? 2 : 1;
+	layer = head[at & 3];
+	if (first & VP9_LAYER)
+		at += first & VP9_FLEXIBLE ? 1 : 2;
+	if (first & VP9_INTER_PICTURE && first & VP9_FLEXIBLE) {
+		for (int i = 0; i < 3; i++, at++) {
+			if (!(head[at & 7] & 1))
+				break;
+			if (i == 2)
+				return;
+		}
+		at++;
+	}
+	if (at > len)
+		return;
+	if (!(first & VP9_LAYER)) {
+		media->starts_key_frame = first & VP9_BEGINS && !(first & VP9_INTER_PICTURE);
+		return;
+	}
+	media->layers = LAYERS_VP9;
+	media->spatial = layer >> 1 & 7;
+	media->temporal = layer >> 5;
+	media->starts_key_frame = first & VP9_BEGINS && !(first & VP9_INTER_PICTURE) && !media->spatial;
+	frame->ends = !!(first & VP9_ENDS);
+	frame->inter_picture = !!(first & VP9_INTER_PICTURE);
+	frame->refers_above = !(first & VP9_NOT_REFERRED);
+	frame->switching_up = !!(layer & 0x10);
+	frame->inter_layer = layer & 1;
+}
+
 static __always_inline void read_payload(struct packet packet, struct media *media, struct scratch *scratch)
 {
 	__u32 len = media->payload_len;
@@ -243,6 +328,8 @@ static __always_inline void read_payload(struct packet packet, struct media *med
 		media->starts_key_frame = is_h264_key(scratch->head, len, media->payload_len);
 	else if (media->codec == KEY_AV1)
 		media->starts_key_frame = len > 1 && (scratch->head[0] & 0x88) == 0x08;
+	else if (media->codec == KEY_VP9)
+		read_vp9(media, &scratch->frame, scratch->head, len);
 }
 
 // When a packet was captured: what its timestamp is in the clock of the newest sender report.

@@ -1,4 +1,4 @@
-// Which frames of VP8 a replica gets, where packets tell their temporal layer. All of it under the replica's lock.
+// Which frames a replica gets, and of VP8 which, where packets tell their temporal layer. All of it under the replica's lock.
 //
 // A frame is decided once, by the first of its packets that arrives. Fewer pictures come with the next one, more of them one layer at a time, each from a
 // frame of it with Y, and all from a key frame on. Of a frame older than the newest sixteen it is not known any more what was decided: it comes too late.
@@ -6,7 +6,8 @@
 // Source: RFC 7741 section 4.2; crates/dataplane, model/select.
 #pragma once
 
-#include "fanout_rtp.h"
+#include "fanout_layers.h"
+#include "fanout_pictures.h"
 
 // What a newest frame changes.
 static __always_inline void switch_layer(struct replica_progress *replica, __u8 wanted, const struct media *media)
@@ -73,4 +74,33 @@ static __always_inline __u32 select_frame(struct replica_progress *replica, __u8
 	*held_back = new.held_back;
 	record(replica, place, new);
 	return new.sent ? FAN_NOTHING : FAN_OUTSIDE_TARGET;
+}
+
+// What a replica gets of the stream it follows, in one word: the layer, and whether only a key frame takes it further.
+static __always_inline __u32 selected(const struct replica_progress *replica)
+{
+	__u32 awaits = (__u32)replica->awaits << 16;
+
+	return replica->layers == LAYERS_NONE ? awaits : awaits | replica->spatial << 8 | replica->temporal;
+}
+
+// A count, or FAN_NOTHING where a packet is sent as far as layers go.
+static __always_inline __u32 select_packet(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
+					   const struct media *media, const struct frame *frame, struct number *number)
+{
+	__u32 kind = media->layers;
+
+	if (kind == LAYERS_NONE || kind == LAYERS_UNREADABLE)
+		return FAN_NOTHING;
+	if (kind != replica->layers) {
+		// Frames that are named in another way cannot be compared with those before.
+		replica->layers = kind;
+		replica->decided = 0;
+		layers->known = layers->pictures_count = 0;
+	}
+	if (kind == LAYERS_VP8)
+		return select_frame(replica, entry->temporal, media, &number->held_back);
+	if (kind == LAYERS_VP9)
+		return select_picture(replica, layers, entry, media, frame, number);
+	return select_described(replica, layers, entry, media, frame, number);
 }

@@ -41,7 +41,7 @@ static __always_inline __u64 write_rtp(__u32 *rtp, const struct replica_entry *e
 				       const struct number *number)
 {
 	__u32 type = entry->types[media->format & (FANOUT_FORMATS - 1)];
-	__u32 first = bpf_htonl((bpf_ntohl(rtp[0]) & 0xff800000) | type << 16 | number->sequence);
+	__u32 first = bpf_htonl((bpf_ntohl(rtp[0]) & 0xff000000) | (__u32)number->marker << 23 | type << 16 | number->sequence);
 	__u32 timestamp = bpf_htonl(number->timestamp);
 	__u64 change = swapped(rtp[0], first) + swapped(rtp[1], timestamp) + swapped(rtp[2], entry->ssrc);
 
@@ -82,6 +82,26 @@ static __always_inline __u64 write_vp8(void *data, void *end, const struct media
 	return change;
 }
 
+// The number of a dependency descriptor's frame, behind its first byte.
+static __always_inline __u64 write_frame_number(void *data, void *end, const struct media *media, __u16 value)
+{
+	__u32 at = media->descriptor_at + 1;
+	__u8 *bytes = data + (at & 0x7ff);
+	__u32 old, new;
+
+	if (!media->descriptor_at || (void *)(bytes + 2) > end)
+		return 0;
+	old = bytes[0] << 8 | bytes[1];
+	new = value;
+	bytes[0] = value >> 8;
+	bytes[1] = value;
+	if ((at - media->rtp_at) & 1) {
+		old = (old & 0xff) << 8 | old >> 8;
+		new = (new & 0xff) << 8 | new >> 8;
+	}
+	return (__u16)~bpf_htons(old) + bpf_htons(new);
+}
+
 static __always_inline void write_ethernet(struct ethhdr *ethernet, const struct way *way)
 {
 	__builtin_memcpy(ethernet->h_dest, way->to, ETH_ALEN);
@@ -118,6 +138,8 @@ static __always_inline struct udphdr *write(void *data, void *end, const struct 
 	change->rest += write_rtp((__u32 *)(udp + 1), entry, media, number);
 	if (media->codec == KEY_VP8)
 		change->rest += write_vp8(data, end, media, number);
+	if (media->descriptor_at)
+		change->rest += write_frame_number(data, end, media, number->frame);
 	return udp;
 }
 

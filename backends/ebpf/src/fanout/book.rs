@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use dataplane::{Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
+use wire::ExtensionKind;
 
 use super::entries;
 use super::fit;
@@ -484,6 +485,8 @@ impl Book {
         let first = here.first().and_then(|id| self.legs.get(&self.replicas[id].entry.leg));
         let mut entry = entries::stream(&stream.entry, &places);
         entry.carried = first.map_or([0; 8], |to| fit::carried(to, from));
+        let descriptor = from.extensions_in.id(ExtensionKind::DependencyDescriptor);
+        entry.descriptor = descriptor.map_or(0, u32::from);
         entry.goes_up = (self.goes_up || some_elsewhere).into();
         let place = self.stream_entries.take(now)?;
         set(&mut self.kernel.stream_entries, place, entry).then_some(place)

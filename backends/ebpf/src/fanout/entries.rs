@@ -36,6 +36,7 @@ pub(super) fn replica(replica: &Replica, leg: &Leg, formats: &[StreamFormat]) ->
         ssrc: replica.ssrc.0.to_be(),
         first_sequence: replica.first_sequence,
         paused: replica.paused.into(),
+        spatial: replica.target.spatial,
         temporal: replica.target.temporal,
         types: [NOT_NEGOTIATED as u8; FANOUT_FORMATS as usize],
         ..ReplicaEntry::default()

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use dataplane::{Leg, Protection, Reason, Replica, Stream};
 use wire::{Codec, ExtensionKind};
 
-use crate::layout::fanout::{FANOUT_FORMATS, KEY_ALWAYS, KEY_AV1, KEY_H264, KEY_VP8};
+use crate::layout::fanout::{FANOUT_FORMATS, KEY_ALWAYS, KEY_AV1, KEY_H264, KEY_VP8, KEY_VP9};
 
 /// What a leg writes of its own, whatever came with a packet.
 const OWN: [ExtensionKind; 2] = [ExtensionKind::AbsSendTime, ExtensionKind::TransportSequence];
@@ -26,8 +26,9 @@ pub(super) fn key_frames(codec: Codec) -> Option<u32> {
         Codec::Vp8 => Some(KEY_VP8),
         Codec::H264 => Some(KEY_H264),
         Codec::Av1 => Some(KEY_AV1),
-        // VP9 has layers whenever it wants; nobody asked for H.265 here yet.
-        Codec::Vp9 | Codec::H265 => None,
+        Codec::Vp9 => Some(KEY_VP9),
+        // Nobody asked for it here yet.
+        Codec::H265 => None,
     }
 }
 
@@ -53,10 +54,6 @@ pub(super) fn stream(stream: &Stream, from: &Leg) -> Result<(), Reason> {
     let can_read = stream.formats.iter().all(|format| key_frames(format.codec).is_some());
     if !can_read || stream.formats.len() > FANOUT_FORMATS as usize {
         return Err(Reason::Codec);
-    }
-    let has_video = stream.formats.iter().any(|format| !is_audio(format.codec));
-    if has_video && from.extensions_in.id(ExtensionKind::DependencyDescriptor).is_some() {
-        return Err(Reason::Layers);
     }
     Ok(())
 }
@@ -107,10 +104,6 @@ pub(super) fn carried(to: &Leg, from: &Leg) -> [u32; 8] {
 
 fn is_carried(kind: ExtensionKind) -> bool {
     !LEFT_OUT.contains(&kind)
-}
-
-fn is_audio(codec: Codec) -> bool {
-    codec.kind() == wire::MediaKind::Audio
 }
 
 fn is_one_machines(address: IpAddr) -> bool {

@@ -103,9 +103,9 @@ impl Kernel {
             kind: word(0),
             replica: word(1),
             source: word(2),
-            layered: word(3),
+            spatial: word(3),
             temporal: word(4),
-            zero: 0,
+            awaits: word(5),
         })
     }
 

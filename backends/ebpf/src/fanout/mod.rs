@@ -1,6 +1,6 @@
 //! Rooms in the kernel: RTP of a stream is copied to those who get it, each copy with its receiver's numbers, before any socket has seen it.
 //!
-//! What is taken are legs without encryption, streams of one size without retransmissions, and the replicas of those; see [`fit`] for what is not. A stream
+//! What is taken are legs without encryption, streams without retransmissions, and the replicas of those; see [`fit`] for what is not. A stream
 //! may have replicas here and others in the base: its packets go up then, and the base sends only what is not sent here ([`Offload::sends`]).
 //!
 //! Read `program/fanout.bpf.c` for what becomes of a packet, then [`book`] for what the kernel is told, and when.
@@ -154,14 +154,14 @@ impl Fanout {
                 let source = self.book.stream_of(note.source.checked_sub(1)?)?;
                 self.book.follows(self.clock.now(), replica, source);
                 let layer = Layer {
-                    spatial: 0,
-                    temporal: if note.layered == 0 { 0 } else { note.temporal as u8 },
+                    spatial: note.spatial as u8,
+                    temporal: note.temporal as u8,
                 };
                 Some(Event::Selected {
                     replica,
                     source,
                     layer,
-                    awaits_key_frame: false,
+                    awaits_key_frame: note.awaits != 0,
                 })
             }
             _ => {
@@ -291,7 +291,7 @@ impl Offload for Fanout {
 }
 
 /// What the program counts, by the contract's names.
-const COUNTERS: [(u32, Counter); 19] = [
+const COUNTERS: [(u32, Counter); 20] = [
     (layout::FAN_RECEIVED, Counter::Received),
     (layout::FAN_FORWARDED, Counter::Forwarded),
     (layout::FAN_RESENT, Counter::Resent),
@@ -309,6 +309,7 @@ const COUNTERS: [(u32, Counter); 19] = [
     (layout::FAN_NOT_NEGOTIATED, Counter::NotNegotiated),
     (layout::FAN_NOT_READY, Counter::NotReady),
     (layout::FAN_OUTSIDE_TARGET, Counter::OutsideTarget),
+    (layout::FAN_UNDECODABLE, Counter::Undecodable),
     (layout::FAN_SEND_FAILED, Counter::SendFailed),
     (layout::FAN_MERGED, Counter::SendFailed),
 ];

@@ -8,5 +8,6 @@ mod frame;
 mod histories;
 #[path = "../support/kept.rs"]
 mod kept;
+mod layers;
 mod pins;
 mod vectors;

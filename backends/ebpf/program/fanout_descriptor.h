@@ -1,0 +1,447 @@
+// Reads dependency descriptors: what a packet says of its frame, with what the stream's newest structure says filled in.
+//
+// A structure comes with the first packet of a key frame, and those behind it need it at once: so it is read here, field by field, and not by userspace.
+//
+// Source: AV1 RTP specification, appendix A.8.2; crates/wire, codec/dependency.
+#pragma once
+
+#include "fanout_rtp.h"
+
+#define MANDATORY_LEN 3
+#define REFERENCES_MAX 16
+#define FIELDS_MAX 1200 // of the largest structure
+
+// The next bits, at most 32.
+static __always_inline __u32 take_bits(struct scratch *scratch, __u32 count)
+{
+	struct reading *reading = &scratch->reading;
+	const __u8 *bytes = scratch->before;
+	__u32 at = reading->at, byte = at >> 3;
+	__u64 wide = 0;
+
+	if (at + count > reading->end) {
+		reading->failed = 1;
+		return 0;
+	}
+	for (int i = 0; i < 5; i++)
+		wide = wide << 8 | bytes[(byte + i) & (EXTENSIONS_LEN - 1)];
+	reading->at = at + count;
+	return wide >> ((40 - (at & 7) - count) & 63) & ((1ULL << (count & 63)) - 1);
+}
+
+// A number below `end`: ns(n).
+static __always_inline __u32 take_below(struct scratch *scratch, __u32 end)
+{
+	__u32 smeared = end, width, shorter, value;
+
+	smeared |= smeared >> 1;
+	smeared |= smeared >> 2;
+	smeared |= smeared >> 4;
+	width = ones(smeared & 31);
+	if (!width)
+		return 0;
+	shorter = (1 << width) - end;
+	value = take_bits(scratch, width - 1);
+	return value < shorter ? value : (value << 1) - shorter + take_bits(scratch, 1);
+}
+
+// Two bits for each decode target, the lowest for the first.
+static __always_inline __u32 take_indications(struct scratch *scratch, __u32 targets)
+{
+	__u32 bits = take_bits(scratch, 2 * targets);
+
+	bits = (bits >> 2 & 0x33333333) | (bits & 0x33333333) << 2;
+	bits = (bits >> 4 & 0x0f0f0f0f) | (bits & 0x0f0f0f0f) << 4;
+	return (__u64)__builtin_bswap32(bits) >> ((32 - 2 * targets) & 63);
+}
+
+// One bit for each decode target of which a frame with these indications is more than discardable, or at least that.
+static __always_inline __u16 present(__u32 indications)
+{
+	__u32 bits = (indications | indications >> 1) & 0x55555555;
+
+	bits = (bits | bits >> 1) & 0x33333333;
+	bits = (bits | bits >> 2) & 0x0f0f0f0f;
+	bits = (bits | bits >> 4) & 0x00ff00ff;
+	return bits | bits >> 8;
+}
+
+static __always_inline __u16 needed(__u32 indications)
+{
+	return present(indications & 0xaaaaaaaa);
+}
+
+static __always_inline void next_part(struct reading *reading, __u32 part)
+{
+	reading->part = part;
+	reading->index = reading->count = 0;
+}
+
+static __always_inline void read_template(struct scratch *scratch)
+{
+	struct structure *structure = &scratch->structure;
+	struct reading *reading = &scratch->reading;
+	struct kind_of_frame *kind = &structure->templates[reading->index & (TEMPLATES_MAX - 1)];
+
+	kind->refers = kind->chain_diffs = 0;
+	kind->zero = 0;
+	kind->spatial = reading->spatial;
+	kind->temporal = reading->temporal;
+	reading->index += 1;
+	switch (take_bits(scratch, 2)) {
+	case 1:
+		reading->temporal += 1;
+		break;
+	case 2:
+		reading->spatial += 1;
+		reading->temporal = 0;
+		break;
+	case 3:
+		structure->shape.templates = reading->index;
+		next_part(reading, PART_INDICATIONS);
+		return;
+	}
+	if (reading->index >= TEMPLATES_MAX || reading->spatial >= LAYERS_MAX || reading->temporal >= LAYERS_MAX)
+		reading->failed = 1;
+}
+
+// Until the last template is read, what is up to a layer is what there is of it.
+static __always_inline void read_indications(struct scratch *scratch)
+{
+	struct structure *structure = &scratch->structure;
+	struct reading *reading = &scratch->reading;
+	struct kind_of_frame *kind = &structure->templates[reading->index & (TEMPLATES_MAX - 1)];
+	struct shape *shape = &structure->shape;
+
+	kind->indications = take_indications(scratch, shape->targets);
+	shape->up_to_spatial[kind->spatial & (LAYERS_MAX - 1)] |= present(kind->indications);
+	shape->up_to_temporal[kind->temporal & (LAYERS_MAX - 1)] |= present(kind->indications);
+	reading->index += 1;
+	if (reading->index >= shape->templates)
+		next_part(reading, PART_REFERENCES);
+}
+
+static __always_inline void read_references(struct scratch *scratch)
+{
+	struct structure *structure = &scratch->structure;
+	struct reading *reading = &scratch->reading;
+	struct kind_of_frame *kind = &structure->templates[reading->index & (TEMPLATES_MAX - 1)];
+
+	if (take_bits(scratch, 1)) {
+		kind->refers |= 1ULL << take_bits(scratch, 4);
+		reading->count += 1;
+		reading->failed |= reading->count > REFERENCES_MAX;
+		return;
+	}
+	reading->count = 0;
+	reading->index += 1;
+	if (reading->index >= structure->shape.templates)
+		next_part(reading, PART_CHAINS);
+}
+
+static __always_inline void read_protected(struct scratch *scratch)
+{
+	struct shape *shape = &scratch->structure.shape;
+	struct reading *reading = &scratch->reading;
+	__u32 chain = take_below(scratch, shape->chains);
+
+	shape->protected_by[reading->index & (TARGETS_MAX - 1)] = chain;
+	shape->protects[chain & (CHAINS_MAX - 1)] |= 1 << (reading->index & (TARGETS_MAX - 1));
+	reading->index += 1;
+	if (reading->index >= shape->targets)
+		next_part(reading, PART_CHAIN_DIFFS);
+}
+
+static __always_inline void read_chain_diffs(struct scratch *scratch)
+{
+	struct structure *structure = &scratch->structure;
+	struct reading *reading = &scratch->reading;
+	struct kind_of_frame *kind = &structure->templates[reading->index & (TEMPLATES_MAX - 1)];
+	__u32 width = 4 * structure->shape.chains;
+	__u32 nibbles = (__u64)take_bits(scratch, width) << ((32 - width) & 63);
+
+	for (int chain = 0; chain < CHAINS_MAX; chain++)
+		kind->chain_diffs |= (__u64)(nibbles >> (28 - 4 * chain) & 15) << (8 * chain);
+	reading->index += 1;
+	if (reading->index >= structure->shape.templates)
+		next_part(reading, PART_SIZES);
+}
+
+// Sizes in pixels, by spatial layer, which nobody needs here; and what follows of what was read.
+static __always_inline void read_sizes(struct scratch *scratch)
+{
+	struct shape *shape = &scratch->structure.shape;
+	struct reading *reading = &scratch->reading;
+	__u32 all = (1 << (shape->targets & 31)) - 1, above_spatial = 0, above_temporal = 0;
+
+	if (take_bits(scratch, 1)) {
+		reading->at += 32 * (reading->spatial + 1);
+		reading->failed |= reading->at > reading->end;
+	}
+	for (int layer = LAYERS_MAX - 1; layer >= 0; layer--) {
+		__u32 spatial = shape->up_to_spatial[layer], temporal = shape->up_to_temporal[layer];
+
+		shape->up_to_spatial[layer] = all & ~above_spatial;
+		shape->up_to_temporal[layer] = all & ~above_temporal;
+		above_spatial |= spatial;
+		above_temporal |= temporal;
+	}
+	reading->failed |= ((reading->id - shape->first) & 63) >= shape->templates;
+	next_part(reading, PART_ACTIVE);
+}
+
+static __always_inline void read_own_references(struct scratch *scratch)
+{
+	struct kind_of_frame *kind = &scratch->frame.kind;
+	struct reading *reading = &scratch->reading;
+	__u32 size = reading->flags & HAS_REFERENCES ? take_bits(scratch, 2) : 0, back;
+
+	if (!size) {
+		next_part(reading, PART_OWN_CHAIN_DIFFS);
+		return;
+	}
+	back = take_bits(scratch, 4 * size);
+	if (back < FRAMES)
+		kind->refers |= 1ULL << (back & 63);
+	reading->count += 1;
+	reading->failed |= reading->count > REFERENCES_MAX;
+}
+
+static __always_inline void read_own_chain_diffs(struct scratch *scratch)
+{
+	struct frame *frame = &scratch->frame;
+	struct reading *reading = &scratch->reading;
+	if (reading->index >= frame->shape.chains || !(reading->flags & HAS_CHAIN_DIFFS)) {
+		next_part(reading, PART_END);
+		return;
+	}
+	frame->kind.chain_diffs |= (__u64)take_bits(scratch, 8) << (8 * (reading->index & (CHAINS_MAX - 1)));
+	reading->index += 1;
+}
+
+// The frame is as its template says, where the packet does not say otherwise.
+static __always_inline void read_active(struct scratch *scratch)
+{
+	struct structure *structure = &scratch->structure;
+	struct reading *reading = &scratch->reading;
+	struct frame *frame = &scratch->frame;
+
+	if (reading->flags & HAS_STRUCTURE) {
+		frame->shape = structure->shape;
+		frame->kind = structure->templates[(reading->id - structure->shape.first) & (TEMPLATES_MAX - 1)];
+		reading->active = (1 << (frame->shape.targets & 31)) - 1;
+	}
+	if (reading->flags & HAS_ACTIVE)
+		reading->active = take_bits(scratch, frame->shape.targets);
+	if (reading->flags & HAS_REFERENCES)
+		frame->kind.refers = 0;
+	if (reading->flags & HAS_CHAIN_DIFFS)
+		frame->kind.chain_diffs = 0;
+	next_part(reading, PART_OWN_INDICATIONS);
+}
+
+// `at` is where the scratch is known to be.
+static long read_field(__u32 index, struct scratch **at)
+{
+	struct scratch *scratch = *at;
+	struct structure *structure = &scratch->structure;
+	struct reading *reading = &scratch->reading;
+	struct frame *frame = &scratch->frame;
+
+	switch (reading->part) {
+	case PART_TEMPLATE:
+		read_template(scratch);
+		break;
+	case PART_INDICATIONS:
+		read_indications(scratch);
+		break;
+	case PART_REFERENCES:
+		read_references(scratch);
+		break;
+	case PART_CHAINS:
+		structure->shape.chains = take_below(scratch, structure->shape.targets + 1);
+		reading->failed |= structure->shape.chains > CHAINS_MAX;
+		next_part(reading, structure->shape.chains ? PART_PROTECTED : PART_SIZES);
+		break;
+	case PART_PROTECTED:
+		read_protected(scratch);
+		break;
+	case PART_CHAIN_DIFFS:
+		read_chain_diffs(scratch);
+		break;
+	case PART_SIZES:
+		read_sizes(scratch);
+		break;
+	case PART_ACTIVE:
+		read_active(scratch);
+		break;
+	case PART_OWN_INDICATIONS:
+		if (reading->flags & HAS_INDICATIONS)
+			frame->kind.indications = take_indications(scratch, frame->shape.targets);
+		next_part(reading, PART_OWN_REFERENCES);
+		break;
+	case PART_OWN_REFERENCES:
+		read_own_references(scratch);
+		break;
+	case PART_OWN_CHAIN_DIFFS:
+		read_own_chain_diffs(scratch);
+		break;
+	default:
+		return 1;
+	}
+	return !!reading->failed;
+}
+
+// What a structure says of how many there are comes first.
+static __always_inline void begin_structure(struct scratch *scratch)
+{
+	struct structure *structure = &scratch->structure;
+	struct reading *reading = &scratch->reading;
+	struct shape none = {};
+
+	structure->shape = none;
+	structure->shape.first = take_bits(scratch, 6);
+	structure->shape.targets = take_bits(scratch, 5) + 1;
+	reading->failed |= structure->shape.targets > TARGETS_MAX;
+	next_part(reading, PART_TEMPLATE);
+}
+
+// Which chains the frame is part of, and which do not need what was before it.
+static __always_inline void find_chains(struct frame *frame)
+{
+	__u16 needed_by = needed(frame->kind.indications);
+
+	frame->in_chains = frame->starts_chains = 0;
+	for (__u32 chain = 0; chain < CHAINS_MAX; chain++) {
+		__u16 protects = frame->shape.protects[chain];
+		__u8 back = frame->kind.chain_diffs >> (8 * chain);
+
+		frame->in_chains |= (protects && !(protects & ~needed_by)) << chain;
+		frame->starts_chains |= !back << chain;
+	}
+}
+
+// The extended number nearest to the newest frame's.
+static __always_inline __u64 frame_number(const struct layers_seen *seen, __u16 number)
+{
+	if (!seen->highest)
+		return (1 << 16) + number;
+	return seen->highest + (__s16)(number - (__u16)seen->highest);
+}
+
+// The stream's number of the frame, and what the newest structure says of it.
+static __always_inline void look_up_frame(struct layers_seen *seen, struct frame *frame, __u32 number, __u32 id)
+{
+	frame->number = frame_number(seen, number);
+	if (frame->number > seen->highest)
+		seen->highest = frame->number;
+	frame->since = seen->since;
+	frame->active = seen->active;
+	frame->shape = seen->structure.shape;
+	frame->kind = seen->structure.templates[(id - frame->shape.first) & (TEMPLATES_MAX - 1)];
+}
+
+// What a packet changes for those behind it.
+static __always_inline void note_frame(struct layers_seen *seen, struct frame *frame, const struct structure *structure, __u32 active)
+{
+	if (frame->has_structure) {
+		frame->since = frame->number;
+		if (seen->since <= frame->number) {
+			seen->since = frame->number;
+			seen->structure = *structure;
+		}
+	}
+	if (frame->says_active && seen->active_since <= frame->number) {
+		seen->active_since = frame->number;
+		seen->active = active;
+	}
+	frame->active = seen->active;
+}
+
+// Reads the descriptor of a packet. False where that cannot be done; the frame's number is known all the same.
+static __always_inline int read_descriptor(struct stream_layers *layers, struct scratch *scratch)
+{
+	struct frame *frame = &scratch->frame;
+	struct media *media = &scratch->media;
+	struct reading *reading = &scratch->reading, from_here = { .part = PART_ACTIVE };
+	__u32 first, number;
+
+	*reading = from_here;
+	reading->at = 8 * media->descriptor;
+	reading->end = reading->at + 8 * media->descriptor_len;
+	first = take_bits(scratch, 8);
+	number = take_bits(scratch, 16);
+	reading->id = first & 63;
+	bpf_spin_lock(&layers->lock);
+	look_up_frame(&layers->seen, frame, number, reading->id);
+	bpf_spin_unlock(&layers->lock);
+	frame->starts = first >> 7;
+	frame->ends = first >> 6 & 1;
+	if (media->descriptor_len > MANDATORY_LEN)
+		reading->flags = take_bits(scratch, 5);
+	frame->has_structure = !!(reading->flags & HAS_STRUCTURE);
+	frame->says_active = !!(reading->flags & (HAS_STRUCTURE | HAS_ACTIVE));
+	if (frame->has_structure)
+		begin_structure(scratch);
+	else if (!frame->since || ((reading->id - frame->shape.first) & 63) >= frame->shape.templates)
+		return 0;
+	if (reading->flags && !reading->failed) {
+		bpf_loop(FIELDS_MAX, read_field, &scratch, 0);
+		if (reading->failed || reading->part != PART_END)
+			return 0;
+	}
+	if (frame->says_active) {
+		bpf_spin_lock(&layers->lock);
+		note_frame(&layers->seen, frame, &scratch->structure, reading->active);
+		bpf_spin_unlock(&layers->lock);
+	}
+	find_chains(frame);
+	return !reading->failed;
+}
+
+// The highest spatial layer of a picture of VP9 so far, and of the one before.
+static __always_inline void note_picture(struct layers_seen *seen, struct media *media, struct frame *frame)
+{
+	__s32 ahead = media->timestamp - seen->picture;
+
+	if (!seen->has_picture || ahead > 0) {
+		seen->has_picture = 1;
+		seen->picture = media->timestamp;
+		seen->top_before = seen->top;
+		seen->top = media->spatial;
+	} else if (!ahead && media->spatial > seen->top) {
+		seen->top = media->spatial;
+	}
+	frame->top = seen->top > seen->top_before ? seen->top : seen->top_before;
+}
+
+// Reads what a packet says of its frame, now that it is known not to be one of before.
+static __always_inline void read_frame(struct stream_layers *layers, struct scratch *scratch)
+{
+	struct media *media = &scratch->media;
+	struct frame *frame = &scratch->frame;
+
+	if (media->is_padding)
+		return;
+	if (media->begins) {
+		// What is left of another stream that was here.
+		bpf_spin_lock(&layers->lock);
+		layers->seen.highest = layers->seen.since = layers->seen.active_since = 0;
+		layers->seen.active = 0;
+		layers->seen.has_picture = layers->seen.top = layers->seen.top_before = 0;
+		bpf_spin_unlock(&layers->lock);
+	}
+	if (media->descriptor_len >= MANDATORY_LEN) {
+		media->layers = LAYERS_UNREADABLE;
+		if (!read_descriptor(layers, scratch))
+			return;
+		media->layers = LAYERS_DESCRIPTOR;
+		media->spatial = frame->kind.spatial;
+		media->temporal = frame->kind.temporal;
+		media->starts_key_frame = frame->starts && frame->has_structure && !frame->kind.refers && !media->spatial;
+	} else if (media->layers == LAYERS_VP9) {
+		bpf_spin_lock(&layers->lock);
+		note_picture(&layers->seen, media, frame);
+		bpf_spin_unlock(&layers->lock);
+	}
+}
