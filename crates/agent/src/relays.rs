@@ -57,7 +57,8 @@ impl Relays {
     /// Does what is ordered.
     pub(crate) fn order(&mut self, cx: &mut Context<'_>, order: Order) {
         match order {
-            Order::Open(at) => self.open(cx, at),
+            Order::Open(at) => _ = self.open(cx, at, silent()),
+            Order::Resume(entry) => self.resume(cx, *entry),
             Order::Install(entry) => self.install(cx, *entry),
             Order::Silence(at) => self.silence(cx, at),
             Order::Close(at) => self.close(cx, at),
@@ -65,18 +66,30 @@ impl Relays {
         }
     }
 
-    fn open(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+    /// Opens a port where an earlier process has relayed, with what was done there: the table never has less.
+    fn resume(&mut self, cx: &mut Context<'_>, entry: Entry) {
+        let mut port = Port::new(silent());
+        port.install(cx, entry.clone());
+        let relay = self.table_entry(&port);
+        if self.open(cx, entry.at, relay) {
+            self.install(cx, entry);
+        }
+    }
+
+    /// Opens a port where this is done first; says whether it is open.
+    fn open(&mut self, cx: &mut Context<'_>, at: SocketAddr, first: Relay) -> bool {
         let written = if self.has(at) {
             Ok(())
         } else if self.ports.len() >= cx.plane.capabilities().relays_max {
             Err(WriteError::TableFull)
         } else {
-            cx.try_write(Update::SetRelay(at, Box::new(silent())))
+            cx.try_write(Update::SetRelay(at, Box::new(first.clone())))
         };
         match written {
             Ok(()) => {
-                self.ports.entry(at).or_insert_with(|| Box::new(Port::new(silent())));
+                self.ports.entry(at).or_insert_with(|| Box::new(Port::new(first)));
                 tell(cx, Observation::Opened { at });
+                true
             }
             Err(error) => {
                 let why = match error {
@@ -84,6 +97,7 @@ impl Relays {
                     _ => Refusal::Full,
                 };
                 tell(cx, Observation::Refused { at, why });
+                false
             }
         }
     }

@@ -22,9 +22,11 @@ use crate::ports::Ports;
 use crate::random::Random;
 use crate::{Config, Counter, Counters};
 
+pub(crate) use keying::Security;
 pub(crate) use lifetime::{Check, Ending};
 pub(crate) use media::{Component, Heard, Media, Policy, Side, Source};
 pub(crate) use negotiate::Role;
+pub(crate) use write::Identity;
 
 /// A call-id.
 pub(crate) type CallName = Arc<[u8]>;
@@ -62,6 +64,8 @@ pub(crate) enum Refused {
 pub(crate) struct Call {
     pub(crate) created: Instant,
     pub(crate) last_signal: Instant,
+    /// When an earlier process's call went on here: of what came before that no port knows.
+    pub(crate) resumed: Option<Instant>,
     pub(crate) metadata: Option<Vec<u8>>,
     pub(crate) dialogues: Vec<Dialogue>,
     /// Our addresses that the data plane knows to be in use.
@@ -100,7 +104,7 @@ pub(crate) struct End {
     pub(crate) label: Option<Vec<u8>>,
     pub(crate) interface: usize,
     /// What descriptions to it said first.
-    pub(crate) identity: Option<write::Identity>,
+    pub(crate) identity: Option<Identity>,
 }
 
 /// Who speaks to whom, as a request says.
@@ -200,6 +204,7 @@ impl Call {
         Self {
             created: now,
             last_signal: now,
+            resumed: None,
             metadata: None,
             dialogues: Vec::new(),
             open: BTreeSet::new(),

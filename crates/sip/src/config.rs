@@ -32,6 +32,8 @@ pub struct Config {
     pub fingerprint: Option<Fingerprint>,
     /// Whether the source address of the SIP message is believed rather than the one in the description, unless a proxy says otherwise.
     pub sip_source: bool,
+    /// Whether somebody takes what [`Relay::take_changes`](crate::Relay::take_changes) tells.
+    pub saves: bool,
 }
 
 impl Config {
@@ -48,6 +50,7 @@ impl Config {
             calls_max: 20_000,
             fingerprint: None,
             sip_source: false,
+            saves: false,
         }
     }
 }
@@ -88,6 +91,14 @@ pub struct WallClock {
 }
 
 impl WallClock {
+    /// When by the monotonic clock it was or will be this time since 1970-01-01 UTC; what is too long ago for it counts as now.
+    pub(crate) fn instant(&self, unix: Duration) -> Instant {
+        match unix.checked_sub(self.unix) {
+            Some(later) => self.now + later,
+            None => self.now.checked_sub(self.unix - unix).unwrap_or(self.now),
+        }
+    }
+
     /// The calendar time of `now`, since 1970-01-01 UTC.
     pub fn unix(&self, now: Instant) -> Duration {
         match now.checked_duration_since(self.now) {

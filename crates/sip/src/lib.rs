@@ -21,10 +21,12 @@ mod ports;
 mod random;
 mod relay;
 mod requests;
+mod saved;
 
 pub(crate) use call::Call;
 pub use config::{Config, ConfigRefused, Interface, WallClock};
 pub use counters::{Counter, Counters};
 pub use relay::{Input, Output, Relay};
 pub use requests::{Request, RequestId};
+pub use saved::Change;
 pub use southbound::relay as plan;

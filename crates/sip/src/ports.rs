@@ -1,6 +1,6 @@
 //! Which ports are free.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use crate::random::Random;
@@ -118,6 +118,38 @@ impl Ports {
             advertised: advertised.unwrap_or(address),
             port,
         })
+    }
+
+    /// Takes those of these pairs, by their even ports, that are ours and free.
+    pub(crate) fn take_these(&mut self, wanted: &HashSet<SocketAddr>) -> HashMap<SocketAddr, Pair> {
+        let mut pairs = HashMap::new();
+        for (position, pool) in self.pools.iter_mut().enumerate() {
+            let Interface {
+                address, advertised, ..
+            } = pool.interface;
+            let taken = &mut pool.taken;
+            pool.free.retain(|port| {
+                let at = SocketAddr::new(address, *port);
+                let is_wanted = wanted.contains(&at);
+                if is_wanted {
+                    taken.insert(*port);
+                    let pair = Pair {
+                        pool: position,
+                        address,
+                        advertised: advertised.unwrap_or(address),
+                        port: *port,
+                    };
+                    pairs.insert(at, pair);
+                }
+                !is_wanted
+            });
+        }
+        pairs
+    }
+
+    /// The address of an interface.
+    pub(crate) fn address_of(&self, interface: usize) -> IpAddr {
+        self.pools[interface].interface.address
     }
 
     pub(crate) fn give_back(&mut self, pair: Pair) {

@@ -63,6 +63,8 @@ pub struct Relay {
     pub(crate) waiting: Waiting,
     /// Whose our addresses are.
     pub(crate) owners: HashMap<SocketAddr, CallName>,
+    /// Calls that have changed since somebody asked for them.
+    pub(crate) changed: BTreeSet<CallName>,
     scores: Scores,
     random: Random,
     deadlines: BTreeSet<(Instant, CallName)>,
@@ -88,6 +90,7 @@ impl Relay {
             ng_cookies: Cookies::default(),
             rtpproxy_cookies: Cookies::default(),
             waiting: Waiting::default(),
+            changed: BTreeSet::new(),
             scores: Scores::default(),
             owners: HashMap::new(),
             deadlines: BTreeSet::new(),
@@ -194,7 +197,7 @@ impl Relay {
         }
     }
 
-    fn pass_time(&mut self, now: Instant, out: &mut Vec<Output>) {
+    pub(crate) fn pass_time(&mut self, now: Instant, out: &mut Vec<Output>) {
         self.stop_waiting(now, out);
         while let Some((at, name)) = self.deadlines.first()
             && *at <= now
@@ -294,10 +297,13 @@ impl Relay {
     /// Puts a call back among the others, unless nothing is left of it, and tells the data plane what has changed.
     pub(crate) fn put(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
         self.tell(&name, &mut call, out);
+        if self.config.saves {
+            self.changed.insert(name.clone());
+        }
         self.keep(name, call);
     }
 
-    fn keep(&mut self, name: CallName, mut call: Call) {
+    pub(crate) fn keep(&mut self, name: CallName, mut call: Call) {
         let deadline = call.next_deadline(&self.config);
         if deadline != call.deadline {
             call.deadline

@@ -15,6 +15,9 @@ use wire::srtp::MasterKey;
 pub enum Order {
     /// The port is in use from now on, and silent. Answered by [`Observation::Opened`] or [`Observation::Refused`].
     Open(SocketAddr),
+    /// The port is in use from now on, and this is done there at once: an earlier process has done it already, and where it goes on without one, as in the
+    /// kernel, it must not be interrupted. Answered as [`Order::Open`] is.
+    Resume(Box<Entry>),
     /// This is done there, instead of what was done at the same address.
     Install(Box<Entry>),
     /// Nothing is done there any more; the port stays in use.

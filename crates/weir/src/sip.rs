@@ -1,12 +1,14 @@
 //! Calls of SIP proxies: where the proxies are listened to, and the task that has all calls.
 //!
 //! [`task`] owns the state machine; [`datagrams`], [`streams`] and [`http`] bring it what proxies say and take back what it answers.
-//! Orders go to the media node like the controller's commands, and what the node sees comes back like its notices.
+//! [`journal`] keeps calls over the end of the process, where that is wanted. Orders go to the media node like the controller's commands, and what the node sees comes back like its notices.
 
 mod access;
 mod datagrams;
 mod http;
+mod journal;
 mod notify;
+mod saver;
 mod streams;
 mod task;
 
@@ -24,6 +26,7 @@ use crate::config;
 use crate::metrics::Metrics;
 use crate::node::CommandSender;
 use access::Access;
+use saver::Saver;
 pub use task::Figures;
 use task::{Handle, Protocol};
 
@@ -58,7 +61,8 @@ pub async fn start(config: &config::Sip, parts: Parts) -> Result<(), Box<dyn Err
     let relay = Relay::new(settings(config, &parts.fingerprint), parts.clock, parts.seed)
         .map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), parts.metrics.clone()));
-    let handle = task::start(relay, parts, access.clone());
+    let kept = config.state.as_deref().map(Saver::start).transpose()?;
+    let handle = task::start(relay, parts, access.clone(), kept);
     listen(config, &handle, &access)?;
     for interface in &config.interfaces {
         info!(
@@ -145,6 +149,7 @@ fn settings(config: &config::Sip, fingerprint: &Fingerprint) -> sip::Config {
         calls_max: config.max_calls,
         fingerprint: Some(fingerprint.clone()),
         sip_source: config.sip_source,
+        saves: config.state.is_some(),
         ..sip::Config::new(interfaces.collect())
     }
 }

@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use backend_ebpf::Pass;
@@ -22,7 +23,7 @@ const TOKEN: &str = "0123456789abcdef";
 struct Program(Child);
 
 impl Program {
-    fn start(directory: &Path) -> Self {
+    fn start(directory: &Path, more: &str) -> Self {
         let config = directory.join("weir.yaml");
         let pins = directory.join("bpf/weir");
         let text = format!(
@@ -34,6 +35,7 @@ sip:
   ng: {{listen: '{NEAR}:2223'}}
   allow: [10.77.0.0/24]
   interfaces: [{{address: {NEAR}, ports: 30000-30039}}]
+{more}
 ",
             pins.display()
         );
@@ -102,13 +104,18 @@ fn ask(pair: &Pair, request: &Value) -> Value {
 
 /// Offers or answers for a phone; where the other one is to send.
 fn describe(pair: &Pair, command: &str, phone: &UdpSocket) -> SocketAddr {
+    describe_in("c", pair, command, phone)
+}
+
+/// The same in a call of this name.
+fn describe_in(call: &str, pair: &Pair, command: &str, phone: &UdpSocket) -> SocketAddr {
     let address = phone.local_addr().expect("bound");
     let sdp = format!(
         "v=0\r\no=- 1 1 IN IP4 {ip}\r\ns=-\r\nc=IN IP4 {ip}\r\nt=0 0\r\nm=audio {} RTP/AVP 0\r\n",
         address.port(),
         ip = address.ip()
     );
-    let mut request = json!({"command": command, "call-id": "c", "from-tag": "a", "sdp": sdp});
+    let mut request = json!({"command": command, "call-id": call, "from-tag": "a", "sdp": sdp});
     if command == "answer" {
         request["to-tag"] = "b".into();
     }
@@ -138,7 +145,11 @@ fn speak(from: &UdpSocket, to: SocketAddr, heard_by: &UdpSocket, numbers: std::o
 
 /// Does something in the near namespace, with a BPF file system of its own in the folder `bpf`.
 fn with_folder(pair: &Pair, what: impl FnOnce(&Path) + Send) {
-    let directory: PathBuf = std::env::temp_dir().join(format!("weir-kernel-{}", std::process::id()));
+    let directory: PathBuf = std::env::temp_dir().join(format!(
+        "weir-kernel-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
     std::fs::create_dir_all(directory.join("bpf")).expect("a directory");
     pair.near.run(|| {
         unshare(CloneFlags::CLONE_NEWNS).expect("whoever may make network namespaces may do this");
@@ -150,24 +161,45 @@ fn with_folder(pair: &Pair, what: impl FnOnce(&Path) + Send) {
     std::fs::remove_dir_all(directory).expect("it is ours");
 }
 
+/// A cable, what lets its far end take frames, and two phones there.
+struct Phones {
+    pair: Pair,
+    sockets: [UdpSocket; 2],
+    _taking: Pass,
+}
+
+impl Phones {
+    fn or_skip() -> Option<Self> {
+        let pair = pair_or_skip(1)?;
+        if let Err(reason) = pair.far.command("ethtool", "-K far0 tx off") {
+            eprintln!("SKIPPED, nothing was tested: {reason}");
+            return None;
+        }
+        let taking = pair.far.run(|| Pass::start("far0"));
+        let sockets = [0, 1].map(|_| pair.far.run(|| UdpSocket::bind((pair.far.v4, 0)).expect("a port")));
+        for socket in &sockets {
+            socket.set_read_timeout(Some(Duration::from_secs(1))).expect("a time");
+        }
+        Some(Phones {
+            _taking: taking.expect("whoever has a cable can have this"),
+            pair,
+            sockets,
+        })
+    }
+}
+
 #[test]
 fn a_call_moves_into_the_kernel_and_outlives_the_program() {
-    let Some(pair) = pair_or_skip(1) else { return };
-    if let Err(reason) = pair.far.command("ethtool", "-K far0 tx off") {
-        return eprintln!("SKIPPED, nothing was tested: {reason}");
-    }
-    let _taking = pair
-        .far
-        .run(|| Pass::start("far0"))
-        .expect("whoever has a cable can have this");
-    let phones = [0, 1].map(|_| pair.far.run(|| UdpSocket::bind((pair.far.v4, 0)).expect("a port")));
-    for phone in &phones {
-        phone.set_read_timeout(Some(Duration::from_secs(1))).expect("a time");
-    }
-    with_folder(&pair, |directory| {
-        let program = Program::start(directory);
-        let second = describe(&pair, "offer", &phones[0]);
-        let first = describe(&pair, "answer", &phones[1]);
+    let Some(Phones {
+        pair, sockets: phones, ..
+    }) = &Phones::or_skip()
+    else {
+        return;
+    };
+    with_folder(pair, |directory| {
+        let program = Program::start(directory, "");
+        let second = describe(pair, "offer", &phones[0]);
+        let first = describe(pair, "answer", &phones[1]);
         // Learned from the first packets; from then on it is the kernel's.
         speak(&phones[0], first, &phones[1], 0..5);
         speak(&phones[1], second, &phones[0], 0..5);
@@ -181,7 +213,7 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
         speak(&phones[1], second, &phones[0], 5..55);
         assert_eq!(through(&program), before + 100);
         // Whoever asks how the call is doing is told of both.
-        let told = ask(&pair, &json!({"command": "query", "call-id": "c"}));
+        let told = ask(pair, &json!({"command": "query", "call-id": "c"}));
         assert_eq!(told["totals"]["RTP"]["packets"], 110, "{told}");
         let list = Command::new(env!("CARGO_BIN_EXE_weir"))
             .args(["inspect", "--server", "10.77.0.1:7880", "--token", TOKEN])
@@ -194,7 +226,7 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
         drop(program);
         speak(&phones[0], first, &phones[1], 55..155);
         speak(&phones[1], second, &phones[0], 55..155);
-        let program = Program::start(directory);
+        let program = Program::start(directory, "");
         speak(&phones[0], first, &phones[1], 155..205);
         assert_eq!(through(&program), before + 350);
 
@@ -214,5 +246,86 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
             phones[0].send_to(&[0x80; 172], first).expect("sent");
             is_relayed = phones[1].recv(&mut [0; 2_000]).is_ok();
         }
+    });
+}
+
+/// Sends a packet every two milliseconds while something else is done. How many, and which of them came.
+fn calling(from: &UdpSocket, to: SocketAddr, heard_by: &UdpSocket, meanwhile: impl FnOnce()) -> (u16, Vec<u16>) {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let mut number = 0_u16;
+            while !is_over.load(Ordering::Relaxed) {
+                let mut packet = vec![0x80, 0];
+                packet.extend(number.to_be_bytes());
+                packet.resize(172, 7);
+                from.send_to(&packet, to).expect("sent");
+                number += 1;
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            number
+        });
+        let receiving = scope.spawn(|| {
+            let mut numbers = Vec::new();
+            let mut buffer = [0; 2_000];
+            while heard_by.recv(&mut buffer).is_ok() {
+                numbers.push(u16::from_be_bytes([buffer[2], buffer[3]]));
+            }
+            numbers
+        });
+        meanwhile();
+        is_over.store(true, Ordering::Relaxed);
+        (sending.join().expect("sent"), receiving.join().expect("heard"))
+    })
+}
+
+#[test]
+fn a_call_is_found_again_by_the_next_program_which_can_change_and_end_it() {
+    let Some(Phones {
+        pair, sockets: phones, ..
+    }) = &Phones::or_skip()
+    else {
+        return;
+    };
+    with_folder(pair, |directory| {
+        let state = format!("  state: '{}'", directory.join("state").display());
+        let program = Program::start(directory, &state);
+        let second = describe(pair, "offer", &phones[0]);
+        let first = describe(pair, "answer", &phones[1]);
+        speak(&phones[0], first, &phones[1], 0..5);
+        speak(&phones[1], second, &phones[0], 0..5);
+        program.await_figure("weir_offload_entries", 2);
+        // What has changed is written down within a tenth of a second.
+        std::thread::sleep(Duration::from_millis(500));
+        let mut next = None;
+        let (sent, heard) = calling(&phones[0], first, &phones[1], || {
+            std::thread::sleep(Duration::from_millis(300));
+            drop(program);
+            std::thread::sleep(Duration::from_millis(500));
+            let program = Program::start(directory, &state);
+            program.await_figure("weir_sip_calls", 1);
+            // RTP towards each; RTCP has not been learned, and is the base's in any case.
+            program.await_figure("weir_offload_entries", 2);
+            std::thread::sleep(Duration::from_millis(500));
+            next = Some(program);
+        });
+        assert_eq!(heard, (0..sent).collect::<Vec<_>>());
+        println!("{sent} packets, none lost");
+        let program = next.expect("it was started");
+        let told = ask(pair, &json!({"command": "query", "call-id": "c"}));
+        // The kernel's count goes on; that of the first packets, which went through sockets, is gone with those.
+        assert_eq!(told["totals"]["RTP"]["packets"], sent, "{told}");
+
+        // A change within the call keeps its ports, and another call gets others.
+        assert_eq!(describe(pair, "offer", &phones[0]), second);
+        assert_eq!(describe(pair, "answer", &phones[1]), first);
+        speak(&phones[1], second, &phones[0], 5..25);
+        let other = describe_in("d", pair, "offer", &phones[0]);
+        assert!(other != first && other != second);
+
+        ask(pair, &json!({"command": "delete", "call-id": "c", "from-tag": "a"}));
+        program.await_figure("weir_offload_entries", 0);
+        phones[0].send_to(&[0x80; 172], first).expect("sent");
+        assert!(phones[1].recv(&mut [0; 2_000]).is_err(), "it is over");
     });
 }

@@ -401,3 +401,38 @@ fn what_parties_report_is_told_with_the_way_to_each_and_the_whole() {
         "{second:?}"
     );
 }
+
+/// What an earlier process has done at a port is done there from its first entry on, so that nothing that goes on without us is interrupted.
+#[test]
+fn a_port_that_goes_on_has_its_entry_from_the_beginning() {
+    let mut world = World::new();
+    world.open_both();
+    for entry in [from_peer(Keys::Clear), from_phone(Keys::Clear)] {
+        world.install(entry);
+    }
+    let before = [FACING_PEER, FACING_PHONE].map(|port| world.model.relay(at(port)).unwrap().clone());
+    let mut next = World::new();
+    for (entry, before) in [from_peer(Keys::Clear), from_phone(Keys::Clear)]
+        .into_iter()
+        .zip(&before)
+    {
+        let port = entry.at;
+        next.order(Order::Resume(Box::new(entry)));
+        assert_eq!(next.take_observations(), [Observation::Opened { at: port }]);
+        assert_eq!(next.model.relay(port), Some(before));
+    }
+    let out = next.pass(path(FACING_PEER, PEER), &rtp(1, 1));
+    assert_eq!((out.len(), out[0].path), (1, path(FACING_PHONE, PHONE)));
+    next.take_observations();
+    next.close_ports();
+
+    let mut elsewhere = World::new();
+    elsewhere.model.taken.insert(at(FACING_PEER));
+    elsewhere.order(Order::Resume(Box::new(from_peer(Keys::Clear))));
+    assert!(matches!(
+        elsewhere.take_observations()[..],
+        [Observation::Refused { .. }]
+    ));
+    elsewhere.order(Order::Close(at(FACING_PEER)));
+    assert!(elsewhere.agent.is_idle());
+}

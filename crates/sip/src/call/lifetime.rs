@@ -137,7 +137,7 @@ impl Call {
             .flat_map(|dialogue| &dialogue.media)
             .flat_map(|media| &media.sides);
         let packets = sides.flat_map(|side| side.last_packets).flatten();
-        packets.fold(self.last_signal, Instant::max)
+        packets.chain(self.resumed).fold(self.last_signal, Instant::max)
     }
 
     /// How long it may be without a packet, and what it is called when that is over.

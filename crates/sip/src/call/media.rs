@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use wire::sdp::{Direction, IceCredentials};
 
 use super::keying::Security;
@@ -11,6 +12,7 @@ use crate::ng::Learning;
 use crate::plan::{Accept, Traffic};
 use crate::ports::{Pair, Ports};
 use crate::quality::{Quality, Sample};
+use crate::saved::form;
 use crate::{Config, Counter};
 
 /// RTP, or RTCP beside it.
@@ -59,18 +61,20 @@ pub(crate) struct Side {
 }
 
 /// Where a party wants media, as it said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Heard {
     pub(crate) rtp: SocketAddr,
     pub(crate) rtcp: SocketAddr,
+    #[serde(with = "form::direction")]
     pub(crate) direction: Direction,
+    #[serde(with = "form::credentials")]
     pub(crate) ice: Option<IceCredentials>,
     /// The clock of what it prefers to get.
     pub(crate) clock_rate: u32,
 }
 
 /// How a party's packets are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Policy {
     pub(crate) learning: Learning,
     pub(crate) asymmetric: bool,

@@ -2,17 +2,21 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Dialogue, End};
 use crate::ng::Flags;
+use crate::saved::form;
 use crate::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 
 /// What descriptions to one party said, so that they can go on saying it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// User name and session id.
     origin: [String; 2],
     version: u64,
     name: String,
+    #[serde(with = "form::bytes")]
     last: Vec<u8>,
 }
 

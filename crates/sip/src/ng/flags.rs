@@ -15,6 +15,8 @@ mod tests;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::sdp::CodecPolicy;
 
 pub use text::MAX as TEXT_FLAGS_MAX;
@@ -104,7 +106,7 @@ pub enum Protocol {
 }
 
 /// How addresses are learned from packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Learning {
     /// Not at all.
     Off,

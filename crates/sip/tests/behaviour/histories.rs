@@ -36,6 +36,8 @@ enum Step {
     Packet { nth: usize, port: u16 },
     /// Time passes, in seconds.
     Time(u64),
+    /// The process is killed, and another goes on.
+    Killed,
 }
 
 const TAGS: [&str; 3] = ["a", "b", "c"];
@@ -59,6 +61,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => line.prop_map(|(command, call, from, to, media)| Step::Line { command, call, from, to, media }),
         1 => (0..64_usize, 1..4_u16).prop_map(|(nth, port)| Step::Packet { nth, port }),
         1 => prop_oneof![0..5_u64, 20..100_u64, 3000..4000_u64].prop_map(Step::Time),
+        1 => Just(Step::Killed),
     ]
 }
 
@@ -129,6 +132,7 @@ fn take(setup: &mut Setup, step: &Step) {
                 .for_each(|at| setup.source(at, &format!("203.0.113.9:{port}")));
         }
         Step::Time(seconds) => setup.pass(Duration::from_secs(*seconds)),
+        Step::Killed => setup.replace(),
     }
 }
 

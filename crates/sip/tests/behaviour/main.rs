@@ -8,5 +8,6 @@ mod learning;
 mod lifetime;
 mod node;
 mod offers;
+mod resuming;
 mod rtpproxy;
 mod support;

@@ -16,6 +16,8 @@ pub const UNIX: Duration = Duration::from_micros(1_795_287_055_317_769);
 pub struct Setup {
     pub relay: Relay,
     pub now: Instant,
+    pub config: Config,
+    start: Instant,
     pub open: BTreeSet<SocketAddr>,
     pub entries: BTreeMap<SocketAddr, Entry>,
     pub notified: Vec<(String, String)>,
@@ -69,10 +71,18 @@ impl Setup {
     #[expect(clippy::disallowed_methods, reason = "any moment will do")]
     pub fn with(config: Config) -> Self {
         let now = Instant::now();
-        let relay = Relay::new(config, WallClock { now, unix: UNIX }, [3; 32]).expect("a usable configuration");
+        let config = Config { saves: true, ..config };
+        Self::at(config, now, now, [3; 32])
+    }
+
+    fn at(config: Config, start: Instant, now: Instant, seed: [u8; 32]) -> Self {
+        let unix = UNIX + now.duration_since(start);
+        let relay = Relay::new(config.clone(), WallClock { now, unix }, seed).expect("a usable configuration");
         Self {
             relay,
             now,
+            config,
+            start,
             open: BTreeSet::new(),
             entries: BTreeMap::new(),
             notified: Vec::new(),
@@ -84,6 +94,29 @@ impl Setup {
             cookie: 0,
             asked: 0,
         }
+    }
+
+    /// What a next process must know of all calls.
+    pub fn records(&mut self) -> Vec<String> {
+        let changes = self.relay.take_changes();
+        changes.into_iter().filter_map(|change| change.record).collect()
+    }
+
+    /// The process is killed, and another one goes on with what it can.
+    pub fn replace(&mut self) {
+        let records = self.records();
+        let cookie = self.cookie;
+        *self = Self::at(self.config.clone(), self.start, self.now, [4; 32]);
+        self.cookie = cookie;
+        self.resume(&records);
+    }
+
+    /// Goes on with an earlier process's calls.
+    pub fn resume(&mut self, records: &[String]) {
+        let mut outputs = Vec::new();
+        self.relay
+            .resume(self.now, records.iter().map(String::as_str), &mut outputs);
+        self.take_in(outputs);
     }
 
     /// A proxy says something; what the relay answers, if it does.
@@ -106,6 +139,11 @@ impl Setup {
         }
         self.relay.handle(self.now, input, &mut outputs);
         self.outputs = outputs.len();
+        self.take_in(outputs)
+    }
+
+    /// Does what is ordered, and whatever that leads to; what was replied to whom.
+    fn take_in(&mut self, mut outputs: Vec<Output>) -> Vec<(RequestId, Vec<u8>)> {
         let (mut replies, mut seen) = (Vec::new(), VecDeque::new());
         loop {
             for output in outputs.drain(..) {
@@ -129,6 +167,14 @@ impl Setup {
     /// What a media node answers to an order.
     fn obey(&mut self, order: Order) -> Option<Observation> {
         match order {
+            Order::Resume(entry) => {
+                let at = entry.at;
+                let opened = self.obey(Order::Open(at));
+                if !self.taken.contains(&at) {
+                    self.entries.insert(at, *entry);
+                }
+                return opened;
+            }
             Order::Open(at) if self.taken.contains(&at) || self.open.len() >= self.room => {
                 assert!(self.open.insert(at), "{at} is given twice");
                 let why = if self.taken.contains(&at) {
@@ -151,6 +197,8 @@ impl Setup {
                 assert!(self.open.contains(&entry.at), "{} is not in use", entry.at);
                 self.entries.insert(entry.at, *entry);
             }
+            // One that could not go on has nothing to be silenced.
+            Order::Silence(at) if self.taken.contains(&at) => {}
             Order::Silence(at) => _ = self.entries.remove(&at).expect("it was installed"),
             Order::Report(at) => {
                 assert!(self.entries.contains_key(&at), "{at} counts nothing");

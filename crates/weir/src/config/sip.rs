@@ -45,6 +45,8 @@ pub struct Sip {
     pub max_calls: usize,
     /// Whether the source of the SIP message is believed rather than the address in the description, unless a proxy says otherwise.
     pub sip_source: bool,
+    /// A folder in which to keep calls over the end of the process; with none they end with it.
+    pub state: Option<PathBuf>,
 }
 
 /// Where rtpengine's protocol is spoken.
@@ -176,6 +178,7 @@ impl Default for Sip {
             delete_delay: seconds(30),
             max_calls: 20_000,
             sip_source: false,
+            state: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sip::quality::Scores;
-use sip::{Counters, Input, Output, Relay, Request, RequestId};
+use sip::{Counter, Counters, Input, Output, Relay, Request, RequestId};
 use southbound::Command;
 use southbound::relay::{Observation, Refusal};
 use tokio::net::UdpSocket;
@@ -16,6 +16,7 @@ use tracing::{info, warn};
 use super::Parts;
 use super::access::Access;
 use super::notify::Notifier;
+use super::saver::Saver;
 use crate::clock;
 use crate::metrics::Metrics;
 use crate::node::CommandSender;
@@ -25,6 +26,9 @@ const REQUESTS_MAX: usize = 4_096;
 
 /// How often counters are published.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How often changed calls are written down; what has changed since is not known to the next process.
+const SAVE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often ports that could not be opened are logged, at most.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
@@ -105,10 +109,11 @@ impl Handle {
     }
 }
 
-/// Starts it.
-pub fn start(relay: Relay, parts: Parts, access: Arc<Access>) -> Handle {
+/// Starts it; where calls are kept, with those that an earlier process had.
+pub fn start(relay: Relay, parts: Parts, access: Arc<Access>, kept: Option<(Saver, Vec<String>)>) -> Handle {
     let (requests, asked) = mpsc::channel(REQUESTS_MAX);
-    let task = Task {
+    let (saver, records) = kept.unzip();
+    let mut task = Task {
         relay,
         commands: parts.commands,
         metrics: parts.metrics,
@@ -117,7 +122,9 @@ pub fn start(relay: Relay, parts: Parts, access: Arc<Access>) -> Handle {
         requests: 0,
         out: Vec::new(),
         complained: None,
+        saver,
     };
+    task.resume(&records.unwrap_or_default());
     tokio::spawn(task.run(asked, parts.observed));
     Handle(requests)
 }
@@ -132,11 +139,14 @@ struct Task {
     requests: u64,
     out: Vec<Output>,
     complained: Option<Instant>,
+    /// Writes down what calls are like, where that is wanted.
+    saver: Option<Saver>,
 }
 
 impl Task {
     async fn run(mut self, mut asked: mpsc::Receiver<Asked>, mut observed: mpsc::Receiver<Observation>) {
         let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
+        let mut save = tokio::time::interval(SAVE_INTERVAL);
         loop {
             let wakes_at = self.relay.wakes_at();
             tokio::select! {
@@ -144,6 +154,7 @@ impl Task {
                 biased;
                 Some(observation) = observed.recv() => self.observe(observation),
                 _ = publish.tick() => self.publish(),
+                _ = save.tick(), if self.saver.is_some() => self.save(),
                 request = asked.recv() => match request {
                     Some(request) => self.ask(request),
                     None => return,
@@ -180,6 +191,26 @@ impl Task {
 
     fn handle(&mut self, input: Input<'_>) {
         self.relay.handle(clock::now(), input, &mut self.out);
+        self.carry_out();
+    }
+
+    /// Goes on with calls of an earlier process.
+    fn resume(&mut self, records: &[String]) {
+        if records.is_empty() {
+            return;
+        }
+        self.relay
+            .resume(clock::now(), records.iter().map(String::as_str), &mut self.out);
+        let count = |counter| self.relay.counters()[counter];
+        info!(
+            calls = count(Counter::CallsResumed),
+            lost = count(Counter::CallsNotResumed),
+            "calls of SIP proxies go on"
+        );
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
         for output in self.out.drain(..) {
             match output {
                 Output::Order(order) => self.commands.send(Command::Relay(order)),
@@ -209,6 +240,16 @@ impl Task {
         }
     }
 
+    /// Writes down what has changed, unless the disk is behind.
+    fn save(&mut self) {
+        if let Some(saver) = self.saver.as_ref().filter(|saver| saver.is_ready()) {
+            let changes = self.relay.take_changes();
+            if !changes.is_empty() {
+                saver.save(changes);
+            }
+        }
+    }
+
     fn publish(&mut self) {
         // What was given up is answered to nobody.
         self.replies.retain(|id, _| self.relay.is_waiting(*id));
@@ -223,7 +264,14 @@ impl Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        info!(calls = self.relay.calls(), "calls of SIP proxies end");
+        let calls = self.relay.calls();
+        match &self.saver {
+            Some(saver) => {
+                saver.save(self.relay.take_changes());
+                info!(calls, "calls of SIP proxies are kept for the next process");
+            }
+            None => info!(calls, "calls of SIP proxies end"),
+        }
     }
 }
 

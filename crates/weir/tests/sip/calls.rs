@@ -177,3 +177,34 @@ fn a_call_whose_goodbye_was_lost_ends_after_its_media() {
     program.await_figure("weir_sip_total{reason=\"calls_media_timeout\"}", 1.0);
     program.await_closed();
 }
+
+/// What the kernel does not relay is interrupted, and goes on at the same ports; what is protected here does not.
+#[test]
+fn calls_go_on_at_the_next_program() {
+    let mut program = Program::start("  state: '{directory}/state'");
+    let mut proxy = Proxy::new(program.ng);
+    let mut phones = Phone::two();
+    proxy.call(&mut phones);
+    converse(&mut phones, 10);
+    let (_, line) = key(0x5a);
+    let offer = Phone::new(3).description_as("RTP/SAVP", &line);
+    proxy.describe(
+        "offer",
+        &offer,
+        json!({"call-id": "d", "transport-protocol": "RTP/AVP"}),
+    );
+    std::thread::sleep(Duration::from_millis(500));
+    program.replace();
+    let mut proxy = Proxy::new(program.ng);
+    program.await_figure("weir_sip_total{reason=\"calls_resumed\"}", 1.0);
+    converse(&mut phones, 10);
+    let list = proxy.ask(&json!({"command": "list"}));
+    assert_eq!(list["calls"], json!(["c"]));
+    let totals = proxy.ask(&serde_json::from_str(DELETE).expect("JSON"))["totals"].clone();
+    assert_eq!(totals["RTP"]["packets"], 20, "counted since then");
+    program.await_closed();
+
+    std::fs::write(program.directory.join("state/sip-calls"), "nothing of the kind").expect("a file");
+    program.replace();
+    program.await_figure("weir_sip_calls", 0.0);
+}

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
@@ -38,16 +38,38 @@ fn media_ports() -> [u16; 2] {
     [first, first + PORTS - 1]
 }
 
+const CONFIG: &str = "weir.yaml";
+
+fn serve(directory: &Path) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command
+        .args(["serve", "--log", "warn", "--config"])
+        .arg(directory.join(CONFIG));
+    command.stderr(Stdio::piped()).spawn().expect("the program")
+}
+
 impl Program {
-    /// Starts it with these lines in its section `sip`, beside where it listens.
+    /// Starts it with these lines in its section `sip`, beside where it listens; `{directory}` is where its files are.
     pub fn start(more: &str) -> Self {
         let program = Self::spawn(more);
+        program.await_start();
+        program
+    }
+
+    /// Kills it, and starts it again.
+    pub fn replace(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+        self.child = serve(&self.directory);
+        self.await_start();
+    }
+
+    fn await_start(&self) {
         let begun = now();
-        while TcpStream::connect(("127.0.0.1", program.http)).is_err() {
+        while TcpStream::connect(("127.0.0.1", self.http)).is_err() {
             assert!(begun.elapsed() < Duration::from_secs(20), "it does not start");
             std::thread::sleep(Duration::from_millis(20));
         }
-        program
     }
 
     fn spawn(more: &str) -> Self {
@@ -69,16 +91,10 @@ sip:
 {more}",
             socket.display()
         );
-        let config = directory.join("weir.yaml");
-        std::fs::write(&config, text).expect("a file");
-        let child = Command::new(env!("CARGO_BIN_EXE_weir"))
-            .args(["serve", "--log", "warn", "--config"])
-            .arg(config)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program");
+        let text = text.replace("{directory}", &directory.display().to_string());
+        std::fs::write(directory.join(CONFIG), text).expect("a file");
         Program {
-            child,
+            child: serve(&directory),
             http,
             ng,
             ng_http,

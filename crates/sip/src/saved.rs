@@ -1,0 +1,93 @@
+//! Calls that outlive the process: what the next one must know of each, and going on with them there.
+//!
+//! What is protected by us cannot go on: keys of a handshake are gone with whom they were agreed with, and with keys from descriptions numbers would
+//! be used twice, since nobody knows how far they had got. So such calls are not told of, and what is told has no keys of media in it.
+
+pub(crate) mod form;
+mod record;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::call::{Call, CallName};
+use crate::plan::{Entry, Order};
+use crate::{Counter, Output, Relay};
+use record::{CallRecord, Times};
+
+/// A call that has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its name.
+    pub call: Arc<[u8]>,
+    /// What [`Relay::resume`] must know of it, one line of text; `None` where there is nothing to go on with any more.
+    pub record: Option<String>,
+}
+
+impl Relay {
+    /// The calls that have changed since this was last asked, where [`Config::saves`](crate::Config::saves).
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        let times = Times(self.clock);
+        let changed = std::mem::take(&mut self.changed);
+        let change = |name: CallName| {
+            let call = self.calls.get(&name);
+            let record = call.and_then(|call| CallRecord::of(&name, call, &self.ports, times));
+            Change {
+                record: record.map(|record| serde_json::to_string(&record).expect("names of fields are text")),
+                call: name,
+            }
+        };
+        changed.into_iter().map(change).collect()
+    }
+
+    /// Goes on with an earlier process's calls, before anything else. What cannot go on is counted, and its ports are free.
+    pub fn resume<'a>(&mut self, now: Instant, records: impl IntoIterator<Item = &'a str>, out: &mut Vec<Output>) {
+        let records: Vec<Option<CallRecord>> = records
+            .into_iter()
+            .map(|text| serde_json::from_str(text).ok())
+            .collect();
+        let wanted: HashSet<SocketAddr> = records.iter().flatten().flat_map(CallRecord::locals).collect();
+        let mut pairs = self.ports.take_these(&wanted);
+        for record in records {
+            let read = record.and_then(|record| {
+                let name = record.name();
+                let is_new = !self.calls.contains_key(&name);
+                let call = record.call(now, Times(self.clock), &self.ports, &mut pairs);
+                call.filter(|_| is_new).map(|call| (name, call))
+            });
+            match read {
+                Some((name, call)) => {
+                    self.counters.count(Counter::CallsResumed);
+                    self.resume_call(name, call, out);
+                }
+                None => self.counters.count(Counter::CallsNotResumed),
+            }
+        }
+        pairs.into_values().for_each(|pair| self.ports.give_back(pair));
+        // Of some the time is over already.
+        self.pass_time(now, out);
+    }
+
+    /// Opens its ports, each with what is done there.
+    fn resume_call(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
+        let locals = call.dialogues.iter().flat_map(|dialogue| dialogue.locals());
+        call.open = locals.map(|(at, ..)| at).collect::<BTreeSet<_>>();
+        call.installed = call
+            .entries()
+            .into_iter()
+            .map(|entry| (entry.at, entry))
+            .collect::<BTreeMap<SocketAddr, Entry>>();
+        for at in &call.open {
+            self.owners.insert(*at, name.clone());
+            out.push(Output::Order(match call.installed.get(at) {
+                Some(entry) => Order::Resume(Box::new(entry.clone())),
+                None => Order::Open(*at),
+            }));
+        }
+        if self.config.saves {
+            self.changed.insert(name.clone());
+        }
+        self.keep(name, call);
+    }
+}

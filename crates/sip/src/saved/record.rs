@@ -1,0 +1,272 @@
+//! A call as it is written: what was said in it and what was learned, without what follows from that.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use wire::sdp::IceCredentials;
+
+use super::form::{self, Bytes};
+use crate::WallClock;
+use crate::call::{Call, CallName, Component, Dialogue, End, Heard, Identity, Media, Policy, Security, Side, Source};
+use crate::ports::{Pair, Ports};
+
+/// Moments as they are written: in microseconds since 1970-01-01 UTC, since the other clock begins anew with the machine.
+#[derive(Clone, Copy)]
+pub(super) struct Times(pub(super) WallClock);
+
+impl Times {
+    fn write(self, at: Instant) -> u64 {
+        u64::try_from(self.0.unix(at).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    fn read(self, written: u64) -> Instant {
+        // No further ahead than anything here is waited for, so that no number is too large.
+        const AHEAD_MAX: Duration = Duration::from_secs(1 << 20);
+        let unix = Duration::from_micros(written).min(self.0.unix + AHEAD_MAX);
+        self.0.instant(unix)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct CallRecord {
+    call: Bytes,
+    created: u64,
+    last_signal: u64,
+    metadata: Option<Bytes>,
+    dialogues: Vec<DialogueRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DialogueRecord {
+    ends: [EndRecord; 2],
+    branch: Option<Bytes>,
+    media: Vec<MediaRecord>,
+    answered: bool,
+    kept_until: Option<u64>,
+    notify: Option<(String, String)>,
+    strong: bool,
+    weak: [bool; 2],
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndRecord {
+    tags: Vec<Bytes>,
+    created: u64,
+    label: Option<Bytes>,
+    interface: IpAddr,
+    identity: Option<Identity>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MediaRecord {
+    kind: String,
+    is_rtp: bool,
+    protocols: [String; 2],
+    sides: [SideRecord; 2],
+    refused: bool,
+    tos: Option<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SideRecord {
+    /// Our even port.
+    local: Option<SocketAddr>,
+    heard: Option<Heard>,
+    policy: Policy,
+    sources: [SourceRecord; 2],
+    mux: bool,
+    mux_offered: bool,
+    mux_fate: Option<bool>,
+    #[serde(with = "form::credentials")]
+    ice: Option<IceCredentials>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum SourceRecord {
+    Unknown,
+    Learning(SocketAddr, u64),
+    Settled(SocketAddr),
+}
+
+impl CallRecord {
+    /// What is to be written of a call; nothing of one that is empty or protected by us.
+    pub(super) fn of(name: &CallName, call: &Call, ports: &Ports, times: Times) -> Option<Self> {
+        let sides = call.dialogues.iter().flat_map(|dialogue| &dialogue.media);
+        let is_ours = |side: &Side| !matches!(side.security, Security::Clear);
+        if sides.flat_map(|media| &media.sides).any(is_ours) {
+            return None;
+        }
+        Some(CallRecord {
+            call: Bytes(name.to_vec()),
+            created: times.write(call.created),
+            last_signal: times.write(call.last_signal),
+            metadata: call.metadata.clone().map(Bytes),
+            dialogues: call
+                .dialogues
+                .iter()
+                .map(|dialogue| DialogueRecord::of(dialogue, ports, times))
+                .collect(),
+        })
+    }
+
+    pub(super) fn name(&self) -> CallName {
+        self.call.0.as_slice().into()
+    }
+
+    /// The even ports it has.
+    pub(super) fn locals(&self) -> impl Iterator<Item = SocketAddr> {
+        let media = self.dialogues.iter().flat_map(|dialogue| &dialogue.media);
+        media.flat_map(|media| &media.sides).filter_map(|side| side.local)
+    }
+
+    /// The call, where all of its ports are among `pairs`; those it has are not afterwards.
+    pub(super) fn call(
+        self,
+        now: Instant,
+        times: Times,
+        ports: &Ports,
+        pairs: &mut HashMap<SocketAddr, Pair>,
+    ) -> Option<Call> {
+        let mut seen = std::collections::HashSet::new();
+        let has_all = self.locals().all(|at| pairs.contains_key(&at) && seen.insert(at));
+        let interfaces: Option<Vec<[usize; 2]>> = self
+            .dialogues
+            .iter()
+            .map(|dialogue| dialogue.interfaces(ports))
+            .collect();
+        let interfaces = interfaces.filter(|_| has_all)?;
+        let mut call = Call::new(times.read(self.created));
+        call.last_signal = times.read(self.last_signal);
+        call.resumed = Some(now);
+        call.metadata = self.metadata.map(|bytes| bytes.0);
+        let dialogues = self.dialogues.into_iter().zip(interfaces);
+        call.dialogues = dialogues
+            .map(|(dialogue, interfaces)| dialogue.dialogue(interfaces, times, pairs))
+            .collect();
+        Some(call).filter(|call| !call.dialogues.is_empty())
+    }
+}
+
+impl DialogueRecord {
+    fn of(dialogue: &Dialogue, ports: &Ports, times: Times) -> Self {
+        DialogueRecord {
+            ends: dialogue.ends.each_ref().map(|end| EndRecord::of(end, ports, times)),
+            branch: dialogue.branch.clone().map(Bytes),
+            media: dialogue
+                .media
+                .iter()
+                .map(|media| MediaRecord::of(media, times))
+                .collect(),
+            answered: dialogue.answered,
+            kept_until: dialogue.kept_until.map(|until| times.write(until)),
+            notify: dialogue.notify.clone(),
+            strong: dialogue.strong,
+            weak: dialogue.weak,
+        }
+    }
+
+    fn interfaces(&self, ports: &Ports) -> Option<[usize; 2]> {
+        let [one, other] = self.ends.each_ref().map(|end| ports.interface_at(end.interface));
+        Some([one?, other?])
+    }
+
+    fn dialogue(self, interfaces: [usize; 2], times: Times, pairs: &mut HashMap<SocketAddr, Pair>) -> Dialogue {
+        let [one, other] = self.ends;
+        let ends = [one.end(interfaces[0], times), other.end(interfaces[1], times)];
+        let mut dialogue = Dialogue::new(ends, self.branch.as_ref().map(|branch| &branch.0[..]));
+        dialogue.media = self.media.into_iter().map(|media| media.media(times, pairs)).collect();
+        dialogue.answered = self.answered;
+        dialogue.kept_until = self.kept_until.map(|until| times.read(until));
+        dialogue.notify = self.notify;
+        dialogue.strong = self.strong;
+        dialogue.weak = self.weak;
+        dialogue
+    }
+}
+
+impl EndRecord {
+    fn of(end: &End, ports: &Ports, times: Times) -> Self {
+        EndRecord {
+            tags: end.tags.iter().cloned().map(Bytes).collect(),
+            created: times.write(end.created),
+            label: end.label.clone().map(Bytes),
+            interface: ports.address_of(end.interface),
+            identity: end.identity.clone(),
+        }
+    }
+
+    fn end(self, interface: usize, times: Times) -> End {
+        End {
+            tags: self.tags.into_iter().map(|tag| tag.0).collect(),
+            label: self.label.map(|label| label.0),
+            identity: self.identity,
+            ..End::new(times.read(self.created), None, interface)
+        }
+    }
+}
+
+impl MediaRecord {
+    fn of(media: &Media, times: Times) -> Self {
+        MediaRecord {
+            kind: media.kind.clone(),
+            is_rtp: media.is_rtp,
+            protocols: media.protocols.clone(),
+            sides: media.sides.each_ref().map(|side| SideRecord::of(side, times)),
+            refused: media.refused,
+            tos: media.tos,
+        }
+    }
+
+    fn media(self, times: Times, pairs: &mut HashMap<SocketAddr, Pair>) -> Media {
+        Media {
+            is_rtp: self.is_rtp,
+            protocols: self.protocols,
+            sides: self.sides.map(|side| side.side(times, pairs)),
+            refused: self.refused,
+            tos: self.tos,
+            ..Media::new(&self.kind)
+        }
+    }
+}
+
+impl SideRecord {
+    fn of(side: &Side, times: Times) -> Self {
+        SideRecord {
+            local: side.local.as_ref().map(Pair::rtp),
+            heard: side.heard.clone(),
+            policy: side.policy,
+            sources: [Component::Rtp, Component::Rtcp].map(|component| match side.sources[component as usize] {
+                Source::Unknown => SourceRecord::Unknown,
+                Source::Learning { from, until } => SourceRecord::Learning(from, times.write(until)),
+                Source::Settled(from) => SourceRecord::Settled(from),
+            }),
+            mux: side.mux,
+            mux_offered: side.mux_offered,
+            mux_fate: side.mux_fate,
+            ice: side.ice.clone(),
+        }
+    }
+
+    fn side(self, times: Times, pairs: &mut HashMap<SocketAddr, Pair>) -> Side {
+        Side {
+            local: self.local.and_then(|at| pairs.remove(&at)),
+            heard: self.heard,
+            policy: self.policy,
+            sources: self.sources.map(|source| match source {
+                SourceRecord::Unknown => Source::Unknown,
+                SourceRecord::Learning(from, until) => Source::Learning {
+                    from,
+                    until: times.read(until),
+                },
+                SourceRecord::Settled(from) => Source::Settled(from),
+            }),
+            mux: self.mux,
+            mux_offered: self.mux_offered,
+            mux_fate: self.mux_fate,
+            ice: self.ice,
+            ..Side::default()
+        }
+    }
+}
