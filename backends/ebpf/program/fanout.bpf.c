@@ -1,25 +1,20 @@
 // Replicates RTP in the kernel: finds the stream a packet is of, and sends a copy to each of those who get it.
 //
 // Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse (packet.h), match (here), window (fanout_window.h),
-// number (fanout_number.h), rewrite and send (fanout_write.h). What is not RTP of a stream in the table goes on to the stack and the base, untouched.
+// extend (fanout_extensions.h), number (fanout_number.h), stamp (fanout_stamp.h), rewrite and send (fanout_write.h). What is not RTP of a stream in the table
+// goes on to the stack and the base, untouched.
 
+#include "fanout_extensions.h"
+#include "fanout_log.h"
 #include "fanout_repair.h"
 #include "fanout_way.h"
 #include "fanout_write.h"
 
 #define NEXT (-1) // to the next program, or the stack
 #define DROP 2
-#define DATAGRAM_MAX 1500
 #define FRAME_MAX (DATAGRAM_MAX + 128)
 #define UNCONCERNED FAN_COUNTS // no count: a replica that has nothing to do with the stream
 #define ONCE 0x5765 // a copy for the base, which is not to be copied again
-
-static __always_inline struct scratch *scratch_here(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&scratches, &zero);
-}
 
 static void note(__u32 kind, __u32 replica, const struct scratch *scratch)
 {
@@ -95,7 +90,11 @@ __noinline int number_copy(__u32 place)
 	bpf_spin_unlock(&state->lock);
 	if (scratch->number.selects)
 		tell(NOTE_SELECTED, entry, scratch);
-	return scratch->number.concerned ? scratch->number.refused : UNCONCERNED;
+	if (!scratch->number.concerned)
+		return UNCONCERNED;
+	if (scratch->number.refused == FAN_NOTHING && scratch->media.oversized)
+		return FAN_REPLICA_OVERSIZED;
+	return scratch->number.refused;
 }
 
 // Makes one replica's copy of it, now that it has a number: what became of that.
@@ -107,7 +106,11 @@ __noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch
 		return UNCONCERNED;
 	if (scratch->way.until < scratch->media.at)
 		look_up_way(skb, place);
-	return send(skb, entry, &scratch->way, &scratch->media, &scratch->number) ? FAN_FORWARDED : FAN_SEND_FAILED;
+	stamp(scratch, entry);
+	if (!send(skb, entry, &scratch->way, &scratch->media, &scratch->number))
+		return FAN_SEND_FAILED;
+	departs(scratch, entry);
+	return FAN_FORWARDED;
 }
 
 // Takes note of what became of one copy.
@@ -155,6 +158,8 @@ static __always_inline int read_header(struct packet packet, const struct stream
 		return 0;
 	first = start[0];
 	at += 4 * (first & 15);
+	media->extension_at = at;
+	media->two_byte = stream->two_byte;
 	if (first & 0x10) {
 		__u16 extension[2];
 
@@ -162,8 +167,7 @@ static __always_inline int read_header(struct packet packet, const struct stream
 			return 0;
 		words = bpf_ntohs(extension[1]);
 		at += 4;
-		if (at + 4 * words > end ||
-		    !take_out(packet, stream, scratch, at, 4 * words, bpf_ntohs(extension[0]), media->rtp_at - 2))
+		if (at + 4 * words > end || !read_extension(packet, stream, scratch, at, 4 * words, bpf_ntohs(extension[0])))
 			return 0;
 		at += 4 * words;
 	}
@@ -246,7 +250,7 @@ static __always_inline int take_account(struct scratch *scratch, __u32 place)
 
 	if (!state)
 		return FAN_MALFORMED;
-	scratch->concerned = scratch->sent = 0;
+	scratch->concerned = scratch->sent = scratch->log.departures = 0;
 	media->begins = !state->progress.packets;
 	bpf_spin_lock(&state->lock);
 	arrive(&state->progress, media->sequence, media->known, media->end - media->rtp_at, &media->arrival);
@@ -267,6 +271,12 @@ static __always_inline int no_copies(const struct scratch *scratch)
 	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
 }
 
+// Gives it the header extension of its copies. Likewise.
+__noinline int make_room(struct __sk_buff *skb, __u32 entry)
+{
+	return extend(of_stack(skb), entry);
+}
+
 // Takes account of it, and copies it. Likewise.
 __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 {
@@ -278,9 +288,13 @@ __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 	if (!stream || !scratch)
 		return FAN_MALFORMED;
 	refused = take_account(scratch, place);
+	if (refused == FAN_NOTHING)
+		refused = make_room(skb, entry);
+	if (refused == FAN_NOTHING)
+		bpf_loop(stream->replicas_count, copy, &copying, 0);
+	write_log(scratch, refused, stream->goes_up);
 	if (refused != FAN_NOTHING)
 		return refused;
-	bpf_loop(stream->replicas_count, copy, &copying, 0);
 	if (!scratch->sent)
 		return no_copies(scratch);
 	count_many(scratch->media.arrival.again ? FAN_RESENT : FAN_FORWARDED, scratch->sent);
@@ -366,6 +380,7 @@ static __always_inline void found_at(struct media *media, const struct datagram 
 	media->payload_type = found->payload[1] & 0x7f;
 	media->v4 = !!found->v4;
 	media->rtp_at = ETH_HLEN + sizeof(struct udphdr) + (media->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	media->arrived_size = found->len;
 	media->end = media->rtp_at + found->len;
 	media->unfinished = found->udp->check && found->udp->check == sum_between(pair, found->udp);
 }

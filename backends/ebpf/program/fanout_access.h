@@ -43,6 +43,13 @@ static __always_inline long store_bytes(struct packet packet, __u32 at, void *fr
 	return bpf_skb_store_bytes(packet.context, at, from, len, 0);
 }
 
+static __always_inline long set_len(struct packet packet, __u32 len)
+{
+	if (packet.with_driver)
+		return bpf_xdp_adjust_tail(packet.context, (int)(len - frame_len(packet)));
+	return bpf_skb_change_tail(packet.context, len, 0);
+}
+
 // Lets a finished checksum follow; one of zero is none, and stays so.
 static __always_inline void follow_checksum(struct udphdr *udp, __u64 change)
 {

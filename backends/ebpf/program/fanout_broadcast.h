@@ -19,9 +19,11 @@ struct order {
 	__u32 timestamp;
 	__u16 sequence;
 	__u16 picture;
+	__u16 transport_number;
 	__u16 frame; // its number
 	__u8 tl0;
 	__u8 marker;
+	__u8 zero[2];
 	__u8 to[ETH_ALEN];
 	__u8 from[ETH_ALEN];
 };
@@ -107,6 +109,7 @@ static __always_inline int write_order(struct xdp_md *frame, const struct replic
 	order->timestamp = scratch->number.timestamp;
 	order->sequence = scratch->number.sequence;
 	order->picture = scratch->number.picture;
+	order->transport_number = scratch->number.transport_number;
 	order->tl0 = scratch->number.tl0;
 	order->frame = scratch->number.frame;
 	order->marker = scratch->number.marker;
@@ -125,7 +128,11 @@ __noinline int serve_in_driver(struct xdp_md *frame, __u32 place, struct scratch
 		return UNCONCERNED;
 	if (scratch->way.until < scratch->media.at)
 		look_up_way_in_driver(frame, place);
-	return write_order(frame, entry, place, scratch) ? FAN_FORWARDED : FAN_SEND_FAILED;
+	stamp(scratch, entry);
+	if (!write_order(frame, entry, place, scratch))
+		return FAN_SEND_FAILED;
+	departs(scratch, entry);
+	return FAN_FORWARDED;
 }
 
 // What each order is made of.
@@ -154,6 +161,11 @@ __noinline int read_in_driver(struct xdp_md *frame, __u32 entry)
 	return read_either(of_driver(frame), entry);
 }
 
+__noinline int make_room_in_driver(struct xdp_md *frame, __u32 entry)
+{
+	return extend(of_driver(frame), entry);
+}
+
 // Takes account of a packet, and orders its copies. A count, or FAN_NOTHING where there are some.
 __noinline int order_copies(struct xdp_md *frame, __u32 entry, __u32 place)
 {
@@ -167,12 +179,16 @@ __noinline int order_copies(struct xdp_md *frame, __u32 entry, __u32 place)
 	if (!stream || !scratch || !outbox)
 		return FAN_MALFORMED;
 	refused = take_account(scratch, place);
-	if (refused != FAN_NOTHING)
-		return refused;
+	if (refused == FAN_NOTHING)
+		refused = make_room_in_driver(frame, entry);
 	round = newest_round(outbox);
 	round->number = outbox->number;
 	round->next = round->end = outbox->position;
-	bpf_loop(stream->replicas_count, order_copy, &ordering, 0);
+	if (refused == FAN_NOTHING)
+		bpf_loop(stream->replicas_count, order_copy, &ordering, 0);
+	write_log(scratch, refused, stream->goes_up);
+	if (refused != FAN_NOTHING)
+		return refused;
 	if (!scratch->sent)
 		return no_copies(scratch);
 	outbox->position = round->end;
@@ -284,6 +300,7 @@ static __always_inline int carry_out(struct xdp_md *frame, struct outbox *outbox
 	given.timestamp = order->timestamp;
 	given.sequence = order->sequence;
 	given.picture = order->picture;
+	given.transport_number = order->transport_number;
 	given.tl0 = order->tl0;
 	given.frame = order->frame;
 	given.marker = order->marker;

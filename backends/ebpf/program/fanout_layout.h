@@ -15,7 +15,10 @@
 #define FANOUT_COPIES 192 // of one stream: one packet's copies must fit into a veth's ring of 256
 #define FANOUT_ROWS 6 // of so many
 #define FANOUT_FORMATS 8 // payload types of one stream
+#define FANOUT_KINDS 16 // of header extensions
+#define FANOUT_MID_WORDS 5 // what a mid takes at most
 #define FANOUT_NOTES 262144 // bytes of the ring of notes
+#define FANOUT_LOG 1048576 // and of the log
 #define FANOUT_ASKS 16384 // packets that receivers have asked for again, each counted for each of them
 #define FANOUT_FRAMES 16 // of which a replica remembers what it decided
 #define WINDOW_WORDS 16 // how far behind the newest packet one may come, in 64 numbers
@@ -67,6 +70,16 @@ struct stream_format {
 	__u32 clock_rate; // of timestamps, in hertz
 };
 
+// Of header extension ids, 32 of all.
+struct id_row {
+	__u8 ranks[32];
+};
+
+// A mid as a header extension element, with padding behind it.
+struct mid_element {
+	__u32 words[FANOUT_MID_WORDS];
+};
+
 // Places of replicas' entries, some of all.
 struct row {
 	__u32 places[32];
@@ -83,7 +96,15 @@ struct stream_entry {
 	__u32 descriptor; // header extension id of dependency descriptors; 0 for none
 	__u32 zero;
 	struct stream_format formats[FANOUT_FORMATS];
-	__u32 carried[8]; // one bit for each header extension id that is carried on
+	struct id_row carried[8]; // by the id of a header extension, its rank among those that go on, and one more; 0 for one that does not
+	__u8 ids[FANOUT_KINDS]; // by rank, the id it goes on under
+	__u8 ids_count;
+	__u8 level_id; // of the publisher's audio levels and transport-wide numbers; 0 for none
+	__u8 number_id;
+	__u8 two_byte; // whether an id that goes out asks for the two-byte form
+	__u8 timed; // whether a copy has a sending time, or room for one
+	__u8 numbered; // likewise, a transport-wide number
+	__u8 mid_words[2]; // room for a mid, in the one-byte form and in the two-byte form
 	__u32 replicas_count;
 	struct row replicas[FANOUT_ROWS];
 };
@@ -102,6 +123,11 @@ struct replica_entry {
 	__u8 spatial; // the highest layer it is to get
 	__u8 temporal;
 	__u8 zero[6];
+	struct mid_element mids[2]; // in the one-byte form and in the two-byte form
+	__u32 leg; // where its leg's transport-wide numbers are counted
+	__u8 time_id; // of sending times and transport-wide numbers; 0 for none
+	__u8 number_id;
+	__u16 unused;
 };
 
 #define NOT_NEGOTIATED 255
@@ -207,6 +233,8 @@ enum fanout_count {
 	FAN_OUTSIDE_TARGET,
 	FAN_UNDECODABLE,
 	FAN_SEND_FAILED,
+	FAN_REPLICA_OVERSIZED,
+	FAN_LOG_FULL,
 	FAN_MERGED, // not the contract's: several datagrams that the interface made one
 	FAN_ORDERED, // nor this: copies that the driver was asked to make,
 	FAN_LEFT, // and those of them that left
@@ -228,4 +256,31 @@ struct fanout_note {
 	__u32 spatial; // the highest layer
 	__u32 temporal;
 	__u32 awaits; // whether only a key frame takes it further
+};
+
+// A packet that arrived, in the log; behind it, those of its copies that left with a transport-wide number.
+struct fanout_log {
+	__u64 at; // the monotonic clock, in nanoseconds
+	__u32 stream; // its state
+	__u16 departures; // how many copies follow
+	__u16 sequence;
+	__u16 transport_number;
+	__u16 size; // of UDP payload, as it arrived
+	__u16 departed_size; // and as it left
+	__u8 level; // as in the header extension
+	__u8 spatial; // its frame's layer
+	__u8 temporal;
+	__u8 ends_frame;
+	__u8 needed_above; // whether who gets larger pictures gets its frame, too
+	__u8 arrived; // whether it is to be reported itself: what goes up is reported there
+	__u8 has_level;
+	__u8 has_number;
+	__u8 has_layer;
+	__u8 zero;
+};
+
+// A copy that left.
+struct departed {
+	__u16 leg; // as in the replica's entry
+	__u16 transport_number;
 };

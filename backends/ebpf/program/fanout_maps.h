@@ -109,6 +109,20 @@ struct {
 	__type(value, __u64);
 } counts SEC(".maps");
 
+// How many packets have left on a leg with a transport-wide number.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_LEGS);
+	__type(key, __u32);
+	__type(value, __u32);
+} transport_numbers SEC(".maps");
+
+// What arrived and what left, as `fanout_log`.
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, FANOUT_LOG);
+} log_ring SEC(".maps");
+
 // Notes for the agent.
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

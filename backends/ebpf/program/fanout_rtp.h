@@ -6,9 +6,11 @@
 #include "fanout_frame.h"
 #include "fanout_window.h"
 
-#define PROFILE_ONE_BYTE 0xbede
-#define PROFILE_TWO_BYTE 0x1000
+#define DATAGRAM_MAX 1500
 #define EXTENSIONS_LEN 256 // as much of header extensions as is looked through
+#define ELEMENTS_MAX 288   // and as much as goes on: each of them may need a byte more
+#define ELEMENT_MAX 257    // the longest of them
+#define STAMPS_MAX 32      // and what is written into each copy
 #define HEAD_LEN 64        // and of a payload
 
 // Hides from the compiler what it knows of a number, so that a limit is checked on the very value the verifier will look at.
@@ -49,6 +51,30 @@ struct media {
 	__u16 descriptor_len; // its length; 0 for none
 	__u32 descriptor_at; // and its place in the frame, if it is carried on; else 0
 	__u32 begins; // the stream begins with it
+	__u8 oversized; // whether copies would be
+	__u8 altered; // whether copies' header extensions are other than its own
+	__u8 two_byte; // the form of copies' header extensions
+	__u8 mid_words; // what copies have room for, as the stream's entry says
+	__u8 timed;
+	__u8 numbered;
+	__u8 level; // what its audio level says,
+	__u8 has_level;
+	__u8 has_number;
+	__u16 transport_number;
+	__u16 found; // one bit for each rank, of the elements that go on
+	__u16 carried; // bytes of those, in the form of copies
+	__u16 extension_len; // with its header; 0 for none
+	__u16 arrived_size; // bytes of UDP payload
+	__u32 extension_at; // where it is or would be
+	__u32 profile; // the first word of it
+	__u32 stamps_at; // what is written into each copy
+};
+
+// Where the value of a header extension is, from the first.
+struct element {
+	__u16 at;
+	__u8 len;
+	__u8 zero;
 };
 
 // How a packet goes out to one replica.
@@ -60,6 +86,7 @@ struct number {
 	__u32 timestamp;
 	__u16 sequence;
 	__u16 picture;
+	__u16 transport_number;
 	__u8 tl0;
 	__u8 is_top; // its frame is the highest of its picture that the replica gets
 	__u8 marker;
@@ -77,12 +104,16 @@ struct scratch {
 	struct way way;
 	__u32 concerned; // replicas that have to do with the stream
 	__u32 sent;
+	struct fanout_log log;
+	struct departed departed[FANOUT_COPIES];
+	struct element elements[FANOUT_KINDS];
 	__u8 before[EXTENSIONS_LEN];
-	__u8 after[EXTENSIONS_LEN];
+	__u8 after[ELEMENTS_MAX + STAMPS_MAX + ELEMENT_MAX];
 	__u8 head[HEAD_LEN];
 	struct frame frame;
 	struct structure structure; // that came with the packet
 	struct reading reading;
+	__u8 payload[DATAGRAM_MAX];
 };
 
 struct {
@@ -92,105 +123,19 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
+static __always_inline struct scratch *scratch_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
 static __always_inline __u32 ones(__u64 word)
 {
 	word -= (word >> 1) & 0x5555555555555555ULL;
 	word = (word & 0x3333333333333333ULL) + ((word >> 2) & 0x3333333333333333ULL);
 	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
 	return (word * 0x0101010101010101ULL) >> 56;
-}
-
-enum element_part {
-	ELEMENT_START,
-	ELEMENT_LENGTH,
-	ELEMENT_VALUE,
-};
-
-// One pass over header extensions (RFC 8285), byte by byte.
-struct walk {
-	struct scratch *scratch;
-	const struct stream_entry *stream;
-	__u32 two_byte;
-	__u32 part; // element_part
-	__u32 left; // bytes of the value
-	__u32 takes_out;
-	__u32 changed;
-	__u32 is_descriptor; // the element is the dependency descriptor
-	__u32 descriptor; // where that is
-	__u32 descriptor_len;
-	__u32 is_carried; // and whether it goes on
-};
-
-static long step(__u32 at, struct walk *walk)
-{
-	__u32 byte, id;
-
-	at &= EXTENSIONS_LEN - 1;
-	byte = walk->scratch->before[at];
-	switch (walk->part) {
-	case ELEMENT_START:
-		id = walk->two_byte ? byte : byte >> 4;
-		if (!byte)
-			return 0;
-		if (!walk->two_byte && (!id || id == 15))
-			return 1; // ends the list, whatever follows
-		walk->takes_out = !(walk->stream->carried[(id >> 5) & 7] >> (id & 31) & 1);
-		walk->left = (byte & 15) + 1;
-		walk->part = walk->two_byte ? ELEMENT_LENGTH : ELEMENT_VALUE;
-		walk->is_descriptor = id == walk->stream->descriptor && !walk->descriptor;
-		if (walk->is_descriptor) {
-			walk->descriptor = at + (walk->two_byte ? 2 : 1);
-			walk->descriptor_len = walk->left;
-			walk->is_carried = !walk->takes_out;
-		}
-		break;
-	case ELEMENT_LENGTH:
-		if (walk->is_descriptor)
-			walk->descriptor_len = byte;
-		walk->left = byte;
-		walk->part = byte ? ELEMENT_VALUE : ELEMENT_START;
-		break;
-	default:
-		walk->left -= 1;
-		if (!walk->left)
-			walk->part = ELEMENT_START;
-	}
-	if (walk->takes_out) {
-		walk->scratch->after[at] = 0;
-		walk->changed = 1;
-	}
-	return 0;
-}
-
-// Looks through the header extension at `at`: false where it is not one. Elements that are not carried on become padding.
-static __always_inline int take_out(struct packet packet, const struct stream_entry *stream, struct scratch *scratch, __u32 at,
-				    __u32 len, __u32 profile, __u32 checksum_at)
-{
-	struct walk walk = { .scratch = scratch, .stream = stream };
-
-	if (!len || (profile != PROFILE_ONE_BYTE && (profile & 0xfff0) != PROFILE_TWO_BYTE))
-		return 1;
-	plain(len);
-	if (len < 4 || len > EXTENSIONS_LEN)
-		return 0;
-	if (load_bytes(packet, at, scratch->before, len) || load_bytes(packet, at, scratch->after, len))
-		return 0;
-	walk.two_byte = profile != PROFILE_ONE_BYTE;
-	bpf_loop(len, step, &walk, 0);
-	if (walk.part != ELEMENT_START)
-		return 0;
-	scratch->media.descriptor = walk.descriptor;
-	scratch->media.descriptor_len = walk.descriptor_len;
-	if (walk.is_carried)
-		scratch->media.descriptor_at = at + walk.descriptor;
-	if (walk.changed) {
-		__u32 size = len & ~3;
-		__s64 change = bpf_csum_diff((__be32 *)scratch->before, size, (__be32 *)scratch->after, size, 0);
-
-		if (store_bytes(packet, at, scratch->after, len) || follow_change(packet, checksum_at, change))
-			return 0;
-	}
-	return 1;
 }
 
 // RFC 7741 section 4.2 and 4.3.

@@ -2,12 +2,7 @@
 #pragma once
 
 #include "fanout_number.h"
-
-// What a word takes with it out of a checksum, and what another brings.
-static __always_inline __u64 swapped(__u32 old, __u32 new)
-{
-	return (__u64)(__u32)~old + new;
-}
+#include "fanout_stamp.h"
 
 static __always_inline __u64 write_v4(struct iphdr *ip, const struct pair *path)
 {
@@ -136,6 +131,7 @@ static __always_inline struct udphdr *write(void *data, void *end, const struct 
 	udp->source = entry->path.local_port;
 	udp->dest = entry->path.remote_port;
 	change->rest += write_rtp((__u32 *)(udp + 1), entry, media, number);
+	change->rest += write_stamps(data, end, entry, media, number);
 	if (media->codec == KEY_VP8)
 		change->rest += write_vp8(data, end, media, number);
 	if (media->descriptor_at)

@@ -44,6 +44,12 @@ static __always_inline __u32 fold(__u64 sum)
 	return sum;
 }
 
+// What a word takes with it out of a checksum, and what another brings.
+static __always_inline __u64 swapped(__u32 old, __u32 new)
+{
+	return (__u64)(__u32)~old + new;
+}
+
 // The sum of a whole IPv4 header, its checksum included.
 static __always_inline __u32 header_sum(const struct iphdr *ip)
 {

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::{
-    Counters, Event, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics,
-    Update,
+    Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
+    StreamStatistics, Update,
 };
 
 use crate::{Fanout, RelayOffload};
@@ -65,6 +65,10 @@ impl Offload for Both {
         if let Some(rooms) = &mut self.rooms {
             rooms.want(now, replica, sequences);
         }
+    }
+
+    fn next_stamped(&mut self) -> Option<LegId> {
+        self.rooms.as_mut()?.next_stamped()
     }
 
     fn replica_statistics(&self, replica: ReplicaId) -> Option<ReplicaStatistics> {

@@ -12,6 +12,7 @@
 mod answers;
 mod places;
 mod plane;
+mod stamped;
 mod voices;
 
 pub use places::{Entry, Place, Places};

@@ -6,6 +6,7 @@ use dataplane::{Capabilities, Counters, DataPlane, Event, Inject, Offload, Updat
 
 use crate::Places;
 use crate::answers::Answers;
+use crate::stamped::Stamped;
 use crate::voices::Voices;
 
 /// A base with an offload in front of it.
@@ -16,6 +17,7 @@ pub struct Layered<B, O> {
     places: Places,
     answers: Answers,
     voices: Voices,
+    stamped: Stamped,
 }
 
 impl<B: DataPlane, O: Offload> Layered<B, O> {
@@ -27,6 +29,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
             places: Places::default(),
             answers: Answers::default(),
             voices: Voices::default(),
+            stamped: Stamped::default(),
         }
     }
 
@@ -57,9 +60,14 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
 
     /// The base has it first, so that there is no moment at which nobody has it.
     fn set(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
-        self.base.write(now, self.voices.for_base(&update, &self.offload))?;
+        let told = self.stamped.for_base(self.voices.for_base(&update, &self.offload));
+        self.base.write(now, told)?;
+        if self.offload.takes_replicas() {
+            self.stamped.keep(&update);
+        }
         let answer = self.offload.offer(now, &update);
         self.places.offered(&update, answer);
+        self.hand_over_stamps(now)?;
         for change in self.voices.changes(&update, &self.offload) {
             self.base.write(now, change)?;
         }
@@ -76,7 +84,19 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         }
         self.places.offered(&update, answer);
         self.voices.forget(&update);
+        self.stamped.forget(&update);
+        self.hand_over_stamps(now)?;
         self.base.write(now, update)
+    }
+
+    /// Has the base stamp no packets to legs where the offload does from now on.
+    fn hand_over_stamps(&mut self, now: Instant) -> Result<(), WriteError> {
+        while let Some(leg) = self.offload.next_stamped() {
+            if let Some(change) = self.stamped.take_over(leg) {
+                self.base.write(now, change)?;
+            }
+        }
+        Ok(())
     }
 }
 

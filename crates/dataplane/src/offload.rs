@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crate::{Counters, Event, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics, Update};
+use crate::{Counters, Event, LegId, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics, Update};
 
 /// A device that forwards some of a base's packets before they get there.
 pub trait Offload {
@@ -45,6 +45,12 @@ pub trait Offload {
     /// Packets of a replica that is sent from here, which its receiver asks for again, by the replica's numbers. Nothing is kept here: what the publisher can
     /// be asked for comes as an [`Event::Wanted`], and who asked is remembered.
     fn want(&mut self, _now: Instant, _replica: ReplicaId, _sequences: &[u16]) {}
+
+    /// A leg whose packets get their sending times and transport-wide numbers here from now on, each told once. The base's packets to it are to have neither:
+    /// two cannot count together.
+    fn next_stamped(&mut self) -> Option<LegId> {
+        None
+    }
 
     /// What a replica that is sent from here did.
     fn replica_statistics(&self, _replica: ReplicaId) -> Option<ReplicaStatistics> {

@@ -3,7 +3,7 @@
 //! A stream is in the kernel while somebody gets it from there. Whatever changes, its whole entry is written to a new place, and then the kernel is told
 //! that place: a packet sees all of a change or nothing of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use dataplane::{Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
@@ -14,6 +14,7 @@ use super::fit;
 use super::inherited::Inherited;
 use super::kernel::{Kernel, pair, set};
 use super::slots::Slots;
+use super::stamp::{self, Counts};
 use crate::layout::fanout::{
     self as layout, FANOUT_COPIES, FANOUT_REPLICA_ENTRIES, FANOUT_REPLICAS, FANOUT_STREAM_ENTRIES, FANOUT_STREAMS,
     ReplicaCell, ReplicaEntry, StreamCell, StreamPlace,
@@ -26,6 +27,10 @@ pub(super) struct Book {
     legs: BTreeMap<LegId, Leg>,
     streams: BTreeMap<StreamKey, StreamBook>,
     replicas: BTreeMap<ReplicaId, ReplicaBook>,
+    /// Streams by their state.
+    by_state: HashMap<u32, StreamKey>,
+    /// Who counts legs' packets.
+    pub(super) counts: Counts,
     /// Replicas that left, and the number behind the last of theirs.
     left: BTreeMap<ReplicaId, u16>,
     /// What an earlier process left.
@@ -72,6 +77,8 @@ impl Book {
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
             replicas: BTreeMap::new(),
+            by_state: HashMap::new(),
+            counts: Counts::new(&inherited.counts),
             left: BTreeMap::new(),
             stream_entries: Slots::new(FANOUT_STREAM_ENTRIES, &inherited.stream_entries),
             stream_states: Slots::new(FANOUT_STREAMS, &inherited.stream_states),
@@ -111,6 +118,7 @@ impl Book {
         ] {
             places.into_iter().for_each(|place| slots.give_up(place, now));
         }
+        self.counts.free(now, inherited.counts);
     }
 
     pub(super) fn set_leg(&mut self, now: Instant, id: LegId, leg: Leg) -> Result<(), Refused> {
@@ -148,6 +156,7 @@ impl Book {
                 let _ = self.kernel.legs.remove(&pair(path.local, path.remote));
             }
         }
+        self.counts.remove(now, id);
     }
 
     pub(super) fn set_stream(&mut self, now: Instant, key: StreamKey, entry: Stream) -> Result<(), Refused> {
@@ -273,10 +282,7 @@ impl Book {
     }
 
     pub(super) fn stream_of(&self, state: u32) -> Option<StreamKey> {
-        self.streams
-            .iter()
-            .find(|(_, book)| book.state == Some(state))
-            .map(|(key, _)| *key)
+        self.by_state.get(&state).copied()
     }
 
     pub(super) fn replica(&self, id: ReplicaId) -> Option<(&Replica, ReplicaCell)> {
@@ -352,7 +358,11 @@ impl Book {
     /// Decides where a replica runs.
     fn house(&mut self, now: Instant, id: ReplicaId) {
         let home = self.replicas[&id].home;
-        let wanted = self.where_to(id);
+        let is_free = !matches!(home, Home::Base { begun: true, .. });
+        let wanted = self.where_to(id).and_then(|()| match is_free {
+            true => self.count(now, id),
+            false => Ok(()),
+        });
         let new = match (home, wanted) {
             (Home::Base { begun: true, .. }, Ok(())) => Home::Base {
                 why: Refused::Unsupported(Reason::Companion),
@@ -380,7 +390,25 @@ impl Book {
                 },
             },
         };
-        self.replicas.get_mut(&id).expect("it was looked at").home = new;
+        let book = self.replicas.get_mut(&id).expect("it was looked at");
+        book.home = new;
+        let leg = book.entry.leg;
+        if matches!(new, Home::Base { begun: true, .. }) && self.legs.get(&leg).is_some_and(stamp::are_wanted) {
+            self.counts.leave(leg);
+        }
+    }
+
+    /// Sees to it that what a replica's leg gets is counted here, if it is to be.
+    fn count(&mut self, now: Instant, id: ReplicaId) -> Result<(), Refused> {
+        let leg = self.replicas[&id].entry.leg;
+        if !stamp::are_wanted(&self.legs[&leg]) {
+            return Ok(());
+        }
+        let new = self.counts.take(now, leg).map_err(|()| Refused::Full)?;
+        if let Some(place) = new {
+            set(&mut self.kernel.transport_numbers, place, 0);
+        }
+        Ok(())
     }
 
     fn where_to(&self, id: ReplicaId) -> Result<(), Refused> {
@@ -412,7 +440,16 @@ impl Book {
                 return Err(Refused::Unsupported(Reason::Extensions));
             }
         }
-        fit::leg(to).map_err(Refused::Unsupported)
+        fit::leg(to).map_err(Refused::Unsupported)?;
+        self.may_count(book.entry.leg)
+    }
+
+    /// Whether a leg's packets can be counted here, where they are to be.
+    fn may_count(&self, id: LegId) -> Result<(), Refused> {
+        match stamp::are_wanted(&self.legs[&id]) && self.counts.is_elsewhere(id) {
+            true => Err(Refused::Unsupported(Reason::Companion)),
+            false => Ok(()),
+        }
     }
 
     fn are_alike(&self, one: StreamKey, other: StreamKey) -> bool {
@@ -464,6 +501,7 @@ impl Book {
             _ => {
                 let _ = self.kernel.streams.remove(&name);
                 if let Some(state) = stream.state.take() {
+                    self.by_state.remove(&state);
                     self.stream_states.give_up(state, now);
                 }
             }
@@ -484,9 +522,11 @@ impl Book {
         let from = &self.legs[&key.leg];
         let first = here.first().and_then(|id| self.legs.get(&self.replicas[id].entry.leg));
         let mut entry = entries::stream(&stream.entry, &places);
-        entry.carried = first.map_or([0; 8], |to| fit::carried(to, from));
-        let descriptor = from.extensions_in.id(ExtensionKind::DependencyDescriptor);
-        entry.descriptor = descriptor.map_or(0, u32::from);
+        entries::extensions(&mut entry, from, &first.map_or(Vec::new(), |to| fit::carried(to, from)));
+        for id in here {
+            let replica = &self.replicas[id].entry;
+            stamp::make_room(&mut entry, replica, &self.legs[&replica.leg]);
+        }
         entry.goes_up = (self.goes_up || some_elsewhere).into();
         let place = self.stream_entries.take(now)?;
         set(&mut self.kernel.stream_entries, place, entry).then_some(place)
@@ -499,6 +539,7 @@ impl Book {
             let state = self.stream_states.take(now)?;
             set(&mut self.kernel.stream_states, state, StreamCell::default());
             stream.state = Some(state);
+            self.by_state.insert(state, key);
         }
         stream.state
     }
@@ -515,7 +556,8 @@ impl Book {
         let any = book.entry.source.or(book.lingers.first().copied());
         let formats = any.and_then(|key| self.streams.get(&key));
         let formats = formats.map_or(&[][..], |stream| &stream.entry.formats);
-        let mut entry = entries::replica(&book.entry, self.legs.get(&book.entry.leg)?, formats);
+        let counted = self.counts.place(book.entry.leg);
+        let mut entry = entries::replica(&book.entry, self.legs.get(&book.entry.leg)?, formats, counted);
         entry.state = state;
         entry.epoch = book.epoch;
         entry.source = source.map_or(0, |state| state + 1);

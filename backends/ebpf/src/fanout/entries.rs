@@ -1,9 +1,11 @@
 //! Entries as the program has them.
 
 use dataplane::{Leg, Replica, Stream, StreamFormat};
+use wire::ExtensionKind;
 
 use super::fit;
 use super::kernel::pair;
+use super::stamp;
 use crate::layout::fanout::{FANOUT_FORMATS, NOT_NEGOTIATED, ReplicaEntry, StreamEntry};
 
 /// A stream, with the places of those who get it.
@@ -30,8 +32,22 @@ pub(super) fn stream(stream: &Stream, places: &[u32]) -> StreamEntry {
     entry
 }
 
-/// A replica of a stream with these payload types.
-pub(super) fn replica(replica: &Replica, leg: &Leg, formats: &[StreamFormat]) -> ReplicaEntry {
+/// What becomes of the header extensions of a stream's packets on `from`: those that go on, by the ids they come with and go out under.
+pub(super) fn extensions(entry: &mut StreamEntry, from: &Leg, carried: &[(u8, u8)]) {
+    for (rank, (id, goes_out)) in carried.iter().enumerate() {
+        entry.carried[usize::from(id / 32)].ranks[usize::from(id % 32)] = rank as u8 + 1;
+        entry.ids[rank] = *goes_out;
+        entry.two_byte |= u8::from(stamp::needs_two_bytes(*goes_out));
+    }
+    entry.ids_count = carried.len() as u8;
+    let id = |kind| from.extensions_in.id(kind).unwrap_or(0);
+    entry.level_id = id(ExtensionKind::AudioLevel);
+    entry.number_id = id(ExtensionKind::TransportSequence);
+    entry.descriptor = id(ExtensionKind::DependencyDescriptor).into();
+}
+
+/// A replica of a stream with these payload types; its leg's packets are counted at `place`, if they are.
+pub(super) fn replica(replica: &Replica, leg: &Leg, formats: &[StreamFormat], place: Option<u32>) -> ReplicaEntry {
     let mut entry = ReplicaEntry {
         ssrc: replica.ssrc.0.to_be(),
         first_sequence: replica.first_sequence,
@@ -45,6 +61,7 @@ pub(super) fn replica(replica: &Replica, leg: &Leg, formats: &[StreamFormat]) ->
         entry.ready = 1;
         entry.path = pair(local, remote);
     }
+    stamp::of_replica(&mut entry, replica, leg, place);
     for (to, format) in entry.types.iter_mut().zip(formats) {
         let known = replica.formats.iter().find(|known| known.source == format.payload_type);
         *to = known.map_or(NOT_NEGOTIATED as u8, |known| known.payload_type.get());

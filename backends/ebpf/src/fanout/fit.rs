@@ -7,9 +7,6 @@ use wire::{Codec, ExtensionKind};
 
 use crate::layout::fanout::{FANOUT_FORMATS, KEY_ALWAYS, KEY_AV1, KEY_H264, KEY_VP8, KEY_VP9};
 
-/// What a leg writes of its own, whatever came with a packet.
-const OWN: [ExtensionKind; 2] = [ExtensionKind::AbsSendTime, ExtensionKind::TransportSequence];
-
 /// What says of a packet only what it is to its publisher's transport; never carried on.
 const LEFT_OUT: [ExtensionKind; 5] = [
     ExtensionKind::Mid,
@@ -74,32 +71,20 @@ pub(super) fn replica(replica: &Replica, to: &Leg, from: &Leg) -> Result<(), Rea
     {
         return Err(Reason::Families);
     }
-    extensions(replica, to, from)
+    // What is written depends on what the publisher asked for last.
+    let writes_delay = replica.playout_delay.is_some() && to.extensions_out.id(ExtensionKind::PlayoutDelay).is_some();
+    if writes_delay {
+        return Err(Reason::Extensions);
+    }
+    Ok(())
 }
 
-fn extensions(replica: &Replica, to: &Leg, from: &Leg) -> Result<(), Reason> {
-    let out = &to.extensions_out;
-    let writes_mid = replica.mid.is_some() && out.id(ExtensionKind::Mid).is_some();
-    let writes_delay = replica.playout_delay.is_some() && out.id(ExtensionKind::PlayoutDelay).is_some();
-    let writes_own = OWN.iter().any(|kind| out.id(*kind).is_some());
-    let renumbers = from
-        .extensions_in
-        .iter()
-        .any(|(kind, id)| is_carried(kind) && out.id(kind).is_some_and(|other| other != id));
-    match writes_mid || writes_delay || writes_own || renumbers {
-        true => Err(Reason::Extensions),
-        false => Ok(()),
-    }
-}
-
-/// One bit for each header extension id that goes on from one leg to another.
-pub(super) fn carried(to: &Leg, from: &Leg) -> [u32; 8] {
-    let mut bits = [0; 8];
-    let kinds = from.extensions_in.iter();
-    for (_, id) in kinds.filter(|(kind, id)| is_carried(*kind) && to.extensions_out.id(*kind) == Some(*id)) {
-        bits[usize::from(id / 32)] |= 1 << (id % 32);
-    }
-    bits
+/// Header extensions that go on from one leg to another, in the order of kinds: the id each comes with, and the one it goes out under.
+pub(super) fn carried(to: &Leg, from: &Leg) -> Vec<(u8, u8)> {
+    let kinds = from.extensions_in.iter().filter(|(kind, _)| is_carried(*kind));
+    kinds
+        .filter_map(|(kind, id)| Some((id, to.extensions_out.id(kind)?)))
+        .collect()
 }
 
 fn is_carried(kind: ExtensionKind) -> bool {

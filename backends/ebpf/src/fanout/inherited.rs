@@ -18,6 +18,8 @@ pub(super) struct Inherited {
     pub(super) stream_states: BTreeSet<u32>,
     pub(super) replica_entries: BTreeSet<u32>,
     pub(super) replica_states: BTreeSet<u32>,
+    /// Where packets of legs are counted.
+    pub(super) counts: BTreeSet<u32>,
     /// The lowest number of legs that is not in use, and none above it is.
     pub(super) legs_from: u32,
     /// When all of it is removed.
@@ -52,7 +54,9 @@ impl Inherited {
         let places = stream.replicas.iter().flat_map(|row| row.places);
         for place in places.take(stream.replicas_count.min(FANOUT_COPIES) as usize) {
             self.replica_entries.insert(place);
-            self.replica_states.insert(kernel.replica_entries.get(&place, 0)?.state);
+            let replica = kernel.replica_entries.get(&place, 0)?;
+            self.replica_states.insert(replica.state);
+            self.counts.extend((replica.number_id != 0).then_some(replica.leg));
         }
         Ok(())
     }

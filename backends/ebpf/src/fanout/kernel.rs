@@ -32,7 +32,7 @@ const CONTEXT: usize = 44;
 const CONTEXT_INTERFACE: usize = 40;
 
 /// Maps that are no tables: what one packet needs while it is copied, what was noted for a process that is gone, and where broadcasts go, which end with it.
-const OF_THIS_PROGRAM: [&str; 5] = ["scratches", "notes", "outboxes", "fans", "tried"];
+const OF_THIS_PROGRAM: [&str; 6] = ["scratches", "notes", "log_ring", "outboxes", "fans", "tried"];
 
 /// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
@@ -46,7 +46,9 @@ pub(super) struct Kernel {
     pub(super) wanted: Array<MapData, u64>,
     pub(super) asks: HashMap<MapData, Ask, u64>,
     counts: PerCpuArray<MapData, u64>,
+    pub(super) transport_numbers: Array<MapData, u32>,
     notes: RingBuf<MapData>,
+    log: RingBuf<MapData>,
     _pins: Option<Pins>,
 }
 
@@ -80,7 +82,9 @@ impl Kernel {
             wanted: take(&mut loaded, "wanted")?,
             asks: take(&mut loaded, "asks")?,
             counts: take(&mut loaded, "counts")?,
+            transport_numbers: take(&mut loaded, "transport_numbers")?,
             notes: take(&mut loaded, "notes")?,
+            log: take(&mut loaded, "log_ring")?,
             loaded,
             _pins: pins,
         };
@@ -107,6 +111,14 @@ impl Kernel {
             temporal: word(4),
             awaits: word(5),
         })
+    }
+
+    /// What is next in the log, in place of what is in `bytes`; false where there is nothing.
+    pub(super) fn next_log(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let Some(item) = self.log.next() else { return false };
+        bytes.clear();
+        bytes.extend_from_slice(&item);
+        true
     }
 
     /// Runs the program on a frame: what it says becomes of it.

@@ -10,11 +10,13 @@ mod entries;
 mod fit;
 mod inherited;
 mod kernel;
+mod log;
 mod merging;
 mod repair;
 #[cfg(test)]
 mod rewriting;
 mod slots;
+mod stamp;
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -33,6 +35,7 @@ use crate::{Complexity, EbpfError, Found, Step, Tried};
 use book::Book;
 use inherited::Inherited;
 use kernel::Kernel;
+use log::Log;
 
 /// How often at most the kernel is made to look for one receiver's hardware address.
 const NUDGE_EVERY: Duration = Duration::from_secs(1);
@@ -79,6 +82,7 @@ pub struct Fanout {
     attached: Vec<Found>,
     /// For what makes the kernel look for a neighbour.
     sockets: [Option<UdpSocket>; 2],
+    log: Log,
 }
 
 impl Fanout {
@@ -105,6 +109,7 @@ impl Fanout {
                 socket(Ipv4Addr::UNSPECIFIED.into()),
                 socket(Ipv6Addr::UNSPECIFIED.into()),
             ],
+            log: Log::default(),
         })
     }
 
@@ -229,7 +234,7 @@ impl Offload for Fanout {
                 return Some(event);
             }
         }
-        None
+        self.log.next(&mut self.book, &self.clock)
     }
 
     fn relay_traffic(&mut self, _at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
@@ -265,6 +270,10 @@ impl Offload for Fanout {
         }
     }
 
+    fn next_stamped(&mut self) -> Option<LegId> {
+        self.book.counts.next_new()
+    }
+
     fn replica_statistics(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
         let (_, cell) = self.book.replica(id)?;
         let source = cell.progress.source.checked_sub(1);
@@ -291,7 +300,7 @@ impl Offload for Fanout {
 }
 
 /// What the program counts, by the contract's names.
-const COUNTERS: [(u32, Counter); 20] = [
+const COUNTERS: [(u32, Counter); 22] = [
     (layout::FAN_RECEIVED, Counter::Received),
     (layout::FAN_FORWARDED, Counter::Forwarded),
     (layout::FAN_RESENT, Counter::Resent),
@@ -312,4 +321,6 @@ const COUNTERS: [(u32, Counter); 20] = [
     (layout::FAN_UNDECODABLE, Counter::Undecodable),
     (layout::FAN_SEND_FAILED, Counter::SendFailed),
     (layout::FAN_MERGED, Counter::SendFailed),
+    (layout::FAN_REPLICA_OVERSIZED, Counter::ReplicaOversized),
+    (layout::FAN_LOG_FULL, Counter::PuntQueueFull),
 ];

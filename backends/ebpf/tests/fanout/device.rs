@@ -18,6 +18,7 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType
 use veth::Pair;
 
 use crate::frame;
+use crate::numbers::Numbers;
 
 /// How long copies may be on their way over the cable.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -86,6 +87,7 @@ impl Cable {
             goes_up: self.goes_up.clone(),
             received: 0,
             sent: Vec::new(),
+            numbers: Numbers::default(),
             forwarded: 0,
             taken: self.taken.clone(),
             copied: self.copied.clone(),
@@ -100,6 +102,7 @@ struct KernelDevice {
     goes_up: Rc<OwnedFd>,
     received: u64,
     sent: Vec<Datagram>,
+    numbers: Numbers,
     forwarded: u64,
     taken: Rc<Cell<u64>>,
     copied: Rc<Cell<u64>>,
@@ -163,6 +166,7 @@ impl Device for KernelDevice {
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.numbers.apply(&update);
         self.plane.write(now, update)
     }
 
@@ -192,6 +196,7 @@ impl Device for KernelDevice {
             path: egress.path,
             bytes: egress.bytes,
         }));
+        self.sent.iter().for_each(|datagram| self.numbers.sent(datagram));
         std::mem::take(&mut self.sent)
     }
 

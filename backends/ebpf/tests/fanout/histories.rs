@@ -9,7 +9,7 @@ use conformance::shrink::shrink;
 use conformance::text::print_history;
 use dataplane::{Replica, Stream, Update};
 use veth::pair_or_skip;
-use wire::ExtensionMap;
+use wire::{ExtensionKind, ExtensionMap};
 
 use crate::device::Cable;
 
@@ -48,6 +48,25 @@ fn no_packet_is_made_up_leaked_or_sent_twice_and_no_loss_hidden() {
     });
 }
 
+/// Header extensions that are each leg's own business, under its own numbers; of the others those that all legs have in common.
+fn like_others(map: &ExtensionMap) -> ExtensionMap {
+    let mut common = ExtensionMap::default();
+    for kind in [
+        ExtensionKind::Mid,
+        ExtensionKind::AbsSendTime,
+        ExtensionKind::TransportSequence,
+    ] {
+        if let Some(id) = map.id(kind) {
+            common.insert(kind, id).expect("as it was");
+        }
+    }
+    for kind in [ExtensionKind::AbsCaptureTime, ExtensionKind::ColorSpace] {
+        let free = (1..=16).find(|id| common.kind(*id).is_none()).expect("few are taken");
+        common.insert(kind, free).expect("nobody has it");
+    }
+    common
+}
+
 /// A step of a room without what the kernel leaves to the base.
 fn plain(step: Step) -> Step {
     match step {
@@ -59,8 +78,8 @@ fn plain(step: Step) -> Step {
 fn plain_entry(update: Update) -> Update {
     match update {
         Update::SetLeg(id, mut leg) => {
-            leg.extensions_in = ExtensionMap::default();
-            leg.extensions_out = ExtensionMap::default();
+            leg.extensions_in = like_others(&leg.extensions_in);
+            leg.extensions_out = like_others(&leg.extensions_out);
             Update::SetLeg(id, leg)
         }
         Update::SetStream(key, stream) => {

@@ -9,5 +9,6 @@ mod histories;
 #[path = "../support/kept.rs"]
 mod kept;
 mod layers;
+mod numbers;
 mod pins;
 mod vectors;

@@ -34,14 +34,9 @@ fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector,
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 5] = [
+const OTHERWISE: [(&str, &str); 3] = [
     ("csrcs.vector", "contributing sources stay where they are"),
     ("padding-stripped.vector", "padding behind a payload stays"),
-    ("forwarding.vector", "arrivals are told only of packets that go up"),
-    (
-        "same-source-again.vector",
-        "what leaves the kernel goes on in the base with a key frame",
-    ),
     (
         "stream-removed.vector",
         "what came before the kernel had a stream it has not seen",
@@ -74,6 +69,24 @@ fn the_kernel_and_its_base_keep_every_vector() {
             "{} of {ran} vectors failed\n\n{report}",
             failures.len()
         );
+    });
+}
+
+/// But for when it is, which is not the tests' to say here.
+#[test]
+fn the_kernel_stamps_what_it_copies() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.near.run(|| {
+        let cable = Cable::new(&pair);
+        let in_real_time = |text: String| text.replace("needs virtual-time", "").replace("3=020000", "3=*");
+        let all = vectors_as(in_real_time);
+        for name in ["stamps.vector", "transport-number-per-leg.vector"] {
+            let (vector, names) = all.iter().find(|(vector, _)| vector.file == name).expect("it is there");
+            let start = Instant::now();
+            run(vector, names, &mut *cable.device(false, start), start).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        // One of two families goes through the base.
+        assert_eq!((cable.taken.get(), cable.copied.get()), (7, 9));
     });
 }
 

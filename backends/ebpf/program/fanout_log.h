@@ -1,0 +1,63 @@
+// The log of what came and what left, for the agent: one record for a packet and all its copies.
+#pragma once
+
+#include "fanout_descriptor.h"
+
+// Notes that a copy left with a number.
+static __always_inline void departs(struct scratch *scratch, const struct replica_entry *entry)
+{
+	__u32 count = scratch->log.departures;
+
+	if (!entry->number_id || count >= FANOUT_COPIES)
+		return;
+	scratch->departed[count].leg = entry->leg;
+	scratch->departed[count].transport_number = scratch->number.transport_number;
+	scratch->log.departures = count + 1;
+}
+
+// What a packet's frame is to who gets only some layers.
+static __always_inline void log_frame(struct fanout_log *log, const struct scratch *scratch)
+{
+	const struct media *media = &scratch->media;
+	const struct frame *frame = &scratch->frame;
+	__u32 above;
+
+	log->has_layer = media->layers != LAYERS_NONE && media->layers != LAYERS_UNREADABLE;
+	log->spatial = media->spatial;
+	log->temporal = media->temporal;
+	log->ends_frame = media->marker;
+	log->needed_above = 0;
+	if (media->layers == LAYERS_DESCRIPTOR) {
+		above = ~frame->shape.up_to_spatial[media->spatial & (LAYERS_MAX - 1)];
+		log->ends_frame |= frame->ends;
+		log->needed_above = !!(present(frame->kind.indications) & above);
+	} else if (media->layers == LAYERS_VP9) {
+		log->ends_frame |= frame->ends;
+		log->needed_above = frame->refers_above;
+	}
+}
+
+// Tells of a packet and of its copies, all at once. What arrived before, or goes up, is not told of itself. What nobody reads in time is lost, and counted.
+static __always_inline void write_log(struct scratch *scratch, int refused, int goes_up)
+{
+	const struct media *media = &scratch->media;
+	struct fanout_log *log = &scratch->log;
+	__u32 len = sizeof(*log) + log->departures * sizeof(struct departed);
+
+	log->arrived = !goes_up && !media->arrival.again && (refused == FAN_NOTHING || refused == FAN_UNKNOWN_FORMAT);
+	if (!log->arrived && !log->departures)
+		return;
+	log->at = media->at;
+	log->stream = media->stream - 1;
+	log->sequence = media->sequence;
+	log->transport_number = media->transport_number;
+	log->size = media->arrived_size;
+	log->departed_size = media->end - media->rtp_at;
+	log->level = media->level;
+	log->has_level = media->has_level;
+	log->has_number = media->has_number;
+	log_frame(log, scratch);
+	plain(len);
+	if (len < sizeof(*log) || len > sizeof(*log) + sizeof(scratch->departed) || bpf_ringbuf_output(&log_ring, log, len, 0))
+		count(FAN_LOG_FULL);
+}

@@ -1,0 +1,81 @@
+// What is written into each copy because of whom it is for and when it leaves: mid, sending time, transport-wide number.
+//
+// The room for it is behind the elements that go on (fanout_extensions.h), as large for each receiver of a stream; what one of them has no use for is padding.
+#pragma once
+
+#include "fanout_rtp.h"
+
+// The next transport-wide number of a replica's leg. All streams to a leg count together.
+static __always_inline __u16 next_number(const struct replica_entry *entry)
+{
+	__u32 leg = entry->leg;
+	__u32 *count = bpf_map_lookup_elem(&transport_numbers, &leg);
+
+	return count ? __sync_fetch_and_add(count, 1) : 0;
+}
+
+// Seconds in 6.18 bits. Only what passes between two of them means anything, so any clock will do.
+static __always_inline __u32 send_time(__u64 at)
+{
+	return (at / 1000000000 & 63) << 18 | ((at % 1000000000) << 18) / 1000000000;
+}
+
+static __always_inline __u64 put_word(void *data, void *end, __u32 at, __u32 value)
+{
+	__u32 *word = data + (at & 0x7ff);
+	__u64 change;
+
+	if ((void *)(word + 1) > end)
+		return 0;
+	change = swapped(*word, value);
+	*word = value;
+	return change;
+}
+
+static __always_inline __u64 put_time(void *data, void *end, __u32 at, const struct replica_entry *entry, const struct media *media)
+{
+	__u32 id = entry->time_id, time = send_time(media->at);
+
+	if (!media->two_byte)
+		return put_word(data, end, at, id ? bpf_htonl(id << 28 | 2 << 24 | time) : 0);
+	return put_word(data, end, at, id ? bpf_htonl(id << 24 | 3 << 16 | time >> 8) : 0) +
+	       put_word(data, end, at + 4, id ? bpf_htonl(time << 24) : 0);
+}
+
+static __always_inline __u32 number_element(const struct replica_entry *entry, const struct media *media, const struct number *number)
+{
+	__u32 id = entry->number_id, value = number->transport_number;
+
+	if (!id)
+		return 0;
+	return bpf_htonl(media->two_byte ? id << 24 | 2 << 16 | value : id << 28 | 1 << 24 | value << 8);
+}
+
+// What that changes in the checksum.
+static __always_inline __u64 write_stamps(void *data, void *end, const struct replica_entry *entry, const struct media *media,
+					  const struct number *number)
+{
+	__u32 at = media->stamps_at;
+	__u64 change = 0;
+
+	for (__u32 i = 0; i < FANOUT_MID_WORDS; i++) {
+		if (i >= media->mid_words)
+			break;
+		change += put_word(data, end, at, entry->mids[media->two_byte & 1].words[i]);
+		at += 4;
+	}
+	if (media->timed) {
+		change += put_time(data, end, at, entry, media);
+		at += media->two_byte ? 8 : 4;
+	}
+	if (media->numbered)
+		change += put_word(data, end, at, number_element(entry, media, number));
+	return change;
+}
+
+// Gives a copy its transport-wide number.
+static __always_inline void stamp(struct scratch *scratch, const struct replica_entry *entry)
+{
+	if (entry->number_id)
+		scratch->number.transport_number = next_number(entry);
+}

@@ -1,0 +1,127 @@
+//! What arrived and what left, as the program logs it, for the agent.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use dataplane::{Arrival, Departure, Event, LegId};
+use wire::Ssrc;
+use wire::codec::Layer;
+use wire::extension::AudioLevel;
+
+use super::book::Book;
+use crate::clock::Monotonic;
+use crate::layout::fanout::FanoutLog;
+
+/// How many packets are taken together. What becomes of each leg of theirs is one event.
+const BATCH_MAX: usize = 128;
+
+/// The log of a packet: what it says of it, and then of its copies.
+const PACKET_LEN: usize = size_of::<FanoutLog>();
+
+/// Events out of the log.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    ready: VecDeque<Event>,
+    bytes: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Batch {
+    arrivals: BTreeMap<LegId, Vec<Arrival>>,
+    departures: BTreeMap<LegId, Vec<Departure>>,
+}
+
+impl Log {
+    pub(super) fn next(&mut self, book: &mut Book, clock: &Monotonic) -> Option<Event> {
+        if self.ready.is_empty() {
+            let mut batch = Batch::default();
+            for _ in 0..BATCH_MAX {
+                if !book.kernel.next_log(&mut self.bytes) {
+                    break;
+                }
+                batch.read(&self.bytes, book, clock);
+            }
+            let arrivals = batch.arrivals.into_iter();
+            let departures = batch.departures.into_iter();
+            self.ready
+                .extend(arrivals.map(|(leg, arrivals)| Event::Arrivals { leg, arrivals }));
+            self.ready
+                .extend(departures.map(|(leg, departures)| Event::Departures { leg, departures }));
+        }
+        self.ready.pop_front()
+    }
+}
+
+impl Batch {
+    /// Takes a packet's. Whose stream or leg is gone meanwhile nobody wants to hear of.
+    fn read(&mut self, bytes: &[u8], book: &Book, clock: &Monotonic) {
+        let Some((packet, copies)) = bytes.split_first_chunk::<PACKET_LEN>() else {
+            return;
+        };
+        let packet = packet_of(packet);
+        let at = clock.instant(packet.at);
+        if packet.arrived != 0
+            && let Some(stream) = book.stream_of(packet.stream)
+        {
+            let arrivals = self.arrivals.entry(stream.leg).or_default();
+            arrivals.push(arrival(&packet, stream.ssrc, at));
+        }
+        for copy in copies.as_chunks::<4>().0 {
+            let [place, number] = [[copy[0], copy[1]], [copy[2], copy[3]]].map(u16::from_ne_bytes);
+            let Some(leg) = book.counts.leg(place.into()) else {
+                continue;
+            };
+            self.departures.entry(leg).or_default().push(Departure {
+                at,
+                transport_sequence: number,
+                size: packet.departed_size,
+                probe: None,
+            });
+        }
+    }
+}
+
+fn arrival(packet: &FanoutLog, ssrc: Ssrc, at: Instant) -> Arrival {
+    let level = AudioLevel::parse(&[packet.level]).filter(|_| packet.has_level != 0);
+    let layer = Layer {
+        spatial: packet.spatial,
+        temporal: packet.temporal,
+    };
+    Arrival {
+        at,
+        ssrc,
+        sequence: packet.sequence,
+        recovered: false,
+        transport_sequence: (packet.has_number != 0).then_some(packet.transport_number),
+        size: packet.size,
+        audio_level: level.map(|level| (level.level, level.voice)),
+        layer: (packet.has_layer != 0).then_some(layer),
+        ends_frame: packet.ends_frame != 0,
+        needed_above: packet.needed_above != 0,
+    }
+}
+
+/// The kernel's bytes as what they are.
+fn packet_of(bytes: &[u8; PACKET_LEN]) -> FanoutLog {
+    let word = |at: usize| u32::from_ne_bytes(*bytes[at..].first_chunk().expect("within the packet"));
+    let half = |at: usize| u16::from_ne_bytes(*bytes[at..].first_chunk().expect("within the packet"));
+    FanoutLog {
+        at: u64::from_ne_bytes(*bytes.first_chunk().expect("within the packet")),
+        stream: word(8),
+        departures: half(12),
+        sequence: half(14),
+        transport_number: half(16),
+        size: half(18),
+        departed_size: half(20),
+        level: bytes[22],
+        spatial: bytes[23],
+        temporal: bytes[24],
+        ends_frame: bytes[25],
+        needed_above: bytes[26],
+        arrived: bytes[27],
+        has_level: bytes[28],
+        has_number: bytes[29],
+        has_layer: bytes[30],
+        zero: 0,
+    }
+}

@@ -1,0 +1,100 @@
+//! Legs whose packets the offload stamps with sending times and transport-wide numbers.
+//!
+//! Two cannot count one leg's packets, so the base's packets to such a leg have neither. Its receiver reports on those that have; what the base sends beside
+//! them is not estimated from, which errs on the side of less.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::{Leg, LegId, Update};
+use wire::{ExtensionKind, ExtensionMap};
+
+/// Every leg, and whether the offload stamps its packets. Empty for an offload that takes no replicas.
+#[derive(Debug, Default)]
+pub(crate) struct Stamped {
+    legs: BTreeMap<LegId, Leg>,
+    by_offload: BTreeSet<LegId>,
+}
+
+impl Stamped {
+    /// What the base is told of an update.
+    pub(crate) fn for_base(&self, update: Update) -> Update {
+        match update {
+            Update::SetLeg(id, leg) if self.by_offload.contains(&id) => Update::SetLeg(id, bare(&leg)),
+            update => update,
+        }
+    }
+
+    /// Remembers what has been written.
+    pub(crate) fn keep(&mut self, update: &Update) {
+        if let Update::SetLeg(id, leg) = update {
+            self.legs.insert(*id, leg.clone());
+        }
+    }
+
+    pub(crate) fn forget(&mut self, update: &Update) {
+        if let Update::RemoveLeg(id) = update {
+            self.legs.remove(id);
+            self.by_offload.remove(id);
+        }
+    }
+
+    /// The offload stamps a leg's packets from now on: what the base is to have of the leg.
+    pub(crate) fn take_over(&mut self, id: LegId) -> Option<Update> {
+        let leg = self.legs.get(&id)?;
+        self.by_offload.insert(id);
+        Some(Update::SetLeg(id, bare(leg)))
+    }
+}
+
+/// A leg whose packets carry no stamps.
+fn bare(leg: &Leg) -> Leg {
+    let mut extensions_out = ExtensionMap::default();
+    let is_stamp = |kind| matches!(kind, ExtensionKind::AbsSendTime | ExtensionKind::TransportSequence);
+    for (kind, id) in leg.extensions_out.iter().filter(|(kind, _)| !is_stamp(*kind)) {
+        extensions_out
+            .insert(kind, id)
+            .expect("what has no contradictions still has none");
+    }
+    Leg {
+        extensions_out,
+        ..leg.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dataplane::Protection;
+
+    use super::*;
+
+    fn leg(kinds: &[ExtensionKind]) -> Leg {
+        let mut extensions_out = ExtensionMap::default();
+        for (id, kind) in (1..).zip(kinds) {
+            extensions_out.insert(*kind, id).unwrap();
+        }
+        Leg {
+            paths: Vec::new(),
+            protection: Protection::Clear,
+            extensions_in: ExtensionMap::default(),
+            extensions_out,
+        }
+    }
+
+    #[test]
+    fn the_base_stamps_what_the_offload_does_not() {
+        let (full, plain) = (
+            leg(&[ExtensionKind::Mid, ExtensionKind::TransportSequence]),
+            leg(&[ExtensionKind::Mid]),
+        );
+        let mut stamped = Stamped::default();
+        let written = Update::SetLeg(LegId(1), full);
+        assert_eq!(stamped.for_base(written.clone()), written);
+        stamped.keep(&written);
+        let told = Update::SetLeg(LegId(1), plain);
+        assert_eq!(stamped.take_over(LegId(1)), Some(told.clone()));
+        assert_eq!(stamped.for_base(written.clone()), told);
+        stamped.forget(&Update::RemoveLeg(LegId(1)));
+        assert_eq!(stamped.for_base(written.clone()), written);
+        assert_eq!(stamped.take_over(LegId(1)), None);
+    }
+}
