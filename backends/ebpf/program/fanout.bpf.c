@@ -272,7 +272,7 @@ static __always_inline int no_copies(const struct scratch *scratch)
 }
 
 // Gives it the header extension of its copies. Likewise.
-__noinline int make_room(struct __sk_buff *skb, __u32 entry)
+__noinline int extend_in_stack(struct __sk_buff *skb, __u32 entry)
 {
 	return extend(of_stack(skb), entry);
 }
@@ -289,7 +289,7 @@ __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 		return FAN_MALFORMED;
 	refused = take_account(scratch, place);
 	if (refused == FAN_NOTHING)
-		refused = make_room(skb, entry);
+		refused = extend_in_stack(skb, entry);
 	if (refused == FAN_NOTHING)
 		bpf_loop(stream->replicas_count, copy, &copying, 0);
 	write_log(scratch, refused, stream->goes_up);

@@ -161,7 +161,7 @@ __noinline int read_in_driver(struct xdp_md *frame, __u32 entry)
 	return read_either(of_driver(frame), entry);
 }
 
-__noinline int make_room_in_driver(struct xdp_md *frame, __u32 entry)
+__noinline int extend_in_driver(struct xdp_md *frame, __u32 entry)
 {
 	return extend(of_driver(frame), entry);
 }
@@ -180,7 +180,7 @@ __noinline int order_copies(struct xdp_md *frame, __u32 entry, __u32 place)
 		return FAN_MALFORMED;
 	refused = take_account(scratch, place);
 	if (refused == FAN_NOTHING)
-		refused = make_room_in_driver(frame, entry);
+		refused = extend_in_driver(frame, entry);
 	round = newest_round(outbox);
 	round->number = outbox->number;
 	round->next = round->end = outbox->position;

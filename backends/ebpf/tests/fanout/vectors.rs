@@ -50,7 +50,10 @@ fn the_kernel_and_its_base_keep_every_vector() {
         let cable = Cable::new(&pair);
         let mut failures = Vec::new();
         let (mut ran, mut concerned) = (0, 0);
-        for (vector, names) in vectors().iter().filter(|(vector, _)| !vector.needs_virtual_time) {
+        // What dependency descriptors say of layers is in `layers`.
+        let is_for_here =
+            |vector: &Vector| !vector.needs_virtual_time && !vector.file.starts_with("layers-descriptor-");
+        for (vector, names) in vectors().iter().filter(|(vector, _)| is_for_here(vector)) {
             let start = Instant::now();
             let before = cable.taken.get();
             let result = run(vector, names, &mut *cable.device(false, start), start);
