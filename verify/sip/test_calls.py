@@ -169,6 +169,31 @@ def test_a_change_that_is_refused_changes_nothing(world):
     nothing_is_left(world)
 
 
+def test_calls_outlive_the_relay(world, request, figures):
+    chosen = request.config.getoption("relay")
+    if chosen == "rtpengine":
+        pytest.skip("rtpengine keeps its calls in Redis, which is not there")
+    calls, packets, gone_s = 10, 6 * PACKETS_PER_S, 1
+    talk = step.pause(1000 * packets // PACKETS_PER_S + 2 * step.SETTLE_MS)
+    caller = step.scenario(step.invite(), step.accepted(step.TALK), step.acknowledge(), talk, step.hang_up())
+    with world.place(Group(caller, CALLEE, calls, packets, limit_s=2 * SLACK_S)) as placed:
+        wait_until(lambda: len(placed.conversations()) == calls, 5, "talking")
+        time.sleep(3 * LEARNING_S)
+        world.relay.replace(gone_s)
+        assert len(world.relay.calls()) == calls
+        wait_until(lambda: len(world.relay.open_ports()) == 4 * calls, 2, "four ports for each again")
+        placed.succeed()
+        lost = placed.lost()
+        figures(f"{world.module}: killed for {gone_s} s during {calls} calls: {sum(lost)} of {2 * calls * packets} packets lost")
+        assert len(lost) == 2 * calls
+        if chosen == "kernel":
+            assert lost == [0] * len(lost)
+        else:
+            # Sockets are gone meanwhile, and no longer than that.
+            assert all(0 < each < 3 * gone_s * PACKETS_PER_S for each in lost), lost
+    nothing_is_left(world)
+
+
 def test_calls_whose_end_is_lost_are_gone_after_a_while(world):
     caller = step.scenario(step.invite(), step.accepted(step.TALK), step.acknowledge())
     callee = step.scenario(step.invited(), step.accept(), step.acknowledged(step.TALK))

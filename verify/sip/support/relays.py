@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import time
 import urllib.request
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -28,12 +30,8 @@ class Relay(ABC):
 
     def __init__(self, network: Network, folder: Path) -> None:
         self._network = network
-        self.process = self.start(folder)
-        try:
-            wait_until(self._answers, 10, "answered by the relay")
-        except AssertionError as failure:
-            self.stop()
-            raise AssertionError(f"{failure}; it said: {self.process.said()}") from None
+        self._folder = folder
+        self._start()
 
     @abstractmethod
     def start(self, folder: Path) -> Process:
@@ -61,8 +59,22 @@ class Relay(ABC):
         """How many packets the kernel has relayed without it."""
         return 0
 
+    def replace(self, gone_s: float) -> None:
+        """Kills it, and starts it again after a while."""
+        self.process.kill()
+        time.sleep(gone_s)
+        self._start()
+
     def stop(self) -> None:
         self.process.stop()
+
+    def _start(self) -> None:
+        self.process = self.start(self._folder)
+        try:
+            wait_until(self._answers, 10, "answered by the relay")
+        except AssertionError as failure:
+            self.stop()
+            raise AssertionError(f"{failure}; it said: {self.process.said()}") from None
 
     def _ask(self, command: str, **keys: str) -> dict:
         return ng.request((self._network.relay, NG_PORT), command, **keys)
@@ -112,9 +124,18 @@ class WeirInKernel(Relay):
     """The same, with the kernel in front of it, on a cable."""
 
     def start(self, folder: Path) -> Process:
+        self._pins = folder / "bpf"
+        if not self._pins.is_mount():
+            self._pins.mkdir(exist_ok=True)
+            subprocess.run(["mount", "-t", "bpf", "bpf", self._pins], check=True)
         allowed = f"  allow: [{self._network.prefix}.0/24]\n"
-        offload = 'rtc: {offload: ebpf, ebpf: {interfaces: [near0], pins: ""}}\n'
+        offload = f'rtc: {{offload: ebpf, ebpf: {{interfaces: [near0], pins: "{self._pins}/weir"}}}}\n'
         return _weir(self._network, folder, _SECTION + allowed + offload)
+
+    def stop(self) -> None:
+        super().stop()
+        # What is pinned goes with the file system it is pinned in.
+        subprocess.run(["umount", self._pins], check=True)
 
     def relayed_in_kernel(self) -> int:
         line = re.search(r'^weir_ebpf_total{reason="relayed"} (\d+)$', self._metrics(), re.MULTILINE)
@@ -146,6 +167,7 @@ sip:
   learning_window: {LEARNING_S}
   media_timeout: {MEDIA_TIMEOUT_S}
   delete_delay: 0
+  state: FOLDER/state
 """
 
 
@@ -154,7 +176,7 @@ def _weir(network: Network, folder: Path, section: str) -> Process:
     assert binary.exists(), f"{binary} is missing: build it (make build), or set WEIR_BIN"
     beside = f"bind: [{network.relay}]\nkeys: {{tests: of-no-use-to-anybody-but-these-tests}}\n"
     settings = folder / "weir.yaml"
-    settings.write_text(beside + section.replace("ADDRESS", network.relay))
+    settings.write_text(beside + section.replace("ADDRESS", network.relay).replace("FOLDER", str(folder)))
     command = [*network.at_relay, binary, "serve", "--config", settings]
     return Process(command, folder / "weir.log")
 

@@ -151,6 +151,11 @@ class Calls:
         callers, callees = (self.phones.side(each) for each in (self._network.callers, self._network.callees))
         return [Conversation(call, callers[call], callees[call]) for call in callers if call in callees]
 
+    def lost(self) -> list[int]:
+        """How many packets of each party did not come to the other."""
+        both = [pair for each in self.conversations() for pair in ((each.caller, each.callee), (each.callee, each.caller))]
+        return [speaker.account.sent - len(hearer.account.numbers.get(speaker.ssrc, ())) for speaker, hearer in both]
+
     def intrude(self, packets: int) -> None:
         """Somebody else sends so many packets to every port that a party sends to."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
