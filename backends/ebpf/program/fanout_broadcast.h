@@ -10,7 +10,6 @@
 
 #define ROUNDS 64  // packets whose copies are not all gone; a driver looks at no more before it lets go what was queued
 #define ORDERS 512 // those of one packet, and of some that are queued for other interfaces: no more than 16 each
-#define ROOMS_INTERFACES 16
 
 // How one copy is to leave.
 struct order {
@@ -275,8 +274,8 @@ static __always_inline struct order *next_order(struct outbox *outbox, struct ro
 	return order;
 }
 
-// Makes a copy its receiver's, as ordered. False where it cannot.
-static __always_inline int carry_out(struct xdp_md *frame, struct outbox *outbox)
+// Makes a copy its receiver's, as ordered: a count.
+static __always_inline __u32 carry_out(struct xdp_md *frame, struct outbox *outbox)
 {
 	__u32 *number = (void *)(long)frame->data_meta, place;
 	struct replica_entry *entry;
@@ -288,15 +287,15 @@ static __always_inline int carry_out(struct xdp_md *frame, struct outbox *outbox
 	struct udphdr *udp;
 
 	if ((void *)(number + 1) > (void *)(long)frame->data)
-		return 0;
+		return FAN_SEND_FAILED;
 	round = &outbox->rounds[*number & (ROUNDS - 1)];
 	order = next_order(outbox, round, *number);
 	if (!order)
-		return 0;
+		return FAN_SEND_FAILED;
 	place = order->place;
 	entry = bpf_map_lookup_elem(&replica_entries, &place);
 	if (!entry)
-		return 0;
+		return FAN_SEND_FAILED;
 	given.timestamp = order->timestamp;
 	given.sequence = order->sequence;
 	given.picture = order->picture;
@@ -308,9 +307,9 @@ static __always_inline int carry_out(struct xdp_md *frame, struct outbox *outbox
 	__builtin_memcpy(way.from, order->from, ETH_ALEN);
 	udp = write((void *)(long)frame->data, (void *)(long)frame->data_end, entry, &way, &round->media, &given, &change);
 	if (!udp)
-		return 0;
+		return FAN_SEND_FAILED;
 	follow_checksum(udp, change.addresses + change.rest);
-	return 1;
+	return round->media.arrival.again ? FAN_LEFT_AGAIN : FAN_LEFT;
 }
 
 // Where a copy leaves. What it was told by the metadata is nobody else's business.
@@ -318,13 +317,14 @@ SEC("xdp/devmap")
 int leave_driver(struct xdp_md *frame)
 {
 	struct outbox *outbox = outbox_here();
+	__u32 became = FAN_SEND_FAILED;
 
-	if (!outbox || !carry_out(frame, outbox) || bpf_xdp_adjust_meta(frame, sizeof(__u32))) {
-		count(FAN_SEND_FAILED);
-		return XDP_DROP;
-	}
-	count(FAN_LEFT);
-	return XDP_PASS;
+	if (outbox)
+		became = carry_out(frame, outbox);
+	if (bpf_xdp_adjust_meta(frame, sizeof(__u32)))
+		became = FAN_SEND_FAILED;
+	count(became);
+	return became == FAN_SEND_FAILED ? XDP_DROP : XDP_PASS;
 }
 
 // Whether an interface lets copies leave at all is found by sending it a frame that gets as far as to the slot's end.

@@ -23,6 +23,7 @@
 #define FANOUT_FRAMES 16 // of which a replica remembers what it decided
 #define WINDOW_WORDS 16 // how far behind the newest packet one may come, in 64 numbers
 #define HISTORY_WORDS 32 // for how many of those a replica knows its numbers: a power of two above the window
+#define ROOMS_INTERFACES 16 // copies made in drivers leave by so many at most
 
 // Between whom.
 struct pair {
@@ -237,7 +238,8 @@ enum fanout_count {
 	FAN_LOG_FULL,
 	FAN_MERGED, // not the contract's: several datagrams that the interface made one
 	FAN_ORDERED, // nor this: copies that the driver was asked to make,
-	FAN_LEFT, // and those of them that left
+	FAN_LEFT, // and those of them that left, for the first time
+	FAN_LEFT_AGAIN, // or again
 	FAN_TRIED, // of frames that were for nobody, to see whether they could leave
 	FAN_COUNTS, // how many there are
 };

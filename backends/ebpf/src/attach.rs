@@ -1,14 +1,28 @@
 //! Programs on interfaces, and what holds them there.
 
 use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::xdp::{XdpLink, XdpMode};
 use aya::programs::{ProgramError, Xdp};
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
 use crate::error::code;
 use crate::{EbpfError, Step};
+
+/// `struct nlmsghdr` and `struct ifinfomsg`.
+const HEADER: usize = 16;
+const LINK: usize = 16;
+const ANSWER_MAX: usize = 1 << 16;
+const RTM_GETLINK: u16 = 18;
+const NLM_F_REQUEST: u16 = 1;
+const IFLA_XDP: u16 = 43;
+const IFLA_XDP_ATTACHED: u16 = 2;
+const XDP_ATTACHED_DRV: u8 = 1;
 
 /// Where the kernel runs an XDP program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +72,40 @@ fn adopt(program: &mut Xdp, link: &Path) -> Option<()> {
     Some(())
 }
 
-fn is_unsupported(error: &ProgramError) -> bool {
+/// Whether the kernel runs the program of an interface in the driver, by what it says of the link (rtnetlink).
+pub(crate) fn is_native(interface: &str) -> io::Result<bool> {
+    let number = if_nametoindex(interface)?;
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let route = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
+    let mut request = Vec::new();
+    request.extend(((HEADER + LINK) as u32).to_ne_bytes());
+    request.extend(RTM_GETLINK.to_ne_bytes());
+    request.extend(NLM_F_REQUEST.to_ne_bytes());
+    // Sequence and sender, family and kind of the link.
+    request.extend([0; 12]);
+    request.extend(number.to_ne_bytes());
+    request.extend([0; 8]);
+    send(route.as_raw_fd(), &request, MsgFlags::empty())?;
+    let mut answer = vec![0; ANSWER_MAX];
+    let len = recv(route.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+    let attributes = answer[..len].get(HEADER + LINK..).unwrap_or_default();
+    let mode = attribute(attributes, IFLA_XDP).and_then(|xdp| attribute(xdp, IFLA_XDP_ATTACHED));
+    Ok(mode.and_then(|mode| mode.first()) == Some(&XDP_ATTACHED_DRV))
+}
+
+/// The value of the attribute of this kind.
+fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+    loop {
+        let [len0, len1, kind0, kind1] = *attributes.first_chunk()?;
+        let len = usize::from(u16::from_ne_bytes([len0, len1]));
+        // The highest bits say that there are more inside.
+        if u16::from_ne_bytes([kind0, kind1]) & 0x3fff == wanted {
+            return attributes.get(4..len);
+        }
+        attributes = attributes.get(len.max(4).next_multiple_of(4)..)?;
+    }
+}
+
+pub(crate) fn is_unsupported(error: &ProgramError) -> bool {
     matches!(code(error), Some(libc::EOPNOTSUPP | libc::EINVAL))
 }

@@ -15,6 +15,12 @@ pub enum EbpfError {
     Taken(String),
     /// The interface makes one packet of several, which cannot be copied for rooms: the operator must switch that off.
     Merges(String),
+    /// The interface's driver does not run XDP programs itself: copies for rooms are made in the stack.
+    NotNative(String),
+    /// The interface takes no frames from XDP programs to send: likewise.
+    SendsNone(String),
+    /// What is copied goes on to userspace, and what the driver copies does not.
+    GoesUp,
     /// The process may not: it needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, or to be root.
     NotAllowed(Step),
     /// What is pinned in this folder is another process's, which runs.
@@ -85,6 +91,9 @@ impl fmt::Display for EbpfError {
                 f,
                 "{name} merges packets, which rooms cannot have: ethtool -K {name} gro off"
             ),
+            EbpfError::NotNative(name) => write!(f, "{name}'s driver runs no XDP programs itself"),
+            EbpfError::SendsNone(name) => write!(f, "{name} takes nothing to send from XDP programs"),
+            EbpfError::GoesUp => f.write_str("what is copied goes on to userspace"),
             EbpfError::NotAllowed(step) => {
                 write!(
                     f,

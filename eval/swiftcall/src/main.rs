@@ -59,6 +59,8 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     }
     for (way, beside) in [
         (Way::Tc, Way::BareTc),
+        (Way::Xdp, Way::BareXdp),
+        (Way::Xdp, Way::Tc),
         (Way::Tc, Way::Clones),
         (Way::Userspace, Way::Tc),
     ] {

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backend_ebpf::{Fanout, FanoutConfig};
+use backend_ebpf::{Fanout, FanoutConfig, RoomsPath};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane, Offload};
 use rig::clock;
@@ -27,18 +27,21 @@ pub enum Way {
     TcUp,
     /// A broadcast in the driver, each copy with its receiver's port.
     BareXdp,
+    /// Weir's room in the driver.
+    Xdp,
     /// Weir's sockets.
     Userspace,
 }
 
 impl Way {
     /// All of them.
-    pub const ALL: [Way; 6] = [
+    pub const ALL: [Way; 7] = [
         Way::Clones,
         Way::BareTc,
         Way::Tc,
         Way::TcUp,
         Way::BareXdp,
+        Way::Xdp,
         Way::Userspace,
     ];
 
@@ -50,6 +53,7 @@ impl Way {
             Way::Tc => "Weir TC",
             Way::TcUp => "Weir TC, up",
             Way::BareXdp => "bare XDP",
+            Way::Xdp => "Weir XDP",
             Way::Userspace => "Weir UDP",
         }
     }
@@ -58,7 +62,10 @@ impl Way {
     pub fn start(self, scene: &Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
         let near = &scene.pair.near;
         // What is sent by XDP arrives only where there are polls.
-        let polls = if self == Way::BareXdp { "on" } else { "off" };
+        let polls = match self {
+            Way::BareXdp | Way::Xdp => "on",
+            _ => "off",
+        };
         scene
             .pair
             .far
@@ -68,10 +75,11 @@ impl Way {
             Way::Clones => Box::new(bare::classifier(near, "bare_clones", receivers)?),
             Way::BareTc => Box::new(bare::classifier(near, "bare_tc", receivers)?),
             Way::BareXdp => Box::new(bare::broadcast(near, receivers)?),
-            Way::Tc => Box::new(room(scene, receivers, false)?),
+            Way::Tc => Box::new(room(scene, receivers, false, RoomsPath::Tc)?),
+            Way::Xdp => Box::new(room(scene, receivers, false, RoomsPath::Xdp)?),
             Way::TcUp => {
                 let plane = sockets(scene)?;
-                Box::new((room(scene, receivers, true)?, plane))
+                Box::new((room(scene, receivers, true, RoomsPath::Tc)?, plane))
             }
             Way::Userspace => {
                 let mut plane = sockets(scene)?;
@@ -89,17 +97,20 @@ impl Way {
     }
 }
 
-fn room(scene: &Scene, receivers: u32, goes_up: bool) -> Result<Fanout, Box<dyn Error + Send + Sync>> {
+fn room(scene: &Scene, receivers: u32, goes_up: bool, path: RoomsPath) -> Result<Fanout, Box<dyn Error + Send + Sync>> {
     let config = FanoutConfig {
         interfaces: vec![scene.pair.near.interface.to_owned()],
         goes_up,
+        path,
         ..FanoutConfig::default()
     };
-    let mut fanout = scene.pair.near.run(|| Fanout::start(&config, clock::now()))?;
-    for update in scene.room(receivers) {
-        fanout.offer(clock::now(), &update)?;
-    }
-    Ok(fanout)
+    scene.pair.near.run(|| {
+        let mut fanout = Fanout::start(&config, clock::now())?;
+        for update in scene.room(receivers) {
+            fanout.offer(clock::now(), &update)?;
+        }
+        Ok(fanout)
+    })
 }
 
 fn sockets(scene: &Scene) -> Result<UdpPlane, Box<dyn Error + Send + Sync>> {

@@ -14,6 +14,7 @@ use super::inherited::Inherited;
 use super::kernel::{Kernel, pair, set};
 use super::slots::Slots;
 use super::stamp::{self, Counts};
+use crate::EbpfError;
 use crate::layout::fanout::{
     self as layout, FANOUT_COPIES, FANOUT_REPLICA_ENTRIES, FANOUT_REPLICAS, FANOUT_STREAM_ENTRIES, FANOUT_STREAMS,
     ReplicaCell, ReplicaEntry, StreamCell, StreamPlace,
@@ -47,6 +48,8 @@ struct StreamBook {
     state: Option<u32>,
     /// Where its entry is, while the kernel knows it.
     place: Option<u32>,
+    /// Whether its copies leave by ways the driver cannot broadcast to.
+    in_stack: bool,
 }
 
 struct ReplicaBook {
@@ -170,6 +173,7 @@ impl Book {
                     members: BTreeSet::new(),
                     state: None,
                     place: None,
+                    in_stack: false,
                 };
                 self.streams.insert(key, new);
                 Vec::new()
@@ -527,8 +531,29 @@ impl Book {
             stamp::make_room(&mut entry, replica, &self.legs[&replica.leg]);
         }
         entry.goes_up = (self.goes_up || some_elsewhere).into();
+        if let Ok(broadcast) = &mut self.kernel.broadcast
+            && entry.goes_up == 0
+            && !stream.in_stack
+        {
+            entry.in_driver = broadcast.mark(places.len()).unwrap_or(0);
+        }
         let place = self.stream_entries.take(now)?;
         set(&mut self.kernel.stream_entries, place, entry).then_some(place)
+    }
+
+    /// Has a stream's copies made in the stack from now on.
+    pub(super) fn keep_in_stack(&mut self, now: Instant, key: StreamKey) {
+        if let Some(stream) = self.streams.get_mut(&key) {
+            stream.in_stack = true;
+            self.publish(now, key);
+        }
+    }
+
+    /// The same of all, because of that.
+    pub(super) fn leave_driver(&mut self, now: Instant, why: EbpfError) {
+        self.kernel.broadcast = Err(Some(why));
+        let streams: Vec<StreamKey> = self.streams.keys().copied().collect();
+        streams.into_iter().for_each(|key| self.publish(now, key));
     }
 
     /// Where what is known of a stream is kept; from nothing if it was nowhere.

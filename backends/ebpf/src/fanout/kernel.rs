@@ -11,15 +11,17 @@ use aya::{Ebpf, EbpfLoader, Pod, TestRun, include_bytes_aligned};
 use aya_obj::Object;
 use nix::net::if_::if_nametoindex;
 
-use super::{FanoutConfig, merging};
+use super::broadcast::{self, Broadcast, Traffic};
+use super::{FanoutConfig, RoomsPath, merging};
+use crate::clock::nanoseconds;
 use crate::error::reason;
 use crate::layout::fanout::{
-    self as layout, Ask, FAN_COUNTS, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey,
+    self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey,
     StreamPlace,
 };
 use crate::pins::{self, Pins};
 use crate::relay::allow_look_ups;
-use crate::{Attached, EbpfError, Found, Step};
+use crate::{Attached, EbpfError, Found, RelayOffload, Step};
 
 /// `program/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
@@ -49,18 +51,24 @@ pub(super) struct Kernel {
     pub(super) transport_numbers: Array<MapData, u32>,
     notes: RingBuf<MapData>,
     log: RingBuf<MapData>,
+    /// Copies in the driver, or why there are none, if any were wanted.
+    pub(super) broadcast: Result<Broadcast, Option<EbpfError>>,
     _pins: Option<Pins>,
 }
 
 impl Kernel {
     /// Loads the program, and puts it where packets arrive; with the tables that are pinned if there are any.
-    pub(super) fn start(config: &FanoutConfig) -> Result<(Self, Vec<Found>), EbpfError> {
+    pub(super) fn start(
+        config: &FanoutConfig,
+        relays: Option<&mut RelayOffload>,
+    ) -> Result<(Self, Vec<Found>), EbpfError> {
         allow_look_ups().map_err(|error| EbpfError::of(Step::Forwarding, error))?;
         let tables = tables()?;
         let folder = format!("fanout-{}-{:016x}", layout::FANOUT_LAYOUT, layout::FINGERPRINT);
         let open = |parent: &Path| Pins::open(&pins::of_rooms(parent), &folder, |folder| fits(folder, &tables));
         let pins = config.pins.as_deref().map(open).transpose()?;
-        let mut loaded = load(&tables, pins.as_ref())?;
+        let mark = nanoseconds() as u32 | 1;
+        let mut loaded = load(&tables, pins.as_ref(), mark)?;
         let mut found = Vec::new();
         for name in &config.interfaces {
             let link = pins.as_ref().map(|pins| pins.link(name));
@@ -72,7 +80,9 @@ impl Kernel {
         if let Some(pins) = &pins {
             pins.remove_other_links(&config.interfaces);
         }
+        let counts = take(&mut loaded, "counts")?;
         let kernel = Kernel {
+            broadcast: broadcast(&mut loaded, config, &counts, mark, relays)?,
             legs: take(&mut loaded, "legs")?,
             streams: take(&mut loaded, "streams")?,
             stream_entries: take(&mut loaded, "stream_entries")?,
@@ -81,7 +91,7 @@ impl Kernel {
             replica_states: take(&mut loaded, "replica_states")?,
             wanted: take(&mut loaded, "wanted")?,
             asks: take(&mut loaded, "asks")?,
-            counts: take(&mut loaded, "counts")?,
+            counts,
             transport_numbers: take(&mut loaded, "transport_numbers")?,
             notes: take(&mut loaded, "notes")?,
             log: take(&mut loaded, "log_ring")?,
@@ -97,6 +107,15 @@ impl Kernel {
             let values = self.counts.get(&(index as u32), 0);
             values.map_or(0, |values| values.iter().sum())
         })
+    }
+
+    /// Of copies made in the driver.
+    pub(super) fn traffic(&self) -> Traffic {
+        let count = |index| self.counts.get(&index, 0).map_or(0, |values| values.iter().sum::<u64>());
+        Traffic {
+            ordered: count(FAN_ORDERED),
+            left: count(FAN_LEFT) + count(FAN_LEFT_AGAIN),
+        }
     }
 
     pub(super) fn next_note(&mut self) -> Option<FanoutNote> {
@@ -131,6 +150,11 @@ impl Kernel {
         let failed = |error| EbpfError::inside(Step::Load, error);
         let result = self.program()?.test_run(options).map_err(failed)?;
         Ok(result.return_value as i32)
+    }
+
+    /// Has a frame arrive at an interface, at which the driver's program is.
+    pub(super) fn arrive(&mut self, interface: u32, frame: &[u8]) -> Result<(), EbpfError> {
+        broadcast::arrive(&mut self.loaded, interface, frame)
     }
 
     /// The program itself, to be looked at.
@@ -200,8 +224,9 @@ fn fits(folder: &Path, tables: &[Table]) -> bool {
     })
 }
 
-fn load(tables: &[Table], pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
+fn load(tables: &[Table], pins: Option<&Pins>, mark: u32) -> Result<Ebpf, EbpfError> {
     let mut loader = EbpfLoader::new();
+    loader.override_global("in_driver", &mark, true);
     if let Some(pins) = pins {
         for table in tables {
             loader.map_pin_path(&table.name, pins.table(&table.name));
@@ -213,6 +238,27 @@ fn load(tables: &[Table], pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
     let failed = |error: ProgramError| EbpfError::inside(Step::Load, error);
     program(&mut loaded)?.load().map_err(failed)?;
     Ok(loaded)
+}
+
+/// Has copies made in the driver, as far as that is wanted and can be.
+///
+/// Errors: it cannot, and nothing else was wanted.
+fn broadcast(
+    loaded: &mut Ebpf,
+    config: &FanoutConfig,
+    counts: &PerCpuArray<MapData, u64>,
+    mark: u32,
+    relays: Option<&mut RelayOffload>,
+) -> Result<Result<Broadcast, Option<EbpfError>>, EbpfError> {
+    let started = match config.path {
+        RoomsPath::Tc => return Ok(Err(None)),
+        _ if config.goes_up => Err(EbpfError::GoesUp),
+        _ => Broadcast::start(loaded, &config.interfaces, counts, mark, relays),
+    };
+    match started {
+        Err(reason) if config.path == RoomsPath::Xdp => Err(reason),
+        started => Ok(started.map_err(Some)),
+    }
 }
 
 /// Puts the program where an interface's packets arrive, or in the place of an earlier one that is held there by a link pinned at `link`.
@@ -251,7 +297,7 @@ fn program(loaded: &mut Ebpf) -> Result<&mut SchedClassifier, EbpfError> {
     program.try_into().map_err(|error| EbpfError::inside(Step::Load, error))
 }
 
-fn take<T: TryFrom<Map, Error = MapError>>(loaded: &mut Ebpf, name: &str) -> Result<T, EbpfError> {
+pub(super) fn take<T: TryFrom<Map, Error = MapError>>(loaded: &mut Ebpf, name: &str) -> Result<T, EbpfError> {
     let map = loaded.take_map(name).expect("the object has it");
     T::try_from(map).map_err(|error| EbpfError::inside(Step::Tables, reason(error)))
 }

@@ -6,6 +6,7 @@
 //! Read `program/fanout.bpf.c` for what becomes of a packet, then [`book`] for what the kernel is told, and when.
 
 mod book;
+mod broadcast;
 mod entries;
 mod fit;
 mod inherited;
@@ -31,8 +32,9 @@ use wire::codec::Layer;
 
 use crate::clock::Monotonic;
 use crate::layout::fanout as layout;
-use crate::{Complexity, EbpfError, Found, Step, Tried};
+use crate::{Complexity, EbpfError, Found, RelayOffload, Step, Tried};
 use book::Book;
+use broadcast::Watch;
 use inherited::Inherited;
 use kernel::Kernel;
 use log::Log;
@@ -51,6 +53,8 @@ pub struct FanoutConfig {
     /// Whether packets that were copied go on to the base in any case, so that it can report arrivals and keep statistics of its own. Otherwise they do only
     /// where it has replicas of the stream.
     pub goes_up: bool,
+    /// Where copies are made.
+    pub path: RoomsPath,
     /// A folder of a BPF file system in which to keep program and entries over the end of the process, however that comes.
     pub pins: Option<PathBuf>,
     /// How long entries that were found there stay. Whose they are nobody can know: whoever comes again gets new ones.
@@ -62,10 +66,32 @@ impl Default for FanoutConfig {
         FanoutConfig {
             interfaces: Vec::new(),
             goes_up: false,
+            path: RoomsPath::Auto,
             pins: None,
             keep: Duration::from_secs(60),
         }
     }
+}
+
+/// Where in the kernel copies are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RoomsPath {
+    /// In the driver if all interfaces can, and in the stack otherwise.
+    #[default]
+    Auto,
+    /// Where the stack takes packets from the driver.
+    Tc,
+    /// In the driver, or not at all.
+    Xdp,
+}
+
+/// Where copies are made of packets that arrive as the driver's program wants them.
+#[derive(Clone, Copy, Debug)]
+pub enum Copies<'a> {
+    /// In the driver.
+    InDriver,
+    /// In the stack, and why not in the driver if that was wanted.
+    InStack(Option<&'a EbpfError>),
 }
 
 /// The fan-out program as an offload.
@@ -80,6 +106,8 @@ pub struct Fanout {
     nudged: HashMap<LegId, Instant>,
     /// What it found on its interfaces.
     attached: Vec<Found>,
+    /// Over copies in the driver.
+    watch: Watch,
     /// For what makes the kernel look for a neighbour.
     sockets: [Option<UdpSocket>; 2],
     log: Log,
@@ -90,17 +118,29 @@ impl Fanout {
     ///
     /// Errors: why it cannot be. The base does everything then.
     pub fn start(config: &FanoutConfig, now: Instant) -> Result<Self, EbpfError> {
+        Self::start_at(config, None, now)
+    }
+
+    /// The same where relays are on the same interfaces: a driver runs one program, and that leads on to this.
+    ///
+    /// Errors: as above.
+    pub fn start_behind(relays: &mut RelayOffload, config: &FanoutConfig, now: Instant) -> Result<Self, EbpfError> {
+        Self::start_at(config, Some(relays), now)
+    }
+
+    fn start_at(config: &FanoutConfig, relays: Option<&mut RelayOffload>, now: Instant) -> Result<Self, EbpfError> {
         let socket = |any: IpAddr| {
             UdpSocket::bind((any, 0))
                 .ok()
                 .filter(|socket| socket.set_nonblocking(true).is_ok())
         };
-        let (kernel, attached) = Kernel::start(config)?;
+        let (kernel, attached) = Kernel::start(config, relays)?;
         let left =
             Inherited::read(&kernel, now, config.keep).map_err(|error| EbpfError::inside(Step::Tables, error))?;
         Ok(Fanout {
             book: Book::new(kernel, config.goes_up, left),
             attached,
+            watch: Watch::default(),
             clock: Monotonic::new(now),
             wanted: VecDeque::new(),
             not_resent: 0,
@@ -116,6 +156,19 @@ impl Fanout {
     /// What it found on its interfaces, for the log.
     pub fn found(&self) -> &[Found] {
         &self.attached
+    }
+
+    /// Where copies are made, for the log.
+    pub fn copies(&self) -> Copies<'_> {
+        match &self.book.kernel.broadcast {
+            Ok(_) => Copies::InDriver,
+            Err(why) => Copies::InStack(why.as_ref()),
+        }
+    }
+
+    /// How many copies left that were made in the driver.
+    pub fn left_by_driver(&self) -> u64 {
+        self.book.kernel.traffic().left
     }
 
     /// How many streams an earlier process left, which the kernel still copies.
@@ -152,7 +205,30 @@ impl Fanout {
         }
     }
 
+    /// Has a frame arrive at the interface with this number, where the driver's program is: what that leaves goes on to the stack.
+    pub fn arrive_in_driver(&mut self, interface: u32, frame: &[u8]) -> Result<(), EbpfError> {
+        self.book.kernel.arrive(interface, frame)
+    }
+
+    /// Copies are made in the stack from now on if no driver takes them any more.
+    fn watch(&mut self) {
+        let now = self.clock.now();
+        if self.book.kernel.broadcast.is_err() || !self.watch.is_due(now) {
+            return;
+        }
+        let traffic = self.book.kernel.traffic();
+        if self.watch.is_stuck(traffic) {
+            let names: Vec<&str> = self.attached.iter().map(|found| &*found.interface).collect();
+            self.book.leave_driver(now, EbpfError::SendsNone(names.join(", ")));
+        }
+    }
+
     fn read_note(&mut self, note: layout::FanoutNote) -> Option<Event> {
+        if note.kind == layout::NOTE_ELSEWHERE {
+            let source = self.book.stream_of(note.source.checked_sub(1)?)?;
+            self.book.keep_in_stack(self.clock.now(), source);
+            return None;
+        }
         let replica = self.book.replica_of(note.replica)?;
         match note.kind {
             layout::NOTE_SELECTED => {
@@ -229,6 +305,7 @@ impl Offload for Fanout {
         if self.book.sweeps_at().is_some() {
             self.sweep(self.clock.now());
         }
+        self.watch();
         while let Some(note) = self.book.kernel.next_note() {
             if let Some(event) = self.read_note(note) {
                 return Some(event);
@@ -300,7 +377,7 @@ impl Offload for Fanout {
 }
 
 /// What the program counts, by the contract's names.
-const COUNTERS: [(u32, Counter); 22] = [
+const COUNTERS: [(u32, Counter); 24] = [
     (layout::FAN_RECEIVED, Counter::Received),
     (layout::FAN_FORWARDED, Counter::Forwarded),
     (layout::FAN_RESENT, Counter::Resent),
@@ -323,4 +400,6 @@ const COUNTERS: [(u32, Counter); 22] = [
     (layout::FAN_MERGED, Counter::SendFailed),
     (layout::FAN_REPLICA_OVERSIZED, Counter::ReplicaOversized),
     (layout::FAN_LOG_FULL, Counter::PuntQueueFull),
+    (layout::FAN_LEFT, Counter::Forwarded),
+    (layout::FAN_LEFT_AGAIN, Counter::Resent),
 ];

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aya::maps::xdp::DevMapHash;
-use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues};
-use aya::programs::{ProgramError, TestRunOptions, Xdp};
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues, ProgramArray};
+use aya::programs::{ProgramError, ProgramFd, TestRunOptions, Xdp};
 use aya::util::nr_cpus;
 use aya::{Ebpf, EbpfLoader, TestRun, include_bytes_aligned};
 use nix::net::if_::if_nametoindex;
@@ -54,6 +54,8 @@ pub(super) struct Kernel {
     traffics: PerCpuArray<MapData, Traffic>,
     clocks: Array<MapData, layout::Clock>,
     tick: Duration,
+    /// The program that looks at what is no relay's. It goes with the process, and so does what it does.
+    behind: ProgramArray<MapData>,
     statistics: Statistics,
     _pins: Option<Pins>,
 }
@@ -74,6 +76,7 @@ impl Kernel {
         let traffics = take(&mut loaded, "traffics")?;
         let clocks = take(&mut loaded, "clocks")?;
         let counts = take(&mut loaded, "counts")?;
+        let behind = take(&mut loaded, "behind")?;
         let program = program(&mut loaded)?;
         let mut found = Vec::new();
         for (name, number) in config.interfaces.iter().zip(interfaces) {
@@ -94,10 +97,18 @@ impl Kernel {
             traffics,
             clocks,
             tick: tick(),
+            behind,
             statistics: Statistics(Arc::new(counts)),
             _pins: pins,
         };
         Ok((kernel, found))
+    }
+
+    /// Puts a program behind this one.
+    pub(super) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
+        self.behind
+            .set(0, next, 0)
+            .map_err(|error| EbpfError::inside(Step::Tables, error))
     }
 
     pub(super) fn statistics(&self) -> Statistics {

@@ -13,13 +13,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use aya::programs::ProgramFd;
 use dataplane::{Counter as Meaning, Counters as Meanings, Event, Offload, Reason, Refused, RelayTraffic, Update};
 
 pub use counter::{Counter, Counters, Statistics};
 pub(crate) use kernel::allow_look_ups;
 
 use crate::clock::Monotonic;
-use crate::{Attached, EbpfError};
+use crate::{Attached, EbpfError, Step, attach};
 use kernel::Kernel;
 use table::Table;
 
@@ -125,6 +126,21 @@ impl RelayOffload {
     /// How long the program takes on average for a frame that it sends as it came, over so many times.
     pub fn time_frame(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<Duration, EbpfError> {
         self.table.tables.time_frame(interface, frame, times)
+    }
+
+    /// Has another program look at what is no relay's, where all interfaces run this one in the driver.
+    pub(crate) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
+        for found in &self.found {
+            let is_native = match found.attached {
+                Attached::Native => Ok(true),
+                Attached::Generic => Ok(false),
+                Attached::Adopted => attach::is_native(&found.interface),
+            };
+            if !is_native.map_err(|error| EbpfError::of(Step::Attach(found.interface.clone()), error))? {
+                return Err(EbpfError::NotNative(found.interface.clone()));
+            }
+        }
+        self.table.tables.lead_on(next)
     }
 
     fn sweep(&mut self, now: Instant) {

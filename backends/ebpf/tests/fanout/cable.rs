@@ -20,23 +20,35 @@ pub const STREAM: StreamKey = StreamKey {
 };
 
 /// A speaker and listeners at the far end, and our ports.
-struct Room {
-    fanout: Fanout,
-    near: SocketAddr,
-    speaker: UdpSocket,
-    listeners: Vec<UdpSocket>,
+pub struct Room<'a> {
+    pub fanout: Fanout,
+    pub near: SocketAddr,
+    pub speaker: UdpSocket,
+    pub listeners: Vec<UdpSocket>,
+    pair: &'a Pair,
 }
 
-impl Room {
-    fn new(pair: &Pair, like: IpAddr, goes_up: bool, listeners: u32) -> Self {
+impl<'a> Room<'a> {
+    fn new(pair: &'a Pair, like: IpAddr, goes_up: bool, listeners: u32) -> Self {
         let config = FanoutConfig {
             interfaces: vec![pair.near.interface.to_owned()],
             goes_up,
             ..FanoutConfig::default()
         };
         let fanout = pair.near.run(|| Fanout::start(&config, Instant::now()));
+        Self::with(
+            fanout.unwrap_or_else(|error| panic!("{error}")),
+            pair,
+            like,
+            listeners,
+        )
+    }
+
+    /// Everybody is known when this returns.
+    pub fn with(fanout: Fanout, pair: &'a Pair, like: IpAddr, listeners: u32) -> Self {
         let mut room = Room {
-            fanout: fanout.unwrap_or_else(|error| panic!("{error}")),
+            fanout,
+            pair,
             near: SocketAddr::new(pair.near.address(like), 7000),
             speaker: socket(pair, like),
             listeners: Vec::new(),
@@ -55,10 +67,27 @@ impl Room {
         room
     }
 
-    fn offer(&mut self, update: Update) {
-        self.fanout
-            .offer(Instant::now(), &update)
-            .expect("the kernel can do that");
+    pub fn offer(&mut self, update: Update) {
+        let (fanout, now) = (&mut self.fanout, Instant::now());
+        // Interfaces are named by numbers, which are a namespace's.
+        let answer = self.pair.near.run(|| fanout.offer(now, &update));
+        answer.expect("the kernel can do that");
+    }
+
+    /// Whether everybody gets each of these packets as it is theirs, from a first one that is numbered so.
+    pub fn hears(&self, sequences: std::ops::Range<u16>, numbered: u16) {
+        for (sequence, number) in sequences.zip(numbered..) {
+            self.speak(sequence, 1_200 + usize::from(sequence));
+            for (id, listener) in (1..).zip(&self.listeners) {
+                let mut buffer = [0; 2_000];
+                let (len, from) = listener.recv_from(&mut buffer).expect("it arrives");
+                let mut expected = packet(sequence, 1_200 + usize::from(sequence));
+                expected[1] = 96;
+                expected[2..4].copy_from_slice(&number.to_be_bytes());
+                expected[8..12].copy_from_slice(&(0x1000 + id as u32).to_be_bytes());
+                assert_eq!((&buffer[..len], from), (&expected[..], self.near));
+            }
+        }
     }
 
     /// Waits until the kernel knows whom it sends to.
@@ -80,7 +109,7 @@ impl Room {
         }
     }
 
-    fn speak(&self, sequence: u16, len: usize) {
+    pub fn speak(&self, sequence: u16, len: usize) {
         self.speaker.send_to(&packet(sequence, len), self.near).unwrap();
     }
 }
@@ -150,7 +179,7 @@ pub fn packet(sequence: u16, len: usize) -> Vec<u8> {
     packet
 }
 
-fn with_families(what: impl Fn(&Pair, IpAddr)) {
+pub fn with_families(what: impl Fn(&Pair, IpAddr)) {
     let Some(pair) = pair_or_skip(1) else { return };
     for like in [pair.far.v4.into(), pair.far.v6.into()] {
         what(&pair, like);
@@ -161,18 +190,7 @@ fn with_families(what: impl Fn(&Pair, IpAddr)) {
 fn everybody_gets_each_packet_as_it_is_theirs() {
     with_families(|pair, like| {
         let room = Room::new(pair, like, false, 100);
-        for sequence in 3..13 {
-            room.speak(sequence, 1_200 + usize::from(sequence));
-            for (number, listener) in (1..).zip(&room.listeners) {
-                let mut buffer = [0; 2_000];
-                let (len, from) = listener.recv_from(&mut buffer).expect("it arrives");
-                let mut expected = packet(sequence, 1_200 + usize::from(sequence));
-                expected[1] = 96;
-                expected[2..4].copy_from_slice(&(sequence + 99).to_be_bytes());
-                expected[8..12].copy_from_slice(&(0x1000 + number as u32).to_be_bytes());
-                assert_eq!((&buffer[..len], from), (&expected[..], room.near));
-            }
-        }
+        room.hears(3..13, 102);
     });
 }
 

@@ -4,6 +4,7 @@
 
 mod cable;
 mod device;
+mod driver;
 mod frame;
 mod histories;
 #[path = "../support/kept.rs"]
