@@ -143,12 +143,16 @@ SEC("xdp/devmap")
 int bare_xdp_out(struct xdp_md *context)
 {
 	struct udphdr *udp = media((void *)(long)context->data, (void *)(long)context->data_end);
-	__u32 zero = 0, *turn = bpf_map_lookup_elem(&turns, &zero);
+	__u32 zero = 0, sum, *turn = bpf_map_lookup_elem(&turns, &zero);
 
 	if (!udp || !turn)
 		return XDP_PASS;
+	sum = (__u16)~udp->check + (__u16)~udp->dest;
 	udp->dest = bpf_htons(FIRST_PORT + *turn);
-	udp->check = 0;
+	// Without a checksum the far end would have less to do than of other copies.
+	sum += udp->dest;
+	sum = (sum & 0xffff) + (sum >> 16);
+	udp->check = ~((sum & 0xffff) + (sum >> 16));
 	*turn = *turn + 1 < receivers ? *turn + 1 : 0;
 	return XDP_PASS;
 }
