@@ -14,7 +14,7 @@ use layered::Layered;
 use tracing::{info, warn};
 
 use crate::clock;
-use crate::config::{Config, Dataplane, Ebpf, Offload, Rooms};
+use crate::config::{Config, Dataplane, Ebpf, Offload, Rooms, RoomsPath};
 use crate::metrics::Metrics;
 
 /// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
@@ -28,9 +28,10 @@ pub fn open(
     match config.rtc.offload {
         Offload::None => Ok(base),
         Offload::Ebpf => match kernel(&config.rtc.ebpf) {
-            Ok((relays, pins)) => {
+            Ok((mut relays, pins)) => {
                 let statistics = relays.statistics();
-                let plane = Layered::new(base, Both::new(relays, rooms(&config.rtc.ebpf, pins)));
+                let rooms = rooms(&config.rtc.ebpf, pins, &mut relays);
+                let plane = Layered::new(base, Both::new(relays, rooms));
                 metrics.watch_offload(statistics, plane.places());
                 Ok(Box::new(plane))
             }
@@ -103,7 +104,7 @@ fn kernel(config: &Ebpf) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
 }
 
 /// Rooms in the kernel, where they are wanted and can be, with what an earlier process left of them.
-fn rooms(config: &Ebpf, pins: Option<PathBuf>) -> Option<Fanout> {
+fn rooms(config: &Ebpf, pins: Option<PathBuf>, relays: &mut RelayOffload) -> Option<Fanout> {
     let goes_up = match config.rooms {
         Rooms::None => return end_rooms(pins),
         Rooms::Seen => true,
@@ -112,14 +113,19 @@ fn rooms(config: &Ebpf, pins: Option<PathBuf>) -> Option<Fanout> {
     let config = FanoutConfig {
         interfaces: config.interfaces.clone(),
         goes_up,
+        path: match config.rooms_path {
+            RoomsPath::Auto => backend_ebpf::RoomsPath::Auto,
+            RoomsPath::Tc => backend_ebpf::RoomsPath::Tc,
+            RoomsPath::Xdp => backend_ebpf::RoomsPath::Xdp,
+        },
         pins,
         keep: Duration::from_secs(config.keep),
     };
-    let rooms = Fanout::start(&config, clock::now())
+    let rooms = Fanout::start_behind(relays, &config, clock::now())
         .inspect_err(|reason| warn!(%reason, "no rooms in the kernel"))
         .ok()?;
     for found in rooms.found() {
-        info!(interface = %found, streams = rooms.unconfirmed(), "rooms in the kernel");
+        info!(interface = %found, streams = rooms.unconfirmed(), copies = %rooms.copies(), "rooms in the kernel");
     }
     Some(rooms)
 }

@@ -99,7 +99,9 @@ impl Broadcast {
 
     /// What marks a stream with so many receivers as the driver's; `None` where there is no room for that.
     pub(super) fn mark(&mut self, receivers: usize) -> Option<u32> {
-        let wanted = u32::try_from(receivers).ok().filter(|copies| *copies <= FANOUT_COPIES)?;
+        let wanted = u32::try_from(receivers)
+            .ok()
+            .filter(|copies| *copies <= FANOUT_COPIES)?;
         while self.copies < wanted {
             for interface in self.interfaces.clone() {
                 self.add_fan(interface, self.copies + 1)?;
@@ -198,7 +200,9 @@ pub(super) fn arrive(loaded: &mut Ebpf, interface: u32, frame: &[u8]) -> Result<
     options.data_in = Some(frame);
     options.ctx_in = Some(&context);
     options.attrs = TestRunAttrs::new().xdp_live_frames(1);
-    program(loaded, "fan_out_in_driver")?.test_run(options).map_err(failed)?;
+    program(loaded, "fan_out_in_driver")?
+        .test_run(options)
+        .map_err(failed)?;
     Ok(())
 }
 

@@ -20,6 +20,7 @@ mod slots;
 mod stamp;
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -92,6 +93,16 @@ pub enum Copies<'a> {
     InDriver,
     /// In the stack, and why not in the driver if that was wanted.
     InStack(Option<&'a EbpfError>),
+}
+
+impl fmt::Display for Copies<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Copies::InDriver => f.write_str("in the driver"),
+            Copies::InStack(None) => f.write_str("in the stack"),
+            Copies::InStack(Some(why)) => write!(f, "in the stack: {why}"),
+        }
+    }
 }
 
 /// The fan-out program as an offload.

@@ -36,12 +36,7 @@ impl<'a> Room<'a> {
             ..FanoutConfig::default()
         };
         let fanout = pair.near.run(|| Fanout::start(&config, Instant::now()));
-        Self::with(
-            fanout.unwrap_or_else(|error| panic!("{error}")),
-            pair,
-            like,
-            listeners,
-        )
+        Self::with(fanout.unwrap_or_else(|error| panic!("{error}")), pair, like, listeners)
     }
 
     /// Everybody is known when this returns.
@@ -107,6 +102,11 @@ impl<'a> Room<'a> {
             }
             assert!(Instant::now() < deadline, "nobody is known by the listeners' address");
         }
+    }
+
+    /// Forgets what listeners got so far.
+    pub fn drain(&self) {
+        self.listeners.iter().for_each(drain);
     }
 
     pub fn speak(&self, sequence: u16, len: usize) {

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use backend_ebpf::{Fanout, FanoutConfig, Tried};
+use backend_ebpf::{Fanout, FanoutConfig, Pass, RoomsPath, Tried};
 use backend_udp::InlinePlane;
 use conformance::device::STARTED_AT;
 use conformance::{Datagram, Device};
@@ -36,6 +36,10 @@ pub struct Cable {
     /// Packets that were taken in the kernel, and copies that left from there, over all devices.
     pub taken: Rc<Cell<u64>>,
     pub copied: Rc<Cell<u64>>,
+    /// Those of them that the driver made.
+    pub by_driver: Rc<Cell<u64>>,
+    /// Copies are made in the driver, and the far end takes them.
+    driver: Option<Pass>,
 }
 
 impl Cable {
@@ -63,13 +67,31 @@ impl Cable {
             goes_up: Rc::new(tap()),
             taken: Rc::default(),
             copied: Rc::default(),
+            by_driver: Rc::default(),
+            driver: None,
         }
+    }
+
+    /// The same, for devices that copy in the driver.
+    pub fn of_drivers(pair: &Pair) -> Self {
+        let pass = pair.far.run(|| Pass::start(pair.far.interface));
+        Cable {
+            driver: Some(pass.unwrap_or_else(|error| panic!("{error}"))),
+            ..Self::new(pair)
+        }
+    }
+
+    pub fn is_of_drivers(&self) -> bool {
+        self.driver.is_some()
     }
 
     /// A fresh device.
     pub fn device(&self, goes_up: bool, now: Instant) -> Box<dyn Device> {
+        let in_driver = self.is_of_drivers();
         let config = FanoutConfig {
             goes_up,
+            interfaces: in_driver.then(|| "near0".to_owned()).into_iter().collect(),
+            path: if in_driver { RoomsPath::Xdp } else { RoomsPath::Tc },
             ..FanoutConfig::default()
         };
         let fanout = Fanout::start(&config, now).unwrap_or_else(|error| panic!("{error}"));
@@ -85,12 +107,14 @@ impl Cable {
             interface: self.interface,
             caught: self.caught.clone(),
             goes_up: self.goes_up.clone(),
+            in_driver,
             received: 0,
             sent: Vec::new(),
             numbers: Numbers::default(),
             forwarded: 0,
             taken: self.taken.clone(),
             copied: self.copied.clone(),
+            by_driver: self.by_driver.clone(),
         })
     }
 }
@@ -100,12 +124,14 @@ struct KernelDevice {
     interface: u32,
     caught: Rc<OwnedFd>,
     goes_up: Rc<OwnedFd>,
+    in_driver: bool,
     received: u64,
     sent: Vec<Datagram>,
     numbers: Numbers,
     forwarded: u64,
     taken: Rc<Cell<u64>>,
     copied: Rc<Cell<u64>>,
+    by_driver: Rc<Cell<u64>>,
 }
 
 impl KernelDevice {
@@ -128,6 +154,23 @@ impl KernelDevice {
             self.forwarded += 1;
             self.copied.set(self.copied.get() + 1);
         }
+    }
+
+    /// Has a frame arrive: whether the kernel takes it.
+    fn arrive(&mut self, frame: &[u8]) -> bool {
+        let offload = self.plane.offload_mut();
+        if !self.in_driver {
+            let tried = offload.try_frame(self.interface, frame);
+            return tried.expect("the program can be run") != Tried::Passed;
+        }
+        // What came up before was looked at, or was nobody's.
+        while catch(&self.goes_up).is_some() {}
+        // What the driver leaves the stack has seen already when this returns.
+        let (before, left) = (offload.counters(), offload.left_by_driver());
+        offload.arrive_in_driver(self.interface, frame).expect("likewise");
+        self.by_driver
+            .set(self.by_driver.get() + offload.left_by_driver() - left);
+        offload.counters() != before
     }
 
     /// What was not counted was left to the base to count, and must be on its way there, untouched.
@@ -176,8 +219,7 @@ impl Device for KernelDevice {
 
     fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]) {
         let frame = frame::arriving(NEAR, FAR, path, bytes);
-        let tried = self.plane.offload_mut().try_frame(self.interface, &frame);
-        if tried.expect("the program can be run") == Tried::Passed {
+        if !self.arrive(&frame) {
             self.plane.base_mut().packet(now, 0, path, bytes);
             return;
         }

@@ -8,7 +8,7 @@ use conformance::random::{Network, Options, Srtp, history};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use dataplane::{Replica, Stream, Update};
-use veth::pair_or_skip;
+use veth::{Pair, pair_or_skip};
 use wire::{ExtensionKind, ExtensionMap};
 
 use crate::device::Cable;
@@ -17,9 +17,18 @@ const SEEDS: std::ops::Range<u64> = 1..25;
 
 #[test]
 fn no_packet_is_made_up_leaked_or_sent_twice_and_no_loss_hidden() {
+    keep_promises(Cable::new);
+}
+
+#[test]
+fn the_driver_makes_up_leaks_repeats_and_hides_nothing_either() {
+    keep_promises(Cable::of_drivers);
+}
+
+fn keep_promises(cable: fn(&Pair) -> Cable) {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.near.run(|| {
-        let cable = Cable::new(&pair);
+        let cable = cable(&pair);
         let start = Instant::now();
         let new_device = |start| cable.device(false, start);
         for seed in SEEDS {
@@ -40,11 +49,13 @@ fn no_packet_is_made_up_leaked_or_sent_twice_and_no_loss_hidden() {
             }
         }
         println!(
-            "{} packets in the kernel, {} copies",
+            "{} packets in the kernel, {} copies, {} in the driver",
             cable.taken.get(),
-            cable.copied.get()
+            cable.copied.get(),
+            cable.by_driver.get()
         );
         assert!(cable.copied.get() > 0);
+        assert_eq!(cable.by_driver.get() > 0, cable.is_of_drivers());
     });
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use conformance::text::{Names, Vector, parse};
 use conformance::vector::run;
-use veth::pair_or_skip;
+use veth::{Pair, pair_or_skip};
 
 use crate::device::Cable;
 
@@ -45,9 +45,18 @@ const OTHERWISE: [(&str, &str); 3] = [
 
 #[test]
 fn the_kernel_and_its_base_keep_every_vector() {
+    keep_every_vector(Cable::new);
+}
+
+#[test]
+fn the_driver_and_its_base_keep_every_vector() {
+    keep_every_vector(Cable::of_drivers);
+}
+
+fn keep_every_vector(cable: fn(&Pair) -> Cable) {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.near.run(|| {
-        let cable = Cable::new(&pair);
+        let cable = cable(&pair);
         let mut failures = Vec::new();
         let (mut ran, mut concerned) = (0, 0);
         // What dependency descriptors say of layers is in `layers`.
@@ -66,7 +75,11 @@ fn the_kernel_and_its_base_keep_every_vector() {
         }
         let report: String = failures.iter().map(|failure| format!("{failure}\n")).collect();
         let (taken, copied) = (cable.taken.get(), cable.copied.get());
-        println!("{ran} vectors, {concerned} of them with {taken} packets in the kernel, which made {copied} copies");
+        let by_driver = cable.by_driver.get();
+        println!(
+            "{ran} vectors, {concerned} of them with {taken} packets in the kernel, which made {copied} copies, {by_driver} in the driver"
+        );
+        assert_eq!(by_driver > 0, cable.is_of_drivers());
         assert!(
             failures.is_empty(),
             "{} of {ran} vectors failed\n\n{report}",
@@ -96,9 +109,18 @@ fn the_kernel_stamps_what_it_copies() {
 /// Without retransmissions, what says how pictures are left out of VP8 is for the kernel to keep.
 #[test]
 fn the_kernel_leaves_pictures_of_vp8_out() {
+    leave_pictures_out(Cable::new);
+}
+
+#[test]
+fn the_driver_leaves_pictures_of_vp8_out() {
+    leave_pictures_out(Cable::of_drivers);
+}
+
+fn leave_pictures_out(cable: fn(&Pair) -> Cable) {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.near.run(|| {
-        let cable = Cable::new(&pair);
+        let cable = cable(&pair);
         let plain = |text: String| text.replace("/103 rtx 0x23/500", "");
         for name in [
             "layers-vp8-up.vector",

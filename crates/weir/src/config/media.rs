@@ -102,6 +102,8 @@ pub struct Ebpf {
     pub interfaces: Vec<String>,
     /// Whether rooms whose media is not encrypted are copied there, too.
     pub rooms: Rooms,
+    /// Where in the kernel they are.
+    pub rooms_path: RoomsPath,
     /// How many relays the kernel may have.
     pub relays_max: u32,
     /// Where in a BPF file system entries and programs outlive the process; empty is nowhere.
@@ -115,6 +117,7 @@ impl Default for Ebpf {
         Ebpf {
             interfaces: Vec::new(),
             rooms: Rooms::None,
+            rooms_path: RoomsPath::Auto,
             relays_max: 16_384,
             pins: PathBuf::from("/sys/fs/bpf/weir"),
             keep: 60,
@@ -133,6 +136,19 @@ pub enum Rooms {
     Seen,
     /// Userspace sees nothing of what is copied.
     Unseen,
+}
+
+/// Where in the kernel copies for rooms are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RoomsPath {
+    /// In the driver where all interfaces can, otherwise in the stack.
+    #[default]
+    Auto,
+    /// In the stack.
+    Tc,
+    /// In the driver; where that cannot be, sockets do all.
+    Xdp,
 }
 
 /// How what a downlink carries is divided.
