@@ -16,8 +16,8 @@ use super::{FanoutConfig, RoomsPath, merging};
 use crate::clock::nanoseconds;
 use crate::error::reason;
 use crate::layout::fanout::{
-    self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, Pair, ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey,
-    StreamPlace,
+    self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, Pair, ReplicaCell,
+    ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
 };
 use crate::pins::{self, Pins};
 use crate::relay::allow_look_ups;
@@ -111,7 +111,11 @@ impl Kernel {
 
     /// Of copies made in the driver.
     pub(super) fn traffic(&self) -> Traffic {
-        let count = |index| self.counts.get(&index, 0).map_or(0, |values| values.iter().sum::<u64>());
+        let count = |index| {
+            self.counts
+                .get(&index, 0)
+                .map_or(0, |values| values.iter().sum::<u64>())
+        };
         Traffic {
             ordered: count(FAN_ORDERED),
             left: count(FAN_LEFT) + count(FAN_LEFT_AGAIN),
