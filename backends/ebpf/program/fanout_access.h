@@ -25,8 +25,14 @@ static __always_inline struct packet of_driver(struct xdp_md *frame)
 static __always_inline __u32 frame_len(struct packet packet)
 {
 	struct xdp_md *frame = packet.context;
+	__u64 len;
 
-	return packet.with_driver ? frame->data_end - frame->data : ((struct __sk_buff *)packet.context)->len;
+	if (!packet.with_driver)
+		return ((struct __sk_buff *)packet.context)->len;
+	len = (__u64)frame->data_end - (__u64)frame->data;
+	// Two addresses, of which the verifier lets only a difference be a number: nothing may be added to one of them first.
+	asm volatile("" : "+r"(len));
+	return len;
 }
 
 static __always_inline long load_bytes(struct packet packet, __u32 at, void *to, __u32 len)

@@ -93,7 +93,7 @@ static __always_inline int write_order(struct xdp_md *frame, const struct replic
 	struct round *round;
 	struct order *order;
 
-	if (!outbox || !way->interface || frame->data_end - frame->data > way->mtu + ETH_HLEN)
+	if (!outbox || !way->interface || frame_len(of_driver(frame)) > way->mtu + ETH_HLEN)
 		return 0;
 	round = newest_round(outbox);
 	if (round->end == round->next)
