@@ -1,6 +1,6 @@
 //! Calls of SIP proxies: where the proxies are listened to, and the task that has all calls.
 //!
-//! [`task`] owns the state machine; [`datagrams`], [`streams`] and [`http`] bring it what proxies say and take back what it answers.
+//! [`task`] owns the state machine; [`datagrams`], [`streams`], [`http`] and [`websocket`] bring it what proxies say and take back what it answers.
 //! [`journal`] keeps calls over the end of the process, where that is wanted. Orders go to the media node like the controller's commands, and what the node sees comes back like its notices.
 
 mod access;
@@ -11,6 +11,7 @@ mod notify;
 mod saver;
 mod streams;
 mod task;
+mod websocket;
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

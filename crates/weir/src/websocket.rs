@@ -4,7 +4,7 @@
 //! keep a buffer of the longest message in each direction for as long as the connection lasts, and in a large room that was half of the server's
 //! memory. Here a message is read into memory of its own and written from where it is.
 //!
-//! No extensions and no subprotocols: what is not offered is not used.
+//! No extensions: what is not offered is not used. Subprotocols are for those who serve one.
 //!
 //! Source: RFC 6455.
 
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use read::Reader;
-pub use upgrade::{Upgrade, upgrade};
+pub use upgrade::{Upgrade, listed, upgrade};
 pub use write::Writer;
 
 /// What a client says.

@@ -133,9 +133,31 @@ pub fn route(method: &str, path: &str, content_type: &str) -> Route {
     }
 }
 
+/// What messages over a WebSocket are like, by the subprotocols that a client lists: the first that is known, and whether its messages have a cookie.
+///
+/// Source: as above.
+pub fn subprotocol<'a>(listed: impl IntoIterator<Item = &'a str>) -> Option<(&'static str, Route)> {
+    const KNOWN: [(&str, Route); 2] = [
+        ("ng.rtpengine.com", Route::Ng),
+        ("ng-plain.rtpengine.com", Route::NgPlain),
+    ];
+    let known = |name: &str| KNOWN.into_iter().find(|(known, _)| *known == name);
+    listed.into_iter().find_map(known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_known_subprotocol_is_spoken() {
+        let chosen = |listed: &[&'static str]| subprotocol(listed.iter().copied()).map(|(name, _)| name);
+        assert_eq!(
+            chosen(&["janus-protocol", "ng-plain.rtpengine.com", "ng.rtpengine.com"]),
+            Some("ng-plain.rtpengine.com")
+        );
+        assert_eq!((chosen(&["NG.rtpengine.com"]), chosen(&[])), (None, None));
+    }
 
     #[test]
     fn messages_of_a_stream_are_found_wherever_it_is_cut() {

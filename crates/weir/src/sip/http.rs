@@ -1,4 +1,4 @@
-//! `ng` over HTTP, for proxies and for people with `curl`.
+//! `ng` over HTTP, for proxies and for people with `curl`; and over WebSockets, where a client asks for one.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -13,11 +13,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use sip::ng::{CONTENT_TYPE, Route, route};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{debug, warn};
 
 use super::access::Access;
 use super::task::{Handle, Protocol};
+use super::websocket;
 use crate::page;
 
 /// How many connections there may be on one listener. The next one waits until one ends.
@@ -48,23 +49,39 @@ pub async fn serve(listener: TcpListener, handle: Handle, access: Arc<Access>) {
         let handle = handle.clone();
         tokio::spawn(async move {
             let _ = stream.set_nodelay(true);
+            // A WebSocket keeps it.
+            let place = Arc::new(place);
             let answer = |request| {
-                let handle = handle.clone();
-                async move { Ok::<_, Infallible>(respond(request, from, handle).await) }
+                let client = Client {
+                    from,
+                    handle: handle.clone(),
+                    _place: place.clone(),
+                };
+                async move { Ok::<_, Infallible>(respond(request, client).await) }
             };
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEADER_TIME_MAX)
-                .serve_connection(TokioIo::new(stream), service_fn(answer));
+                .serve_connection(TokioIo::new(stream), service_fn(answer))
+                .with_upgrades();
             if let Err(error) = served.await {
                 debug!(%from, %error, "a control connection failed");
             }
-            drop(place);
         });
     }
 }
 
-async fn respond(request: Request<Incoming>, from: IpAddr, handle: Handle) -> Response<Body> {
+/// Who is at the other end of a connection.
+pub(super) struct Client {
+    pub(super) from: IpAddr,
+    pub(super) handle: Handle,
+    _place: Arc<OwnedSemaphorePermit>,
+}
+
+async fn respond(request: Request<Incoming>, client: Client) -> Response<Body> {
+    if request.headers().contains_key(header::UPGRADE) {
+        return websocket::accept(request, client);
+    }
     let content_type = request.headers().get(header::CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let protocol = match route(request.method().as_str(), request.uri().path(), content_type) {
@@ -78,7 +95,8 @@ async fn respond(request: Request<Incoming>, from: IpAddr, handle: Handle) -> Re
     let Ok(Ok(body)) = tokio::time::timeout(BODY_TIME_MAX, body).await else {
         return refuse(413);
     };
-    let Some(reply) = handle.answer(protocol, Some(from), body.to_vec()).await else {
+    let reply = client.handle.answer(protocol, Some(client.from), body.to_vec());
+    let Some(reply) = reply.await else {
         return refuse(400);
     };
     let kind = match protocol {
@@ -91,7 +109,7 @@ async fn respond(request: Request<Incoming>, from: IpAddr, handle: Handle) -> Re
     response
 }
 
-fn refuse(status: u16) -> Response<Body> {
+pub(super) fn refuse(status: u16) -> Response<Body> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
     page::text(status, status.canonical_reason().unwrap_or_default())
 }

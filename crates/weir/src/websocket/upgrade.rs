@@ -41,11 +41,16 @@ pub fn upgrade(parts: &mut Parts) -> Option<(Upgrade, Response<Body>)> {
     Some((Upgrade(upgrade), answer))
 }
 
-/// Whether one of the names in a header that lists some is this one.
+/// The names in a header that lists some.
+pub fn listed(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    texts.flat_map(|text| text.split(',')).map(str::trim)
+}
+
+/// Whether one of them is this one.
 fn names(headers: &HeaderMap, name: header::HeaderName, wanted: &str) -> bool {
-    let values = headers.get_all(name);
-    let mut listed = values.iter().filter_map(|value| value.to_str().ok());
-    listed.any(|value| value.split(',').any(|name| name.trim().eq_ignore_ascii_case(wanted)))
+    listed(headers, name).any(|name| name.eq_ignore_ascii_case(wanted))
 }
 
 /// Proves that the answer is to this request (section 4.2.2).

@@ -5,6 +5,11 @@ use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
+use serde_json::{Value, json};
+use tungstenite::client::IntoClientRequest;
+use tungstenite::protocol::frame::coding::CloseCode;
+use tungstenite::{Error, HandshakeError, Message, WebSocket};
+
 use crate::phone::Phone;
 use crate::program::{Program, get, request};
 use crate::proxy::Proxy;
@@ -35,6 +40,68 @@ fn ng_is_spoken_over_tcp_and_http_too() {
     );
     assert!(request(program.ng_http, &plain).ends_with(r#"{"result":"pong"}"#));
     assert!(get(program.ng_http, "/secrets").starts_with("HTTP/1.1 404"));
+}
+
+/// A WebSocket that speaks this subprotocol, or the status of the refusal.
+fn websocket(port: u16, protocol: &str) -> Result<WebSocket<TcpStream>, u16> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(3))).expect("a time");
+    let mut request = format!("ws://127.0.0.1:{port}/ng")
+        .into_client_request()
+        .expect("a request");
+    let protocol = protocol.parse().expect("a header");
+    request.headers_mut().insert("sec-websocket-protocol", protocol);
+    match tungstenite::client(request, stream) {
+        Ok((socket, _)) => Ok(socket),
+        Err(HandshakeError::Failure(Error::Http(answer))) => Err(answer.status().as_u16()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn ng_is_spoken_over_websockets() {
+    let program = Program::start("");
+    let mut socket = websocket(program.ng_http, "unheard.of, ng.rtpengine.com").expect("it is known");
+    let mut exchange = |message: Message| {
+        socket.send(message).expect("it reads");
+        socket.read().expect("it answers").into_data()
+    };
+    assert_eq!(
+        exchange("1_1 d7:command4:pinge".into()).as_ref(),
+        b"1_1 d6:result4:ponge"
+    );
+    assert_eq!(
+        exchange(Message::binary(b"1_2 {\"command\": \"ping\"}".to_vec())).as_ref(),
+        b"1_2 {\"result\":\"pong\"}"
+    );
+    // Without a cookie there is nothing to answer; what comes next is.
+    socket.send("nonsense".into()).expect("it reads");
+    socket
+        .send(Message::Ping(b"there?".as_slice().into()))
+        .expect("it reads");
+    assert_eq!(
+        socket.read().expect("it answers"),
+        Message::Pong(b"there?".as_slice().into())
+    );
+    socket.close(None).expect("it reads");
+    assert!(matches!(socket.read(), Ok(Message::Close(_))));
+
+    let mut plain = websocket(program.ng_http, "ng-plain.rtpengine.com").expect("it is known");
+    let phone = Phone::new(1);
+    let offer = json!({"command": "offer", "call-id": "c", "from-tag": "a", "sdp": phone.description()});
+    plain.send(offer.to_string().into()).expect("it reads");
+    let reply: Value = serde_json::from_slice(&plain.read().expect("it answers").into_data()).expect("JSON");
+    assert_eq!(reply["result"], "ok", "{reply}");
+    assert_eq!(program.open_ports(), 4);
+
+    // No message is longer than a datagram could be.
+    plain.send(Message::binary(vec![b' '; 65_536])).expect("it reads");
+    let closed = plain.read().expect("it answers");
+    assert!(
+        matches!(&closed, Message::Close(Some(frame)) if frame.code == CloseCode::Size),
+        "{closed:?}"
+    );
+    assert_eq!(websocket(program.ng_http, "janus-protocol").unwrap_err(), 400);
 }
 
 #[test]
