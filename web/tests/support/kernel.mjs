@@ -44,12 +44,12 @@ export class KernelMeeting {
     this.#parts.push(() => rmSync(this.folder, { recursive: true, force: true }));
   }
 
-  /** Makes the network, with a folder for pins where some are to be kept. */
-  connect({ keeps = false } = {}) {
+  /** Makes the network, with a folder for pins where some are to be kept, and a place for a cable in front of who is `limited`. */
+  connect({ keeps = false, limited } = {}) {
     this.#writeSettings(keeps ? join(this.#mountPins(), "weir") : "");
     this.network = createNetwork(
       `weir-kernel-${process.pid}`,
-      this.names.map((name) => ({ name })),
+      this.names.map((name) => ({ name, limited: name === limited })),
     );
     this.#parts.push(() => this.network.remove());
     // What an interface has made one of several packets cannot be copied.
