@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::{
-    Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
+    Counters, Event, GoesOn, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
     StreamStatistics, Update,
 };
 
@@ -57,7 +57,7 @@ impl Offload for Both {
         self.rooms.as_ref().is_some_and(|rooms| rooms.sends(replica))
     }
 
-    fn goes_on(&self, replica: ReplicaId) -> Option<u16> {
+    fn goes_on(&self, replica: ReplicaId) -> Option<GoesOn> {
         self.rooms.as_ref()?.goes_on(replica)
     }
 

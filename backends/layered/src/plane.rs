@@ -71,6 +71,9 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         for change in self.voices.changes(&update, &self.offload) {
             self.base.write(now, change)?;
         }
+        for (replica, from) in self.voices.take_continuations() {
+            self.base.inject(now, Inject::GoOn { replica, from });
+        }
         Ok(())
     }
 

@@ -5,11 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::{Offload, Replica, ReplicaId, Update};
+use dataplane::{Continuation, Offload, Replica, ReplicaId, Update};
 
 /// Every replica, and whether the base has it paused for this reason. Empty for an offload that takes none.
 #[derive(Debug, Default)]
-pub(crate) struct Voices(BTreeMap<ReplicaId, Voice>);
+pub(crate) struct Voices {
+    voices: BTreeMap<ReplicaId, Voice>,
+    /// What the base is to be told of those that came to it, behind their entries.
+    continuations: Vec<(ReplicaId, Continuation)>,
+}
 
 #[derive(Debug)]
 struct Voice {
@@ -24,7 +28,7 @@ impl Voices {
     pub(crate) fn for_base(&self, update: &Update, offload: &impl Offload) -> Update {
         match update {
             Update::SetReplica(id, replica) if offload.takes_replicas() => {
-                let is_silent = self.0.get(id).is_none_or(|voice| voice.is_silent);
+                let is_silent = self.voices.get(id).is_none_or(|voice| voice.is_silent);
                 let paused = replica.paused || is_silent;
                 Update::SetReplica(
                     *id,
@@ -44,23 +48,26 @@ impl Voices {
             return Vec::new();
         }
         if let Update::SetReplica(id, replica) = update {
-            let known = self.0.get(id);
+            let known = self.voices.get(id);
             let voice = Voice {
                 replica: replica.clone(),
                 is_silent: known.is_none_or(|voice| voice.is_silent),
                 goes_on: known.and_then(|voice| voice.goes_on),
             };
-            self.0.insert(*id, voice);
+            self.voices.insert(*id, voice);
         }
         let mut changes = Vec::new();
         for (id, voice) in self
-            .0
+            .voices
             .iter_mut()
             .filter(|(id, voice)| is_concerned(update, **id, &voice.replica))
         {
             let was_silent = std::mem::replace(&mut voice.is_silent, offload.sends(*id));
             if was_silent && !voice.is_silent {
-                voice.goes_on = offload.goes_on(*id).map(first_behind);
+                let goes_on = offload.goes_on(*id);
+                voice.goes_on = goes_on.map(|goes_on| first_behind(goes_on.next));
+                let from = goes_on.and_then(|goes_on| goes_on.from);
+                self.continuations.extend(from.map(|from| (*id, from)));
             }
             if voice.is_silent || was_silent {
                 changes.push(Update::SetReplica(*id, voice.said()));
@@ -69,12 +76,17 @@ impl Voices {
         changes
     }
 
+    /// Where replicas go on in the base, once their entries are there.
+    pub(crate) fn take_continuations(&mut self) -> Vec<(ReplicaId, Continuation)> {
+        std::mem::take(&mut self.continuations)
+    }
+
     /// Forgets what goes with a removal.
     pub(crate) fn forget(&mut self, update: &Update) {
         match update {
-            Update::RemoveReplica(id) => drop(self.0.remove(id)),
+            Update::RemoveReplica(id) => drop(self.voices.remove(id)),
             Update::RemoveLeg(leg) => {
-                self.0.retain(|_, voice| voice.replica.leg != *leg);
+                self.voices.retain(|_, voice| voice.replica.leg != *leg);
                 self.forget_sources(|source| source.leg == *leg);
             }
             Update::RemoveStream(key) => self.forget_sources(|source| source == key),
@@ -83,7 +95,7 @@ impl Voices {
     }
 
     fn forget_sources(&mut self, is_gone: impl Fn(&dataplane::StreamKey) -> bool) {
-        for voice in self.0.values_mut() {
+        for voice in self.voices.values_mut() {
             voice.replica.source = voice.replica.source.filter(|source| !is_gone(source));
         }
     }

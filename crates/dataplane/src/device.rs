@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wire::codec::Layer;
 use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
-use crate::{Counters, LegId, Path, ReplicaId, StreamKey, Update};
+use crate::{Continuation, Counters, LegId, Path, ReplicaId, StreamKey, Update};
 
 /// The agent's handle on a device that forwards media by table. Devices differ in speed, never in meaning: [`Model`](crate::Model) is the meaning.
 pub trait DataPlane {
@@ -117,6 +117,14 @@ pub enum Inject<'a> {
         replica: ReplicaId,
         /// Which of its numbers.
         sequences: &'a [u16],
+    },
+    /// Has a replica go on where another device stopped. Without effect where it follows something already, should come from elsewhere, is paused, or
+    /// goes to a leg with encryption; and once it is changed to any of these.
+    GoOn {
+        /// Which replica.
+        replica: ReplicaId,
+        /// Where.
+        from: Continuation,
     },
     /// Asks for a burst that finds out what the path to a leg carries: padding on the retransmission SSRC of one of its replicas, together with whatever
     /// media leaves meanwhile. A leg without such a replica sends none.

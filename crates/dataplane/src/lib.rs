@@ -14,6 +14,7 @@
 //! 4. **rewrite**: SSRC, payload type, sequence number, timestamp, VP8 picture ids, header extensions.
 //! 5. **protect, emit**: with the receiver's keys, from the local address the receiver chose.
 
+pub mod continuation;
 pub mod counter;
 pub mod device;
 pub mod limits;
@@ -23,13 +24,14 @@ pub mod protection;
 pub mod relay;
 pub mod table;
 
+pub use continuation::Continuation;
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{
     Arrival, Capabilities, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics,
     StreamStatistics, WriteError,
 };
 pub use model::{Egress, Ingress, Model};
-pub use offload::{Offload, Reason, Refused};
+pub use offload::{GoesOn, Offload, Reason, Refused};
 pub use protection::{MasterKey, Protection, SrtpProfile};
 pub use relay::{Accept, Cover, Hop, Relay};
 pub use table::{Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey, Update};

@@ -7,7 +7,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crate::{Counters, Event, LegId, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics, Update};
+use crate::{
+    Continuation, Counters, Event, LegId, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics,
+    Update,
+};
 
 /// A device that forwards some of a base's packets before they get there.
 pub trait Offload {
@@ -37,8 +40,8 @@ pub trait Offload {
         false
     }
 
-    /// With which number a replica is to go on in the base, after packets of it were sent from here. `None` where none were, or where it is still here.
-    fn goes_on(&self, _replica: ReplicaId) -> Option<u16> {
+    /// Where a replica is to go on in the base, after packets of it were sent from here. `None` where none were, or where it is still here.
+    fn goes_on(&self, _replica: ReplicaId) -> Option<GoesOn> {
         None
     }
 
@@ -61,6 +64,15 @@ pub trait Offload {
     fn stream_statistics(&self, _stream: StreamKey) -> Option<StreamStatistics> {
         None
     }
+}
+
+/// Where a replica that left an offload is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoesOn {
+    /// The number behind its last one.
+    pub next: u16,
+    /// All that it takes to go on without a key frame, where that can be said.
+    pub from: Option<Continuation>,
 }
 
 /// Why an entry runs in the base.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use dataplane::{Inject, LegId, MasterKey, Path, Protection, ReplicaId, SrtpProfile, Update};
+use dataplane::{Continuation, Inject, LegId, MasterKey, Path, Protection, ReplicaId, SrtpProfile, Update};
 
 /// One thing done to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub enum Injection {
     Rtcp(LegId, Vec<u8>),
     /// Retransmissions.
     Resend(ReplicaId, Vec<u16>),
+    /// What another device sent so far.
+    GoOn(ReplicaId, Continuation),
     /// A burst of padding.
     Probe {
         /// To whom.
@@ -66,6 +68,10 @@ impl Injection {
             Injection::Resend(replica, sequences) => Inject::Resend {
                 replica: *replica,
                 sequences,
+            },
+            Injection::GoOn(replica, from) => Inject::GoOn {
+                replica: *replica,
+                from: *from,
             },
             Injection::Probe {
                 leg,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use dataplane::{Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{GoesOn, Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
 
 use super::entries;
 use super::fit;
@@ -14,6 +14,7 @@ use super::inherited::Inherited;
 use super::kernel::{Kernel, pair, set};
 use super::slots::Slots;
 use super::stamp::{self, Counts};
+use super::standing;
 use crate::EbpfError;
 use crate::layout::fanout::{
     self as layout, FANOUT_COPIES, FANOUT_REPLICA_ENTRIES, FANOUT_REPLICAS, FANOUT_STREAM_ENTRIES, FANOUT_STREAMS,
@@ -31,8 +32,8 @@ pub(super) struct Book {
     by_state: HashMap<u32, StreamKey>,
     /// Who counts legs' packets.
     pub(super) counts: Counts,
-    /// Replicas that left, and the number behind the last of theirs.
-    left: BTreeMap<ReplicaId, u16>,
+    /// Replicas that left, and where they are to go on.
+    left: BTreeMap<ReplicaId, GoesOn>,
     /// What an earlier process left.
     inherited: Inherited,
     stream_entries: Slots,
@@ -335,7 +336,7 @@ impl Book {
             let before = self.replicas[id].home;
             self.house(now, *id);
             if let (Home::Kernel { state, .. }, false) = (before, self.sends(*id)) {
-                left.push((*id, state));
+                left.push((*id, state, self.followed(state)));
             }
             let book = &self.replicas[id];
             streams.extend(book.lingers.iter().chain(&book.entry.source));
@@ -344,17 +345,27 @@ impl Book {
             self.publish(now, key);
         }
         // Once the kernel sends no more of them. What it kept is there until somebody else needs the place.
-        for (id, state) in left {
+        for (id, state, source) in left {
             let progress = self.kernel.replica_states.get(&state, 0).map(|cell| cell.progress);
             if let Some(progress) = progress.ok().filter(|progress| progress.started == 1) {
-                let next = progress.newest.wrapping_add(1).wrapping_add(progress.shift);
-                self.left.insert(id, next as u16);
+                let source = source.filter(|_| progress.epoch == self.replicas[&id].epoch);
+                let goes_on = GoesOn {
+                    next: standing::next(&progress),
+                    from: source.and_then(|source| standing::continuation(source, &progress)),
+                };
+                self.left.insert(id, goes_on);
             }
         }
     }
 
-    /// The number behind the last one that was sent from here of a replica that left.
-    pub(super) fn goes_on(&self, id: ReplicaId) -> Option<u16> {
+    /// The stream that a replica's state says it follows.
+    fn followed(&self, state: u32) -> Option<StreamKey> {
+        let progress = self.kernel.replica_states.get(&state, 0).ok()?.progress;
+        self.stream_of(progress.source.checked_sub(1)?)
+    }
+
+    /// Where a replica that left is to go on.
+    pub(super) fn goes_on(&self, id: ReplicaId) -> Option<GoesOn> {
         self.left.get(&id).copied()
     }
 

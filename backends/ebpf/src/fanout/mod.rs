@@ -18,6 +18,7 @@ mod repair;
 mod rewriting;
 mod slots;
 mod stamp;
+mod standing;
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -26,8 +27,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Counter, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
-    StreamStatistics, Update,
+    Counter, Counters, Event, GoesOn, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics,
+    StreamKey, StreamStatistics, Update,
 };
 use wire::codec::Layer;
 
@@ -347,7 +348,7 @@ impl Offload for Fanout {
         self.book.sends(replica)
     }
 
-    fn goes_on(&self, id: ReplicaId) -> Option<u16> {
+    fn goes_on(&self, id: ReplicaId) -> Option<GoesOn> {
         self.book.goes_on(id)
     }
 

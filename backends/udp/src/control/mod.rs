@@ -180,6 +180,10 @@ impl Control {
                     return;
                 }
             },
+            Inject::GoOn { replica, from } => match self.book.owner_of_replica(replica) {
+                Some(owner) => (owner, Order::GoOn(replica, from)),
+                None => return,
+            },
             Inject::Probe {
                 bytes: 0, packets: 0, ..
             } => return,

@@ -1,6 +1,6 @@
 //! What the control handle tells a shard.
 
-use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{Continuation, Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
 use pacing::Probe;
 
 use crate::shard::{Life, Source};
@@ -36,6 +36,8 @@ pub(crate) enum Order {
     Rtcp(LegId, Box<[u8]>),
     /// To the owner of the replica's leg.
     Resend(ReplicaId, Box<[u16]>),
+    /// To the owner of the replica's leg.
+    GoOn(ReplicaId, Continuation),
     /// To the owner.
     Report(LegId),
 }

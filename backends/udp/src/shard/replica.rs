@@ -1,7 +1,7 @@
 //! One replica: which packets it gets, and under which number.
 
 use dataplane::limits::ALIGNMENT_MAX_SECONDS;
-use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey};
+use dataplane::{Continuation, Counter, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey};
 use wire::codec::Layer;
 use wire::{Codec, PayloadType};
 
@@ -26,6 +26,8 @@ pub(crate) struct ReplicaState {
     pub(crate) current: Option<Source>,
     /// The last segment, kept while nothing is followed: the next one continues it.
     pub(crate) segment: Option<Segment>,
+    /// Where another device stopped, as long as nothing is followed.
+    continues: Option<Box<Continuation>>,
     /// Which layers of it.
     pub(crate) selection: Selection,
     /// How many segments there were: tells whether an answer from another shard still fits.
@@ -45,6 +47,7 @@ impl ReplicaState {
             source,
             current: None,
             segment: None,
+            continues: None,
             selection: Selection::new(),
             segments: 0,
             statistics: ReplicaStatistics::default(),
@@ -58,9 +61,26 @@ impl ReplicaState {
         }
         self.source = source;
         self.entry = entry;
+        self.continues = self.continues.take().filter(|from| self.can_go_on(from));
+    }
+
+    fn can_go_on(&self, from: &Continuation) -> bool {
+        let is_source = self.source.is_some_and(|source| source.key == from.source);
+        self.current.is_none() && !self.entry.paused && is_source
+    }
+
+    /// Is to go on where another device stopped.
+    pub(crate) fn expect(&mut self, from: Continuation) {
+        if self.can_go_on(&from) {
+            self.continues = Some(Box::new(from));
+        }
     }
 
     pub(crate) fn forget(&mut self, life: Life) {
+        self.continues = self
+            .continues
+            .take()
+            .filter(|_| self.source.is_none_or(|source| source.life != life));
         self.source = self.source.filter(|source| source.life != life);
         self.current = self.current.filter(|current| current.life != life);
     }
@@ -103,16 +123,48 @@ impl ReplicaState {
         self.current.is_some_and(|current| current.life == facts.life)
     }
 
-    /// Whether `packet`, of a stream it does not follow yet, is one to begin with.
-    pub(crate) fn may_start(&self, facts: &Facts) -> Result<(), Counter> {
+    /// Begins to follow the source it should come from with `packet`, if that is one to begin with; returns what it followed before.
+    pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
+        let facts = packet.facts();
+        if let Some(from) = &self.continues {
+            let ahead = from.ahead(facts.number as u16).ok_or(Counter::BeforeSwitch)?;
+            return Ok(self.go_on(ahead, facts));
+        }
         match facts.newest && facts.starts {
-            true => Ok(()),
+            true => Ok(self.follow(packet)),
             false => Err(Counter::AwaitingKeyFrame),
         }
     }
 
+    /// Goes on where another device stopped, with a packet so far behind the last one there.
+    fn go_on(&mut self, ahead: u64, facts: &Facts) -> Option<Source> {
+        let from = self.continues.take()?;
+        let (timestamp, picture, tl0) = from.last;
+        let first = facts.number - (ahead - 1);
+        let offsets = Offsets {
+            timestamp: from.timestamp_offset,
+            vp8: Vp8Ids {
+                picture: from.picture_offset,
+                tl0: from.tl0_offset,
+            },
+            frame: 0,
+        };
+        let last = Last {
+            number: first - 1,
+            at: facts.at,
+            capture: facts.capture,
+            timestamp,
+            vp8: Vp8Ids { picture, tl0 },
+            frame: None,
+        };
+        self.segment = Some(Segment::start(first, (1 << 16) + u64::from(from.next), offsets, last));
+        self.selection.resume(Wanted::of(&self.entry), from.layer);
+        self.segments = self.segments.wrapping_add(1);
+        std::mem::replace(&mut self.current, self.source)
+    }
+
     /// Starts to follow the source it should come from with `packet`; returns what it followed before.
-    pub(crate) fn follow(&mut self, packet: &Packet) -> Option<Source> {
+    fn follow(&mut self, packet: &Packet) -> Option<Source> {
         let facts = packet.facts();
         let number = facts.frame.as_ref().and_then(Frame::number);
         let (egress_first, offsets) = match &self.segment {

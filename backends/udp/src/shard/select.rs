@@ -104,6 +104,12 @@ impl Selection {
         self.past.clear();
     }
 
+    /// Begins again where another device stopped: as much has been held back as its numbers say.
+    pub(crate) fn resume(&mut self, wanted: Wanted, layer: Layer) {
+        self.restart(wanted);
+        self.now.layer = layer;
+    }
+
     /// The highest layer it gets, once it has got one, and whether it waits for a key frame.
     pub(crate) fn report(&self) -> (Layer, bool) {
         let layer = if self.past.is_empty() {

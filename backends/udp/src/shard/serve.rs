@@ -158,8 +158,7 @@ impl Shard {
         let before = replica.selected();
         if !replica.is_following(facts) {
             sendable?;
-            replica.may_start(facts)?;
-            if let Some(before) = replica.follow(packet) {
+            if let Some(before) = replica.begin(packet)? {
                 self.fanouts.remove(before.life, replica.id);
             }
         }

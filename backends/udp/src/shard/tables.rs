@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dataplane::{Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{Continuation, Leg, LegId, Path, Protection, Replica, ReplicaId, Stream, StreamKey};
 
 use super::leg::{LegState, insert_sorted, remove_sorted};
 use super::replica::ReplicaState;
@@ -44,6 +44,7 @@ impl Shard {
             Order::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
             Order::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
             Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
+            Order::GoOn(replica, from) => self.go_on(replica, from),
             Order::Report(leg) => self.report(now, leg),
         }
     }
@@ -155,6 +156,16 @@ impl Shard {
         };
         for life in self.replicas[place].follows().into_iter().flatten() {
             self.fanouts.add(life, id, place);
+        }
+    }
+
+    fn go_on(&mut self, id: ReplicaId, from: Continuation) {
+        let Some(place) = self.replica_places.get(&id) else {
+            return;
+        };
+        let replica = &mut self.replicas[*place];
+        if self.legs[replica.leg].entry.protection == Protection::Clear {
+            replica.expect(from);
         }
     }
 

@@ -159,6 +159,7 @@ impl DataPlane for Model {
             }
             Inject::Rtcp { leg, bytes } => self.send_rtcp(leg, bytes),
             Inject::Resend { replica, sequences } => self.resend(now, replica, sequences),
+            Inject::GoOn { replica, from } => self.go_on(replica, from),
             Inject::Probe {
                 leg,
                 probe,

@@ -19,9 +19,12 @@ use wire::{Codec, NtpTime, PayloadType};
 use super::header::{self, Stamps};
 use super::select::{Decision, Selection, Wanted};
 use super::stream::MediaPacket;
-use super::{Egress, Model};
+use super::{Egress, LegState, Model};
 use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX, REORDER_MAX};
-use crate::{Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError};
+use crate::{
+    Continuation, Counter, Event, Protection, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict,
+    WriteError,
+};
 
 #[derive(Debug)]
 pub(super) struct ReplicaState {
@@ -30,6 +33,8 @@ pub(super) struct ReplicaState {
     pub current: Option<StreamKey>,
     /// The last segment, kept while nothing is followed: the next one continues it.
     pub segment: Option<Segment>,
+    /// Where another device stopped, as long as nothing is followed.
+    continues: Option<Continuation>,
     pub statistics: ReplicaStatistics,
     pub rtx_next: u16,
 }
@@ -147,6 +152,7 @@ impl ReplicaState {
             entry,
             current: None,
             segment: None,
+            continues: None,
             statistics: ReplicaStatistics::default(),
             rtx_next,
         }
@@ -165,10 +171,16 @@ impl ReplicaState {
             self.current = None;
         }
         self.entry = entry;
+        self.continues = self.continues.filter(|from| self.can_go_on(from));
         Ok(())
     }
 
+    fn can_go_on(&self, from: &Continuation) -> bool {
+        self.current.is_none() && !self.entry.paused && self.entry.source == Some(from.source)
+    }
+
     pub fn forget_source(&mut self, key: StreamKey) {
+        self.continues = self.continues.filter(|from| from.source != key);
         self.current = self.current.filter(|current| *current != key);
         self.entry.source = self.entry.source.filter(|source| *source != key);
     }
@@ -250,6 +262,48 @@ impl ReplicaState {
         });
     }
 
+    /// Goes on where another device stopped, with `packet`, which lies so far behind the last one there.
+    fn go_on(&mut self, from: Continuation, ahead: u64, packet: &MediaPacket) {
+        let (timestamp, picture, tl0) = from.last;
+        let first = packet.number - (ahead - 1);
+        self.continues = None;
+        self.current = Some(from.source);
+        self.segment = Some(Segment {
+            first,
+            egress_first: (1 << 16) + u64::from(from.next),
+            newest: first - 1,
+            closed_up: BTreeSet::new(),
+            timestamp_offset: from.timestamp_offset,
+            vp8_offset: Vp8Ids {
+                picture: from.picture_offset,
+                tl0: from.tl0_offset,
+            },
+            frame_offset: 0,
+            selection: Selection::resumed(self.wanted(), from.layer),
+            last: Last {
+                number: first - 1,
+                at: packet.at,
+                capture: packet.capture,
+                timestamp,
+                vp8: Vp8Ids { picture, tl0 },
+                frame: None,
+            },
+        });
+    }
+
+    /// Begins to follow `key` with `packet`, if that is one to begin with.
+    fn begin(&mut self, key: StreamKey, packet: &MediaPacket) -> Result<(), Counter> {
+        match self.continues.filter(|from| from.source == key) {
+            Some(from) => {
+                let ahead = from.ahead(packet.number as u16).ok_or(Counter::BeforeSwitch)?;
+                self.go_on(from, ahead, packet);
+            }
+            None if !packet.newest || !packet.starts_key_frame() => return Err(Counter::AwaitingKeyFrame),
+            None => self.follow(key, packet),
+        }
+        Ok(())
+    }
+
     /// The number `packet` goes out under and what was decided about its frame, or why it does not go out; either way it is accounted for.
     fn place(&mut self, packet: &MediaPacket, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
         let wanted = self.wanted();
@@ -295,6 +349,17 @@ impl ReplicaState {
 }
 
 impl Model {
+    /// Has a replica go on where another device stopped.
+    pub(super) fn go_on(&mut self, id: ReplicaId, from: Continuation) {
+        let Some(replica) = self.replicas.get_mut(&id) else {
+            return;
+        };
+        let is_clear = |leg: &LegState| leg.entry.protection == Protection::Clear;
+        if self.legs.get(&replica.entry.leg).is_some_and(is_clear) && replica.can_go_on(&from) {
+            replica.continues = Some(from);
+        }
+    }
+
     /// Sends `packet` to every replica that gets it.
     pub(super) fn replicate(
         &mut self,
@@ -347,10 +412,7 @@ impl Model {
         let before = replica.selected();
         if replica.current != Some(key) {
             sendable?;
-            if !packet.newest || !packet.starts_key_frame() {
-                return Err(Counter::AwaitingKeyFrame);
-            }
-            replica.follow(key, packet);
+            replica.begin(key, packet)?;
         }
         let placed = replica.place(packet, sendable.map(drop));
         if let Some((source, layer, awaits_key_frame)) = replica.selected().filter(|after| Some(*after) != before) {

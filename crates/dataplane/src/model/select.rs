@@ -125,6 +125,13 @@ impl Selection {
         }
     }
 
+    /// For a segment that another device began: as much has been held back as its numbers say.
+    pub fn resumed(wanted: Wanted, layer: Layer) -> Self {
+        let mut selection = Selection::new(wanted);
+        selection.state.current = layer;
+        selection
+    }
+
     /// The highest layer it gets, once it has got one.
     pub fn layer(&self) -> Layer {
         match self.decisions.is_empty() {

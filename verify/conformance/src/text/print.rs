@@ -51,6 +51,21 @@ fn print_step(step: &Step, names: &Names) -> String {
         ),
         Step::Inject(Injection::ReportRelay(at)) => format!("report-relay {}", names.of_relay(*at)),
         Step::Inject(Injection::Report(leg)) => format!("report {}", names.of_leg(*leg)),
+        Step::Inject(Injection::GoOn(replica, from)) => {
+            let (timestamp, picture, tl0) = from.last;
+            format!(
+                "go-on {} from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}",
+                names.of_replica(*replica),
+                names.of_stream(from.source),
+                from.newest,
+                from.next,
+                from.timestamp_offset,
+                from.picture_offset,
+                from.tl0_offset,
+                from.layer.spatial,
+                from.layer.temporal,
+            )
+        }
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
             format!("resend {} {}", names.of_replica(*replica), sequences.join(" "))
