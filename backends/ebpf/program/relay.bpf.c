@@ -17,21 +17,38 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } behind SEC(".maps");
 
+// What the stack is told, in the kernel's words TCX_NEXT and TCX_DROP: headers of older kernels do not have them.
+#define NEXT -1
+#define DROP 2
+
 SEC("xdp")
 int relay(struct xdp_md *context)
 {
-	void *data = (void *)(long)context->data, *end = (void *)(long)context->data_end;
-	__u32 there;
+	__u32 there = handle_frame(context, (void *)(long)context->data, (void *)(long)context->data_end);
 
-	switch (handle_frame(context, data, end, &there)) {
-	case LEFT:
+	if (there == LEFT) {
 		bpf_tail_call(context, &behind, 0);
 		return XDP_PASS;
-	case DROPPED:
-		return XDP_DROP;
-	default:
-		return there == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&interfaces, there, XDP_PASS);
 	}
+	if (there == DROPPED)
+		return XDP_DROP;
+	return there == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&interfaces, there, XDP_PASS);
+}
+
+// The same where an interface's driver runs no such programs: where the stack takes a packet, before anybody else has.
+SEC("classifier")
+int relay_in_stack(struct __sk_buff *skb)
+{
+	__u32 there;
+
+	if (skb->vlan_present || skb->gso_segs > 1)
+		return NEXT;
+	if ((void *)(long)skb->data + skb->len > (void *)(long)skb->data_end && bpf_skb_pull_data(skb, skb->len))
+		return NEXT;
+	there = handle_frame(skb, (void *)(long)skb->data, (void *)(long)skb->data_end);
+	if (there == LEFT)
+		return NEXT;
+	return there == DROPPED ? DROP : bpf_redirect(there, 0);
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -6,23 +6,20 @@
 #include "relay_way.h"
 #include "relay_write.h"
 
-enum outcome {
-	LEFT, // as it came, for the stack and the base
-	DROPPED,
-	WRITTEN, // to be sent
-};
+// What becomes of a packet: the number of the interface it is to be sent through, or one of these, which no interface has.
+#define LEFT 0 // as it came, for the stack and the base
+#define DROPPED 0xffffffff
 
 // Leaves a packet to the base.
-static __always_inline enum outcome leave(__u32 reason)
+static __always_inline __u32 leave(__u32 reason)
 {
 	count(reason);
 	return LEFT;
 }
 
-static __always_inline enum outcome drop(const struct relay *relay, __u32 reason)
+static __always_inline __u32 drop(const struct relay *relay, __u32 reason)
 {
-	__u32 slot = relay->slot;
-	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &slot);
+	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &relay->slot);
 
 	if (traffic)
 		traffic->dropped++;
@@ -38,6 +35,37 @@ static __always_inline __u32 line_place(const struct datagram *found)
 	return ((bpf_ntohs(found->udp->dest) >> 1) + (address >> 17)) & kept_mask;
 }
 
+static __always_inline __u16 protocol(const struct datagram *found)
+{
+	return found->v4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+}
+
+// Whether a packet is from whom and to whom the packets of a line's relay are, which is so of most.
+static __always_inline int is_expected(const struct line *line, const struct datagram *found)
+{
+	const __u64 *addresses = found->v4 ? (const __u64 *)&found->v4->saddr : (const __u64 *)&found->v6->saddr;
+
+	if (line->protocol != protocol(found) || line->ports != *(const __u32 *)&found->udp->source || line->addresses[0] != addresses[0])
+		return 0;
+	return found->v4 || (line->addresses[1] == addresses[1] && line->addresses[2] == addresses[2] && line->addresses[3] == addresses[3]);
+}
+
+static __always_inline void expect(struct line *line, __u32 protocol)
+{
+	const struct endpoint *theirs = &line->relay.accept, *ours = &line->relay.at;
+
+	line->protocol = protocol;
+	__builtin_memcpy(&line->ports, &theirs->port, sizeof(theirs->port));
+	__builtin_memcpy((void *)&line->ports + sizeof(theirs->port), &ours->port, sizeof(ours->port));
+	if (protocol == bpf_htons(ETH_P_IP)) {
+		__builtin_memcpy(line->addresses, theirs->address + 3, sizeof(struct in_addr));
+		__builtin_memcpy((void *)line->addresses + sizeof(struct in_addr), ours->address + 3, sizeof(struct in_addr));
+	} else {
+		__builtin_memcpy(line->addresses, theirs->address, sizeof(theirs->address));
+		__builtin_memcpy(line->addresses + 2, ours->address, sizeof(ours->address));
+	}
+}
+
 // Fills a line with the relay of a port. False if there is none. What is done seldom is a function of its own, so that the rest has the registers.
 static __noinline int fill(struct line *line, const struct endpoint *at, __u32 protocol)
 {
@@ -47,28 +75,17 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 	if (is_mapped(at) != (protocol == bpf_htons(ETH_P_IP)) || !find_relay(&relay, at))
 		return 0;
 	line->relay = relay;
-	line->protocol = protocol;
 	line->way = way_place(&relay);
 	line->serial = 0;
+	expect(line, protocol);
 	prepare(line);
 	return 1;
 }
 
-static __always_inline __u16 protocol(const struct datagram *found)
+static __always_inline __u32 forward(void *context, const struct datagram *found, struct line *line)
 {
-	return found->v4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
-}
-
-static __always_inline int is_kept(const struct line *line, const struct datagram *found)
-{
-	return line->protocol == protocol(found) && is_to(&line->relay.at, found) && is_in_force(&line->relay);
-}
-
-static __always_inline enum outcome forward(void *context, const struct datagram *found, struct line *line, __u32 *there)
-{
-	__u32 slot = line->relay.slot, place = line->way;
-	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &slot);
-	struct way *way = bpf_map_lookup_elem(&ways, &place);
+	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &line->relay.slot);
+	struct way *way = bpf_map_lookup_elem(&ways, &line->way);
 	__u64 ticks = bpf_jiffies64();
 
 	if (!traffic || !way)
@@ -86,49 +103,46 @@ static __always_inline enum outcome forward(void *context, const struct datagram
 	traffic->last = ticks;
 	write(found, line, way);
 	count(RELAYED);
-	*there = way->interface;
-	return WRITTEN;
+	return way->interface;
 }
 
-// Does with a datagram what is to be done; where it is to leave is `there` then.
-static __always_inline enum outcome handle(void *context, const struct datagram *found, const void *end, __u32 *there)
+// Does with a datagram what is to be done.
+static __always_inline __u32 handle(void *context, const struct datagram *found, const void *end)
 {
 	__u32 place = line_place(found), judged;
 	struct line *line = bpf_map_lookup_elem(&lines, &place);
 
 	if (!line)
 		return LEFT;
-	if (!is_kept(line, found)) {
+	if (!is_expected(line, found) || !is_in_force(&line->relay)) {
 		struct endpoint at;
 
 		set_destination(&at, found);
 		if (!fill(line, &at, protocol(found)))
 			return LEFT;
+		if (!is_expected(line, found))
+			return drop(&line->relay, FOREIGN_SOURCE);
 	}
-	if (!is_from(&line->relay.accept, found))
-		return drop(&line->relay, FOREIGN_SOURCE);
 	if (!may_follow(found, line))
 		return leave(UNCHECKED);
-	if (found->len > DATAGRAM_LEN_MAX)
-		return leave(TOO_LARGE);
 	judged = judge(found, end);
 	if (judged == MALFORMED)
 		return drop(&line->relay, MALFORMED);
 	if (judged != RELAYED)
 		return leave(judged);
-	return forward(context, found, line, there);
+	return forward(context, found, line);
 }
 
 // The same with a frame. Each family has all that follows for itself, which is less to do for a packet than to ask again and again which it is.
-static __always_inline enum outcome handle_frame(void *context, void *data, void *end, __u32 *there)
+static __always_inline __u32 handle_frame(void *context, void *data, void *end)
 {
 	struct datagram found;
 
 	switch (protocol_of(data, end)) {
 	case bpf_htons(ETH_P_IP):
-		return parse_as(&found, bpf_htons(ETH_P_IP), data, end) ? handle(context, &found, end, there) : LEFT;
+		return parse_as(&found, bpf_htons(ETH_P_IP), data, end) ? handle(context, &found, end) : LEFT;
 	case bpf_htons(ETH_P_IPV6):
-		return parse_as(&found, bpf_htons(ETH_P_IPV6), data, end) ? handle(context, &found, end, there) : LEFT;
+		return parse_as(&found, bpf_htons(ETH_P_IPV6), data, end) ? handle(context, &found, end) : LEFT;
 	default:
 		return LEFT;
 	}

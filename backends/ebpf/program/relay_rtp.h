@@ -60,10 +60,10 @@ static __always_inline __u32 judge(const struct datagram *found, const void *end
 	const __u8 *payload = found->payload;
 	__u32 len;
 
-	if (found->len < 2 || payload + 2 > (const __u8 *)end || !is_rtp(payload))
-		return NOT_RTP;
 	if (found->len < RTP_LEN || payload + RTP_LEN > (const __u8 *)end)
-		return MALFORMED;
+		return found->len < 2 || payload + 2 > (const __u8 *)end || !is_rtp(payload) ? NOT_RTP : MALFORMED;
+	if (!is_rtp(payload))
+		return NOT_RTP;
 	len = RTP_LEN + 4 * (payload[0] & 0x0f);
 	if (found->len < len)
 		return MALFORMED;

@@ -58,8 +58,10 @@ struct {
 
 // What a processor keeps of a relay, so that most packets of it need no look-up.
 struct line {
+	__u64 addresses[4]; // from whom and to whom packets are, as it stands in them: of IPv4 the first,
+	__u32 ports;
+	__u32 protocol; // and in frames
 	struct relay relay;
-	__u32 protocol; // of its addresses, as it stands in frames
 	__u32 change; // what is added to the sum under UDP's checksum when addresses and ports are written
 	__u32 pseudo; // the sum of what that covers beside UDP itself, less the length
 	__u32 header; // the sum of an IPv4 header that leaves, less its length and identification
@@ -132,24 +134,6 @@ static __always_inline int same_words(const __u32 *a, const __u32 *b)
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
 }
 
-static __always_inline int is_from(const struct endpoint *wanted, const struct datagram *found)
-{
-	if (wanted->port != found->udp->source)
-		return 0;
-	if (found->v4)
-		return wanted->address[3] == found->v4->saddr;
-	return same_words(wanted->address, (const __u32 *)&found->v6->saddr);
-}
-
-static __always_inline int is_to(const struct endpoint *at, const struct datagram *found)
-{
-	if (at->port != found->udp->dest)
-		return 0;
-	if (found->v4)
-		return at->address[3] == found->v4->daddr;
-	return same_words(at->address, (const __u32 *)&found->v6->daddr);
-}
-
 static __always_inline void set_destination(struct endpoint *at, const struct datagram *found)
 {
 	if (found->v4)
@@ -173,8 +157,7 @@ static __always_inline int find_relay(struct relay *copy, const struct endpoint 
 
 static __always_inline int is_in_force(const struct relay *relay)
 {
-	__u32 slot = relay->slot;
-	const __u32 *version = bpf_map_lookup_elem(&versions, &slot);
+	const __u32 *version = bpf_map_lookup_elem(&versions, &relay->slot);
 
 	return version && *version == relay->version;
 }

@@ -3,6 +3,9 @@
 
 #include "relay_tables.h"
 
+// The most bytes of an IP packet that are relayed, as it would be with IPv4.
+#define LEN_MAX (DATAGRAM_LEN_MAX + sizeof(struct udphdr) + sizeof(struct iphdr))
+
 // Set before the program is loaded:
 const volatile __u64 confirm_every = 10000000000; // how often a packet is left to the base for the sake of its neighbour, in nanoseconds,
 const volatile __u64 fresh_for = 25; // and how many of the kernel's ticks a way may be taken
@@ -129,7 +132,7 @@ static __noinline __u32 look_up_way(void *context, struct line *line, struct way
 	if (!bpf_map_lookup_elem(&interfaces, &asked.ifindex))
 		return OTHER_INTERFACE;
 	way->interface = asked.ifindex;
-	way->mtu = asked.mtu_result;
+	way->mtu = asked.mtu_result < LEN_MAX ? asked.mtu_result : LEN_MAX;
 	__builtin_memcpy(way->to, asked.dmac, ETH_ALEN);
 	__builtin_memcpy(way->from, asked.smac, ETH_ALEN);
 	way->until = ticks + fresh_for;

@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use aya::programs::links::{FdLink, PinnedLink};
-use aya::programs::xdp::{XdpLink, XdpMode};
-use aya::programs::{ProgramError, Xdp};
+use aya::programs::links::{FdLink, LinkError, PinnedLink};
+use aya::programs::tc::{SchedClassifierLink, SchedClassifierLinkId};
+use aya::programs::xdp::{XdpLink, XdpLinkId, XdpMode};
+use aya::programs::{ProgramError, SchedClassifier, Xdp};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
@@ -24,52 +25,96 @@ const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const XDP_ATTACHED_DRV: u8 = 1;
 
-/// Where the kernel runs an XDP program.
+/// Where the kernel runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
     /// In the driver, before the packet has become the stack's.
     Native,
-    /// In the stack, for drivers that know no XDP: it works, and saves little.
+    /// Where the stack takes packets from the driver.
+    Stack,
+    /// In the stack as if it were in the driver, for drivers that know no XDP: it works, and saves little.
     Generic,
     /// Where an earlier process put it; it has been replaced there without a gap.
     Adopted,
 }
 
-/// Puts a program on an interface, in the driver if that can; or in the place of an earlier version, if that is held by a link pinned at `link`, where it
-/// is then held as well.
-pub(crate) fn attach(program: &mut Xdp, name: &str, number: u32, link: Option<&Path>) -> Result<Attached, EbpfError> {
+/// A program that a link holds on an interface.
+pub(crate) trait Linked {
+    /// A link that goes with the program.
+    type Id;
+
+    /// What holds it instead, for longer.
+    fn take(&mut self, link: Self::Id) -> Result<FdLink, ProgramError>;
+
+    /// Takes the place of whatever such a thing holds, with no packet in between.
+    fn replace(&mut self, held: FdLink) -> Option<()>;
+}
+
+impl Linked for Xdp {
+    type Id = XdpLinkId;
+
+    fn take(&mut self, link: XdpLinkId) -> Result<FdLink, ProgramError> {
+        self.take_link(link)?.try_into().map_err(unpinnable)
+    }
+
+    fn replace(&mut self, held: FdLink) -> Option<()> {
+        self.attach_to_link(XdpLink::try_from(held).ok()?).ok().map(drop)
+    }
+}
+
+impl Linked for SchedClassifier {
+    type Id = SchedClassifierLinkId;
+
+    fn take(&mut self, link: SchedClassifierLinkId) -> Result<FdLink, ProgramError> {
+        self.take_link(link)?.try_into().map_err(unpinnable)
+    }
+
+    fn replace(&mut self, held: FdLink) -> Option<()> {
+        self.attach_to_link(SchedClassifierLink::try_from(held).ok()?)
+            .ok()
+            .map(drop)
+    }
+}
+
+/// An old kernel's link is nothing that can be held otherwise.
+fn unpinnable(_: LinkError) -> ProgramError {
+    ProgramError::IOError(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+}
+
+/// Has `put` put a program on an interface; or puts it in the place of an earlier version, if that is held by a link pinned at `link`, where it is then held
+/// as well.
+pub(crate) fn attach<P: Linked>(
+    program: &mut P,
+    name: &str,
+    link: Option<&Path>,
+    put: impl FnOnce(&mut P) -> Result<(P::Id, Attached), ProgramError>,
+) -> Result<Attached, EbpfError> {
     let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);
-    if let Some(link) = link {
-        if adopt(program, link).is_some() {
-            return Ok(Attached::Adopted);
-        }
-        // Its interface is gone, and another may have its name.
-        let _ = fs::remove_file(link);
-    }
-    let (id, attached) = match program.attach_to_if_index(number, XdpMode::Driver) {
-        Ok(id) => (id, Attached::Native),
-        Err(error) if !is_unsupported(&error) => return Err(failed(error)),
-        Err(_) => {
-            let id = program.attach_to_if_index(number, XdpMode::Skb).map_err(failed)?;
-            (id, Attached::Generic)
-        }
+    let Some(path) = link else {
+        return Ok(put(program).map_err(failed)?.1);
     };
-    if let Some(path) = link {
-        let attached = program.take_link(id).map_err(failed)?;
-        let pinned =
-            FdLink::try_from(attached).map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
-        pinned
-            .pin(path)
-            .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
+    if let Ok(pinned) = PinnedLink::from_pin(path)
+        && program.replace(pinned.into()).is_some()
+    {
+        return Ok(Attached::Adopted);
     }
+    // Its interface is gone, and another may have its name.
+    let _ = fs::remove_file(path);
+    let (id, attached) = put(program).map_err(failed)?;
+    let held = program.take(id).map_err(failed)?;
+    held.pin(path)
+        .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
     Ok(attached)
 }
 
-/// Replaces whatever program is held by a pinned link, with no packet in between.
-fn adopt(program: &mut Xdp, link: &Path) -> Option<()> {
-    let held = FdLink::from(PinnedLink::from_pin(link).ok()?);
-    program.attach_to_link(XdpLink::try_from(held).ok()?).ok()?;
-    Some(())
+/// Puts an XDP program on an interface, in the driver.
+pub(crate) fn in_driver(program: &mut Xdp, number: u32) -> Result<(XdpLinkId, Attached), ProgramError> {
+    Ok((program.attach_to_if_index(number, XdpMode::Driver)?, Attached::Native))
+}
+
+/// Puts an XDP program on an interface whose driver knows no such programs.
+pub(crate) fn generic(program: &mut Xdp, number: u32) -> Result<(XdpLinkId, Attached), ProgramError> {
+    Ok((program.attach_to_if_index(number, XdpMode::Skb)?, Attached::Generic))
 }
 
 /// Whether the kernel runs the program of an interface in the driver, by what it says of the link (rtnetlink).
@@ -106,6 +151,7 @@ fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-pub(crate) fn is_unsupported(error: &ProgramError) -> bool {
+/// Whether that is what is answered where there is no such way to attach.
+pub(crate) fn is_unsupported(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(code(error), Some(libc::EOPNOTSUPP | libc::EINVAL))
 }

@@ -29,7 +29,7 @@ pub use error::{EbpfError, Step};
 pub use fanout::{Copies, Fanout, FanoutConfig, RoomsPath};
 pub use pass::Pass;
 pub use pins::{take_down, take_down_rooms};
-pub use relay::{Complexity, Counter, Counters, Found, RelayConfig, RelayOffload, Statistics, Tried};
+pub use relay::{Complexity, Counter, Counters, Found, Hook, RelayConfig, RelayOffload, Statistics, Tried};
 
 /// How many interfaces there may be.
 pub const INTERFACES_MAX: u32 = layout::relay::INTERFACES_MAX;

@@ -26,7 +26,11 @@ impl Pass {
         let program = loaded.program_mut("pass").expect("the object has it");
         let program: &mut Xdp = program.try_into().map_err(failed)?;
         program.load().map_err(failed)?;
-        attach::attach(program, interface, number, None)?;
+        let put = |program: &mut Xdp| match attach::in_driver(program, number) {
+            Err(error) if attach::is_unsupported(&error) => attach::generic(program, number),
+            put => put,
+        };
+        attach::attach(program, interface, None, put)?;
         Ok(Pass { _loaded: loaded })
     }
 }

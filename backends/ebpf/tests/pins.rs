@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backend_ebpf::{Attached, Counter, EbpfError, RelayConfig, RelayOffload, take_down};
+use backend_ebpf::{Attached, Counter, EbpfError, Hook, RelayConfig, RelayOffload, take_down};
 use dataplane::{Offload, Update};
 use kept::{Process, with_pins};
 use support::*;
@@ -30,9 +30,21 @@ fn config(pins: &Path) -> RelayConfig {
 /// The other process: its commands are addresses, `at accept local remote`.
 #[test]
 #[ignore = "is a process of another test"]
-fn process() {
+fn in_driver() {
+    serve(Hook::Xdp);
+}
+
+/// The same in the stack.
+#[test]
+#[ignore = "is a process of another test"]
+fn in_stack() {
+    serve(Hook::Tc);
+}
+
+fn serve(hook: Hook) {
     let pins = PathBuf::from(env::var_os("PINS").expect("the other test sets it"));
-    let mut offload = RelayOffload::start(&config(&pins), Instant::now()).unwrap();
+    let config = RelayConfig { hook, ..config(&pins) };
+    let mut offload = RelayOffload::start(&config, Instant::now()).unwrap();
     println!("> found {} {}", offload.unconfirmed(), offload.found()[0]);
     for line in std::io::stdin().lines() {
         let addresses: Vec<SocketAddr> = line.unwrap().split(' ').map(|word| word.parse().unwrap()).collect();
@@ -89,17 +101,19 @@ fn calling(parties: &Parties, meanwhile: impl FnOnce()) -> (u32, Vec<u32>) {
 #[test]
 fn a_process_that_is_killed_and_replaced_loses_no_packet() {
     let Some(pair) = cable_or_skip() else { return };
-    for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
+    let families = [IpAddr::from(pair.near.v4), pair.near.v6.into()];
+    let places = [("in_driver", "native"), ("in_stack", "tc")];
+    for (like, (test, place)) in families.into_iter().flat_map(|like| places.map(|place| (like, place))) {
         let parties = Parties::new(&pair, like);
         with_pins(&pair, |pins| {
-            let mut first = Process::start("process", pins);
-            assert_eq!(first.says(), "found 0 near0: native");
+            let mut first = Process::start(test, pins);
+            assert_eq!(first.says(), format!("found 0 near0: {place}"));
             assert_eq!(offer(&mut first, &parties)[1], "has 2 of them unconfirmed 0");
             let (sent, got) = calling(&parties, || {
                 thread::sleep(Duration::from_millis(300));
                 first.kill();
                 thread::sleep(Duration::from_millis(500));
-                let mut second = Process::start("process", pins);
+                let mut second = Process::start(test, pins);
                 assert_eq!(second.says(), "found 2 near0: adopted");
                 thread::sleep(Duration::from_millis(100));
                 let said = offer(&mut second, &parties);
@@ -109,7 +123,7 @@ fn a_process_that_is_killed_and_replaced_loses_no_packet() {
                 thread::sleep(Duration::from_millis(100));
             });
             assert_eq!(got, (0..sent).collect::<Vec<_>>());
-            println!("{sent} packets of {like}, none lost");
+            println!("{sent} packets of {like} {test}, none lost");
 
             // Counting went on, too.
             let mut third = RelayOffload::start(&config(pins), Instant::now()).unwrap();

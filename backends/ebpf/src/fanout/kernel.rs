@@ -4,8 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, RingBuf};
-use aya::programs::links::{FdLink, PinnedLink};
-use aya::programs::tc::SchedClassifierLink;
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TestRunOptions};
 use aya::{Ebpf, EbpfLoader, Pod, TestRun, include_bytes_aligned};
 use aya_obj::Object;
@@ -21,7 +19,7 @@ use crate::layout::fanout::{
 };
 use crate::pins::{self, Pins};
 use crate::relay::allow_look_ups;
-use crate::{Attached, EbpfError, Found, RelayOffload, Step};
+use crate::{Attached, EbpfError, Found, RelayOffload, Step, attach};
 
 /// `program/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
@@ -74,7 +72,7 @@ impl Kernel {
             let link = pins.as_ref().map(|pins| pins.link(name));
             found.push(Found {
                 interface: name.clone(),
-                attached: attach(program(&mut loaded)?, name, link.as_deref())?,
+                attached: put(program(&mut loaded)?, name, link.as_deref())?,
             });
         }
         if let Some(pins) = &pins {
@@ -266,34 +264,14 @@ fn broadcast(
 }
 
 /// Puts the program where an interface's packets arrive, or in the place of an earlier one that is held there by a link pinned at `link`.
-fn attach(program: &mut SchedClassifier, name: &str, link: Option<&Path>) -> Result<Attached, EbpfError> {
-    let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);
+fn put(program: &mut SchedClassifier, name: &str, link: Option<&Path>) -> Result<Attached, EbpfError> {
     if_nametoindex(name).map_err(|_| EbpfError::NoInterface(name.to_owned()))?;
     if merging::merges(name).map_err(|error| EbpfError::of(Step::Attach(name.to_owned()), error))? {
         return Err(EbpfError::Merges(name.to_owned()));
     }
-    if let Some(link) = link {
-        if adopt(program, link).is_some() {
-            return Ok(Attached::Adopted);
-        }
-        // Its interface is gone, and another may have its name.
-        let _ = std::fs::remove_file(link);
-    }
-    let id = program.attach(name, TcAttachType::Ingress).map_err(failed)?;
-    if let Some(path) = link {
-        let not_pinned = |error| EbpfError::inside(Step::Pin(path.to_owned()), error);
-        let held = FdLink::try_from(program.take_link(id).map_err(failed)?).map_err(not_pinned)?;
-        held.pin(path)
-            .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
-    }
-    Ok(Attached::Native)
-}
-
-/// Replaces whatever program is held by a pinned link, with no packet in between.
-fn adopt(program: &mut SchedClassifier, link: &Path) -> Option<()> {
-    let held = FdLink::from(PinnedLink::from_pin(link).ok()?);
-    program.attach_to_link(SchedClassifierLink::try_from(held).ok()?).ok()?;
-    Some(())
+    attach::attach(program, name, link, |program| {
+        Ok((program.attach(name, TcAttachType::Ingress)?, Attached::Stack))
+    })
 }
 
 fn program(loaded: &mut Ebpf) -> Result<&mut SchedClassifier, EbpfError> {

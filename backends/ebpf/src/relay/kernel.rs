@@ -9,33 +9,27 @@ use std::time::Duration;
 
 use aya::maps::xdp::DevMapHash;
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues, ProgramArray};
-use aya::programs::{ProgramError, ProgramFd, TestRunOptions, Xdp};
+use aya::programs::{ProgramFd, ProgramInfo};
 use aya::util::nr_cpus;
-use aya::{Ebpf, EbpfLoader, TestRun, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_getres};
 
 use super::counter::Statistics;
+use super::hook::{self, Place};
 use super::table::Tables;
-use super::{Found, RelayConfig, Tried};
+use super::{Found, RelayConfig, Tried, trial};
 use crate::error::reason;
 use crate::layout::relay as layout;
 use crate::layout::relay::{Endpoint, Traffic};
 use crate::pins::Pins;
-use crate::{EbpfError, Step, attach};
+use crate::{EbpfError, Step};
 
 /// `program/relay.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/relay.bpf.o"));
 
 /// Where a frame's IP header begins.
 const IP: usize = 14;
-
-/// `enum xdp_action`.
-mod xdp_action {
-    pub(super) const XDP_PASS: u32 = 2;
-    pub(super) const XDP_TX: u32 = 3;
-    pub(super) const XDP_REDIRECT: u32 = 4;
-}
 
 /// The program's tables, by name.
 const TABLES: [&str; 6] = ["relays", "versions", "traffics", "counts", "clocks", "interfaces"];
@@ -49,6 +43,7 @@ const WAY_FRESH: Duration = Duration::from_millis(100);
 /// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
     loaded: Ebpf,
+    place: Place,
     relays: HashMap<MapData, Endpoint, layout::Relay>,
     versions: Array<MapData, u32>,
     traffics: PerCpuArray<MapData, Traffic>,
@@ -70,28 +65,19 @@ impl Kernel {
         let pins = pins.map(open).transpose()?;
         let mut loaded = load(config, pins.as_ref())?;
         let interfaces = numbers(&config.interfaces)?;
-        write_interfaces(take(&mut loaded, "interfaces")?, &interfaces)?;
+        // Lives until programs are loaded, which name it by its descriptor.
+        let mut ways_out = take(&mut loaded, "interfaces")?;
+        write_interfaces(&mut ways_out, &interfaces)?;
         let relays = take(&mut loaded, "relays")?;
         let versions = take(&mut loaded, "versions")?;
         let traffics = take(&mut loaded, "traffics")?;
         let clocks = take(&mut loaded, "clocks")?;
         let counts = take(&mut loaded, "counts")?;
         let behind = take(&mut loaded, "behind")?;
-        let program = program(&mut loaded)?;
-        let mut found = Vec::new();
-        for (name, number) in config.interfaces.iter().zip(interfaces) {
-            let link = pins.as_ref().map(|pins| pins.link(name));
-            let attached = attach::attach(program, name, number, link.as_deref())?;
-            found.push(Found {
-                interface: name.clone(),
-                attached,
-            });
-        }
-        if let Some(pins) = &pins {
-            pins.remove_other_links(&config.interfaces);
-        }
+        let (place, found) = hook::attach(&mut loaded, config.hook, &config.interfaces, pins.as_ref())?;
         let kernel = Kernel {
             loaded,
+            place,
             relays,
             versions,
             traffics,
@@ -156,30 +142,13 @@ impl Kernel {
     }
 
     fn run(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<(Tried, Vec<u8>, Duration), EbpfError> {
-        // `struct xdp_md`: where data begins, where it ends, where metadata begins, from which interface and queue, to which interface.
-        let context = [0, frame.len() as u32, 0, interface, 0, 0]
-            .map(u32::to_ne_bytes)
-            .concat();
-        let mut out = vec![0; frame.len()];
-        let mut options = TestRunOptions::new();
-        options.data_in = Some(frame);
-        options.data_out = Some(&mut out);
-        options.ctx_in = Some(&context);
-        options.repeat = times;
-        let failed = |error| EbpfError::inside(Step::Load, error);
-        let result = self.program()?.test_run(options).map_err(failed)?;
-        let tried = match result.return_value {
-            xdp_action::XDP_PASS => Tried::Passed,
-            xdp_action::XDP_TX => Tried::Sent,
-            xdp_action::XDP_REDIRECT => Tried::Redirected,
-            _ => Tried::Dropped,
-        };
-        Ok((tried, out, result.duration))
+        trial::run(&mut self.loaded, self.place, interface, frame, times)
     }
 
-    /// The program itself, to be looked at.
-    pub(super) fn program(&mut self) -> Result<&mut Xdp, EbpfError> {
-        program(&mut self.loaded)
+    /// The program as the kernel has it.
+    pub(super) fn info(&self) -> Result<ProgramInfo, EbpfError> {
+        let program = self.loaded.program(self.place.program()).expect("the object has it");
+        program.info().map_err(|error| EbpfError::inside(Step::Load, error))
     }
 }
 
@@ -253,17 +222,9 @@ fn load(config: &RelayConfig, pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
             loader.map_pin_path(name, pins.table(name));
         }
     }
-    let mut loaded = loader
+    loader
         .load(OBJECT)
-        .map_err(|error| EbpfError::inside(Step::Load, error))?;
-    let loading = program(&mut loaded)?.load();
-    loading.map_err(|error: ProgramError| EbpfError::inside(Step::Load, error))?;
-    Ok(loaded)
-}
-
-fn program(loaded: &mut Ebpf) -> Result<&mut Xdp, EbpfError> {
-    let program = loaded.program_mut("relay").expect("the object has it");
-    program.try_into().map_err(|error| EbpfError::inside(Step::Load, error))
+        .map_err(|error| EbpfError::inside(Step::Load, error))
 }
 
 fn take<T: TryFrom<Map, Error = aya::maps::MapError>>(loaded: &mut Ebpf, name: &str) -> Result<T, EbpfError> {
@@ -280,7 +241,7 @@ fn numbers(names: &[String]) -> Result<Vec<u32>, EbpfError> {
 }
 
 /// Lets packets leave through these interfaces and no others.
-fn write_interfaces(mut map: DevMapHash<MapData>, numbers: &[u32]) -> Result<(), EbpfError> {
+fn write_interfaces(map: &mut DevMapHash<MapData>, numbers: &[u32]) -> Result<(), EbpfError> {
     let mut write = || {
         let before: Vec<u32> = map.keys().collect::<Result<_, _>>()?;
         for gone in before.iter().filter(|number| !numbers.contains(number)) {

@@ -1,12 +1,14 @@
 //! Relays in the kernel: RTP that arrives at a port of ours leaves from another before there is a socket buffer.
 
 mod counter;
+mod hook;
 mod kernel;
 mod plan;
 mod slots;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,6 +19,7 @@ use aya::programs::ProgramFd;
 use dataplane::{Counter as Meaning, Counters as Meanings, Event, Offload, Reason, Refused, RelayTraffic, Update};
 
 pub use counter::{Counter, Counters, Statistics};
+pub use hook::Hook;
 pub(crate) use kernel::allow_look_ups;
 
 use crate::clock::Monotonic;
@@ -29,6 +32,8 @@ use table::Table;
 pub struct RelayConfig {
     /// Interfaces by name. What arrives at one may leave through any of them.
     pub interfaces: Vec<String>,
+    /// Where packets are to meet the program.
+    pub hook: Hook,
     /// How many relays there may be here. More run in the base.
     pub relays_max: u32,
     /// A folder of a BPF file system in which to keep program and entries over the end of the process, however that comes; the next one goes on with them.
@@ -43,6 +48,7 @@ impl Default for RelayConfig {
     fn default() -> Self {
         RelayConfig {
             interfaces: Vec::new(),
+            hook: Hook::Auto,
             relays_max: 16_384,
             pins: None,
             keep: Duration::from_secs(60),
@@ -109,9 +115,8 @@ impl RelayOffload {
     }
 
     /// The program in numbers.
-    pub fn complexity(&mut self) -> Result<Complexity, EbpfError> {
-        let failed = |error| EbpfError::inside(crate::Step::Load, error);
-        let info = self.table.tables.program()?.info().map_err(failed)?;
+    pub fn complexity(&self) -> Result<Complexity, EbpfError> {
+        let info = self.table.tables.info()?;
         Ok(Complexity {
             instructions: info.size_translated().unwrap_or(0) / 8,
             verified: info.verified_instruction_count().unwrap_or(0),
@@ -133,7 +138,7 @@ impl RelayOffload {
         for found in &self.found {
             let is_native = match found.attached {
                 Attached::Native => Ok(true),
-                Attached::Generic => Ok(false),
+                Attached::Stack | Attached::Generic => Ok(false),
                 Attached::Adopted => attach::is_native(&found.interface),
             };
             if !is_native.map_err(|error| EbpfError::of(Step::Attach(found.interface.clone()), error))? {
@@ -223,6 +228,7 @@ impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attached = match self.attached {
             Attached::Native => "native",
+            Attached::Stack => "tc",
             Attached::Generic => "generic",
             Attached::Adopted => "adopted",
         };

@@ -142,7 +142,7 @@ fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
         let (people, others) = (People::new(&pair, like, 7000), People::new(&pair, like, 7002));
         with_pins(&pair, |pins| {
             let mut first = Process::start("pins::room_process", pins);
-            assert_eq!(first.says(), "found 0 of 0 near0: native");
+            assert_eq!(first.says(), "found 0 of 0 near0: tc");
             assert_eq!(first.tell(&people.words()), "sends true");
             let (sent, got) = people.meeting(|| {
                 thread::sleep(Duration::from_millis(300));

@@ -50,14 +50,17 @@ pub struct Parties {
 impl Parties {
     /// At the far end, known to the near one.
     pub fn new(pair: &Pair, like: IpAddr) -> Self {
-        let far = pair.far.address(like);
+        Self::between(pair, pair.near.address(like), pair.far.address(like))
+    }
+
+    /// At this address of the far end, with ports of ours at that of the near one.
+    pub fn between(pair: &Pair, near: IpAddr, far: IpAddr) -> Self {
         let sockets = [0, 1].map(|_| pair.far.run(|| UdpSocket::bind((far, 0)).expect("there are ports")));
         for socket in &sockets {
             socket.set_read_timeout(Some(PATIENCE)).expect("a socket can");
         }
         let theirs = [0, 1].map(|at: usize| sockets[at].local_addr().expect("it is bound"));
         // Whoever is sent something is asked for, and answers.
-        let near = pair.near.address(like);
         let asking = pair.near.run(|| UdpSocket::bind((near, 0)).expect("there are ports"));
         asking.send_to(b"hello", theirs[0]).expect("the way is open");
         sockets[0].recv(&mut [0; 9]).expect("it arrives");

@@ -11,7 +11,7 @@ use dataplane::{Accept, Cover, Hop, Offload, Path, Relay, Update};
 use veth::frame::Frame;
 use veth::{Pair, Side, pair_or_skip};
 
-use super::{Counter, RelayConfig, RelayOffload, Tried};
+use super::{Counter, Hook, RelayConfig, RelayOffload, Tried};
 
 /// What became of a frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,36 +38,28 @@ struct Bench {
 const NEIGHBOUR: [u8; 6] = [2, 0, 0, 0, 0, 9];
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 8];
 
-/// Does something with a bench for each family.
+/// Does something with a bench for each place where packets may meet the program, and each family.
 fn with_benches(what: impl Fn(&mut Bench) + Sync) {
+    with_configs(&["near0"], |pair, like, config| {
+        what(&mut Bench::with(pair, like, config))
+    });
+}
+
+fn with_configs(interfaces: &[&str], what: impl Fn(&Pair, IpAddr, &RelayConfig) + Sync) {
     let Some(pair) = pair_or_skip(1) else { return };
-    for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
-        pair.near.run(|| what(&mut Bench::new(&pair, like)));
+    for hook in [Hook::Xdp, Hook::Tc] {
+        let config = RelayConfig {
+            interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
+            hook,
+            ..RelayConfig::default()
+        };
+        for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
+            pair.near.run(|| what(&pair, like, &config));
+        }
     }
 }
 
 impl Bench {
-    fn new(pair: &Pair, like: IpAddr) -> Self {
-        Self::on(pair, like, &[pair.near.interface])
-    }
-
-    fn on(pair: &Pair, like: IpAddr, interfaces: &[&str]) -> Self {
-        let config = RelayConfig {
-            interfaces: interfaces.iter().map(|name| (*name).to_owned()).collect(),
-            ..RelayConfig::default()
-        };
-        Self::with(pair, like, &config)
-    }
-
-    fn confirming(pair: &Pair, like: IpAddr, confirm: Duration) -> Self {
-        let config = RelayConfig {
-            interfaces: vec![pair.near.interface.to_owned()],
-            confirm,
-            ..RelayConfig::default()
-        };
-        Self::with(pair, like, &config)
-    }
-
     fn with(pair: &Pair, like: IpAddr, config: &RelayConfig) -> Self {
         let [ours, theirs] = [&pair.near, &pair.far].map(|side| two_ports(side, like));
         know(&pair.near, theirs[0].ip());

@@ -1,6 +1,8 @@
 //! What is relayed, and what that does to a frame.
 
 use super::*;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 use veth::frame::checksum;
 
 #[test]
@@ -100,50 +102,136 @@ fn a_relay_is_not_in_the_kernel_while_the_port_it_leaves_from_is_not_ours() {
     });
 }
 
+/// Stays on one processor: each asks for ways by itself.
+fn stay() {
+    let mut only = CpuSet::new();
+    only.set(0).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+}
+
 #[test]
 fn once_in_a_while_the_base_sends_if_it_is_there() {
-    let Some(pair) = pair_or_skip(1) else { return };
-    for like in [IpAddr::from(pair.near.v4), pair.near.v6.into()] {
-        pair.near.run(|| {
-            let every = Duration::from_millis(200);
-            let mut bench = Bench::confirming(&pair, like, every);
-            let frame = bench.frame(&rtp(100)).bytes();
-            let relayed = Outcome::Sent(bench.relayed(&rtp(100)));
-            let sockets = bench.ours.map(|at| std::net::UdpSocket::bind(at).unwrap());
-            assert_eq!(bench.run(&frame), relayed);
-            std::thread::sleep(5 * every);
-            bench.passes(&frame, Some(Counter::Confirming));
-            assert_eq!(bench.run(&frame), relayed);
-            assert_eq!(bench.offload.relay_traffic(bench.ours[0]).unwrap().0.packets, 2);
-            // Without a process there is nobody who could.
-            drop(sockets);
-            std::thread::sleep(5 * every);
-            assert_eq!(bench.run(&frame), relayed);
-        });
-    }
+    with_configs(&["near0"], |pair, like, config| {
+        stay();
+        let every = Duration::from_millis(200);
+        let confirm = RelayConfig {
+            confirm: every,
+            ..config.clone()
+        };
+        let mut bench = Bench::with(pair, like, &confirm);
+        let frame = bench.frame(&rtp(100)).bytes();
+        let relayed = Outcome::Sent(bench.relayed(&rtp(100)));
+        let sockets = bench.ours.map(|at| std::net::UdpSocket::bind(at).unwrap());
+        assert_eq!(bench.run(&frame), relayed);
+        std::thread::sleep(5 * every);
+        bench.passes(&frame, Some(Counter::Confirming));
+        assert_eq!(bench.run(&frame), relayed);
+        assert_eq!(bench.offload.relay_traffic(bench.ours[0]).unwrap().0.packets, 2);
+        // Without a process there is nobody who could.
+        drop(sockets);
+        std::thread::sleep(5 * every);
+        assert_eq!(bench.run(&frame), relayed);
+    });
+}
+
+#[test]
+fn a_neighbour_with_another_hardware_address_is_noticed_in_a_moment() {
+    with_configs(&["near0"], |pair, like, config| {
+        stay();
+        let mut bench = Bench::with(pair, like, config);
+        let frame = bench.frame(&rtp(100)).bytes();
+        assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&rtp(100))));
+        let theirs = bench.theirs[1].ip();
+        let moved = format!("neighbour replace {theirs} lladdr 02:00:00:00:00:07 dev near0 nud permanent");
+        pair.near.ip(&moved).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        let mut expected = bench.relayed(&rtp(100));
+        expected[5] = 7;
+        assert_eq!(bench.run(&frame), Outcome::Sent(expected));
+    });
+}
+
+#[test]
+fn a_relay_that_is_replaced_or_removed_is_so_at_once() {
+    with_benches(|bench| {
+        let frame = bench.frame(&rtp(100)).bytes();
+        for _ in 0..3 {
+            assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&rtp(100))));
+            let mut other = bench.relay(0);
+            let hop = other.rtp.as_mut().unwrap();
+            hop.path.remote.set_port(9);
+            hop.tos = Some(0);
+            bench.set(bench.ours[0], other);
+            let mut expected = Frame::new(bench.ours[1], bench.theirs[1], &rtp(100));
+            expected.destination.set_port(9);
+            (expected.to, expected.from) = (NEIGHBOUR, OURS);
+            assert_eq!(bench.run(&frame), Outcome::Sent(expected.bytes()));
+            let other = Relay {
+                accept: Accept::Only(bench.theirs[1]),
+                ..bench.relay(0)
+            };
+            bench.set(bench.ours[0], other);
+            bench.drops(&frame, Counter::ForeignSource);
+            bench
+                .offload
+                .offer(Instant::now(), &Update::RemoveRelay(bench.ours[0]))
+                .unwrap();
+            bench.passes(&frame, None);
+            bench.set(bench.ours[0], bench.relay(0));
+        }
+    });
+}
+
+#[test]
+fn relays_that_share_a_place_are_kept_apart() {
+    with_benches(|bench| {
+        // The ports of a pair do, and with the first address those that are 32,768 apart.
+        let mut shared = [bench.ours[0]; 3];
+        shared[1].set_port(bench.ours[0].port() + 1);
+        shared[2].set_port(bench.ours[0].port() - 32_768);
+        for at in shared {
+            bench.set(at, bench.relay(0));
+        }
+        for _ in 0..3 {
+            for at in shared {
+                let frame = Frame::new(bench.theirs[0], at, &rtp(100)).bytes();
+                assert_eq!(bench.run(&frame), Outcome::Sent(bench.relayed(&rtp(100))));
+            }
+        }
+        for at in shared {
+            assert_eq!(bench.offload.relay_traffic(at).unwrap().0.packets, 3);
+        }
+    });
 }
 
 #[test]
 fn a_packet_can_leave_through_another_interface_of_ours() {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.ip("link add near1 type veth peer name middle1").unwrap();
-    pair.near.ip("address add 10.78.0.1/24 dev near1").unwrap();
-    pair.near.ip("link set middle1 up").unwrap();
-    pair.near.ip("link set near1 up").unwrap();
-    pair.near
-        .ip("neighbour replace 10.78.0.2 lladdr 02:00:00:00:00:09 dev near1 nud permanent")
-        .unwrap();
-    for (interfaces, can) in [(vec!["near0"], false), (vec!["near0", "near1"], true)] {
-        pair.near.run(|| {
-            let mut bench = Bench::on(&pair, pair.near.v4.into(), &interfaces);
+    with_configs(&["near0", "near1"], |pair, like, config| {
+        let IpAddr::V4(_) = like else { return };
+        let _ = pair.near.ip("link add near1 type veth peer name middle1");
+        for line in [
+            "address replace 10.78.0.1/24 dev near1",
+            "link set middle1 up",
+            "link set near1 up",
+            "neighbour replace 10.78.0.2 lladdr 02:00:00:00:00:09 dev near1 nud permanent",
+        ] {
+            pair.near.ip(line).unwrap();
+        }
+        for can in [false, true] {
+            let interfaces = config.interfaces[..1 + usize::from(can)].to_vec();
+            let config = RelayConfig {
+                interfaces,
+                ..config.clone()
+            };
+            let mut bench = Bench::with(pair, like, &config);
             bench.theirs[1] = "10.78.0.2:40002".parse().unwrap();
             bench.set(bench.ours[0], bench.relay(0));
             let frame = bench.frame(&rtp(100)).bytes();
-            if can {
-                assert!(matches!(bench.run(&frame), Outcome::Redirected(_)));
-            } else {
-                bench.passes(&frame, Some(Counter::OtherInterface));
+            match (can, config.hook) {
+                (false, _) => bench.passes(&frame, Some(Counter::OtherInterface)),
+                (true, Hook::Xdp) => assert!(matches!(bench.run(&frame), Outcome::Redirected(_))),
+                (true, _) => assert!(matches!(bench.run(&frame), Outcome::Sent(_))),
             }
-        });
-    }
+        }
+    });
 }
