@@ -8,6 +8,7 @@
 #include "fanout_log.h"
 #include "fanout_repair.h"
 #include "fanout_way.h"
+#include "fanout_tell.h"
 #include "fanout_write.h"
 
 #define NEXT (-1) // to the next program, or the stack
@@ -135,12 +136,15 @@ struct copying {
 static long copy(__u32 index, struct copying *copying)
 {
 	struct scratch *scratch = copying->scratch;
-	__u32 place, became;
+	__u32 place, became, says;
 
 	if (index >= FANOUT_COPIES)
 		return 1;
 	place = copying->stream->replicas[index >> 5].places[index & 31];
 	became = number_copy(place);
+	says = says_of_targets(scratch);
+	if (became == FAN_NOTHING && says != scratch->media.says)
+		tell_targets(copying->skb, says);
 	if (became == FAN_NOTHING)
 		became = serve(copying->skb, place, scratch);
 	tally(scratch, became);

@@ -231,6 +231,7 @@ static __always_inline void read_active(struct scratch *scratch)
 		frame->kind = structure->templates[(reading->id - structure->shape.first) & (TEMPLATES_MAX - 1)];
 		reading->active = (1 << (frame->shape.targets & 31)) - 1;
 	}
+	reading->active_at = reading->at;
 	if (reading->flags & HAS_ACTIVE)
 		reading->active = take_bits(scratch, frame->shape.targets);
 	if (reading->flags & HAS_REFERENCES)
@@ -379,6 +380,9 @@ static __always_inline int read_descriptor(struct stream_layers *layers, struct 
 	frame->ends = first >> 6 & 1;
 	if (media->descriptor_len > MANDATORY_LEN)
 		reading->flags = take_bits(scratch, 5);
+	else
+		reading->at += 5;
+	reading->active_at = reading->at;
 	frame->has_structure = !!(reading->flags & HAS_STRUCTURE);
 	frame->says_active = !!(reading->flags & (HAS_STRUCTURE | HAS_ACTIVE));
 	if (frame->has_structure)

@@ -113,10 +113,11 @@ struct reading {
 	__u32 spatial;
 	__u32 temporal;
 	__u32 active;
+	__u32 active_at; // where they are, or would be
 };
 
 #define FRAMES 64 // that a replica remembers, by their numbers
-#define PICTURES 8 // and pictures of VP9
+#define PICTURES 16 // and pictures of VP9
 
 // What was decided of a frame with a dependency descriptor, and what is selected behind it.
 struct frame_choice {

@@ -43,7 +43,7 @@ static __always_inline __u32 place_of(const struct layers_given *layers, __u32 t
 	return place;
 }
 
-static __always_inline struct picture_choice *make_room(struct layers_given *layers, __u32 place, __u32 timestamp)
+static __always_inline struct picture_choice *new_picture(struct layers_given *layers, __u32 place, __u32 timestamp)
 {
 	struct picture_choice *new = &layers->pictures[place & (PICTURES - 1)];
 
@@ -129,7 +129,7 @@ static __always_inline __u32 select_picture(struct replica_progress *replica, st
 	if (known)
 		picture = &layers->pictures[place & (PICTURES - 1)];
 	else
-		picture = make_room(layers, place, media->timestamp);
+		picture = new_picture(layers, place, media->timestamp);
 	if (picture->decided >> spatial & 1) {
 		number->is_top = picture->top >> spatial & 1;
 		return picture->sent >> spatial & 1 ? FAN_NOTHING : FAN_OUTSIDE_TARGET;

@@ -51,6 +51,8 @@ struct media {
 	__u16 descriptor_len; // its length; 0 for none
 	__u32 descriptor_at; // and its place in the frame, if it is carried on; else 0
 	__u32 begins; // the stream begins with it
+	__u32 says; // what the descriptor in the packet says of active decode targets
+	__u8 room; // bytes behind the descriptor, for that
 	__u8 oversized; // whether copies would be
 	__u8 altered; // whether copies' header extensions are other than its own
 	__u8 two_byte; // the form of copies' header extensions

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 use dataplane::{GoesOn, Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
+use wire::MediaKind;
 
 use super::entries;
 use super::fit;
@@ -542,8 +543,11 @@ impl Book {
             stamp::make_room(&mut entry, replica, &self.legs[&replica.leg]);
         }
         entry.goes_up = (self.goes_up || some_elsewhere).into();
+        // A descriptor may grow for some receivers, which the driver cannot do.
+        let may_grow = entry.descriptor != 0 && stream.entry.kind == MediaKind::Video;
         if let Ok(broadcast) = &mut self.kernel.broadcast
             && entry.goes_up == 0
+            && !may_grow
             && !stream.in_stack
         {
             entry.in_driver = broadcast.mark(places.len()).unwrap_or(0);

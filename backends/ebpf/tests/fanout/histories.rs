@@ -79,7 +79,7 @@ fn like_others(map: &ExtensionMap) -> ExtensionMap {
 }
 
 /// A step of a room without what the kernel leaves to the base.
-fn plain(step: Step) -> Step {
+pub fn plain(step: Step) -> Step {
     match step {
         Step::Write(update) => Step::Write(plain_entry(update)),
         other => other,
