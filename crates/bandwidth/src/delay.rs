@@ -119,7 +119,7 @@ impl DelayBased {
         if usage == Usage::Over {
             self.over = Some(now);
         }
-        self.decide(now, usage, evidence, if surges { 0.0 } else { evidence.keeps() });
+        self.decide(now, usage, evidence, surges);
         self.queue = evidence.queue;
         self.least = if usage == Usage::Over {
             evidence.queue
@@ -142,7 +142,7 @@ impl DelayBased {
         queue >= QUEUE_MIN && queue >= self.least + grown
     }
 
-    fn decide(&mut self, now: Instant, usage: Usage, evidence: Evidence, keeps: f64) {
+    fn decide(&mut self, now: Instant, usage: Usage, evidence: Evidence, surges: bool) {
         match evidence.probed {
             Some(rate) if usage != Usage::Over && (rate > self.aimd.rate() || evidence.application_limited) => {
                 self.aimd.set(now, rate)
@@ -155,7 +155,8 @@ impl DelayBased {
                     burst_throughput: evidence.burst_throughput,
                     application_limited: evidence.application_limited,
                     long_queue: evidence.queue > QUEUE_LONG || evidence.overflowing,
-                    keeps,
+                    surges,
+                    keeps: if surges { 0.0 } else { evidence.keeps() },
                 },
             ),
         }
