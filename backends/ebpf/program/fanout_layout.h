@@ -278,7 +278,7 @@ struct fanout_log {
 	__u8 has_level;
 	__u8 has_number;
 	__u8 has_layer;
-	__u8 zero;
+	__u8 again; // whether it came again because it was asked for
 };
 
 // A copy that left.

@@ -37,14 +37,16 @@ static __always_inline void log_frame(struct fanout_log *log, const struct scrat
 	}
 }
 
-// Tells of a packet and of its copies, all at once. What arrived before, or goes up, is not told of itself. What nobody reads in time is lost, and counted.
+// Tells of a packet and of its copies, all at once. What arrived before, or goes up, is not told of itself, but for what was asked for: its publisher wants to hear
+// that it came, under another transport-wide number, and the base knows nothing of it. What nobody reads in time is lost, and counted.
 static __always_inline void write_log(struct scratch *scratch, int refused, int goes_up)
 {
 	const struct media *media = &scratch->media;
 	struct fanout_log *log = &scratch->log;
 	__u32 len = sizeof(*log) + log->departures * sizeof(struct departed);
 
-	log->arrived = !goes_up && !media->arrival.again && (refused == FAN_NOTHING || refused == FAN_UNKNOWN_FORMAT);
+	log->again = media->arrival.again;
+	log->arrived = log->again || (!goes_up && (refused == FAN_NOTHING || refused == FAN_UNKNOWN_FORMAT));
 	if (!log->arrived && !log->departures)
 		return;
 	log->at = media->at;

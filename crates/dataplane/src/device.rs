@@ -111,7 +111,7 @@ pub enum Inject<'a> {
     },
     /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC 4588 retransmissions from the stream's cache. A device that
     /// sends the replica but keeps no packets says [`Event::Wanted`] instead. When one of those comes from the publisher again it goes to whoever asked for it
-    /// and nobody else, once, under the number it had.
+    /// and nobody else, once, under the number it had, and is reported as an arrival that was recovered.
     Resend {
         /// Which replica.
         replica: ReplicaId,

@@ -91,7 +91,7 @@ fn arrival(packet: &FanoutLog, ssrc: Ssrc, at: Instant) -> Arrival {
         at,
         ssrc,
         sequence: packet.sequence,
-        recovered: false,
+        recovered: packet.again != 0,
         transport_sequence: (packet.has_number != 0).then_some(packet.transport_number),
         size: packet.size,
         audio_level: level.map(|level| (level.level, level.voice)),
@@ -122,6 +122,6 @@ fn packet_of(bytes: &[u8; PACKET_LEN]) -> FanoutLog {
         has_level: bytes[28],
         has_number: bytes[29],
         has_layer: bytes[30],
-        zero: 0,
+        again: bytes[31],
     }
 }

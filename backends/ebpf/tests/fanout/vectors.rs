@@ -140,9 +140,18 @@ fn leave_pictures_out(cable: fn(&Pair) -> Cable) {
 /// What devices do that keep no packets, which the model does.
 #[test]
 fn the_kernel_gives_what_comes_again_to_who_asked() {
+    give_again(Cable::new);
+}
+
+#[test]
+fn the_driver_gives_what_comes_again_to_who_asked() {
+    give_again(Cable::of_drivers);
+}
+
+fn give_again(cable: fn(&Pair) -> Cable) {
     let Some(pair) = pair_or_skip(1) else { return };
     pair.near.run(|| {
-        let cable = Cable::new(&pair);
+        let cable = cable(&pair);
         let mut vectors = read_vectors("vectors", |text| text);
         assert!(!vectors.is_empty());
         vectors.push(parse("far back", &far_back()).unwrap_or_else(|problem| panic!("{problem}")));
