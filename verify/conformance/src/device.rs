@@ -1,6 +1,7 @@
 //! What a device under test must offer, and the devices that are.
 
 mod behind_kernel;
+mod free;
 mod inline;
 mod kernel;
 mod model;

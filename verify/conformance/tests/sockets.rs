@@ -211,3 +211,21 @@ fn bursts_to_rings_keep_the_invariants() {
     bursts_keep_the_invariants(&|start| rings.device(Family::V6, start), Srtp::Never, 74_001..74_003);
     println!("{:?}", rings.counted());
 }
+
+/// Programs that other tests start have a copy of what a device had open until they run, and with it hold its program to the interface.
+#[test]
+fn a_device_has_the_interface_once_the_last_one_is_gone() {
+    let Some(rings) = Rings::or_skip(1) else { return };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..1000 {
+                    std::process::Command::new("true").status().expect("it is everywhere");
+                }
+            });
+        }
+        for _ in 0..150 {
+            drop(rings.device(Family::V4, now()));
+        }
+    });
+}

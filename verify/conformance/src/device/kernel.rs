@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
-use backend_ebpf::{RelayConfig, RelayOffload, Statistics, Tried};
+use backend_ebpf::{EbpfError, RelayConfig, RelayOffload, Statistics, Tried};
 use dataplane::{Accept, Capabilities, Counter, Counters, DataPlane, Event, Inject, Path, Relay, Update, WriteError};
 use layered::{Entry, Layered};
 use veth::frame::Frame;
 use veth::{Pair, Side};
 
+use super::free::once_free;
 use super::{Datagram, Device, Family, ModelDevice};
 use crate::step::relay_of;
 
@@ -40,7 +41,9 @@ impl KernelDevice {
             relays_max: 256,
             ..RelayConfig::default()
         };
-        let offload = RelayOffload::start(&config, now()).expect("the program can be had here");
+        let is_taken = |error: &EbpfError| matches!(error, EbpfError::Taken(_));
+        let offload = once_free(is_taken, || RelayOffload::start(&config, now()));
+        let offload = offload.expect("the program can be had here");
         KernelDevice {
             plane: Layered::new(Base(ModelDevice::new(origin)), offload),
             interface: nix::net::if_::if_nametoindex(pair.near.interface).expect("it is there"),

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane, Statistics};
-use backend_ebpf::{RelayConfig, RelayOffload};
+use backend_ebpf::{EbpfError, RelayConfig, RelayOffload};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Accept, Clock, Counter, Counters, DataPlane, Event, Inject, Path, Relay, Update, WriteError};
 use layered::Layered;
 use veth::Pair;
 
+use super::free::once_free;
 use super::{Datagram, Device, STARTED_AT};
 use crate::step::relay_of;
 
@@ -143,7 +144,9 @@ impl SocketDevice {
             interfaces: vec![pair.near.interface.to_owned()],
         };
         let clock = clock_from(origin);
-        let plane = pair.near.run(|| AfxdpPlane::start(config, clock, Arc::new(|| {})))?;
+        let start = || AfxdpPlane::start(config.clone(), clock, Arc::new(|| {}));
+        let is_taken = |error: &AfxdpError| matches!(error, AfxdpError::Taken(_));
+        let plane = pair.near.run(|| once_free(is_taken, start))?;
         let statistics = plane.statistics();
         let device = Self::new("afxdp", Box::new(plane), Ground::Cable(pair), family);
         Ok((device, statistics))
@@ -169,8 +172,12 @@ impl SocketDevice {
         };
         let plane = pair.near.run(|| {
             let base = UdpPlane::start(config(address, workers), clock_from(origin), Arc::new(|| {}));
-            let offload = RelayOffload::start(&offload, clock()).expect("the program can be had here");
-            Layered::new(base.expect("there are ports"), offload)
+            let is_taken = |error: &EbpfError| matches!(error, EbpfError::Taken(_));
+            let offload = once_free(is_taken, || RelayOffload::start(&offload, clock()));
+            Layered::new(
+                base.expect("there are ports"),
+                offload.expect("the program can be had here"),
+            )
         });
         let statistics = plane.offload().statistics();
         let device = Self::new("udp behind the kernel", Box::new(plane), Ground::Cable(pair), family);
