@@ -7,7 +7,7 @@ function stage(thread, leaf, stack) {
     if (stack ~ /do_syscall_64|entry_SYSCALL|asm_sysvec|asm_exc|ret_from/)
         return thread ~ /^agent/ ? "agent: sleeping and waking" : "sleeping and waking"
     if (thread ~ /^agent/) return leaf ~ /bandwidth::/ ? "agent: estimation" : "agent: reports, RTCP, timers"
-    if (leaf ~ /dec_update|aes_gcm::open|[oO]pen(er|_rtp|_rtcp)|CRYPTO_memcmp/) return "unprotect"
+    if (leaf ~ /dec_update|aes_gcm::open|[oO]pen(er|_rtp|_rtcp|_wide)|CRYPTO_memcmp/) return "unprotect"
     if (leaf ~ /ring|aes|ghash|[sS]eal|sha1|Sha1|[hH]mac/) return "seal"
     if (leaf ~ /net::send|[tT]ransmit|egress|cancel|net::control/) return "send"
     if (leaf ~ /net::receive|net::sockets|net::address/) return "receive"

@@ -72,8 +72,18 @@ pub(crate) struct Rewrite {
 }
 
 impl Rewrite {
-    /// What `replica` makes of `packet`, whose frame it decided to send or sends on demand.
-    pub(crate) fn new(replica: &ReplicaState, packet: &Packet, payload: Span, name: Name, decision: &Decision) -> Self {
+    /// What `replica` makes of `packet`, whose frame it decided to send or sends on demand, with so many bytes of padding behind the payload.
+    ///
+    /// Inlined, or it would be written in small pieces and read back in large ones at once, for which a processor waits.
+    #[inline]
+    pub(crate) fn new(
+        replica: &ReplicaState,
+        packet: &Packet,
+        payload: Span,
+        name: Name,
+        decision: &Decision,
+        padding: u8,
+    ) -> Self {
         let segment = replica.segment.as_ref().expect("a replica that sends has a segment");
         let (facts, offsets) = (packet.facts(), &segment.offsets);
         let ends_picture = decision.is_top && facts.frame.as_ref().is_some_and(|frame| frame.ends);
@@ -93,13 +103,8 @@ impl Rewrite {
                 active: facts.frame.as_ref().and_then(|frame| told(frame, &decision.active)),
                 kept_before: decision.kept_before,
             },
-            padding: 0,
+            padding,
         }
-    }
-
-    /// The same with so many bytes of padding behind the payload.
-    pub(crate) fn padded(self, padding: u8) -> Self {
-        Rewrite { padding, ..self }
     }
 
     pub(crate) fn is_retransmission(&self) -> bool {

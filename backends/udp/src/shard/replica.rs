@@ -195,6 +195,7 @@ impl ReplicaState {
 
     /// The number `packet` goes out under and what was decided about its frame, or why it does not; either way it is accounted for.
     /// When it `is_late` only the lowest frame rate is sent.
+    #[inline]
     pub(crate) fn place(
         &mut self,
         packet: &Packet,

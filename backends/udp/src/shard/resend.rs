@@ -87,7 +87,7 @@ impl Shard {
             original: Some(SequenceNumber(ticket.number as u16)),
         };
         let payload = replica.payload(&format, facts).ok_or(Counter::Malformed)?;
-        let mut rewrite = Rewrite::new(replica, &packet, payload, name, &decision);
+        let mut rewrite = Rewrite::new(replica, &packet, payload, name, &decision, 0);
         self.send(place, &packet, &mut rewrite, moment)
     }
 

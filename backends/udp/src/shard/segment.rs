@@ -118,6 +118,9 @@ impl Segment {
 
     /// The replica's number for a source number of this segment that was not closed up.
     pub(crate) fn number(&self, source: u64) -> u64 {
+        if source == self.newest {
+            return source.wrapping_add(self.shift);
+        }
         let from = source.max(self.oldest());
         source
             .wrapping_add(self.shift)

@@ -159,6 +159,7 @@ impl Selection {
     }
 
     /// What becomes of a packet that no layer decides about.
+    #[inline]
     pub(crate) fn without_layers(&self, send: Result<(), Counter>) -> Decision {
         Decision {
             send,

@@ -175,7 +175,7 @@ impl Shard {
             index: number - (1 << 16),
             original: None,
         };
-        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision).padded(offered.padding);
+        let mut rewrite = Rewrite::new(replica, packet, payload, name, &decision, offered.padding);
         self.send(place, packet, &mut rewrite, moment)
     }
 }

@@ -30,6 +30,7 @@ impl Cipher {
     }
 
     /// Encrypts `packet[header_len..len]` and writes the tag behind it; the length of the whole.
+    #[inline]
     pub(super) fn seal_rtp(&self, id: PacketId, packet: &mut [u8], len: usize, header_len: usize) -> usize {
         match self {
             Self::Gcm(gcm) => gcm.seal_rtp(id, packet, len, header_len),

@@ -33,6 +33,7 @@ impl Gcm {
         Self { key, salt }
     }
 
+    #[inline]
     pub(super) fn seal_rtp(&self, id: PacketId, packet: &mut [u8], len: usize, header_len: usize) -> usize {
         let (header, rest) = packet.split_at_mut(header_len);
         let (text, trailer) = rest.split_at_mut(len - header_len);

@@ -47,6 +47,7 @@ impl Key {
     }
 
     /// Encrypts `text` in place; the tag of it and of `clear`.
+    #[inline]
     pub(super) fn seal(&self, nonce: Nonce, clear: &[u8], text: &mut [u8]) -> [u8; TAG] {
         match self {
             Self::Ring(key) => {

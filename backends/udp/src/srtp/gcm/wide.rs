@@ -56,14 +56,14 @@ impl<const ROUNDS: usize> Wide<ROUNDS> {
     /// Encrypts `text` in place; the tag of it and of `clear`.
     pub(super) fn seal(&self, nonce: Nonce, clear: &[u8], text: &mut [u8]) -> [u8; TAG] {
         // SAFETY: there is a key, so the processor has what the function is compiled for.
-        let tag = unsafe { self.crypt::<true>(nonce, clear, text) };
+        let tag = unsafe { self.seal_wide(nonce, clear, text) };
         tag.to_le_bytes()
     }
 
     /// Decrypts `text` in place; whether the tag is that of it and of `clear`.
     pub(super) fn open(&self, nonce: Nonce, clear: &[u8], text: &mut [u8], tag: &[u8; TAG]) -> bool {
         // SAFETY: there is a key, so the processor has what the function is compiled for.
-        let ours = unsafe { self.crypt::<false>(nonce, clear, text) };
+        let ours = unsafe { self.open_wide(nonce, clear, text) };
         // All bits at once: how many are right does not show in the time.
         ours ^ u128::from_le_bytes(*tag) == 0
     }
@@ -99,8 +99,19 @@ impl<const ROUNDS: usize> Wide<ROUNDS> {
         Wide { round_keys, hash_key }
     }
 
+    #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
+    fn seal_wide(&self, nonce: Nonce, clear: &[u8], text: &mut [u8]) -> u128 {
+        self.crypt::<true>(nonce, clear, text)
+    }
+
+    #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
+    fn open_wide(&self, nonce: Nonce, clear: &[u8], text: &mut [u8]) -> u128 {
+        self.crypt::<false>(nonce, clear, text)
+    }
+
     /// Encrypts or decrypts, and returns the tag in the order of its bytes.
     #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
+    #[inline]
     fn crypt<const SEALS: bool>(&self, nonce: Nonce, clear: &[u8], text: &mut [u8]) -> u128 {
         let lengths = number((bits(clear) << 64) | bits(text));
         let first = number((nonce.0 << 32) | 1);
