@@ -155,3 +155,22 @@ fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
 pub(crate) fn is_unsupported(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(code(error), Some(libc::EOPNOTSUPP | libc::EINVAL))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pass;
+
+    #[test]
+    fn the_kernel_says_where_it_runs_a_program() {
+        let Some(pair) = veth::pair_or_skip(1) else { return };
+        pair.near.run(|| {
+            assert!(!is_native("near0").unwrap(), "there is none");
+            let pass = Pass::start("near0").unwrap();
+            assert!(is_native("near0").unwrap());
+            drop(pass);
+            assert!(!is_native("near0").unwrap());
+            assert!(is_native("near1").is_err(), "there is no such interface");
+        });
+    }
+}

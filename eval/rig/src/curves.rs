@@ -45,7 +45,9 @@ const LEFT: f64 = 52.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 44.0;
 const RIGHT: f64 = 12.0;
-const COLOURS: [&str; 6] = ["#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#8a8a8a", "#7d5ba6"];
+const COLOURS: [&str; 7] = [
+    "#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#8a8a8a", "#7d5ba6", "#1aa6a6",
+];
 
 impl Drawing {
     /// A whole SVG file.
@@ -57,11 +59,12 @@ impl Drawing {
         );
         text(&mut svg, (width / 2.0, 18.0), "middle", &self.title);
         let names = self.names();
+        let apart = f64::min(110.0, (width - LEFT) / names.len() as f64);
         for (place, name) in names.iter().enumerate() {
-            let x = LEFT + 110.0 * place as f64;
+            let x = LEFT + apart * place as f64;
             let _ = writeln!(
                 svg,
-                "<path d=\"M{x} 31h14\" stroke=\"{}\" stroke-width=\"2\"/>",
+                "<path d=\"M{x:.1} 31h14\" stroke=\"{}\" stroke-width=\"2\"/>",
                 colour(place)
             );
             text(&mut svg, (x + 19.0, 35.0), "start", name);

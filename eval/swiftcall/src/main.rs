@@ -76,11 +76,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
             shown.join(", ")
         );
     }
-    let costs = [
-        (2, "instructions per copy"),
-        (1, "busy µs per copy"),
-        (6, "copies a second, flooded"),
-    ];
+    let costs = [(2, "instructions per copy"), (6, "copies a second, flooded")];
     fs::write(
         arguments.out.join("costs.svg"),
         rounds.drawing("One packet to many: costs", &costs),
