@@ -22,9 +22,9 @@ describe("through the kernel", { skip: kernelIsMissing(), timeout: 150_000 }, ()
   after(() => meeting.close());
 
   it("three people see and hear each other, and userspace sees none of it", async () => {
-    const before = await figures();
+    const before = await meeting.figures();
     await sleep(WATCH_S * 1000);
-    const now = await figures();
+    const now = await meeting.figures();
     const { counters } = now;
     const passed = (reason) => counters[reason] - before.counters[reason];
     console.log(
@@ -49,16 +49,4 @@ describe("through the kernel", { skip: kernelIsMissing(), timeout: 150_000 }, ()
     const media = passed("received") - passed("punted_rtcp") - passed("punted_stun");
     assert.ok(Math.abs(passed("forwarded") - 2 * media) <= 0.01 * media, "each packet to the two others");
   });
-
-  /** What the server counted, what everybody sent, and what everybody saw and heard. */
-  async function figures() {
-    const taken = await meeting.take();
-    const of = (part) => Object.fromEntries(NAMES.map((name) => [name, part(taken[name].samples.at(-1))]));
-    return {
-      counters: meeting.counters(),
-      sent: of(({ sent }) => Math.max(...Object.values(sent).map(({ framesSent }) => framesSent))),
-      seen: of(({ video }) => video),
-      heard: of(({ audio }) => audio),
-    };
-  }
 });

@@ -3,6 +3,7 @@
 //! The grammar is in the README. A line is words; an attribute is a name and a value, or a name alone; lists are joined by
 //! commas. Names of legs, replicas, relays and peers are the writer's; `l7`, `r7`, `x7` and `p7` mean the entries with exactly that number.
 
+mod continuation;
 mod descriptor;
 mod entry;
 mod names;

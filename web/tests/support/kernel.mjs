@@ -44,9 +44,12 @@ export class KernelMeeting {
     this.#parts.push(() => rmSync(this.folder, { recursive: true, force: true }));
   }
 
-  /** Makes the network, with a folder for pins where some are to be kept, and a place for a cable in front of who is `limited`. */
-  connect({ keeps = false, limited } = {}) {
-    this.#writeSettings(keeps ? join(this.#mountPins(), "weir") : "");
+  /**
+   * Makes the network, with a folder for pins where some are to be kept, and a place for a cable in front of who is `limited`. What everybody gets does
+   * not depend on what they can take where it is not to be `adapted`.
+   */
+  connect({ keeps = false, limited, adapted = true } = {}) {
+    this.#writeSettings(keeps ? join(this.#mountPins(), "weir") : "", adapted);
     this.network = createNetwork(
       `weir-kernel-${process.pid}`,
       this.names.map((name) => ({ name, limited: name === limited })),
@@ -85,6 +88,18 @@ export class KernelMeeting {
     return Object.fromEntries(this.names.map((name, index) => [name, taken[index]]));
   }
 
+  /** What the server has counted, and what everybody has sent, seen and heard so far. */
+  async figures() {
+    const taken = await this.take();
+    const of = (part) => Object.fromEntries(this.names.map((name) => [name, part(taken[name].samples.at(-1))]));
+    return {
+      counters: this.counters(),
+      sent: of(({ sent }) => Math.max(...Object.values(sent).map(({ framesSent }) => framesSent))),
+      seen: of(({ video }) => video),
+      heard: of(({ audio }) => audio),
+    };
+  }
+
   /** What the server has counted. */
   counters() {
     const question = 'fetch("http://198.18.0.1:7880/metrics").then((it) => it.text()).then(console.log)';
@@ -110,8 +125,11 @@ export class KernelMeeting {
     return pins;
   }
 
-  #writeSettings(pins) {
+  #writeSettings(pins, adapted) {
     const ebpf = `{interfaces: [bridge], rooms: unseen, pins: "${pins}"}`;
-    writeFileSync(join(this.folder, "weir.yaml"), `rtc: {clear_rtp: true, offload: ebpf, ebpf: ${ebpf}}\n`);
+    writeFileSync(
+      join(this.folder, "weir.yaml"),
+      `rtc: {clear_rtp: true, adaptation: ${adapted}, offload: ebpf, ebpf: ${ebpf}}\n`,
+    );
   }
 }

@@ -1,6 +1,6 @@
 //! One replica: which packets it gets, and under which number.
 //!
-//! A replica follows one stream at a time. Each stretch of following is a *segment*: it starts at a key frame, continues the
+//! A replica follows one stream at a time. Each stretch of following is a *segment*: it starts at a key frame (or where another device stopped), continues the
 //! sequence numbers, timestamps and VP8 picture ids of the segment before, and within it
 //!
 //! * a packet that is not sent closes up: those behind it get numbers as if it had never been;
@@ -8,6 +8,8 @@
 //! * a packet that arrives late goes out late, under the number that was left for it.
 //!
 //! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
+
+mod going_on;
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -19,11 +21,10 @@ use wire::{Codec, NtpTime, PayloadType};
 use super::header::{self, Stamps};
 use super::select::{Decision, Selection, Wanted};
 use super::stream::MediaPacket;
-use super::{Egress, LegState, Model};
+use super::{Egress, Model};
 use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX, REORDER_MAX};
 use crate::{
-    Continuation, Counter, Event, Protection, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict,
-    WriteError,
+    Continuation, Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError,
 };
 
 #[derive(Debug)]
@@ -175,10 +176,6 @@ impl ReplicaState {
         Ok(())
     }
 
-    fn can_go_on(&self, from: &Continuation) -> bool {
-        self.current.is_none() && !self.entry.paused && self.entry.source == Some(from.source)
-    }
-
     pub fn forget_source(&mut self, key: StreamKey) {
         self.continues = self.continues.filter(|from| from.source != key);
         self.current = self.current.filter(|current| *current != key);
@@ -262,48 +259,6 @@ impl ReplicaState {
         });
     }
 
-    /// Goes on where another device stopped, with `packet`, which lies so far behind the last one there.
-    fn go_on(&mut self, from: Continuation, ahead: u64, packet: &MediaPacket) {
-        let (timestamp, picture, tl0) = from.last;
-        let first = packet.number - (ahead - 1);
-        self.continues = None;
-        self.current = Some(from.source);
-        self.segment = Some(Segment {
-            first,
-            egress_first: (1 << 16) + u64::from(from.next),
-            newest: first - 1,
-            closed_up: BTreeSet::new(),
-            timestamp_offset: from.timestamp_offset,
-            vp8_offset: Vp8Ids {
-                picture: from.picture_offset,
-                tl0: from.tl0_offset,
-            },
-            frame_offset: 0,
-            selection: Selection::resumed(self.wanted(), from.layer),
-            last: Last {
-                number: first - 1,
-                at: packet.at,
-                capture: packet.capture,
-                timestamp,
-                vp8: Vp8Ids { picture, tl0 },
-                frame: None,
-            },
-        });
-    }
-
-    /// Begins to follow `key` with `packet`, if that is one to begin with.
-    fn begin(&mut self, key: StreamKey, packet: &MediaPacket) -> Result<(), Counter> {
-        match self.continues.filter(|from| from.source == key) {
-            Some(from) => {
-                let ahead = from.ahead(packet.number as u16).ok_or(Counter::BeforeSwitch)?;
-                self.go_on(from, ahead, packet);
-            }
-            None if !packet.newest || !packet.starts_key_frame() => return Err(Counter::AwaitingKeyFrame),
-            None => self.follow(key, packet),
-        }
-        Ok(())
-    }
-
     /// The number `packet` goes out under and what was decided about its frame, or why it does not go out; either way it is accounted for.
     fn place(&mut self, packet: &MediaPacket, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
         let wanted = self.wanted();
@@ -349,17 +304,6 @@ impl ReplicaState {
 }
 
 impl Model {
-    /// Has a replica go on where another device stopped.
-    pub(super) fn go_on(&mut self, id: ReplicaId, from: Continuation) {
-        let Some(replica) = self.replicas.get_mut(&id) else {
-            return;
-        };
-        let is_clear = |leg: &LegState| leg.entry.protection == Protection::Clear;
-        if self.legs.get(&replica.entry.leg).is_some_and(is_clear) && replica.can_go_on(&from) {
-            replica.continues = Some(from);
-        }
-    }
-
     /// Sends `packet` to every replica that gets it.
     pub(super) fn replicate(
         &mut self,

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use dataplane::{
-    Continuation, Counter, Leg, LegId, Protection, PuntKind, Relay, Replica, ReplicaId, Stream, StreamKey, Update,
-    WriteError,
+    Counter, Leg, LegId, Protection, PuntKind, Relay, Replica, ReplicaId, Stream, StreamKey, Update, WriteError,
 };
 use wire::codec::Layer;
 use wire::{ExtensionMap, MediaKind, Mid, Rid, Ssrc};
 
+use super::continuation;
 use super::entry;
 use super::names::Names;
 use super::packet::{DTLS, RTCP, STUN, rtp_fields};
@@ -201,7 +201,10 @@ impl Parser {
         match verb {
             "go-on" => {
                 let replica = self.names.replica(words.word("a replica")?);
-                Ok(Injection::GoOn(replica, self.continuation(words)?))
+                Ok(Injection::GoOn(
+                    replica,
+                    continuation::continuation(words, &mut self.names)?,
+                ))
             }
             "resend" => {
                 let replica = self.names.replica(words.word("a replica")?);
@@ -243,42 +246,6 @@ impl Parser {
             "report" => Ok(Injection::Report(self.names.leg(words.word("a leg")?))),
             other => problem(format!("`{other}` is not a verb")),
         }
-    }
-
-    /// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`, `last TS ID TL0`.
-    fn continuation(&mut self, words: &mut Words<'_>) -> Result<Continuation, Problem> {
-        if !words.eat("from") {
-            return problem("a replica goes on `from` a stream");
-        }
-        let mut from = Continuation {
-            source: self.names.stream(words.word("a stream")?)?,
-            newest: 0,
-            next: 0,
-            timestamp_offset: 0,
-            picture_offset: 0,
-            tl0_offset: 0,
-            layer: Layer::default(),
-            last: (0, 0, 0),
-        };
-        while let Some(word) = words.next() {
-            match word {
-                "newest" => from.newest = words.number("a source number")?,
-                "next" => from.next = words.number("a number")?,
-                "ts" => from.timestamp_offset = words.number("what is added to timestamps")?,
-                "id" => from.picture_offset = words.number("what is added to picture ids")?,
-                "tl0" => from.tl0_offset = words.number("what is added to TL0PICIDX")?,
-                "layer" => from.layer = entry::layer(words.word("a layer")?)?,
-                "last" => {
-                    from.last = (
-                        words.number("a timestamp")?,
-                        words.number("a picture id")?,
-                        words.number("a TL0PICIDX")?,
-                    );
-                }
-                other => return problem(format!("`{other}` is nothing of a continuation")),
-            }
-        }
-        Ok(from)
     }
 
     fn event(&mut self, words: &mut Words<'_>) -> Result<EventPattern, Problem> {

@@ -6,6 +6,7 @@ use dataplane::{Leg, Protection, Replica, Stream, Update};
 use wire::ExtensionMap;
 use wire::codec::Layer;
 
+use super::continuation;
 use super::entry::{EXTENSIONS, PROFILES};
 use super::names::Names;
 use super::relay;
@@ -52,18 +53,10 @@ fn print_step(step: &Step, names: &Names) -> String {
         Step::Inject(Injection::ReportRelay(at)) => format!("report-relay {}", names.of_relay(*at)),
         Step::Inject(Injection::Report(leg)) => format!("report {}", names.of_leg(*leg)),
         Step::Inject(Injection::GoOn(replica, from)) => {
-            let (timestamp, picture, tl0) = from.last;
             format!(
-                "go-on {} from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}",
+                "go-on {} {}",
                 names.of_replica(*replica),
-                names.of_stream(from.source),
-                from.newest,
-                from.next,
-                from.timestamp_offset,
-                from.picture_offset,
-                from.tl0_offset,
-                from.layer.spatial,
-                from.layer.temporal,
+                continuation::print(from, names)
             )
         }
         Step::Inject(Injection::Resend(replica, sequences)) => {

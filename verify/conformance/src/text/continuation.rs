@@ -1,0 +1,60 @@
+//! Where a replica stands, in words.
+
+use dataplane::Continuation;
+use wire::codec::Layer;
+
+use super::entry;
+use super::names::Names;
+use super::words::{Problem, Words, problem};
+
+/// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`, `last TS ID TL0`.
+pub(super) fn continuation(words: &mut Words<'_>, names: &mut Names) -> Result<Continuation, Problem> {
+    if !words.eat("from") {
+        return problem("a replica goes on `from` a stream");
+    }
+    let mut from = Continuation {
+        source: names.stream(words.word("a stream")?)?,
+        newest: 0,
+        next: 0,
+        timestamp_offset: 0,
+        picture_offset: 0,
+        tl0_offset: 0,
+        layer: Layer::default(),
+        last: (0, 0, 0),
+    };
+    while let Some(word) = words.next() {
+        match word {
+            "newest" => from.newest = words.number("a source number")?,
+            "next" => from.next = words.number("a number")?,
+            "ts" => from.timestamp_offset = words.number("what is added to timestamps")?,
+            "id" => from.picture_offset = words.number("what is added to picture ids")?,
+            "tl0" => from.tl0_offset = words.number("what is added to TL0PICIDX")?,
+            "layer" => from.layer = entry::layer(words.word("a layer")?)?,
+            "last" => {
+                from.last = (
+                    words.number("a timestamp")?,
+                    words.number("a picture id")?,
+                    words.number("a TL0PICIDX")?,
+                );
+            }
+            other => return problem(format!("`{other}` is nothing of a continuation")),
+        }
+    }
+    Ok(from)
+}
+
+/// The same in words again.
+pub(super) fn print(from: &Continuation, names: &Names) -> String {
+    let (timestamp, picture, tl0) = from.last;
+    format!(
+        "from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}",
+        names.of_stream(from.source),
+        from.newest,
+        from.next,
+        from.timestamp_offset,
+        from.picture_offset,
+        from.tl0_offset,
+        from.layer.spatial,
+        from.layer.temporal,
+    )
+}
