@@ -3,15 +3,17 @@
 use std::env;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backend_ebpf::{Fanout, FanoutConfig, take_down, take_down_rooms};
+use backend_ebpf::{Fanout, FanoutConfig, RelayConfig, RelayOffload, RoomsPath, take_down, take_down_rooms};
 use dataplane::{Counter, LegId, Offload, Protection, ReplicaId, Update};
 use veth::{Pair, pair_or_skip};
 
 use crate::cable::{PATIENCE, STREAM, drain, leg, packet, replica, socket, stream};
+use crate::driver::drivers;
 use crate::kept::{Process, with_pins};
 
 fn config(pins: &Path) -> FanoutConfig {
@@ -38,7 +40,38 @@ fn order(fanout: &mut Fanout, near: SocketAddr, speaker: SocketAddr, listeners: 
 #[ignore = "is a process of another test"]
 fn room_process() {
     let pins = PathBuf::from(env::var_os("PINS").expect("the other test sets it"));
-    let mut fanout = Fanout::start(&config(&pins), Instant::now()).unwrap();
+    serve(Fanout::start(&config(&pins), Instant::now()).unwrap());
+}
+
+/// The same where the driver copies, behind relays.
+#[test]
+#[ignore = "is a process of another test"]
+fn driver_process() {
+    let pins = PathBuf::from(env::var_os("PINS").expect("the other test sets it"));
+    let relays = RelayConfig {
+        interfaces: vec!["near0".to_owned()],
+        pins: Some(pins.clone()),
+        ..RelayConfig::default()
+    };
+    let mut relays = RelayOffload::start(&relays, Instant::now()).unwrap();
+    // A veth that has a program is taken to want it.
+    let mut merge_nothing = Command::new("ethtool");
+    assert!(
+        merge_nothing
+            .args(["-K", "near0", "gro", "off"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let config = FanoutConfig {
+        path: RoomsPath::Xdp,
+        ..config(&pins)
+    };
+    serve(Fanout::start_behind(&mut relays, &config, Instant::now()).unwrap());
+}
+
+/// Does what commands say.
+fn serve(mut fanout: Fanout) {
     let forwarded = fanout.counters()[Counter::Forwarded];
     println!("> found {} of {forwarded} {}", fanout.unconfirmed(), fanout.found()[0]);
     for line in std::io::stdin().lines() {
@@ -183,6 +216,40 @@ fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
             assert!(others.hear(5), "these are ordered");
         });
     }
+}
+
+/// The driver's part ends with the process, and the stack's goes on from the same tables; the next process's driver takes only what is ordered there.
+#[test]
+fn a_meeting_goes_on_in_the_stack_when_the_driver_copied() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let _pass = drivers(&pair);
+    let like = pair.near.v4.into();
+    let (people, others) = (People::new(&pair, like, 7000), People::new(&pair, like, 7002));
+    with_pins(&pair, |pins| {
+        let mut first = Process::start("pins::driver_process", pins);
+        first.says();
+        assert_eq!(first.tell(&people.words()), "sends true");
+        let (sent, got) = people.meeting(|| {
+            thread::sleep(Duration::from_millis(300));
+            first.kill();
+            thread::sleep(Duration::from_millis(500));
+            let mut second = Process::start("pins::driver_process", pins);
+            let said = second.says();
+            assert!(
+                said.starts_with("found 1 of ") && said.ends_with(" near0: adopted"),
+                "{said}"
+            );
+            assert_eq!(second.tell(&others.words()), "sends true");
+            assert!(others.hear(1) && others.hear(2));
+            thread::sleep(Duration::from_millis(300));
+            second.kill();
+            thread::sleep(Duration::from_millis(100));
+            assert!(others.hear(3));
+        });
+        let all: Vec<u16> = (100..100 + sent).collect();
+        assert_eq!(got, [all.clone(), all]);
+        println!("{sent} packets to two, none lost");
+    });
 }
 
 /// Every place is used again once what was found there is gone.
