@@ -24,6 +24,8 @@ const JUMP: i64 = 3_000_000;
 pub(crate) struct Acknowledged {
     /// By arrival.
     arrivals: VecDeque<Arrival>,
+    /// How many of them are from before the newest's [`WINDOW`], as of the last report.
+    before: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +78,7 @@ impl Acknowledged {
         let newest = self.arrivals.back().map_or(at, |back| back.at);
         if at.abs_diff(newest) > JUMP as u64 {
             self.arrivals.clear();
+            self.before = 0;
         }
         let arrival = Arrival {
             at,
@@ -89,31 +92,46 @@ impl Acknowledged {
             None => self.arrivals.push_back(arrival),
             Some(_) => self.insert(arrival),
         }
-        while self.arrivals.len() > ARRIVALS_MAX || self.arrivals.front().is_some_and(|front| front.at < newest - KEPT)
-        {
-            self.arrivals.pop_front();
+        if self.arrivals.len() > ARRIVALS_MAX {
+            self.forget_oldest();
         }
+    }
+
+    fn forget_oldest(&mut self) {
+        self.arrivals.pop_front();
+        self.before = self.before.saturating_sub(1);
     }
 
     /// Adds a packet that arrived before others that were told of already.
     fn insert(&mut self, arrival: Arrival) {
         let place = self.arrivals.partition_point(|other| other.at <= arrival.at);
         self.arrivals.insert(place, arrival);
+        // It is looked for from the start again.
+        self.before = self.before.min(place);
         for index in place.max(1)..self.arrivals.len() {
             self.arrivals[index] = self.arrivals[index].behind(&self.arrivals[index - 1]);
         }
     }
 
-    /// What arrives, evened out over frames. Shape: bits per second.
-    pub(crate) fn rate(&self) -> Option<f64> {
+    /// What arrives as of a report, whose packets were told, evened out over frames. Shape: bits per second.
+    pub(crate) fn rate(&mut self) -> Option<f64> {
         let newest = self.arrivals.back()?.at;
-        let before = self.arrivals.partition_point(|arrival| arrival.at <= newest - WINDOW);
-        if before == 0 {
+        while self.arrivals.front().is_some_and(|front| front.at < newest - KEPT) {
+            self.forget_oldest();
+        }
+        while self
+            .arrivals
+            .get(self.before)
+            .is_some_and(|next| next.at <= newest - WINDOW)
+        {
+            self.before += 1;
+        }
+        if self.before == 0 {
             return self.dispersion(WINDOW, REPORTED);
         }
         // The pause before the window's first packet belongs to it only in part.
-        let mut span = self.span(before, REPORTED);
-        let first = self.arrivals.get(before)?;
+        let mut span = self.span(self.before, REPORTED);
+        let first = self.arrivals.get(self.before)?;
         if (REPORTED.after)(first.before) {
             span.add(first, first.at - (newest - WINDOW));
         }

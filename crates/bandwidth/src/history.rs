@@ -1,6 +1,7 @@
 //! What was sent, kept until the receiver says what became of it.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::time::Instant;
 
 use wire::rtcp::ArrivalTicks;
@@ -61,14 +62,30 @@ pub struct History {
     anomalies: Anomalies,
 }
 
-/// What was sent, without its number, which is its place.
+/// What was sent, without its number, which is its place. Small, since a second of them is kept for each receiver.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     /// Shape: microseconds since the first packet left.
     at: i64,
-    probe: Option<ProbeId>,
+    probe: Option<Tag>,
     size: u16,
     known: Known,
+}
+
+const _: () = assert!(size_of::<Option<Packet>>() == 16, "a cache line holds four");
+
+/// A probe's id plus one. The last id of all cannot be told, and is never used.
+#[derive(Clone, Copy, Debug)]
+struct Tag(NonZeroU32);
+
+impl Tag {
+    fn of(id: ProbeId) -> Option<Self> {
+        NonZeroU32::new(id.0.wrapping_add(1)).map(Tag)
+    }
+
+    fn id(self) -> ProbeId {
+        ProbeId(self.0.get() - 1)
+    }
 }
 
 impl Packet {
@@ -121,7 +138,7 @@ impl History {
         let index = (number - self.first) as usize;
         let packet = Some(Packet {
             at,
-            probe: sent.probe,
+            probe: sent.probe.and_then(Tag::of),
             size: sent.size,
             known: Known::Nothing,
         });
@@ -189,7 +206,7 @@ impl History {
             number,
             sent: packet.at,
             size: packet.size,
-            probe: packet.probe,
+            probe: packet.probe.map(Tag::id),
             arrival,
             recovered,
             before,
