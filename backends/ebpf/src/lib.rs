@@ -26,7 +26,7 @@ mod relay;
 pub use attach::Attached;
 pub use both::Both;
 pub use error::{EbpfError, Step};
-pub use fanout::{Copies, Fanout, FanoutConfig, RoomsPath};
+pub use fanout::{Copies, CopiesAt, Fanout, FanoutConfig, RoomsPath};
 pub use pass::Pass;
 pub use pins::{take_down, take_down_rooms};
 pub use relay::{Complexity, Counter, Counters, Found, Hook, RelayConfig, RelayOffload, Statistics, Tried};

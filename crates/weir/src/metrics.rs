@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use backend_afxdp::Statistics;
+use backend_ebpf::CopiesAt;
 use layered::Places;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -86,8 +87,12 @@ impl Metrics {
     }
 
     /// Shows what the kernel forwards, too.
-    pub fn watch_offload(&self, statistics: backend_ebpf::Statistics, places: Places) {
-        self.values().offload = Some(Offloaded { statistics, places });
+    pub fn watch_offload(&self, statistics: backend_ebpf::Statistics, places: Places, rooms: Option<CopiesAt>) {
+        self.values().offload = Some(Offloaded {
+            statistics,
+            places,
+            rooms,
+        });
     }
 
     /// Every entry of the data plane and where it runs; `None` where all run in one place.

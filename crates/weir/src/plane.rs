@@ -31,8 +31,9 @@ pub fn open(
             Ok((mut relays, pins)) => {
                 let statistics = relays.statistics();
                 let rooms = rooms(&config.rtc.ebpf, pins, &mut relays);
+                let copies_at = rooms.as_ref().map(Fanout::copies_at);
                 let plane = Layered::new(base, Both::new(relays, rooms));
-                metrics.watch_offload(statistics, plane.places());
+                metrics.watch_offload(statistics, plane.places(), copies_at);
                 Ok(Box::new(plane))
             }
             Err(reason) => {

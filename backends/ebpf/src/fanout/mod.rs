@@ -24,6 +24,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dataplane::{
@@ -96,6 +97,31 @@ pub enum Copies<'a> {
     InStack(Option<&'a EbpfError>),
 }
 
+/// Where they are made at the time somebody looks, in words.
+#[derive(Clone, Debug, Default)]
+pub struct CopiesAt(Arc<Mutex<String>>);
+
+impl CopiesAt {
+    fn set(&self, copies: Copies<'_>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = copies.to_string();
+    }
+}
+
+impl fmt::Display for CopiesAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<'a> Copies<'a> {
+    fn of(kernel: &'a Kernel) -> Self {
+        match &kernel.broadcast {
+            Ok(_) => Copies::InDriver,
+            Err(why) => Copies::InStack(why.as_ref()),
+        }
+    }
+}
+
 impl fmt::Display for Copies<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -120,6 +146,7 @@ pub struct Fanout {
     attached: Vec<Found>,
     /// Over copies in the driver.
     watch: Watch,
+    copies_at: CopiesAt,
     /// For what makes the kernel look for a neighbour.
     sockets: [Option<UdpSocket>; 2],
     log: Log,
@@ -149,10 +176,13 @@ impl Fanout {
         let (kernel, attached) = Kernel::start(config, relays)?;
         let left =
             Inherited::read(&kernel, now, config.keep).map_err(|error| EbpfError::inside(Step::Tables, error))?;
+        let copies_at = CopiesAt::default();
+        copies_at.set(Copies::of(&kernel));
         Ok(Fanout {
             book: Book::new(kernel, config.goes_up, left),
             attached,
             watch: Watch::default(),
+            copies_at,
             clock: Monotonic::new(now),
             wanted: VecDeque::new(),
             not_resent: 0,
@@ -172,10 +202,12 @@ impl Fanout {
 
     /// Where copies are made, for the log.
     pub fn copies(&self) -> Copies<'_> {
-        match &self.book.kernel.broadcast {
-            Ok(_) => Copies::InDriver,
-            Err(why) => Copies::InStack(why.as_ref()),
-        }
+        Copies::of(&self.book.kernel)
+    }
+
+    /// The same for whoever asks while this runs.
+    pub fn copies_at(&self) -> CopiesAt {
+        self.copies_at.clone()
     }
 
     /// How many copies left that were made in the driver.
@@ -232,6 +264,7 @@ impl Fanout {
         if self.watch.is_stuck(traffic) {
             let names: Vec<&str> = self.attached.iter().map(|found| &*found.interface).collect();
             self.book.leave_driver(now, EbpfError::SendsNone(names.join(", ")));
+            self.copies_at.set(self.copies());
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use backend_ebpf::Statistics;
+use backend_ebpf::{CopiesAt, Statistics};
 use layered::{Place, Places};
 
 use super::text::Text;
@@ -14,6 +14,8 @@ pub struct Offloaded {
     pub statistics: Statistics,
     /// Which entry runs where.
     pub places: Places,
+    /// Where copies for rooms are made, if any are.
+    pub rooms: Option<CopiesAt>,
 }
 
 impl Offloaded {
@@ -40,9 +42,12 @@ impl Offloaded {
         }
     }
 
-    /// Every entry and where it runs, one a line; the refused ones with the reason.
+    /// Where copies for rooms are made, and every entry and where it runs, one a line; the refused ones with the reason.
     pub fn list(&self) -> String {
         let mut list = String::new();
+        if let Some(rooms) = &self.rooms {
+            writeln!(list, "rooms\t{rooms}").expect("writing to a string does not fail");
+        }
         for (entry, place) in self.places.entries() {
             let place = match place {
                 Place::Offload => "kernel".to_owned(),
