@@ -25,6 +25,7 @@ mod meter;
 mod observe;
 mod offers;
 mod opinion;
+mod outdated;
 mod playout;
 mod publish;
 mod quality;

@@ -8,6 +8,7 @@ use wire::{Codec, PayloadType};
 
 use super::allowance::Allowance;
 use super::best::Sent;
+use super::outdated::Outdated;
 use super::quality::Reported;
 use super::resend::Resends;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
@@ -35,6 +36,8 @@ pub(super) struct Downlink {
     pub(super) current: Option<Current>,
     pub(super) delivered: bool,
     pub(super) resends: Resends,
+    /// What is not sent again for want of use.
+    pub(super) outdated: Outdated,
     /// How many packets of it had been sent by the last round of reports.
     pub(super) counted: u64,
     /// How much of it is sent, as far as its publisher is to know.
@@ -95,6 +98,7 @@ impl Downlink {
             current: None,
             delivered: false,
             resends: Resends::default(),
+            outdated: Outdated::default(),
             counted: 0,
             sent: Sent::default(),
             playout_delay: None,
@@ -129,6 +133,14 @@ impl Downlink {
             true => current.awaits_key_frame && current.layer.spatial > layer.spatial,
             false => is_lower(current.source),
         }
+    }
+
+    /// Whether it goes on with a key frame when it gets this instead of what it got.
+    pub(super) fn begins_anew(&self, next: Current) -> bool {
+        self.current.is_some_and(|before| {
+            let other_size = before.layer.spatial != next.layer.spatial;
+            before.source != next.source || before.awaits_key_frame && !next.awaits_key_frame && other_size
+        })
     }
 
     /// Whether it gets a smaller picture than it should: a larger one can wait.

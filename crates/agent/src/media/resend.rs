@@ -108,6 +108,14 @@ impl Bounds {
     }
 }
 
+/// How long after a packet was sent its receiver may ask for it again, at the soonest: behind all that stands in the queue, of which the smoothed round trip knows
+/// late, or when that has become shorter meanwhile.
+fn asks_after(link: &Link) -> Duration {
+    let queue = link.budget.as_ref().map(|budget| budget.estimate().queue);
+    let round_trip = link.round_trip().unwrap_or_default() * 3 / 4;
+    round_trip.max(queue.unwrap_or_default())
+}
+
 fn is_full(budget: &Budget) -> bool {
     budget.is_congested() || budget.is_exceeded(&budget.estimate())
 }
@@ -180,6 +188,7 @@ impl Media {
             return;
         };
         let (mut bounds, is_clear) = (Bounds::of(link, cx.now), link.clear);
+        let soonest = asks_after(link);
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };
@@ -194,6 +203,10 @@ impl Media {
         let (mut refused, mut new) = (0, 0);
         let mut sequences = Vec::new();
         for sequence in nack.sequences() {
+            if downlink.outdated.has(cx.now, sequence.0, soonest) {
+                refused += 1;
+                continue;
+            }
             new += usize::from(!downlink.resends.has(sequence.0));
             match downlink.resends.admit(cx.now, sequence.0, bounds, &mut link.resends) {
                 true => sequences.push(sequence.0),

@@ -147,6 +147,9 @@ impl Media {
         if !downlink.is_sent() {
             return;
         }
+        if downlink.begins_anew(current) {
+            downlink.outdated.begin(cx.now);
+        }
         downlink.current = Some(current);
         if downlink.is_lowering(|_| false) {
             // It would have gone down to what was kept, had that been whole.
