@@ -54,11 +54,18 @@ impl Media {
             self.heard_level(cx, track, level);
         }
         self.heard_from(cx, key);
-        let Some(repair) = self.uplinks.get_mut(&key).and_then(|uplink| uplink.repair.as_mut()) else {
+        let Some(uplink) = self.uplinks.get_mut(&key) else {
             return;
         };
+        let Some(repair) = uplink.repair.as_mut() else { return };
         let gap = repair.arrived(cx.now, arrival.sequence, arrival.recovered);
-        let round_trip = repair.take_round_trip();
+        let wanted = || {
+            uplink
+                .wanted
+                .since(cx.now, arrival.sequence)
+                .filter(|_| arrival.recovered)
+        };
+        let round_trip = repair.take_round_trip().or_else(wanted);
         let publisher = self
             .by_leg
             .get(&key.leg)

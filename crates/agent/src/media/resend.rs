@@ -126,6 +126,13 @@ impl Resends {
         self.recent.iter().any(|(_, recent)| *recent == sequence)
     }
 
+    /// How long ago it was sent again, or asked for, if that was so once: of which of several requests something is the answer nobody can tell.
+    pub(super) fn since(&self, now: Instant, sequence: u16) -> Option<Duration> {
+        let mut times = self.recent.iter().filter(|(_, recent)| *recent == sequence);
+        let (at, _) = times.next()?;
+        times.next().is_none().then(|| now.saturating_duration_since(*at))
+    }
+
     /// Whether a packet may be sent again now. Remembers that it was.
     fn admit(&mut self, now: Instant, sequence: u16, bounds: Bounds, together: &mut Allowance) -> bool {
         let is_admitted = self.may(now, sequence, bounds)

@@ -64,6 +64,40 @@ fn a_publisher_is_asked_once_in_a_round_trip_whoever_wants_it() {
 }
 
 #[test]
+fn what_comes_again_tells_how_soon_to_ask_again() {
+    let (mut world, publisher, _) = room(1);
+    wanted(&mut world, &[2]);
+    world.advance(30);
+    let arrival = dataplane::Arrival {
+        at: world.now,
+        ssrc: CAMERA.ssrc,
+        sequence: 2,
+        recovered: true,
+        transport_sequence: None,
+        size: 100,
+        audio_level: None,
+        layer: None,
+        ends_frame: true,
+        needed_above: false,
+    };
+    let event = Event::Arrivals {
+        leg: CAMERA.leg,
+        arrivals: vec![arrival],
+    };
+    world
+        .agent
+        .event(world.now, event, &mut world.model, &mut world.notices);
+    wanted(&mut world, &[2]);
+    assert_eq!(asked(&world, publisher), [[2], [2]]);
+    world.advance(20);
+    wanted(&mut world, &[2]);
+    assert_eq!(asked(&world, publisher).len(), 2, "within a round trip");
+    world.advance(10);
+    wanted(&mut world, &[2]);
+    assert_eq!(asked(&world, publisher).len(), 3);
+}
+
+#[test]
 fn what_is_missing_here_is_asked_for_by_its_own_schedule() {
     let (mut world, publisher, _) = room(1);
     world.send(publisher, video(11, 4, DELTA));
