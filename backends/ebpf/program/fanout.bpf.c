@@ -1,11 +1,11 @@
 // Replicates RTP in the kernel: finds the stream a packet is of, and sends a copy to each of those who get it.
 //
 // Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse (packet.h), match (here), window (fanout_window.h),
-// extend (fanout_extensions.h), number (fanout_number.h), stamp (fanout_stamp.h), rewrite and send (fanout_write.h). What is not RTP of a stream in the table
+// extend (fanout_extensions.h), number (fanout_number.h), stamp (fanout_stamp.h), rewrite and send (fanout_write.h), log (fanout_log.h). What is not RTP of a stream in the table
 // goes on to the stack and the base, untouched.
 
 #include "fanout_extensions.h"
-#include "fanout_log.h"
+#include "fanout_probe.h"
 #include "fanout_repair.h"
 #include "fanout_way.h"
 #include "fanout_tell.h"
@@ -110,7 +110,12 @@ __noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch
 	stamp(scratch, entry);
 	if (!send(skb, entry, &scratch->way, &scratch->media, &scratch->number))
 		return FAN_SEND_FAILED;
-	departs(scratch, entry);
+	if (!entry->number_id || !is_probed(entry)) {
+		departs(scratch, entry, 0);
+	} else {
+		departs(scratch, entry, FANOUT_PROBED);
+		send_probe(skb, place, scratch);
+	}
 	return FAN_FORWARDED;
 }
 

@@ -130,7 +130,7 @@ __noinline int serve_in_driver(struct xdp_md *frame, __u32 place, struct scratch
 	stamp(scratch, entry);
 	if (!write_order(frame, entry, place, scratch))
 		return FAN_SEND_FAILED;
-	departs(scratch, entry);
+	departs(scratch, entry, 0);
 	return FAN_FORWARDED;
 }
 

@@ -15,6 +15,8 @@
 #define FANOUT_COPIES 192 // of one stream: one packet's copies must fit into a veth's ring of 256
 #define FANOUT_ROWS 6 // of so many
 #define FANOUT_FORMATS 8 // payload types of one stream
+#define FANOUT_DEPARTURES 448 // copies of one packet that are logged: each once, and of probes some more
+#define FANOUT_PROBED 32768 // marks the leg of a copy that is part of a probe
 #define FANOUT_KINDS 16 // of header extensions
 #define FANOUT_MID_WORDS 5 // what a mid takes at most
 #define FANOUT_NOTES 262144 // bytes of the ring of notes
@@ -236,6 +238,7 @@ enum fanout_count {
 	FAN_SEND_FAILED,
 	FAN_REPLICA_OVERSIZED,
 	FAN_LOG_FULL,
+	FAN_PROBED,
 	FAN_MERGED, // not the contract's: several datagrams that the interface made one
 	FAN_ORDERED, // nor this: copies that the driver was asked to make,
 	FAN_LEFT, // and those of them that left, for the first time
@@ -283,6 +286,12 @@ struct fanout_log {
 
 // A copy that left.
 struct departed {
-	__u16 leg; // as in the replica's entry
+	__u16 leg; // as in the replica's entry; with FANOUT_PROBED
 	__u16 transport_number;
+};
+
+// What is still to be sent to a leg beside what it gets in any case, to see whether there is room for more.
+struct probe {
+	__u32 packets; // at least so many,
+	__u32 bytes; // and at least so much
 };

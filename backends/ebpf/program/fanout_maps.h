@@ -117,6 +117,14 @@ struct {
 	__type(value, __u32);
 } transport_numbers SEC(".maps");
 
+// By leg, as above.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_LEGS);
+	__type(key, __u32);
+	__type(value, struct probe);
+} probes SEC(".maps");
+
 // What arrived and what left, as `fanout_log`.
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -107,7 +107,7 @@ struct scratch {
 	__u32 concerned; // replicas that have to do with the stream
 	__u32 sent;
 	struct fanout_log log;
-	struct departed departed[FANOUT_COPIES];
+	struct departed departed[FANOUT_DEPARTURES];
 	struct element elements[FANOUT_KINDS];
 	__u8 before[EXTENSIONS_LEN];
 	__u8 after[ELEMENTS_MAX + STAMPS_MAX + ELEMENT_MAX];

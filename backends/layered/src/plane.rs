@@ -130,6 +130,13 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
             Inject::Resend { replica, sequences } if self.offload.sends(replica) => {
                 return self.offload.want(now, replica, sequences);
             }
+            Inject::Probe {
+                leg,
+                probe,
+                bytes,
+                packets,
+                ..
+            } if self.offload.probe(leg, probe, bytes, packets) => return,
             _ => {}
         }
         self.base.inject(now, what);

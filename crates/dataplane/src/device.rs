@@ -127,7 +127,7 @@ pub enum Inject<'a> {
         from: Continuation,
     },
     /// Asks for a burst that finds out what the path to a leg carries: padding on the retransmission SSRC of one of its replicas, together with whatever
-    /// media leaves meanwhile. A leg without such a replica sends none.
+    /// media leaves meanwhile. A leg without such a replica sends none. A device that makes no padding sends what leaves next several times instead.
     Probe {
         /// To whom.
         leg: LegId,

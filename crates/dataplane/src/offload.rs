@@ -55,6 +55,11 @@ pub trait Offload {
         None
     }
 
+    /// Sends more to a leg, as of [`Inject::Probe`](crate::Inject::Probe); false where the leg's packets are not numbered here, and the base is to do it.
+    fn probe(&mut self, _leg: LegId, _probe: u32, _bytes: u32, _packets: u32) -> bool {
+        false
+    }
+
     /// What a replica that is sent from here did.
     fn replica_statistics(&self, _replica: ReplicaId) -> Option<ReplicaStatistics> {
         None

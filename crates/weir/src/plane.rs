@@ -24,13 +24,13 @@ pub fn open(
     waker: Arc<dyn Fn() + Send + Sync>,
     metrics: &Metrics,
 ) -> Result<Box<dyn DataPlane + Send>, Box<dyn Error>> {
-    let base = base(config, clock, waker, metrics)?;
+    let base = base(config, clock, waker.clone(), metrics)?;
     match config.rtc.offload {
         Offload::None => Ok(base),
         Offload::Ebpf => match kernel(&config.rtc.ebpf) {
             Ok((mut relays, pins)) => {
                 let statistics = relays.statistics();
-                let rooms = rooms(&config.rtc.ebpf, pins, &mut relays);
+                let rooms = rooms(&config.rtc.ebpf, pins, &mut relays, waker);
                 let copies_at = rooms.as_ref().map(Fanout::copies_at);
                 let plane = Layered::new(base, Both::new(relays, rooms));
                 metrics.watch_offload(statistics, plane.places(), copies_at);
@@ -105,7 +105,12 @@ fn kernel(config: &Ebpf) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
 }
 
 /// Rooms in the kernel, where they are wanted and can be, with what an earlier process left of them.
-fn rooms(config: &Ebpf, pins: Option<PathBuf>, relays: &mut RelayOffload) -> Option<Fanout> {
+fn rooms(
+    config: &Ebpf,
+    pins: Option<PathBuf>,
+    relays: &mut RelayOffload,
+    waker: Arc<dyn Fn() + Send + Sync>,
+) -> Option<Fanout> {
     let goes_up = match config.rooms {
         Rooms::None => return end_rooms(pins),
         Rooms::Seen => true,
@@ -122,9 +127,12 @@ fn rooms(config: &Ebpf, pins: Option<PathBuf>, relays: &mut RelayOffload) -> Opt
         pins,
         keep: Duration::from_secs(config.keep),
     };
-    let rooms = Fanout::start_behind(relays, &config, clock::now())
+    let mut rooms = Fanout::start_behind(relays, &config, clock::now())
         .inspect_err(|reason| warn!(%reason, "no rooms in the kernel"))
         .ok()?;
+    if let Err(reason) = rooms.wake_with(waker) {
+        warn!(%reason, "what arrives in the kernel is noticed late");
+    }
     for found in rooms.found() {
         info!(interface = %found, streams = rooms.unconfirmed(), copies = %rooms.copies(), "rooms in the kernel");
     }

@@ -19,7 +19,7 @@ use super::standing;
 use crate::EbpfError;
 use crate::layout::fanout::{
     self as layout, FANOUT_COPIES, FANOUT_REPLICA_ENTRIES, FANOUT_REPLICAS, FANOUT_STREAM_ENTRIES, FANOUT_STREAMS,
-    ReplicaCell, ReplicaEntry, StreamCell, StreamPlace,
+    Probe, ReplicaCell, ReplicaEntry, StreamCell, StreamPlace,
 };
 
 pub(super) struct Book {
@@ -365,6 +365,13 @@ impl Book {
         self.stream_of(progress.source.checked_sub(1)?)
     }
 
+    /// Has more sent to a leg, if its packets are counted here.
+    pub(super) fn probe(&mut self, id: LegId, packets: u32, bytes: u32) -> bool {
+        let probe = Probe { packets, bytes };
+        let place = self.counts.place(id);
+        place.is_some_and(|place| set(&mut self.kernel.probes, place, probe))
+    }
+
     /// Where a replica that left is to go on.
     pub(super) fn goes_on(&self, id: ReplicaId) -> Option<GoesOn> {
         self.left.get(&id).copied()
@@ -422,6 +429,7 @@ impl Book {
         let new = self.counts.take(now, leg).map_err(|()| Refused::Full)?;
         if let Some(place) = new {
             set(&mut self.kernel.transport_numbers, place, 0);
+            set(&mut self.kernel.probes, place, Probe::default());
         }
         Ok(())
     }

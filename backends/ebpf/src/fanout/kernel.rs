@@ -1,6 +1,8 @@
 //! The fan-out program in the kernel: loaded, attached, its tables.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, RingBuf};
@@ -14,7 +16,7 @@ use super::{FanoutConfig, RoomsPath, merging};
 use crate::clock::nanoseconds;
 use crate::error::reason;
 use crate::layout::fanout::{
-    self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, Pair, ReplicaCell,
+    self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, Pair, Probe, ReplicaCell,
     ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
 };
 use crate::pins::{self, Pins};
@@ -47,6 +49,7 @@ pub(super) struct Kernel {
     pub(super) asks: HashMap<MapData, Ask, u64>,
     counts: PerCpuArray<MapData, u64>,
     pub(super) transport_numbers: Array<MapData, u32>,
+    pub(super) probes: Array<MapData, Probe>,
     notes: RingBuf<MapData>,
     log: RingBuf<MapData>,
     /// Copies in the driver, or why there are none, if any were wanted.
@@ -91,6 +94,7 @@ impl Kernel {
             asks: take(&mut loaded, "asks")?,
             counts,
             transport_numbers: take(&mut loaded, "transport_numbers")?,
+            probes: take(&mut loaded, "probes")?,
             notes: take(&mut loaded, "notes")?,
             log: take(&mut loaded, "log_ring")?,
             loaded,
@@ -132,6 +136,11 @@ impl Kernel {
             temporal: word(4),
             awaits: word(5),
         })
+    }
+
+    /// What can be waited for: there is something in the log.
+    pub(super) fn log_fd(&self) -> io::Result<OwnedFd> {
+        self.log.as_fd().try_clone_to_owned()
     }
 
     /// What is next in the log, in place of what is in `bytes`; false where there is nothing.

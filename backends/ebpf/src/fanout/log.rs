@@ -1,6 +1,6 @@
 //! What arrived and what left, as the program logs it, for the agent.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
 
 use dataplane::{Arrival, Departure, Event, LegId};
@@ -10,7 +10,7 @@ use wire::extension::AudioLevel;
 
 use super::book::Book;
 use crate::clock::Monotonic;
-use crate::layout::fanout::FanoutLog;
+use crate::layout::fanout::{FANOUT_PROBED, FanoutLog};
 
 /// How many packets are taken together. What becomes of each leg of theirs is one event.
 const BATCH_MAX: usize = 128;
@@ -23,6 +23,8 @@ const PACKET_LEN: usize = size_of::<FanoutLog>();
 pub(super) struct Log {
     ready: VecDeque<Event>,
     bytes: Vec<u8>,
+    /// The newest probe of each leg.
+    probes: HashMap<LegId, u32>,
 }
 
 #[derive(Default)]
@@ -32,6 +34,15 @@ struct Batch {
 }
 
 impl Log {
+    /// What is marked from now on is part of this probe.
+    pub(super) fn probes(&mut self, leg: LegId, probe: u32) {
+        self.probes.insert(leg, probe);
+    }
+
+    pub(super) fn forget(&mut self, leg: LegId) {
+        self.probes.remove(&leg);
+    }
+
     pub(super) fn next(&mut self, book: &mut Book, clock: &Monotonic) -> Option<Event> {
         if self.ready.is_empty() {
             let mut batch = Batch::default();
@@ -39,7 +50,7 @@ impl Log {
                 if !book.kernel.next_log(&mut self.bytes) {
                     break;
                 }
-                batch.read(&self.bytes, book, clock);
+                batch.read(&self.bytes, book, clock, &self.probes);
             }
             let arrivals = batch.arrivals.into_iter();
             let departures = batch.departures.into_iter();
@@ -54,7 +65,7 @@ impl Log {
 
 impl Batch {
     /// Takes a packet's. Whose stream or leg is gone meanwhile nobody wants to hear of.
-    fn read(&mut self, bytes: &[u8], book: &Book, clock: &Monotonic) {
+    fn read(&mut self, bytes: &[u8], book: &Book, clock: &Monotonic, probes: &HashMap<LegId, u32>) {
         let Some((packet, copies)) = bytes.split_first_chunk::<PACKET_LEN>() else {
             return;
         };
@@ -68,14 +79,15 @@ impl Batch {
         }
         for copy in copies.as_chunks::<4>().0 {
             let [place, number] = [[copy[0], copy[1]], [copy[2], copy[3]]].map(u16::from_ne_bytes);
-            let Some(leg) = book.counts.leg(place.into()) else {
+            let is_probe = u32::from(place) & FANOUT_PROBED != 0;
+            let Some(leg) = book.counts.leg(u32::from(place) & !FANOUT_PROBED) else {
                 continue;
             };
             self.departures.entry(leg).or_default().push(Departure {
                 at,
                 transport_sequence: number,
                 size: packet.departed_size,
-                probe: None,
+                probe: probes.get(&leg).copied().filter(|_| is_probe),
             });
         }
     }

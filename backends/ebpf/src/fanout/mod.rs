@@ -5,6 +5,7 @@
 //!
 //! Read `program/fanout.bpf.c` for what becomes of a packet, then [`book`] for what the kernel is told, and when.
 
+mod bell;
 mod book;
 mod broadcast;
 mod entries;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use dataplane::limits::PROBE_PACKETS_MAX;
 use dataplane::{
     Counter, Counters, Event, GoesOn, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics,
     StreamKey, StreamStatistics, Update,
@@ -36,6 +38,7 @@ use wire::codec::Layer;
 use crate::clock::Monotonic;
 use crate::layout::fanout as layout;
 use crate::{Complexity, EbpfError, Found, RelayOffload, Step, Tried};
+use bell::Bell;
 use book::Book;
 use broadcast::Watch;
 use inherited::Inherited;
@@ -44,6 +47,9 @@ use log::Log;
 
 /// How often at most the kernel is made to look for one receiver's hardware address.
 const NUDGE_EVERY: Duration = Duration::from_secs(1);
+
+/// The most that one probe sends.
+const PROBE_BYTES_MAX: u32 = 65_536;
 
 /// Where nobody listens (RFC 863).
 const DISCARD: u16 = 9;
@@ -150,6 +156,7 @@ pub struct Fanout {
     /// For what makes the kernel look for a neighbour.
     sockets: [Option<UdpSocket>; 2],
     log: Log,
+    _bell: Option<Bell>,
 }
 
 impl Fanout {
@@ -192,7 +199,18 @@ impl Fanout {
                 socket(Ipv6Addr::UNSPECIFIED.into()),
             ],
             log: Log::default(),
+            _bell: None,
         })
+    }
+
+    /// Has `wake` called whenever there is something to [`poll`](Offload::poll), but not all the time: what there is can wait some milliseconds.
+    ///
+    /// Errors: why it cannot be. Then somebody has to look.
+    pub fn wake_with(&mut self, wake: Arc<dyn Fn() + Send + Sync>) -> Result<(), EbpfError> {
+        let failed = |error| EbpfError::of(Step::Tables, error);
+        let log = self.book.kernel.log_fd().map_err(failed)?;
+        self._bell = Some(Bell::start(log, wake).map_err(failed)?);
+        Ok(())
     }
 
     /// What it found on its interfaces, for the log.
@@ -332,7 +350,10 @@ impl Offload for Fanout {
             }
             Update::SetStream(key, stream) => return self.book.set_stream(now, *key, stream.clone()),
             Update::SetReplica(id, replica) => return self.book.set_replica(now, *id, replica.clone()),
-            Update::RemoveLeg(id) => self.book.remove_leg(now, *id),
+            Update::RemoveLeg(id) => {
+                self.log.forget(*id);
+                self.book.remove_leg(now, *id);
+            }
             Update::RemoveStream(key) => self.book.remove_stream(now, *key),
             Update::RemoveReplica(id) => self.book.remove_replica(now, *id),
             Update::RemoveRelay(_) => {}
@@ -392,6 +413,16 @@ impl Offload for Fanout {
         }
     }
 
+    fn probe(&mut self, leg: LegId, probe: u32, bytes: u32, packets: u32) -> bool {
+        let begun = self
+            .book
+            .probe(leg, packets.min(PROBE_PACKETS_MAX), bytes.min(PROBE_BYTES_MAX));
+        if begun {
+            self.log.probes(leg, probe);
+        }
+        begun
+    }
+
     fn next_stamped(&mut self) -> Option<LegId> {
         self.book.counts.next_new()
     }
@@ -422,7 +453,7 @@ impl Offload for Fanout {
 }
 
 /// What the program counts, by the contract's names.
-const COUNTERS: [(u32, Counter); 24] = [
+const COUNTERS: [(u32, Counter); 25] = [
     (layout::FAN_RECEIVED, Counter::Received),
     (layout::FAN_FORWARDED, Counter::Forwarded),
     (layout::FAN_RESENT, Counter::Resent),
@@ -447,4 +478,5 @@ const COUNTERS: [(u32, Counter); 24] = [
     (layout::FAN_LOG_FULL, Counter::PuntQueueFull),
     (layout::FAN_LEFT, Counter::Forwarded),
     (layout::FAN_LEFT_AGAIN, Counter::Resent),
+    (layout::FAN_PROBED, Counter::Probed),
 ];

@@ -29,7 +29,7 @@ pub struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    fn new(pair: &'a Pair, like: IpAddr, goes_up: bool, listeners: u32) -> Self {
+    pub fn new(pair: &'a Pair, like: IpAddr, goes_up: bool, listeners: u32) -> Self {
         let config = FanoutConfig {
             interfaces: vec![pair.near.interface.to_owned()],
             goes_up,
@@ -110,7 +110,11 @@ impl<'a> Room<'a> {
     }
 
     pub fn speak(&self, sequence: u16, len: usize) {
-        self.speaker.send_to(&packet(sequence, len), self.near).unwrap();
+        self.say(&packet(sequence, len));
+    }
+
+    pub fn say(&self, packet: &[u8]) {
+        self.speaker.send_to(packet, self.near).unwrap();
     }
 }
 

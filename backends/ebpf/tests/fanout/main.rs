@@ -12,4 +12,5 @@ mod kept;
 mod layers;
 mod numbers;
 mod pins;
+mod stamps;
 mod vectors;

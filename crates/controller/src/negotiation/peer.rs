@@ -132,10 +132,7 @@ impl Peer {
                 fingerprints: remote.fingerprints.clone(),
                 dtls: remote.dtls,
                 extensions_in: self.extensions(Flow::Up),
-                extensions_out: match remote.is_clear() {
-                    true => bare::sent(&self.extensions(Flow::Down)),
-                    false => self.extensions(Flow::Down),
-                },
+                extensions_out: self.extensions(Flow::Down),
                 sctp_port: remote.sctp_port,
             },
         })

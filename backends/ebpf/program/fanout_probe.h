@@ -1,0 +1,68 @@
+// Probes: a copy is sent several times at once, each time with the next transport-wide number, so that its receiver's report tells what the path carries.
+// There is no padding here, which would need numbers of its own; what comes twice a receiver takes once (RFC 3550 appendix A.1).
+#pragma once
+
+#include "fanout_log.h"
+#include "fanout_write.h"
+
+#define PROBE_COPIES 64 // of one packet
+
+struct repeating {
+	struct __sk_buff *skb;
+	struct scratch *scratch;
+	__u32 place;
+};
+
+static __always_inline int is_probed(const struct replica_entry *entry)
+{
+	__u32 leg = entry->leg;
+	struct probe *probe = bpf_map_lookup_elem(&probes, &leg);
+
+	return probe && (probe->packets | probe->bytes);
+}
+
+// Sends the copy that was sent last once more.
+__noinline int send_again(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+
+	if (!entry || !scratch)
+		return 0;
+	stamp(scratch, entry);
+	if (!send(skb, entry, &scratch->way, &scratch->media, &scratch->number))
+		return 0;
+	departs(scratch, entry, FANOUT_PROBED);
+	count(FAN_PROBED);
+	return 1;
+}
+
+static long repeat(__u32 index, struct repeating *repeating)
+{
+	return !send_again(repeating->skb, repeating->place, repeating->scratch);
+}
+
+// Sends a copy as often again as its leg's probe still asks for.
+__noinline int send_probe(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	struct repeating repeating = { .skb = skb, .scratch = scratch, .place = place };
+	struct probe *probe;
+	__u32 leg, len, times;
+
+	if (!entry || !scratch)
+		return 0;
+	leg = entry->leg;
+	len = scratch->media.end - scratch->media.rtp_at;
+	probe = bpf_map_lookup_elem(&probes, &leg);
+	if (!probe || !(probe->packets | probe->bytes) || !len)
+		return 0;
+	times = (probe->bytes + len - 1) / len;
+	if (times < probe->packets)
+		times = probe->packets;
+	if (times > PROBE_COPIES)
+		times = PROBE_COPIES;
+	probe->packets -= times < probe->packets ? times : probe->packets;
+	probe->bytes -= times * len < probe->bytes ? times * len : probe->bytes;
+	bpf_loop(times, repeat, &repeating, 0);
+	return 1;
+}
