@@ -67,8 +67,8 @@ export class KernelMeeting {
     this.server = await startServer(this.network, this.folder, { key: "devkey", secret: "secret", command });
   }
 
-  /** Everybody joins and publishes. */
-  async meet() {
+  /** Everybody joins and publishes, `video` beside what is usual here. */
+  async meet(video = {}) {
     const files = await bundle();
     for (const name of this.names) {
       const namespace = this.network.namespace(name);
@@ -78,7 +78,8 @@ export class KernelMeeting {
     }
     for (const person of this.people) await person.join(this.server, "kernel", { options: { adaptiveStream: false } });
     for (const person of this.people) {
-      await person.publish({ microphone: { red: false, dtx: false }, capture: CAPTURE, options: VIDEO });
+      const options = { ...VIDEO, ...video };
+      await person.publish({ microphone: { red: false, dtx: false }, capture: CAPTURE, options });
     }
   }
 
