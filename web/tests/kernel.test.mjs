@@ -38,7 +38,9 @@ describe("through the kernel", { skip: kernelIsMissing(), timeout: 150_000 }, ()
         const { freezeCount, packetsLost, frameHeight } = now.seen[watcher][publisher];
         console.log(`  ${watcher} watching ${publisher}: ${decoded} of ${sent} frames, ${frameHeight} lines`);
         assert.ok(sent > 0 && decoded >= 0.9 * sent, `${watcher} watching ${publisher}: ${decoded} of ${sent}`);
-        assert.deepEqual([freezeCount, packetsLost, frameHeight], [0, 0, 360]);
+        assert.deepEqual([freezeCount, frameHeight], [0, 360]);
+        // What probes send several times is taken off what was lost.
+        assert.ok(packetsLost <= 0, `${watcher} watching ${publisher}: ${packetsLost} lost`);
         const heard = now.heard[watcher][publisher].packetsReceived - before.heard[watcher][publisher].packetsReceived;
         assert.ok(heard >= 45 * WATCH_S, `${watcher} hearing ${publisher}: ${heard} packets`);
       }
