@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use media::RtcFile;
-pub use media::{Dataplane, Ebpf, Offload, Rooms, RoomsPath, Rtc};
+pub use media::{Dataplane, Ebpf, KernelPath, Offload, Rooms, Rtc};
 pub use rooms::{Audio, Room};
 pub use sip::{Interface, Sip};
 

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backend_afxdp::{AfxdpConfig, AfxdpPlane};
-use backend_ebpf::{Attached, Both, EbpfError, Fanout, FanoutConfig, RelayConfig, RelayOffload, Step, take_down_rooms};
+use backend_ebpf::{
+    Attached, Both, EbpfError, Fanout, FanoutConfig, Hook, RelayConfig, RelayOffload, Step, take_down_rooms,
+};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane};
 use layered::Layered;
 use tracing::{info, warn};
 
 use crate::clock;
-use crate::config::{Config, Dataplane, Ebpf, Offload, Rooms, RoomsPath};
+use crate::config::{Config, Dataplane, Ebpf, KernelPath, Offload, Rooms};
 use crate::metrics::Metrics;
 
 /// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
@@ -79,6 +81,11 @@ fn base(
 fn kernel(config: &Ebpf) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
     let mut relays = RelayConfig {
         interfaces: config.interfaces.clone(),
+        hook: match config.relays_path {
+            KernelPath::Auto => Hook::Auto,
+            KernelPath::Tc => Hook::Tc,
+            KernelPath::Xdp => Hook::Xdp,
+        },
         relays_max: config.relays_max,
         pins: Some(config.pins.clone()).filter(|pins| !pins.as_os_str().is_empty()),
         keep: Duration::from_secs(config.keep),
@@ -120,9 +127,9 @@ fn rooms(
         interfaces: config.interfaces.clone(),
         goes_up,
         path: match config.rooms_path {
-            RoomsPath::Auto => backend_ebpf::RoomsPath::Auto,
-            RoomsPath::Tc => backend_ebpf::RoomsPath::Tc,
-            RoomsPath::Xdp => backend_ebpf::RoomsPath::Xdp,
+            KernelPath::Auto => backend_ebpf::RoomsPath::Auto,
+            KernelPath::Tc => backend_ebpf::RoomsPath::Tc,
+            KernelPath::Xdp => backend_ebpf::RoomsPath::Xdp,
         },
         pins,
         keep: Duration::from_secs(config.keep),

@@ -34,7 +34,7 @@ const IP: usize = 14;
 /// The program's tables, by name.
 const TABLES: [&str; 6] = ["relays", "versions", "traffics", "counts", "clocks", "interfaces"];
 
-/// What a processor keeps of the tables has this many places at most, each some 130 bytes for an entry and 80 for a way.
+/// What a processor keeps of the tables has this many places at most, each 152 bytes for an entry and 80 for a way.
 const KEPT_MAX: u32 = 16_384;
 
 /// How long a way out may be taken until it is looked up again.

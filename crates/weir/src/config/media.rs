@@ -103,9 +103,11 @@ pub struct Ebpf {
     /// Whether rooms whose media is not encrypted are copied there, too.
     pub rooms: Rooms,
     /// Where in the kernel they are.
-    pub rooms_path: RoomsPath,
+    pub rooms_path: KernelPath,
     /// How many relays the kernel may have.
     pub relays_max: u32,
+    /// Where in the kernel they are.
+    pub relays_path: KernelPath,
     /// Where in a BPF file system entries and programs outlive the process; empty is nowhere.
     pub pins: PathBuf,
     /// How long entries that were found there may stay without being ordered again, in seconds.
@@ -117,8 +119,9 @@ impl Default for Ebpf {
         Ebpf {
             interfaces: Vec::new(),
             rooms: Rooms::None,
-            rooms_path: RoomsPath::Auto,
+            rooms_path: KernelPath::Auto,
             relays_max: 16_384,
+            relays_path: KernelPath::Auto,
             pins: PathBuf::from("/sys/fs/bpf/weir"),
             keep: 60,
         }
@@ -138,16 +141,16 @@ pub enum Rooms {
     Unseen,
 }
 
-/// Where in the kernel copies for rooms are made.
+/// Where in the kernel packets are met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RoomsPath {
+pub enum KernelPath {
     /// In the driver where all interfaces can, otherwise in the stack.
     #[default]
     Auto,
     /// In the stack.
     Tc,
-    /// In the driver; where that cannot be, sockets do all.
+    /// In the driver; where that cannot be, rooms are left to sockets, and relays run as if they were there.
     Xdp,
 }
 
