@@ -1,0 +1,63 @@
+//! Where copies are made, as wanted and as it is.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::kernel::Kernel;
+use crate::EbpfError;
+
+/// Where in the kernel copies are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RoomsPath {
+    /// In the driver if all interfaces can, and in the stack otherwise.
+    #[default]
+    Auto,
+    /// Where the stack takes packets from the driver.
+    Tc,
+    /// In the driver, or not at all.
+    Xdp,
+}
+
+/// Where copies are made of packets that arrive as the driver's program wants them.
+#[derive(Clone, Copy, Debug)]
+pub enum Copies<'a> {
+    /// In the driver.
+    InDriver,
+    /// In the stack, and why not in the driver if that was wanted.
+    InStack(Option<&'a EbpfError>),
+}
+
+/// Where they are made at the time somebody looks, in words.
+#[derive(Clone, Debug, Default)]
+pub struct CopiesAt(Arc<Mutex<String>>);
+
+impl CopiesAt {
+    pub(super) fn set(&self, copies: Copies<'_>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = copies.to_string();
+    }
+}
+
+impl fmt::Display for CopiesAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<'a> Copies<'a> {
+    pub(super) fn of(kernel: &'a Kernel) -> Self {
+        match &kernel.broadcast {
+            Ok(_) => Copies::InDriver,
+            Err(why) => Copies::InStack(why.as_ref()),
+        }
+    }
+}
+
+impl fmt::Display for Copies<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Copies::InDriver => f.write_str("in the driver"),
+            Copies::InStack(None) => f.write_str("in the stack"),
+            Copies::InStack(Some(why)) => write!(f, "in the stack: {why}"),
+        }
+    }
+}
