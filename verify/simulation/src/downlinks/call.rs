@@ -91,8 +91,10 @@ impl Call {
             self.step();
             let senders = self.senders.iter().map(Sender::next);
             let downlinks = self.downlinks.iter().map(|downlink| downlink.link.next_report());
+            let requests = self.downlinks.iter().filter_map(Downlink::next_request);
             let others = [self.agent.poll_timeout(), self.plane.next_probe(), Some(self.look_at)];
-            let next = senders.chain(downlinks).chain(others.into_iter().flatten()).min();
+            let others = requests.chain(others.into_iter().flatten());
+            let next = senders.chain(downlinks).chain(others).min();
             self.now = next.unwrap_or(end).max(self.now);
         }
         let count = self.senders.len();
@@ -105,6 +107,7 @@ impl Call {
                 history: self.histories[index].clone(),
                 frames: (0..count).map(|sender| downlink.frames(picture_ssrc(sender))).collect(),
                 dropped: downlink.link.dropped,
+                sent_again: downlink.sent_again,
                 state: self.agent.receiver(transport(count + index)).expect("it receives"),
                 written: written
                     .map(|(at, id, replica)| (*at - self.start, *id, replica.clone()))
@@ -140,6 +143,7 @@ impl Call {
         for index in 0..self.downlinks.len() {
             let mut reports = Vec::new();
             self.downlinks[index].link.report(now, &mut reports);
+            self.downlinks[index].requests(now, &mut reports);
             let peer = self.senders.len() + index;
             reports.iter().for_each(|report| self.deliver(peer, report));
         }

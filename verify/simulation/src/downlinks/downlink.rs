@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use pretended::Link;
-use wire::RtpPacket;
+use wire::rtcp::RtcpWriter;
+use wire::{RtpPacket, SequenceNumber, Ssrc};
+
+/// How often a receiver asks for the same packet, and how many times, as browsers do that do not know the round trip.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+const ASK_TIMES: u32 = 10;
 
 pub(super) const NUMBER_EXTENSION: u8 = 4;
 
@@ -34,7 +39,12 @@ pub(super) struct Downlink {
     way: Way,
     pub(super) link: Link,
     start: Instant,
-    frames: BTreeMap<u32, Frames>,
+    /// The frames of each stream, by their time.
+    frames: BTreeMap<u32, BTreeMap<u32, Frame>>,
+    /// Packets of pictures that were lost, by stream and number.
+    lost: BTreeMap<(u32, u16), Lost>,
+    /// Packets that were sent again.
+    pub(super) sent_again: u64,
     /// Bytes sent in each second.
     pub(super) sent: Vec<u64>,
     /// When sound was sent last, and the longest time without any.
@@ -51,6 +61,8 @@ impl Downlink {
             link,
             start,
             frames: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            sent_again: 0,
             sent: Vec::new(),
             sound: BTreeMap::new(),
             longest_silence: Duration::ZERO,
@@ -69,34 +81,81 @@ impl Downlink {
         self.link.rate = self.way.rate(now - self.start);
         let arrival = self.link.take(now, packet, bytes.len());
         if !sound {
-            let frames = self.frames.entry(packet.ssrc().0).or_default();
-            frames.packet(packet.timestamp().0, packet.marker(), arrival);
+            self.picture(now, packet, arrival);
+        }
+    }
+
+    /// A packet of a picture, or one that repeats it: those go out in a stream of their own, the next one (RFC 4588).
+    fn picture(&mut self, now: Instant, packet: RtpPacket<'_>, arrival: Option<Instant>) {
+        let ssrc = packet.ssrc().0;
+        let original = match packet.payload() {
+            [high, low, ..] if !ssrc.is_multiple_of(2) => {
+                self.sent_again += 1;
+                (ssrc - 1, u16::from_be_bytes([*high, *low]))
+            }
+            _ => (ssrc, packet.sequence().0),
+        };
+        let frames = self.frames.entry(original.0).or_default();
+        let frame = frames.entry(packet.timestamp().0).or_default();
+        let is_new = original.0 == ssrc;
+        frame.ended |= is_new && packet.marker();
+        match arrival {
+            Some(at) => {
+                frame.arrived = frame.arrived.max(Some(at));
+                frame.missing -= u32::from(self.lost.remove(&original).is_some());
+            }
+            None if is_new => {
+                frame.missing += 1;
+                // The next packet tells of it, behind what stands in the queue.
+                let ask_at = now + self.link.queue + self.link.delay;
+                self.lost.insert(original, Lost { ask_at, asked: 0 });
+            }
+            None => {}
+        }
+    }
+
+    /// When it asks for packets again, if it does.
+    pub(super) fn next_request(&self) -> Option<Instant> {
+        self.lost.values().map(|lost| lost.ask_at).min()
+    }
+
+    /// What it asks for by now.
+    pub(super) fn requests(&mut self, now: Instant, out: &mut Vec<Vec<u8>>) {
+        let mut by_stream: BTreeMap<u32, Vec<SequenceNumber>> = BTreeMap::new();
+        for ((ssrc, sequence), lost) in self.lost.iter_mut().filter(|(_, lost)| lost.ask_at <= now) {
+            lost.ask_at += ASK_EVERY;
+            lost.asked += 1;
+            by_stream.entry(*ssrc).or_default().push(SequenceNumber(*sequence));
+        }
+        self.lost.retain(|_, lost| lost.asked < ASK_TIMES);
+        for (ssrc, sequences) in by_stream {
+            let mut compound = Vec::new();
+            _ = RtcpWriter::receiver_report(&mut compound, Ssrc(1), "receiver", &[]).nack(Ssrc(ssrc), sequences);
+            out.push(compound);
         }
     }
 
     /// When each whole frame of a stream had arrived.
     pub(super) fn frames(&self, ssrc: u32) -> Vec<Duration> {
-        let whole = self.frames.get(&ssrc).map(|frames| &frames.whole[..]);
-        whole.unwrap_or_default().iter().map(|at| *at - self.start).collect()
+        let frames = self.frames.get(&ssrc).into_iter().flat_map(BTreeMap::values);
+        let whole = frames.filter(|frame| frame.ended && frame.missing == 0);
+        let mut whole: Vec<Duration> = whole.filter_map(|frame| Some(frame.arrived? - self.start)).collect();
+        whole.sort();
+        whole
     }
 }
 
-/// The frames of one stream.
+/// One frame, as far as it was sent.
 #[derive(Default)]
-struct Frames {
-    timestamp: Option<u32>,
-    is_broken: bool,
-    whole: Vec<Instant>,
+struct Frame {
+    missing: u32,
+    ended: bool,
+    /// The last of its packets.
+    arrived: Option<Instant>,
 }
 
-impl Frames {
-    fn packet(&mut self, timestamp: u32, marker: bool, arrival: Option<Instant>) {
-        if self.timestamp.replace(timestamp) != Some(timestamp) {
-            self.is_broken = false;
-        }
-        self.is_broken |= arrival.is_none();
-        if let (true, false, Some(at)) = (marker, self.is_broken, arrival) {
-            self.whole.push(at);
-        }
-    }
+/// A packet that has to be sent again.
+struct Lost {
+    ask_at: Instant,
+    asked: u32,
 }

@@ -84,6 +84,8 @@ pub struct Outcome {
     pub frames: Vec<Vec<Duration>>,
     /// Packets that found the queue full.
     pub dropped: u64,
+    /// Packets of pictures that were sent again.
+    pub sent_again: u64,
     /// Every entry that was written for it, and when.
     pub written: Vec<(Duration, ReplicaId, Replica)>,
 }
