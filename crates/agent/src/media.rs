@@ -15,7 +15,6 @@ mod audio;
 mod best;
 mod binding;
 mod budget;
-mod departed;
 mod downlink;
 mod estimate;
 mod feedback;
@@ -49,7 +48,6 @@ use crate::map::Map;
 use crate::timers::Timer;
 use audio::Hearing;
 pub(crate) use binding::Unexplained;
-use departed::Departed;
 pub(crate) use downlink::Current;
 use downlink::Downlink;
 use link::Link;
@@ -60,7 +58,6 @@ use uplink::{Track, Uplink};
 pub(crate) struct Media {
     links: BTreeMap<TransportId, Box<Link>>,
     by_leg: Map<LegId, TransportId>,
-    departed: Map<LegId, Departed>,
     tracks: BTreeMap<TrackId, Track>,
     uplinks: Map<StreamKey, Uplink>,
     downlinks: BTreeMap<SubscriptionId, Box<Downlink>>,
@@ -84,7 +81,6 @@ impl Media {
         };
         link.leg = Some(leg);
         self.by_leg.insert(leg, transport);
-        self.departed.insert(leg, Departed::default());
         for track in link.tracks.clone() {
             self.bind_described(cx, track);
         }
@@ -117,10 +113,7 @@ impl Media {
             self.unsubscribe(cx, subscription);
         }
         let link = self.links.remove(&transport).expect("found above");
-        if let Some(leg) = link.leg {
-            self.by_leg.remove(&leg);
-            self.departed.remove(&leg);
-        }
+        link.leg.and_then(|leg| self.by_leg.remove(&leg));
         for timer in [
             Timer::Reports(transport),
             Timer::ReportsReady(transport),
@@ -137,7 +130,6 @@ impl Media {
     pub(crate) fn is_empty(&self) -> bool {
         self.links.is_empty()
             && self.by_leg.is_empty()
-            && self.departed.is_empty()
             && self.tracks.is_empty()
             && self.uplinks.is_empty()
             && self.downlinks.is_empty()

@@ -113,8 +113,8 @@ impl Budget {
         }
     }
 
-    /// Packets left; whether they are reported on.
-    pub(super) fn departed(&mut self, departures: &[Departure]) -> bool {
+    /// Packets left.
+    pub(super) fn departed(&mut self, departures: &[Departure]) {
         let sent = |departure: &Departure| Sent {
             number: departure.transport_sequence,
             at: departure.at,
@@ -127,7 +127,6 @@ impl Budget {
         self.sent.clear();
         self.sent.extend(departures.iter().map(sent));
         self.estimator.sent(&self.sent);
-        self.reports()
     }
 
     /// The receiver reports on packets.
@@ -227,8 +226,8 @@ impl Budget {
     }
 
     /// Whether packets have ceased to wait for long in the path since it was asked last.
-    pub(super) fn has_drained(&mut self, estimate: &Estimate) -> bool {
-        let is_congested = is_congested(estimate);
+    pub(super) fn has_drained(&mut self) -> bool {
+        let is_congested = self.is_congested();
         std::mem::replace(&mut self.was_congested, is_congested) && !is_congested
     }
 

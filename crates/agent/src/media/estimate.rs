@@ -56,36 +56,19 @@ impl Media {
 
     /// Packets left on a leg.
     pub(crate) fn departed(&mut self, cx: &mut Context<'_>, leg: LegId, departures: &[Departure]) {
-        let Some(departed) = self.departed.get_mut(&leg) else {
-            return;
-        };
-        if !departed.add(departures) {
-            return;
-        }
         let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
-        match self.tell_departed(transport) {
-            Some(true) => self
-                .links
-                .get_mut(&transport)
-                .into_iter()
-                .for_each(|link| link.follow_probes(cx, transport)),
-            Some(false) => self.follow_estimate(cx, transport),
-            None => {}
+        let Some(link) = self.links.get_mut(&transport) else {
+            return;
+        };
+        let Some(budget) = &mut link.budget else { return };
+        budget.departed(departures);
+        match budget.reports() {
+            // What is believed changes with what is said of packets, and not because they left.
+            true => link.follow_probes(cx, transport),
+            false => self.follow_estimate(cx, transport),
         }
-    }
-
-    /// Tells a transport's estimator, if there is one, of what has left; whether its receiver reports.
-    fn tell_departed(&mut self, transport: TransportId) -> Option<bool> {
-        let link = self.links.get_mut(&transport)?;
-        let departed = self.departed.get_mut(&link.leg?)?;
-        let mut reports = None;
-        departed.tell(|packets| {
-            reports = link.budget.as_mut().map(|budget| budget.departed(packets));
-            reports == Some(true)
-        });
-        reports
     }
 
     /// A receiver reports which packets arrived, and when; the report came at `at`.
@@ -97,7 +80,6 @@ impl Media {
         feedback: &TransportFeedback<'_>,
     ) {
         cx.count(Counter::RtcpEstimate);
-        self.tell_departed(transport);
         let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
@@ -132,7 +114,6 @@ impl Media {
 
     /// A time the estimator asked for has come.
     pub(crate) fn estimate_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        self.tell_departed(transport);
         let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
@@ -156,7 +137,7 @@ impl Media {
         if let Some(pace) = budget.new_pace(cx.now, &estimate) {
             cx.write(Update::SetPace(leg, pace));
         }
-        let (is_exceeded, has_drained) = (budget.is_exceeded(&estimate), budget.has_drained(&estimate));
+        let (is_exceeded, has_drained) = (budget.is_exceeded(&estimate), budget.has_drained());
         if is_exceeded {
             self.allocate_by(cx, transport, cx.now);
         }

@@ -1,13 +1,13 @@
 //! What is taken of an offer of media without encryption: what a device can forward that copies packets and rewrites their numbers, and nothing else of them.
 //!
 //! Clear media is for laboratories, to see such devices with real clients (Scallop, section 9.1). Retransmissions have streams of their own, which
-//! those devices do not make: who lost something asks its publisher. VP9 has layers whenever its sender wants.
+//! those devices do not make: who lost something asks its publisher.
 
+use wire::ExtensionKind;
 use wire::sdp::{Extension, Format, MediaSection};
-use wire::{Codec, ExtensionKind};
 
 /// What says which stream a packet is of, what is written anew into each copy, and what goes on as it came.
-const EXTENSIONS: [ExtensionKind; 9] = [
+const EXTENSIONS: [ExtensionKind; 10] = [
     ExtensionKind::Mid,
     ExtensionKind::Rid,
     ExtensionKind::RepairedRid,
@@ -17,6 +17,7 @@ const EXTENSIONS: [ExtensionKind; 9] = [
     ExtensionKind::AbsCaptureTime,
     ExtensionKind::VideoOrientation,
     ExtensionKind::ColorSpace,
+    ExtensionKind::DependencyDescriptor,
 ];
 
 /// Whether a section is for media without encryption.
@@ -26,7 +27,7 @@ pub(super) fn is_clear(section: &MediaSection) -> bool {
 
 /// Leaves of what is accepted what such a device can forward.
 pub(super) fn strip(formats: &mut Vec<Format>, extensions: &mut Vec<Extension>) {
-    formats.retain(|format| format.retransmits().is_none() && format.codec() != Some(Codec::Vp9));
+    formats.retain(|format| format.retransmits().is_none());
     let is_kept = |kind| EXTENSIONS.contains(&kind);
     extensions.retain(|extension| ExtensionKind::from_uri(&extension.uri).is_some_and(is_kept));
 }
