@@ -67,8 +67,8 @@ export class KernelMeeting {
     this.server = await startServer(this.network, this.folder, { key: "devkey", secret: "secret", command });
   }
 
-  /** Everybody joins and publishes, `video` beside what is usual here. */
-  async meet(video = {}) {
+  /** Everybody joins, and publishes or some of them do: `video` beside what is usual here. */
+  async meet(video = {}, publishers = this.names) {
     const files = await bundle();
     for (const name of this.names) {
       const namespace = this.network.namespace(name);
@@ -77,7 +77,7 @@ export class KernelMeeting {
       this.people.push(person);
     }
     for (const person of this.people) await person.join(this.server, "kernel", { options: { adaptiveStream: false } });
-    for (const person of this.people) {
+    for (const person of this.people.filter(({ name }) => publishers.includes(name))) {
       const options = { ...VIDEO, ...video };
       await person.publish({ microphone: { red: false, dtx: false }, capture: CAPTURE, options });
     }
