@@ -141,11 +141,17 @@ struct Axis {
     to: f64,
 }
 
+/// What is less is drawn as nothing: it is what is left of a sum.
+const NOTHING: f64 = 1e-6;
+
+/// A logarithmic axis has no more: what is less than the millionth part of the most is drawn where it begins.
+const DECADES_MAX: i32 = 6;
+
 impl Axis {
     /// Around all values; a linear one begins at zero, a logarithmic one at the least that is above.
     fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values
-            .filter(|value| *value > 0.0)
+            .filter(|value| *value > NOTHING)
             .fold((f64::MAX, 0.0f64), |(least, most), value| {
                 (least.min(value), most.max(value))
             });
@@ -158,8 +164,9 @@ impl Axis {
                 to: round_above(most),
             },
             Scale::Logarithmic => {
-                let from = 10f64.powf(least.clamp(1e-9, most).log10().floor());
                 let to = 10f64.powf(most.log10().ceil());
+                let from = 10f64.powf(least.min(most).log10().floor());
+                let from = from.max(to / 10f64.powi(DECADES_MAX));
                 Self {
                     scale,
                     from,
@@ -245,6 +252,15 @@ mod tests {
             let none = Axis::around(scale, std::iter::empty());
             assert!(none.to > none.from && none.part(0.0) == 0.0);
         }
+    }
+
+    #[test]
+    fn an_axis_can_be_read_however_small_the_least_is() {
+        let axis = Axis::around(Scale::Logarithmic, [1e-8, 3e-5, 70.0].into_iter());
+        assert_eq!(axis.marks().len(), 7, "from a ten-thousandth to a hundred");
+        assert_eq!(axis.part(1e-8), 0.0);
+        let nothing = Axis::around(Scale::Linear, [0.0, 1e-12].into_iter());
+        assert_eq!(nothing.marks(), [0.0, 0.25, 0.5, 0.75, 1.0]);
     }
 
     #[test]

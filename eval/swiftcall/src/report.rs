@@ -111,7 +111,8 @@ impl Rounds {
                         .filter_map(|receivers| Some((f64::from(receivers), self.median(*way, receivers, *figure)?)))
                         .collect(),
                 })
-                .filter(|curve| !curve.points.is_empty())
+                // Clones that are all alike have no time between packets of one receiver.
+                .filter(|curve| curve.points.iter().any(|point| point.1 > 0.0))
                 .collect(),
         };
         let drawing = Drawing {
