@@ -1,25 +1,24 @@
 //! What entries there are, where each runs, and what the kernel has of those that run there.
 //!
 //! A stream is in the kernel while somebody gets it from there. Whatever changes, its whole entry is written to a new place, and then the kernel is told
-//! that place: a packet sees all of a change or nothing of it.
+//! that place: a packet sees all of a change or nothing of it. [`housing`] decides where a replica runs, [`publishing`] writes.
+
+mod housing;
+mod publishing;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use dataplane::{GoesOn, Leg, LegId, Protection, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
-use wire::MediaKind;
+use dataplane::{GoesOn, Leg, LegId, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
 
-use super::entries;
 use super::fit;
 use super::inherited::Inherited;
 use super::kernel::{Kernel, pair, set};
 use super::slots::Slots;
-use super::stamp::{self, Counts};
-use super::standing;
-use crate::EbpfError;
+use super::stamp::Counts;
 use crate::layout::fanout::{
-    self as layout, FANOUT_COPIES, FANOUT_REPLICA_ENTRIES, FANOUT_REPLICAS, FANOUT_STREAM_ENTRIES, FANOUT_STREAMS,
-    Probe, ReplicaCell, ReplicaEntry, StreamCell, StreamPlace,
+    FANOUT_REPLICA_ENTRIES, FANOUT_REPLICAS, FANOUT_STREAM_ENTRIES, FANOUT_STREAMS, Probe, ReplicaCell, ReplicaEntry,
+    StreamCell,
 };
 
 pub(super) struct Book {
@@ -329,36 +328,6 @@ impl Book {
         fit::stream(&stream.entry, from)
     }
 
-    /// Decides where replicas run, and tells the kernel of every stream that has to do with them.
-    fn settle(&mut self, now: Instant, replicas: &[ReplicaId]) {
-        let mut streams = BTreeSet::new();
-        let mut left = Vec::new();
-        for id in replicas {
-            let before = self.replicas[id].home;
-            self.house(now, *id);
-            if let (Home::Kernel { state, .. }, false) = (before, self.sends(*id)) {
-                left.push((*id, state, self.followed(state)));
-            }
-            let book = &self.replicas[id];
-            streams.extend(book.lingers.iter().chain(&book.entry.source));
-        }
-        for key in streams {
-            self.publish(now, key);
-        }
-        // Once the kernel sends no more of them. What it kept is there until somebody else needs the place.
-        for (id, state, source) in left {
-            let progress = self.kernel.replica_states.get(&state, 0).map(|cell| cell.progress);
-            if let Some(progress) = progress.ok().filter(|progress| progress.started == 1) {
-                let source = source.filter(|_| progress.epoch == self.replicas[&id].epoch);
-                let goes_on = GoesOn {
-                    next: standing::next(&progress),
-                    from: source.and_then(|source| standing::continuation(source, &progress)),
-                };
-                self.left.insert(id, goes_on);
-            }
-        }
-    }
-
     /// The stream that a replica's state says it follows.
     fn followed(&self, state: u32) -> Option<StreamKey> {
         let progress = self.kernel.replica_states.get(&state, 0).ok()?.progress;
@@ -375,254 +344,6 @@ impl Book {
     /// Where a replica that left is to go on.
     pub(super) fn goes_on(&self, id: ReplicaId) -> Option<GoesOn> {
         self.left.get(&id).copied()
-    }
-
-    /// Decides where a replica runs.
-    fn house(&mut self, now: Instant, id: ReplicaId) {
-        let home = self.replicas[&id].home;
-        let is_free = !matches!(home, Home::Base { begun: true, .. });
-        let wanted = self.where_to(id).and_then(|()| match is_free {
-            true => self.count(now, id),
-            false => Ok(()),
-        });
-        let new = match (home, wanted) {
-            (Home::Base { begun: true, .. }, Ok(())) => Home::Base {
-                why: Refused::Unsupported(Reason::Companion),
-                begun: true,
-            },
-            (Home::Base { begun, .. }, Err(why)) => Home::Base {
-                why,
-                begun: begun || self.may_send(id),
-            },
-            (Home::Kernel { .. }, Ok(())) => home,
-            (Home::Kernel { .. }, Err(why)) => {
-                self.give_up(now, home);
-                Home::Base {
-                    why,
-                    begun: self.may_send(id),
-                }
-            }
-            (Home::Base { begun: false, .. }, Ok(())) => match self.replica_states.take(now) {
-                Some(state) if set(&mut self.kernel.replica_states, state, ReplicaCell::default()) => {
-                    Home::Kernel { state, place: None }
-                }
-                _ => Home::Base {
-                    why: Refused::Full,
-                    begun: self.may_send(id),
-                },
-            },
-        };
-        let book = self.replicas.get_mut(&id).expect("it was looked at");
-        book.home = new;
-        let leg = book.entry.leg;
-        if matches!(new, Home::Base { begun: true, .. }) && self.legs.get(&leg).is_some_and(stamp::are_wanted) {
-            self.counts.leave(leg);
-        }
-    }
-
-    /// Sees to it that what a replica's leg gets is counted here, if it is to be.
-    fn count(&mut self, now: Instant, id: ReplicaId) -> Result<(), Refused> {
-        let leg = self.replicas[&id].entry.leg;
-        if !stamp::are_wanted(&self.legs[&leg]) {
-            return Ok(());
-        }
-        let new = self.counts.take(now, leg).map_err(|()| Refused::Full)?;
-        if let Some(place) = new {
-            set(&mut self.kernel.transport_numbers, place, 0);
-            set(&mut self.kernel.probes, place, Probe::default());
-        }
-        Ok(())
-    }
-
-    fn where_to(&self, id: ReplicaId) -> Result<(), Refused> {
-        let book = &self.replicas[&id];
-        let to = self
-            .legs
-            .get(&book.entry.leg)
-            .ok_or(Reason::Companion)
-            .map_err(Refused::Unsupported)?;
-        for key in book.lingers.iter().chain(&book.entry.source) {
-            self.fits(*key).map_err(Refused::Unsupported)?;
-            let (stream, from) = (&self.streams[key], &self.legs[&key.leg]);
-            fit::replica(&book.entry, to, from).map_err(Refused::Unsupported)?;
-            let others = stream
-                .members
-                .iter()
-                .filter(|other| **other != id && self.sends(**other));
-            if others.clone().count() >= FANOUT_COPIES as usize {
-                return Err(Refused::Full);
-            }
-            // A replica has one list of payload types, whatever it comes from.
-            if book.entry.source.is_some_and(|source| !self.are_alike(*key, source)) {
-                return Err(Refused::Unsupported(Reason::Codec));
-            }
-            // What is taken out of packets is taken out for everybody.
-            let carried = |to: &Leg| fit::carried(to, from);
-            let mut others = others.filter_map(|other| self.legs.get(&self.replicas[other].entry.leg));
-            if others.next().is_some_and(|other| carried(other) != carried(to)) {
-                return Err(Refused::Unsupported(Reason::Extensions));
-            }
-        }
-        fit::leg(to).map_err(Refused::Unsupported)?;
-        self.may_count(book.entry.leg)
-    }
-
-    /// Whether a leg's packets can be counted here, where they are to be.
-    fn may_count(&self, id: LegId) -> Result<(), Refused> {
-        match stamp::are_wanted(&self.legs[&id]) && self.counts.is_elsewhere(id) {
-            true => Err(Refused::Unsupported(Reason::Companion)),
-            false => Ok(()),
-        }
-    }
-
-    fn are_alike(&self, one: StreamKey, other: StreamKey) -> bool {
-        let formats = |key| self.streams.get(&key).map(|stream| &stream.entry.formats);
-        formats(one) == formats(other)
-    }
-
-    /// Whether the base would send a replica if a packet came now.
-    fn may_send(&self, id: ReplicaId) -> bool {
-        let entry = &self.replicas[&id].entry;
-        let is_open = |leg: LegId| {
-            self.legs
-                .get(&leg)
-                .is_some_and(|leg| leg.protection != Protection::Pending)
-        };
-        let has_path = self.legs.get(&entry.leg).is_some_and(|leg| !leg.paths.is_empty());
-        has_path && is_open(entry.leg) && entry.source.is_some_and(|key| is_open(key.leg)) && !entry.paused
-    }
-
-    fn give_up(&mut self, now: Instant, home: Home) {
-        if let Home::Kernel { state, place } = home {
-            self.replica_states.give_up(state, now);
-            if let Some((place, _)) = place {
-                self.replica_entries.give_up(place, now);
-            }
-        }
-    }
-
-    /// Tells the kernel what it is to know of a stream: all of it in one step, or that it is none of its.
-    fn publish(&mut self, now: Instant, key: StreamKey) {
-        let Some(stream) = self.streams.get(&key) else { return };
-        let members: Vec<ReplicaId> = stream.members.iter().copied().collect();
-        let here: Vec<ReplicaId> = members.iter().filter(|id| self.sends(**id)).copied().collect();
-        let before = stream.place;
-        let place = (!here.is_empty() && self.fits(key).is_ok())
-            .then(|| self.write(now, key, &here, here.len() < members.len()))
-            .flatten();
-        let name = layout::StreamKey {
-            leg: self.number_of(key.leg),
-            ssrc: key.ssrc.0.to_be(),
-        };
-        let stream = self.streams.get_mut(&key).expect("it was looked at");
-        stream.place = place;
-        match (place, stream.state) {
-            (Some(entry), Some(state)) => {
-                // Full only when there are more streams than places, which there are not.
-                let _ = self.kernel.streams.insert(name, StreamPlace { entry, state }, 0);
-            }
-            _ => {
-                let _ = self.kernel.streams.remove(&name);
-                if let Some(state) = stream.state.take() {
-                    self.by_state.remove(&state);
-                    self.stream_states.give_up(state, now);
-                }
-            }
-        }
-        if let Some(before) = before {
-            self.stream_entries.give_up(before, now);
-        }
-    }
-
-    /// Writes a stream's entry to a new place.
-    fn write(&mut self, now: Instant, key: StreamKey, here: &[ReplicaId], some_elsewhere: bool) -> Option<u32> {
-        self.state_of(now, key)?;
-        let mut places = Vec::with_capacity(here.len());
-        for id in here {
-            places.extend(self.place_of(now, *id));
-        }
-        let stream = &self.streams[&key];
-        let from = &self.legs[&key.leg];
-        let first = here.first().and_then(|id| self.legs.get(&self.replicas[id].entry.leg));
-        let mut entry = entries::stream(&stream.entry, &places);
-        entries::extensions(&mut entry, from, &first.map_or(Vec::new(), |to| fit::carried(to, from)));
-        for id in here {
-            let replica = &self.replicas[id].entry;
-            stamp::make_room(&mut entry, replica, &self.legs[&replica.leg]);
-        }
-        entry.goes_up = (self.goes_up || some_elsewhere).into();
-        // A descriptor may grow for some receivers, which the driver cannot do.
-        let may_grow = entry.descriptor != 0 && stream.entry.kind == MediaKind::Video;
-        if let Ok(broadcast) = &mut self.kernel.broadcast
-            && entry.goes_up == 0
-            && !may_grow
-            && !stream.in_stack
-        {
-            entry.in_driver = broadcast.mark(places.len()).unwrap_or(0);
-        }
-        let place = self.stream_entries.take(now)?;
-        set(&mut self.kernel.stream_entries, place, entry).then_some(place)
-    }
-
-    /// Has a stream's copies made in the stack from now on.
-    pub(super) fn keep_in_stack(&mut self, now: Instant, key: StreamKey) {
-        if let Some(stream) = self.streams.get_mut(&key) {
-            stream.in_stack = true;
-            self.publish(now, key);
-        }
-    }
-
-    /// The same of all, because of that.
-    pub(super) fn leave_driver(&mut self, now: Instant, why: EbpfError) {
-        self.kernel.broadcast = Err(Some(why));
-        let streams: Vec<StreamKey> = self.streams.keys().copied().collect();
-        streams.into_iter().for_each(|key| self.publish(now, key));
-    }
-
-    /// Where what is known of a stream is kept; from nothing if it was nowhere.
-    fn state_of(&mut self, now: Instant, key: StreamKey) -> Option<u32> {
-        let stream = self.streams.get_mut(&key)?;
-        if stream.state.is_none() {
-            let state = self.stream_states.take(now)?;
-            set(&mut self.kernel.stream_states, state, StreamCell::default());
-            stream.state = Some(state);
-            self.by_state.insert(state, key);
-        }
-        stream.state
-    }
-
-    /// Where a replica's entry is, written anew if it is another than before.
-    fn place_of(&mut self, now: Instant, id: ReplicaId) -> Option<u32> {
-        let source = self.replicas[&id].entry.source;
-        let source = source.and_then(|key| self.state_of(now, key));
-        let book = self.replicas.get_mut(&id)?;
-        let Home::Kernel { state, place } = book.home else {
-            return None;
-        };
-        // Those of all streams it may come from are alike.
-        let any = book.entry.source.or(book.lingers.first().copied());
-        let formats = any.and_then(|key| self.streams.get(&key));
-        let formats = formats.map_or(&[][..], |stream| &stream.entry.formats);
-        let counted = self.counts.place(book.entry.leg);
-        let mut entry = entries::replica(&book.entry, self.legs.get(&book.entry.leg)?, formats, counted);
-        entry.state = state;
-        entry.epoch = book.epoch;
-        entry.source = source.map_or(0, |state| state + 1);
-        if let Some((at, before)) = place
-            && before == entry
-        {
-            return Some(at);
-        }
-        let at = self.replica_entries.take(now)?;
-        set(&mut self.kernel.replica_entries, at, entry);
-        if let Some((old, _)) = place {
-            self.replica_entries.give_up(old, now);
-        }
-        book.home = Home::Kernel {
-            state,
-            place: Some((at, entry)),
-        };
-        Some(at)
     }
 }
 

@@ -1,0 +1,167 @@
+//! Where a replica runs, and what becomes of one that has to leave the kernel.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use dataplane::{GoesOn, Leg, LegId, Protection, Reason, Refused, ReplicaId, StreamKey};
+
+use super::super::kernel::set;
+use super::super::{fit, stamp, standing};
+use super::{Book, Home};
+use crate::layout::fanout::{FANOUT_COPIES, Probe, ReplicaCell};
+
+impl Book {
+    /// Decides where replicas run, and tells the kernel of every stream that has to do with them.
+    pub(super) fn settle(&mut self, now: Instant, replicas: &[ReplicaId]) {
+        let mut streams = BTreeSet::new();
+        let mut left = Vec::new();
+        for id in replicas {
+            let before = self.replicas[id].home;
+            self.house(now, *id);
+            if let (Home::Kernel { state, .. }, false) = (before, self.sends(*id)) {
+                left.push((*id, state, self.followed(state)));
+            }
+            let book = &self.replicas[id];
+            streams.extend(book.lingers.iter().chain(&book.entry.source));
+        }
+        for key in streams {
+            self.publish(now, key);
+        }
+        // Once the kernel sends no more of them. What it kept is there until somebody else needs the place.
+        for (id, state, source) in left {
+            let progress = self.kernel.replica_states.get(&state, 0).map(|cell| cell.progress);
+            if let Some(progress) = progress.ok().filter(|progress| progress.started == 1) {
+                let source = source.filter(|_| progress.epoch == self.replicas[&id].epoch);
+                let goes_on = GoesOn {
+                    next: standing::next(&progress),
+                    from: source.and_then(|source| standing::continuation(source, &progress)),
+                };
+                self.left.insert(id, goes_on);
+            }
+        }
+    }
+
+    /// Decides where a replica runs.
+    fn house(&mut self, now: Instant, id: ReplicaId) {
+        let home = self.replicas[&id].home;
+        let is_free = !matches!(home, Home::Base { begun: true, .. });
+        let wanted = self.where_to(id).and_then(|()| match is_free {
+            true => self.count(now, id),
+            false => Ok(()),
+        });
+        let new = match (home, wanted) {
+            (Home::Base { begun: true, .. }, Ok(())) => Home::Base {
+                why: Refused::Unsupported(Reason::Companion),
+                begun: true,
+            },
+            (Home::Base { begun, .. }, Err(why)) => Home::Base {
+                why,
+                begun: begun || self.may_send(id),
+            },
+            (Home::Kernel { .. }, Ok(())) => home,
+            (Home::Kernel { .. }, Err(why)) => {
+                self.give_up(now, home);
+                Home::Base {
+                    why,
+                    begun: self.may_send(id),
+                }
+            }
+            (Home::Base { begun: false, .. }, Ok(())) => match self.replica_states.take(now) {
+                Some(state) if set(&mut self.kernel.replica_states, state, ReplicaCell::default()) => {
+                    Home::Kernel { state, place: None }
+                }
+                _ => Home::Base {
+                    why: Refused::Full,
+                    begun: self.may_send(id),
+                },
+            },
+        };
+        let book = self.replicas.get_mut(&id).expect("it was looked at");
+        book.home = new;
+        let leg = book.entry.leg;
+        if matches!(new, Home::Base { begun: true, .. }) && self.legs.get(&leg).is_some_and(stamp::are_wanted) {
+            self.counts.leave(leg);
+        }
+    }
+
+    /// Sees to it that what a replica's leg gets is counted here, if it is to be.
+    fn count(&mut self, now: Instant, id: ReplicaId) -> Result<(), Refused> {
+        let leg = self.replicas[&id].entry.leg;
+        if !stamp::are_wanted(&self.legs[&leg]) {
+            return Ok(());
+        }
+        let new = self.counts.take(now, leg).map_err(|()| Refused::Full)?;
+        if let Some(place) = new {
+            set(&mut self.kernel.transport_numbers, place, 0);
+            set(&mut self.kernel.probes, place, Probe::default());
+        }
+        Ok(())
+    }
+
+    fn where_to(&self, id: ReplicaId) -> Result<(), Refused> {
+        let book = &self.replicas[&id];
+        let to = self
+            .legs
+            .get(&book.entry.leg)
+            .ok_or(Reason::Companion)
+            .map_err(Refused::Unsupported)?;
+        for key in book.lingers.iter().chain(&book.entry.source) {
+            self.fits(*key).map_err(Refused::Unsupported)?;
+            let (stream, from) = (&self.streams[key], &self.legs[&key.leg]);
+            fit::replica(&book.entry, to, from).map_err(Refused::Unsupported)?;
+            let others = stream
+                .members
+                .iter()
+                .filter(|other| **other != id && self.sends(**other));
+            if others.clone().count() >= FANOUT_COPIES as usize {
+                return Err(Refused::Full);
+            }
+            // A replica has one list of payload types, whatever it comes from.
+            if book.entry.source.is_some_and(|source| !self.are_alike(*key, source)) {
+                return Err(Refused::Unsupported(Reason::Codec));
+            }
+            // What is taken out of packets is taken out for everybody.
+            let carried = |to: &Leg| fit::carried(to, from);
+            let mut others = others.filter_map(|other| self.legs.get(&self.replicas[other].entry.leg));
+            if others.next().is_some_and(|other| carried(other) != carried(to)) {
+                return Err(Refused::Unsupported(Reason::Extensions));
+            }
+        }
+        fit::leg(to).map_err(Refused::Unsupported)?;
+        self.may_count(book.entry.leg)
+    }
+
+    /// Whether a leg's packets can be counted here, where they are to be.
+    fn may_count(&self, id: LegId) -> Result<(), Refused> {
+        match stamp::are_wanted(&self.legs[&id]) && self.counts.is_elsewhere(id) {
+            true => Err(Refused::Unsupported(Reason::Companion)),
+            false => Ok(()),
+        }
+    }
+
+    fn are_alike(&self, one: StreamKey, other: StreamKey) -> bool {
+        let formats = |key| self.streams.get(&key).map(|stream| &stream.entry.formats);
+        formats(one) == formats(other)
+    }
+
+    /// Whether the base would send a replica if a packet came now.
+    fn may_send(&self, id: ReplicaId) -> bool {
+        let entry = &self.replicas[&id].entry;
+        let is_open = |leg: LegId| {
+            self.legs
+                .get(&leg)
+                .is_some_and(|leg| leg.protection != Protection::Pending)
+        };
+        let has_path = self.legs.get(&entry.leg).is_some_and(|leg| !leg.paths.is_empty());
+        has_path && is_open(entry.leg) && entry.source.is_some_and(|key| is_open(key.leg)) && !entry.paused
+    }
+
+    pub(super) fn give_up(&mut self, now: Instant, home: Home) {
+        if let Home::Kernel { state, place } = home {
+            self.replica_states.give_up(state, now);
+            if let Some((place, _)) = place {
+                self.replica_entries.give_up(place, now);
+            }
+        }
+    }
+}
