@@ -283,12 +283,14 @@ impl Agent {
             addresses,
             certificate,
             clear_rtp,
+            copies,
             ..
         } = &self.shared.config;
         Node {
             addresses: addresses.clone(),
             fingerprint: certificate.fingerprint(),
             clear_rtp: *clear_rtp,
+            copies: *copies,
         }
     }
 

@@ -15,6 +15,8 @@ pub struct Config {
     pub certificate: Certificate,
     /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: nothing is encrypted or authenticated then.
     pub clear_rtp: bool,
+    /// Whether clear RTP may be forwarded by a device that only copies packets, and keeps none.
+    pub copies: bool,
     /// A transport nobody has connected to within this time is closed.
     pub connect_timeout: Duration,
     /// A DTLS handshake that takes longer fails.
@@ -50,6 +52,7 @@ impl Config {
             addresses,
             certificate,
             clear_rtp: false,
+            copies: false,
             connect_timeout: Duration::from_secs(60),
             handshake_timeout: Duration::from_secs(20),
             disconnect_timeout: Duration::from_secs(10),

@@ -100,6 +100,8 @@ pub struct Node {
     pub fingerprint: Fingerprint,
     /// Whether a peer that offers no encryption gets none. For laboratories only.
     pub clear_rtp: bool,
+    /// Whether media without encryption may be forwarded by a device that only copies packets: then nothing is agreed on that such a one cannot do.
+    pub copies: bool,
 }
 
 /// Why a transport ended.

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use crate::clock::Clocks;
-use crate::config::{Config, Log};
+use crate::config::{Config, Log, Offload, Rooms};
 use crate::http::{self, Http};
 use crate::metrics::Metrics;
 use crate::observe::Observer;
@@ -53,6 +53,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
             playout_delay_max: config.rtc.playout_delay_max,
             last_n: config.rtc.last_n,
             clear_rtp: config.rtc.clear_rtp,
+            copies: config.rtc.offload == Offload::Ebpf && config.rtc.ebpf.rooms != Rooms::None,
             ..agent::Config::new(candidates.clone(), Certificate::generate()?)
         },
         clocks.media,

@@ -49,6 +49,7 @@ fn node() -> Node {
             digest: vec![0xab; 32],
         },
         clear_rtp: true,
+        copies: true,
     }
 }
 

@@ -27,6 +27,9 @@ impl Media {
         let Some(link) = self.links.get_mut(&transport) else {
             return;
         };
+        if !link.reported {
+            return;
+        }
         let feedback = &mut link.feedback;
         for arrival in arrivals {
             if let Some(number) = arrival.transport_sequence {

@@ -20,8 +20,9 @@ impl Media {
         if let Some(link) = self.links.get_mut(&transport) {
             let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
             link.numbered = is_numbered(&remote.extensions_out);
-            link.reported = is_numbered(&remote.extensions_in);
             link.clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
+            // Browsers forget what is reported to have arrived, and where packets are copied only they can send it again to who lost it.
+            link.reported = is_numbered(&remote.extensions_in) && !(link.clear && cx.shared.config.copies);
             self.begin_estimate(cx, transport);
         }
     }

@@ -60,7 +60,7 @@ impl Peer {
         let placeholder = self.placeholder();
         for position in 0..self.slots.len() {
             let (others, slot) = self.slot_among(position);
-            slot.settle(placeholder, others);
+            slot.settle(placeholder, node.copies, others);
         }
         let setup = self.setup();
         let answer = self.describe(node, setup);

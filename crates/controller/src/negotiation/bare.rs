@@ -1,4 +1,5 @@
-//! What is taken of an offer of media without encryption: what a device can forward that copies packets and rewrites their numbers, and nothing else of them.
+//! What is taken of an offer of media without encryption where rooms may be copied: what a device can forward that copies packets and rewrites their numbers, and
+//! nothing else of them.
 //!
 //! Clear media is for laboratories, to see such devices with real clients (Scallop, section 9.1). Retransmissions have streams of their own, which
 //! those devices do not make: who lost something asks its publisher.
@@ -23,6 +24,20 @@ const EXTENSIONS: [ExtensionKind; 10] = [
 /// Whether a section is for media without encryption.
 pub(super) fn is_clear(section: &MediaSection) -> bool {
     !section.protocol.contains("TLS")
+}
+
+/// What only a sender's own transport is reported on by.
+const NUMBERING: [ExtensionKind; 2] = [ExtensionKind::AbsSendTime, ExtensionKind::TransportSequence];
+
+/// Leaves of what a peer sends nothing that its transport is reported on by: a browser forgets packets that are reported to have arrived, and where they are copied
+/// nobody else can send them again to who lost them. Without reports it would not send as much as it could, so it has no numbers either, and goes by what
+/// it is told of receivers' estimates (Scallop, section 5.3).
+pub(super) fn strip_numbers(formats: &mut [Format], extensions: &mut Vec<Extension>) {
+    for format in formats {
+        format.feedback.retain(|feedback| feedback != "transport-cc");
+    }
+    extensions
+        .retain(|extension| ExtensionKind::from_uri(&extension.uri).is_none_or(|kind| !NUMBERING.contains(&kind)));
 }
 
 /// Leaves of what is accepted what such a device can forward.

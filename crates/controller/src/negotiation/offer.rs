@@ -100,7 +100,7 @@ impl Peer {
         for (position, section) in answer.sections.iter().enumerate() {
             let (others, slot) = self.slot_among(position);
             slot.hear(section, others);
-            slot.settle(AudioWish::default(), others);
+            slot.settle(AudioWish::default(), false, others);
             match &slot.usage {
                 Usage::Down(downlink)
                     if section.direction.receives() && !section.rejected && !slot.formats().is_empty() =>

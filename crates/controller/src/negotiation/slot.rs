@@ -140,8 +140,9 @@ impl Slot {
         self.theirs = Some(shared(essence(section), known));
     }
 
-    /// Works out what of the peer's offer to take, now that it is clear what the section is used for.
-    pub(super) fn settle(&mut self, placeholder: AudioWish, others: &[Slot]) {
+    /// Works out what of the peer's offer to take, now that it is known what the section is used for. `copies` is whether clear media may be forwarded by
+    /// a device that only copies.
+    pub(super) fn settle(&mut self, placeholder: AudioWish, copies: bool, others: &[Slot]) {
         let Some(theirs) = &self.theirs else { return };
         let (audio, codec) = match self.usage {
             Usage::Up(uplink) if uplink.audio.red => (uplink.audio, Some(Codec::Red)),
@@ -155,8 +156,11 @@ impl Slot {
         // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
         // the extensions that were answered in earlier ones.
         let mut extensions = extensions::accept(&theirs.extensions, self.flow());
-        if bare::is_clear(theirs) {
+        if copies && bare::is_clear(theirs) {
             bare::strip(&mut formats, &mut extensions);
+            if matches!(self.usage, Usage::Up(_)) {
+                bare::strip_numbers(&mut formats, &mut extensions);
+            }
         }
         let known = others.iter().chain([&*self]).map(|slot| &slot.agreed);
         self.agreed = shared(Agreed { formats, extensions }, known);

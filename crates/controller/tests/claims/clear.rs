@@ -5,6 +5,7 @@ use livekit_protocol::DisconnectReason;
 use livekit_protocol::signal_response::Message;
 use southbound::Command;
 use wire::ExtensionKind;
+use wire::sdp::Format;
 
 use crate::browser::Browser;
 use crate::world::{World, claims, described};
@@ -18,7 +19,7 @@ fn join_with(world: &mut World, browser: &Browser) -> Vec<Message> {
 
 #[test]
 fn who_offers_clear_media_is_answered_in_kind_where_the_node_allows_it() {
-    let mut world = World::in_clear();
+    let mut world = World::in_clear(true);
     let browser = Browser::without_encryption();
     let messages = join_with(&mut world, &browser);
     let answer = messages.iter().find_map(|message| match message {
@@ -38,19 +39,22 @@ fn who_offers_clear_media_is_answered_in_kind_where_the_node_allows_it() {
     assert!(comes.is_some() || goes.is_some());
 }
 
-#[test]
-fn clear_media_is_not_retransmitted_on_streams_of_its_own() {
-    let mut world = World::in_clear();
+fn answered_formats(world: &mut World) -> Vec<Format> {
     let browser = Browser::without_encryption();
-    let messages = join_with(&mut world, &browser);
+    let messages = join_with(world, &browser);
     let answers = messages.iter().filter_map(|message| match message {
         Message::Answer(answer) => Some(browser.take_answer(&answer.sdp)),
         _ => None,
     });
-    let formats: Vec<_> = answers
+    answers
         .flat_map(|answer| answer.sections)
         .flat_map(|section| section.formats)
-        .collect();
+        .collect()
+}
+
+#[test]
+fn clear_media_is_not_retransmitted_on_streams_of_its_own_where_it_may_be_copied() {
+    let formats = answered_formats(&mut World::in_clear(true));
     for report in ["goog-remb", "transport-cc"] {
         assert!(formats.iter().any(|format| format.has_feedback(report)), "{report}");
     }
@@ -58,8 +62,14 @@ fn clear_media_is_not_retransmitted_on_streams_of_its_own() {
 }
 
 #[test]
+fn where_nothing_copies_clear_media_has_all_that_other_media_has() {
+    let formats = answered_formats(&mut World::in_clear(false));
+    assert!(formats.iter().any(|format| format.retransmits().is_some()));
+}
+
+#[test]
 fn streams_of_retransmissions_that_are_offered_and_not_taken_are_not_expected() {
-    let mut world = World::in_clear();
+    let mut world = World::in_clear(true);
     let mut browser = Browser::without_encryption();
     browser.publish_one_encoding("camera");
     let messages = join_with(&mut world, &browser);
@@ -86,7 +96,7 @@ fn where_the_node_does_not_allow_it_an_offer_of_clear_media_is_refused() {
 
 #[test]
 fn who_offers_encryption_gets_it_on_any_node() {
-    let mut world = World::in_clear();
+    let mut world = World::in_clear(true);
     let browser = Browser::new(Single);
     let messages = join_with(&mut world, &browser);
     let answered = messages.iter().any(|message| match message {

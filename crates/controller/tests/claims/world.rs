@@ -81,7 +81,7 @@ pub fn claims(identity: &str) -> Claims {
     }
 }
 
-fn node(clear_rtp: bool) -> Node {
+fn node(clear_rtp: bool, copies: bool) -> Node {
     Node {
         addresses: vec!["192.0.2.1:7882".parse().unwrap(), "[2001:db8::1]:7882".parse().unwrap()],
         fingerprint: Fingerprint {
@@ -89,6 +89,7 @@ fn node(clear_rtp: bool) -> Node {
             digest: vec![0xab; 32],
         },
         clear_rtp,
+        copies,
     }
 }
 
@@ -115,14 +116,14 @@ impl World {
             identities: BTreeMap::new(),
             opened: BTreeMap::new(),
         };
-        world.notice(Notice::Node(node(false)));
+        world.notice(Notice::Node(node(false, false)));
         world
     }
 
-    /// With a node that forwards clear RTP.
-    pub fn in_clear() -> Self {
+    /// With a node that forwards clear RTP, maybe by a device that only copies.
+    pub fn in_clear(copies: bool) -> Self {
         let mut world = Self::new();
-        world.notice(Notice::Node(node(true)));
+        world.notice(Notice::Node(node(true, copies)));
         world
     }
 
