@@ -16,8 +16,6 @@ for (const codec of ["vp9", "av1"]) {
   describe(`${codec} in layers through the kernel`, { skip: kernelIsMissing(), timeout: 150_000 }, () => {
     const meeting = new KernelMeeting(NAMES);
     const video = { videoCodec: codec, simulcast: true };
-    /** What was recorded last of everybody: there may be nothing new when it is asked for soon again. */
-    const newest = {};
 
     before(async () => {
       meeting.connect();
@@ -71,9 +69,7 @@ for (const codec of ["vp9", "av1"]) {
     }
 
     async function figures() {
-      for (const [name, { samples }] of Object.entries(await meeting.take()))
-        newest[name] = samples.at(-1) ?? newest[name];
-      const { ada, bob, cat } = newest;
+      const { ada, bob, cat } = await meeting.newest();
       return {
         counters: meeting.counters(),
         sent: Math.max(...Object.values(ada.sent).map(({ framesSent }) => framesSent)),

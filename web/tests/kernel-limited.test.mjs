@@ -35,9 +35,9 @@ describe("a narrow downlink behind the kernel", { skip: kernelIsMissing(), timeo
   });
 
   it("carries smaller pictures, and pauses none", async () => {
-    const before = await figures();
+    const before = await meeting.figures();
     await sleep(WATCH_S * 1000);
-    const now = await figures();
+    const now = await meeting.figures();
     const passed = (reason) => now.counters[reason] - before.counters[reason];
     console.log(`in ${WATCH_S} s: forwarded ${passed("forwarded")}, probes ${passed("probed")}`);
     for (const publisher of NAMES) {
@@ -58,10 +58,4 @@ describe("a narrow downlink behind the kernel", { skip: kernelIsMissing(), timeo
     );
     assert.ok(passed("forwarded") > 0 && passed("probed") > 0);
   });
-
-  async function figures() {
-    const taken = await meeting.take();
-    const seen = Object.fromEntries(NAMES.map((name) => [name, taken[name].samples.at(-1).video]));
-    return { counters: meeting.counters(), seen };
-  }
 });

@@ -9,13 +9,12 @@ mod support;
 use std::env;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use backend_ebpf::{Attached, Counter, EbpfError, Hook, RelayConfig, RelayOffload, take_down};
 use dataplane::{Offload, Update};
-use kept::{Process, with_pins};
+use kept::{Process, while_sending, with_pins};
 use support::*;
 
 fn config(pins: &Path) -> RelayConfig {
@@ -72,30 +71,19 @@ fn offer(process: &mut Process, parties: &Parties) -> [String; 2] {
 /// Sends a packet every millisecond from one to the other while something else is done. How many, and which came.
 fn calling(parties: &Parties, meanwhile: impl FnOnce()) -> (u32, Vec<u32>) {
     let [caller, called] = &parties.sockets;
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let sending = scope.spawn(|| {
-            let start = Instant::now();
-            let mut number = 0;
-            while !is_over.load(Ordering::Relaxed) {
-                caller.send_to(&rtp(number, 172), parties.ours[0]).unwrap();
-                number += 1;
-                thread::sleep((start + Duration::from_millis(number.into())).saturating_duration_since(Instant::now()));
-            }
-            number
-        });
-        let receiving = scope.spawn(|| {
-            let mut numbers = Vec::new();
-            let mut buffer = [0; 2_000];
-            while let Ok(len) = called.recv(&mut buffer) {
-                numbers.push(support::number(&buffer[..len]));
-            }
-            numbers
-        });
-        meanwhile();
-        is_over.store(true, Ordering::Relaxed);
-        (sending.join().unwrap(), receiving.join().unwrap())
-    })
+    let send = |number| {
+        caller.send_to(&rtp(number, 172), parties.ours[0]).unwrap();
+    };
+    let hear = || {
+        let mut numbers = Vec::new();
+        let mut buffer = [0; 2_000];
+        while let Ok(len) = called.recv(&mut buffer) {
+            numbers.push(support::number(&buffer[..len]));
+        }
+        numbers
+    };
+    let (sent, [heard]) = while_sending(send, [hear], meanwhile);
+    (sent, heard)
 }
 
 #[test]

@@ -188,6 +188,17 @@ impl Phones {
     }
 }
 
+/// A call that the kernel has: where the first and the second phone speak to.
+fn begin_call(program: &Program, pair: &Pair, phones: &[UdpSocket; 2]) -> [SocketAddr; 2] {
+    let second = describe(pair, "offer", &phones[0]);
+    let first = describe(pair, "answer", &phones[1]);
+    // Learned from the first packets; from then on it is the kernel's.
+    speak(&phones[0], first, &phones[1], 0..5);
+    speak(&phones[1], second, &phones[0], 0..5);
+    program.await_figure("weir_offload_entries", 2);
+    [first, second]
+}
+
 #[test]
 fn a_call_moves_into_the_kernel_and_outlives_the_program() {
     let Some(Phones {
@@ -198,12 +209,7 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
     };
     with_folder(pair, |directory| {
         let program = Program::start(directory, "");
-        let second = describe(pair, "offer", &phones[0]);
-        let first = describe(pair, "answer", &phones[1]);
-        // Learned from the first packets; from then on it is the kernel's.
-        speak(&phones[0], first, &phones[1], 0..5);
-        speak(&phones[1], second, &phones[0], 0..5);
-        program.await_figure("weir_offload_entries", 2);
+        let [first, second] = begin_call(&program, pair, phones);
         let through = |program: &Program| {
             let figure = |reason| program.figure(&format!("weir_ebpf_total{{reason=\"{reason}\"}}"));
             figure("relayed") + figure("confirming")
@@ -290,11 +296,7 @@ fn a_call_is_found_again_by_the_next_program_which_can_change_and_end_it() {
     with_folder(pair, |directory| {
         let state = format!("  state: '{}'", directory.join("state").display());
         let program = Program::start(directory, &state);
-        let second = describe(pair, "offer", &phones[0]);
-        let first = describe(pair, "answer", &phones[1]);
-        speak(&phones[0], first, &phones[1], 0..5);
-        speak(&phones[1], second, &phones[0], 0..5);
-        program.await_figure("weir_offload_entries", 2);
+        let [first, second] = begin_call(&program, pair, phones);
         // What has changed is written down within a tenth of a second.
         std::thread::sleep(Duration::from_millis(500));
         let mut next = None;

@@ -36,6 +36,7 @@ export function kernelIsMissing() {
 /** A network with a Weir in its hub, and people in a room of it. `close()` removes everything, also what was only half made. */
 export class KernelMeeting {
   #parts = [];
+  #newest = {};
   people = [];
 
   constructor(names) {
@@ -89,10 +90,18 @@ export class KernelMeeting {
     return Object.fromEntries(this.names.map((name, index) => [name, taken[index]]));
   }
 
+  /** The newest sample of everybody, by name: what was there before where nothing new was recorded since it was last asked for. */
+  async newest() {
+    for (const [name, { samples }] of Object.entries(await this.take())) {
+      this.#newest[name] = samples.at(-1) ?? this.#newest[name];
+    }
+    return this.#newest;
+  }
+
   /** What the server has counted, and what everybody has sent, seen and heard so far. */
   async figures() {
-    const taken = await this.take();
-    const of = (part) => Object.fromEntries(this.names.map((name) => [name, part(taken[name].samples.at(-1))]));
+    const newest = await this.newest();
+    const of = (part) => Object.fromEntries(this.names.map((name) => [name, part(newest[name])]));
     return {
       counters: this.counters(),
       sent: of(({ sent }) => Math.max(...Object.values(sent).map(({ framesSent }) => framesSent))),

@@ -4,7 +4,6 @@ use std::env;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use veth::{Pair, pair_or_skip};
 
 use crate::cable::{PATIENCE, STREAM, drain, leg, packet, replica, socket, stream};
 use crate::driver::drivers;
-use crate::kept::{Process, with_pins};
+use crate::kept::{Process, while_sending, with_pins};
 
 fn config(pins: &Path) -> FanoutConfig {
     FanoutConfig {
@@ -131,30 +130,9 @@ impl People {
 
     /// Sends a packet every millisecond while something else is done. How many, and which of them each got, by the numbers they have there.
     fn meeting(&self, meanwhile: impl FnOnce()) -> (u16, [Vec<u16>; 2]) {
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let sending = scope.spawn(|| {
-                let start = Instant::now();
-                let mut number = 0;
-                while !is_over.load(Ordering::Relaxed) {
-                    self.speak(number);
-                    number += 1;
-                    let next = start + Duration::from_millis(number.into());
-                    thread::sleep(next.saturating_duration_since(Instant::now()));
-                }
-                number
-            });
-            let receiving = self
-                .listeners
-                .each_ref()
-                .map(|listener| scope.spawn(|| numbers(listener)));
-            meanwhile();
-            is_over.store(true, Ordering::Relaxed);
-            (
-                sending.join().unwrap(),
-                receiving.map(|numbers| numbers.join().unwrap()),
-            )
-        })
+        let listeners = self.listeners.each_ref().map(|listener| || numbers(listener));
+        let (sent, heard) = while_sending(|number| self.speak(number as u16), listeners, meanwhile);
+        (sent as u16, heard)
     }
 }
 

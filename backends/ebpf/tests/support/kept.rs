@@ -4,7 +4,9 @@ use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -22,6 +24,33 @@ pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
         what(&folder.join("weir"));
     });
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Sends a packet every millisecond while something else is done, and has each listener listen. How many were sent, and what each heard.
+pub fn while_sending<T: Send, const N: usize>(
+    send: impl Fn(u32) + Send,
+    listeners: [impl FnOnce() -> Vec<T> + Send; N],
+    meanwhile: impl FnOnce(),
+) -> (u32, [Vec<T>; N]) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let is_over = &is_over;
+        let sending = scope.spawn(move || {
+            let start = Instant::now();
+            let mut number = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                send(number);
+                number += 1;
+                let next = start + Duration::from_millis(number.into());
+                thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+            number
+        });
+        let listening = listeners.map(|listen| scope.spawn(listen));
+        meanwhile();
+        is_over.store(true, Ordering::Relaxed);
+        (sending.join().unwrap(), listening.map(|heard| heard.join().unwrap()))
+    })
 }
 
 /// A process that offers entries, and says what it found and how it stands: an ignored test of the same program.

@@ -38,7 +38,7 @@ impl HashKey {
         HashKey(powers)
     }
 
-    /// Four powers for four of the last `blocks` blocks: their first is that of the first one. Zero where no block is left.
+    /// Four powers for four of the last `blocks` blocks: their first is that of the first one. One is left at least, and beyond the last there is zero.
     #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
     #[inline]
     pub(super) fn from(&self, blocks: usize) -> __m512i {
