@@ -181,7 +181,7 @@ pub struct Load {
     /// The measured window.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
-    /// The protocol's form: /rtc with two peer connections, or /rtc/v1 with one.
+    /// The protocol: LiveKit's by /rtc with two peer connections or by /rtc/v1 with one, or Janus' VideoRoom.
     #[arg(long, value_enum, default_value_t = ModeArgument::V0)]
     pub mode: ModeArgument,
     /// Media packets lost on the way to the server, in percent: shows repair at work.
@@ -202,6 +202,8 @@ pub struct Load {
 pub enum ModeArgument {
     V0,
     V1,
+    /// Janus' VideoRoom; no crowds.
+    Janus,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -264,6 +266,7 @@ impl Load {
             mode: match self.mode {
                 ModeArgument::V0 => Mode::V0,
                 ModeArgument::V1 => Mode::V1,
+                ModeArgument::Janus => Mode::Janus,
             },
             dtls_client: matches!(self.dtls, DtlsArgument::Client),
             impairment: Impairment {

@@ -1,4 +1,4 @@
-//! What a media switch costs: a generator of many light clients of the LiveKit protocol, and what it measures.
+//! What a media switch costs: a generator of many light clients of the LiveKit protocol or of Janus, and what it measures.
 //!
 //! The clients are real ones as far as a server can tell: ICE, DTLS, SRTP, NACK, receiver reports and transport-wide
 //! feedback, over one UDP socket per transport. What is left out is the decoder. Each packet's payload carries a stamp (its

@@ -1,4 +1,4 @@
-//! One client of the LiveKit protocol: its signalling, its descriptions, its transports.
+//! One client: its signalling, its descriptions, its transports.
 
 mod downlink;
 mod error;

@@ -8,13 +8,15 @@ use prost::Message as _;
 use super::impairment::Impairment;
 use crate::media::{PublishPlan, Speech};
 
-/// Which of the protocol's two forms a client speaks.
+/// Which protocol a client speaks: one of LiveKit's two forms, or another server's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// `/rtc`: one peer connection to publish, one to subscribe.
     V0,
     /// `/rtc/v1`: one peer connection, offered by the client.
     V1,
+    /// Not LiveKit's but that of Janus' VideoRoom: likewise one to publish, one to subscribe.
+    Janus,
 }
 
 /// What a participant is to do.
@@ -66,7 +68,7 @@ impl Plan {
     }
 }
 
-/// The path and query by which a client of this mode joins.
+/// The path and query by which a client of the LiveKit protocol joins.
 pub fn signalling_path(plan: &Plan) -> (&'static str, String) {
     let (subscribes, adapts) = (!plan.hears.is_empty(), !plan.disables.is_empty());
     if plan.mode == Mode::V0 {

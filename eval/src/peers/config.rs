@@ -19,7 +19,7 @@ pub struct Configuration {
     pub peers: Vec<Peer>,
 }
 
-/// A server of the LiveKit protocol and how to start it.
+/// A server and how to start it.
 ///
 /// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for where its files are.
 #[derive(Clone, Debug, Deserialize)]

@@ -221,7 +221,11 @@ impl World {
             .flat_map(Participant::transports)
             .filter_map(|transport| Some(transport.profile()?.name()))
             .collect();
-        let path = if mode == Mode::V0 { "/rtc" } else { "/rtc/v1" };
+        let path = match mode {
+            Mode::V0 => "/rtc",
+            Mode::V1 => "/rtc/v1",
+            Mode::Janus => "VideoRoom",
+        };
         format!("{path}, {}", profiles.into_iter().collect::<Vec<_>>().join(" + "))
     }
 }

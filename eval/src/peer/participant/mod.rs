@@ -81,14 +81,19 @@ impl Participant {
     /// Begins to connect its signalling.
     pub fn join(plan: Plan, joining: &Joining<'_>, now: Instant) -> Result<Self, ParticipantError> {
         let identity = format!("bench-{}", plan.number);
-        let (path, query) = signalling_path(&plan);
         let admission = Admission {
             room: &plan.room,
             identity: &identity,
             publishes: plan.publish.is_some(),
         };
         let token = u64::from(plan.number) * Self::SOCKETS;
-        let signal = Signal::connect(joining.server, (path, &query), admission, (joining.epoll, token))?;
+        let waiting = (joining.epoll, token);
+        let signal = if plan.mode == Mode::Janus {
+            Signal::connect_to_janus(joining.server, admission, !plan.hears.is_empty(), waiting)?
+        } else {
+            let (path, query) = signalling_path(&plan);
+            Signal::connect(joining.server, (path, &query), admission, waiting)?
+        };
         let mut meter = Meter::default();
         plan.hears.iter().for_each(|&source| meter.allow(source));
         Ok(Self {
@@ -207,10 +212,10 @@ impl Participant {
             transport.handle_timeout(now)?;
         }
         self.start_publishing(now);
-        let receiving = if self.plan.mode == Mode::V0 {
-            SUBSCRIBER
-        } else {
+        let receiving = if self.plan.mode == Mode::V1 {
             PUBLISHER
+        } else {
+            SUBSCRIBER
         };
         if let Some(transport) = &mut self.transports[receiving] {
             self.receiving.report_reception(now, &mut self.inbound, transport);

@@ -48,6 +48,11 @@ impl Server {
         self.address
     }
 
+    /// The address to open a WebSocket at, of a server that has only one.
+    pub(super) fn root(&self) -> String {
+        format!("ws://{}/", self.host)
+    }
+
     /// The address to open a WebSocket at; `query` goes behind the token.
     pub(super) fn url(&self, path: &str, query: &str, admission: Admission<'_>) -> Result<String, SignalError> {
         let token = self.token(admission)?;
