@@ -173,11 +173,14 @@ def test_calls_outlive_the_relay(world, request, figures):
     chosen = request.config.getoption("relay")
     if chosen == "rtpengine":
         pytest.skip("rtpengine keeps its calls in Redis, which is not there")
-    calls, packets, gone_s = 10, 6 * PACKETS_PER_S, 1
+    calls, rate = (request.config.getoption(name) for name in ("calls", "rate"))
+    gone_s, set_up_s = 1, calls / rate
+    # Those who came first still talk when the last ones have been found again.
+    packets = int((6 + set_up_s) * PACKETS_PER_S)
     talk = step.pause(1000 * packets // PACKETS_PER_S + 2 * step.SETTLE_MS)
     caller = step.scenario(step.invite(), step.accepted(step.TALK), step.acknowledge(), talk, step.hang_up())
-    with world.place(Group(caller, CALLEE, calls, packets, limit_s=2 * SLACK_S)) as placed:
-        wait_until(lambda: len(placed.conversations()) == calls, 5, "talking")
+    with world.place(Group(caller, CALLEE, calls, packets, rate, limit_s=2 * (SLACK_S + set_up_s))) as placed:
+        wait_until(lambda: len(placed.conversations()) == calls, set_up_s + 5, "talking")
         time.sleep(3 * LEARNING_S)
         world.relay.replace(gone_s)
         assert len(world.relay.calls()) == calls

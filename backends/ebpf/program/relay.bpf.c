@@ -24,7 +24,7 @@ struct {
 SEC("xdp")
 int relay(struct xdp_md *context)
 {
-	__u32 there = handle_frame(context, (void *)(long)context->data, (void *)(long)context->data_end);
+	__u32 there = handle_frame(context, 0, (void *)(long)context->data, (void *)(long)context->data_end);
 
 	if (there == LEFT) {
 		bpf_tail_call(context, &behind, 0);
@@ -45,7 +45,7 @@ int relay_in_stack(struct __sk_buff *skb)
 		return NEXT;
 	if ((void *)(long)skb->data + skb->len > (void *)(long)skb->data_end && bpf_skb_pull_data(skb, skb->len))
 		return NEXT;
-	there = handle_frame(skb, (void *)(long)skb->data, (void *)(long)skb->data_end);
+	there = handle_frame(skb, skb, (void *)(long)skb->data, (void *)(long)skb->data_end);
 	if (there == LEFT)
 		return NEXT;
 	return there == DROPPED ? DROP : bpf_redirect(there, 0);

@@ -82,7 +82,7 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 	return 1;
 }
 
-static __always_inline __u32 forward(void *context, const struct datagram *found, struct line *line)
+static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const struct datagram *found, struct line *line)
 {
 	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &line->relay.slot);
 	struct way *way = bpf_map_lookup_elem(&ways, &line->way);
@@ -101,13 +101,13 @@ static __always_inline __u32 forward(void *context, const struct datagram *found
 	traffic->packets++;
 	traffic->bytes += found->len;
 	traffic->last = ticks;
-	write(found, line, way);
+	write(skb, found, line, way);
 	count(RELAYED);
 	return way->interface;
 }
 
-// Does with a datagram what is to be done.
-static __always_inline __u32 handle(void *context, const struct datagram *found, const void *end)
+// Does with a datagram what is to be done. `skb` is null in the driver.
+static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const struct datagram *found, const void *end)
 {
 	__u32 place = line_place(found), judged;
 	struct line *line = bpf_map_lookup_elem(&lines, &place);
@@ -123,26 +123,26 @@ static __always_inline __u32 handle(void *context, const struct datagram *found,
 		if (!is_expected(line, found))
 			return drop(&line->relay, FOREIGN_SOURCE);
 	}
-	if (!may_follow(found, line))
+	if (!may_follow(context, skb, found, line))
 		return leave(UNCHECKED);
 	judged = judge(found, end);
 	if (judged == MALFORMED)
 		return drop(&line->relay, MALFORMED);
 	if (judged != RELAYED)
 		return leave(judged);
-	return forward(context, found, line);
+	return forward(context, skb, found, line);
 }
 
 // The same with a frame. Each family has all that follows for itself, which is less to do for a packet than to ask again and again which it is.
-static __always_inline __u32 handle_frame(void *context, void *data, void *end)
+static __always_inline __u32 handle_frame(void *context, struct __sk_buff *skb, void *data, void *end)
 {
 	struct datagram found;
 
 	switch (protocol_of(data, end)) {
 	case bpf_htons(ETH_P_IP):
-		return parse_as(&found, bpf_htons(ETH_P_IP), data, end) ? handle(context, &found, end) : LEFT;
+		return parse_as(&found, bpf_htons(ETH_P_IP), data, end) ? handle(context, skb, &found, end) : LEFT;
 	case bpf_htons(ETH_P_IPV6):
-		return parse_as(&found, bpf_htons(ETH_P_IPV6), data, end) ? handle(context, &found, end) : LEFT;
+		return parse_as(&found, bpf_htons(ETH_P_IPV6), data, end) ? handle(context, skb, &found, end) : LEFT;
 	default:
 		return LEFT;
 	}

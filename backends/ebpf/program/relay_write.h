@@ -43,12 +43,48 @@ static __always_inline __u16 fold_few(__u32 sum)
 	return (sum & 0xffff) + (sum >> 16);
 }
 
-// Whether a checksum may be followed: see packet.h, which adds up what is known here.
-static __always_inline int may_follow(const struct datagram *found, const struct line *line)
+// Whether a checksum is what a sender leaves for its device to go on from. One of 65,536 that are finished looks like that, too.
+static __always_inline int looks_unfinished(const struct datagram *found, const struct line *line)
+{
+	return found->udp->check && found->udp->check == fold_few(line->pseudo + found->udp->len);
+}
+
+#define SUMMED_AT_ONCE 16 // bytes
+#define SUMMED_MOST ((DATAGRAM_LEN_MAX + sizeof(struct udphdr)) / SUMMED_AT_ONCE)
+
+// Whether the checksum of a datagram in a frame is right. `pseudo` is the sum of what it covers beside UDP. The verifier looks at this by itself.
+__noinline int is_right(struct xdp_md *frame, __u32 at, __u32 len, __u32 pseudo)
+{
+	const void *end = (const void *)(long)frame->data_end;
+	const __u8 *next = (const void *)(long)frame->data + (at & 0x3f);
+	__u64 sum = pseudo;
+	__u32 steps;
+
+	for (steps = 0; steps <= SUMMED_MOST; steps++) {
+		if (len < SUMMED_AT_ONCE || next + SUMMED_AT_ONCE > (const __u8 *)end)
+			break;
+		sum += words_sum((const __u32 *)next);
+		next += SUMMED_AT_ONCE;
+		len -= SUMMED_AT_ONCE;
+	}
+	for (steps = 0; steps < SUMMED_AT_ONCE; steps++) {
+		if (len <= steps || next + 1 > (const __u8 *)end)
+			break;
+		sum += steps & 1 ? bpf_htons(*next) : bpf_htons(*next << 8);
+		next++;
+	}
+	return fold(sum) == 0xffff;
+}
+
+// Whether a checksum may be followed: there is one, or need not be one, and it is finished. The stack (`skb`) knows what is finished and what is not.
+static __always_inline int may_follow(void *context, const struct __sk_buff *skb, const struct datagram *found, const struct line *line)
 {
 	if (!found->udp->check)
 		return found->v4 != 0;
-	return found->udp->check != fold_few(line->pseudo + found->udp->len);
+	if (skb || !looks_unfinished(found, line))
+		return 1;
+	return is_right(context, sizeof(struct ethhdr) + (found->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)),
+			found->len + sizeof(struct udphdr), line->pseudo + found->udp->len);
 }
 
 // UDP's checksum behind such a change; one of zero is none, and stays so.
@@ -90,7 +126,8 @@ static __always_inline void write_address(__u8 *to, const __u8 *from)
 	*(__u16 *)(to + 4) = *(const __u16 *)(from + 4);
 }
 
-static __always_inline void write(const struct datagram *found, const struct line *line, const struct way *way)
+// Writes all but UDP's checksum.
+static __always_inline void write_addresses(const struct datagram *found, const struct line *line, const struct way *way)
 {
 	write_address(found->ethernet->h_dest, way->to);
 	write_address(found->ethernet->h_source, way->from);
@@ -100,5 +137,48 @@ static __always_inline void write(const struct datagram *found, const struct lin
 		write_ipv6(found->v6, line);
 	found->udp->source = line->relay.from.port;
 	found->udp->dest = line->relay.to.port;
+}
+
+// The sum of everything that is rewritten but hardware addresses, which the kernel takes care of.
+static __always_inline __u32 headers_sum(const struct datagram *found)
+{
+	const __u32 *udp = (const __u32 *)found->udp, *ip;
+	__u64 sum = (__u64)udp[0] + udp[1];
+
+	if (found->v4)
+		return fold(sum + header_sum(found->v4));
+	ip = (const __u32 *)found->v6;
+	return fold(sum + ip[0] + ip[1] + words_sum(ip + 2) + words_sum(ip + 6));
+}
+
+// Has the stack follow a checksum that may be finished or not, which it alone knows.
+static __noinline void have_followed(struct __sk_buff *skb, const struct line *line)
+{
+	const struct relay *relay = &line->relay;
+	__u32 check = sizeof(struct ethhdr) + offsetof(struct udphdr, check);
+	__u16 addresses = ~fold(words_sum(relay->accept.address) + words_sum(relay->at.address));
+	__u16 ports = ~fold((__u64)relay->accept.port + relay->at.port);
+
+	check += line->protocol == bpf_htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	bpf_l4_csum_replace(skb, check, 0, addresses + fold(words_sum(relay->from.address) + words_sum(relay->to.address)),
+			    BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0);
+	bpf_l4_csum_replace(skb, check, 0, ports + fold((__u64)relay->from.port + relay->to.port), BPF_F_MARK_MANGLED_0);
+}
+
+// Makes a packet one of ours. In the stack (`skb`) a packet may be in one of three states: its checksum is to be looked at, it is yet to be finished, or the sum of
+// all of the packet stands beside it, which changes with it. Nothing may be read in the packet afterwards.
+static __always_inline void write(struct __sk_buff *skb, const struct datagram *found, const struct line *line, const struct way *way)
+{
+	int is_summed = skb && bpf_csum_update(skb, 0) >= 0;
+	__u32 before = is_summed ? headers_sum(found) : 0;
+
+	if (skb && !is_summed && looks_unfinished(found, line)) {
+		write_addresses(found, line, way);
+		have_followed(skb, line);
+		return;
+	}
+	write_addresses(found, line, way);
 	follow(found->udp, line->change);
+	if (is_summed)
+		bpf_csum_update(skb, (__u16)~before + headers_sum(found));
 }

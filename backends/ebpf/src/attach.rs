@@ -1,9 +1,10 @@
 //! Programs on interfaces, and what holds them there.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path;
 
 use aya::programs::links::{FdLink, LinkError, PinnedLink};
 use aya::programs::tc::{SchedClassifierLink, SchedClassifierLinkId};
@@ -36,6 +37,27 @@ pub enum Attached {
     Generic,
     /// Where an earlier process put it; it has been replaced there without a gap.
     Adopted,
+}
+
+/// Where in the kernel packets are dealt with, in the words of `weir inspect`. What comes later saves less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Path {
+    /// In the driver.
+    Driver,
+    /// In the stack.
+    Stack,
+    /// In the stack, in a copy that looks as if it were the driver's.
+    Generic,
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Path::Driver => "in the driver",
+            Path::Stack => "in the stack",
+            Path::Generic => "in the stack, as if in the driver",
+        })
+    }
 }
 
 /// A program that a link holds on an interface.
@@ -86,7 +108,7 @@ fn unpinnable(_: LinkError) -> ProgramError {
 pub(crate) fn attach<P: Linked>(
     program: &mut P,
     name: &str,
-    link: Option<&Path>,
+    link: Option<&path::Path>,
     put: impl FnOnce(&mut P) -> Result<(P::Id, Attached), ProgramError>,
 ) -> Result<Attached, EbpfError> {
     let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);

@@ -23,7 +23,7 @@ mod pass;
 mod pins;
 mod relay;
 
-pub use attach::Attached;
+pub use attach::{Attached, Path};
 pub use both::Both;
 pub use error::{EbpfError, Step};
 pub use fanout::{Copies, CopiesAt, Fanout, FanoutConfig, RoomsPath};

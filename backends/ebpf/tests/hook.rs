@@ -99,11 +99,19 @@ fn whoever_wants_xdp_gets_it_even_where_it_saves_little() {
     let Some(pair) = cable_or_skip() else { return };
     add_one_without_xdp(&pair);
     for (hook, interface, wanted) in [
-        (Hook::Auto, "near0", Attached::Native),
-        (Hook::Xdp, "near0", Attached::Native),
-        (Hook::Tc, "near0", Attached::Stack),
-        (Hook::Xdp, "stack0", Attached::Generic),
+        (Hook::Auto, "near0", (Attached::Native, "in the driver")),
+        (Hook::Xdp, "near0", (Attached::Native, "in the driver")),
+        (Hook::Tc, "near0", (Attached::Stack, "in the stack")),
+        (
+            Hook::Xdp,
+            "stack0",
+            (Attached::Generic, "in the stack, as if in the driver"),
+        ),
     ] {
-        assert_eq!(start(&pair, hook, &[interface]).found()[0].attached, wanted);
+        let offload = start(&pair, hook, &[interface]);
+        assert_eq!(
+            (offload.found()[0].attached, offload.path().to_string().as_str()),
+            wanted
+        );
     }
 }

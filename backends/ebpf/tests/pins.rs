@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backend_ebpf::{Attached, Counter, EbpfError, Hook, RelayConfig, RelayOffload, take_down};
+use backend_ebpf::{Attached, Counter, EbpfError, Hook, Path as RunsAt, RelayConfig, RelayOffload, take_down};
 use dataplane::{Offload, Update};
 use kept::{Process, while_sending, with_pins};
 use support::*;
@@ -172,7 +172,11 @@ fn tables_of_another_size_are_not_adopted() {
         let offload = start(65);
         assert_eq!((offload.relays(), offload.found()[0].attached), (0, Attached::Native));
         drop(offload);
-        assert_eq!(start(65).found()[0].attached, Attached::Adopted);
+        let offload = start(65);
+        assert_eq!(
+            (offload.found()[0].attached, offload.path()),
+            (Attached::Adopted, RunsAt::Driver)
+        );
     });
 }
 

@@ -11,15 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use backend_afxdp::Statistics;
-use backend_ebpf::CopiesAt;
-use layered::Places;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use offload::Offloaded;
+pub use offload::Offloaded;
 pub use receivers::{Named, Summary, write_named};
 pub use text::Text;
 
@@ -87,12 +85,8 @@ impl Metrics {
     }
 
     /// Shows what the kernel forwards, too.
-    pub fn watch_offload(&self, statistics: backend_ebpf::Statistics, places: Places, rooms: Option<CopiesAt>) {
-        self.values().offload = Some(Offloaded {
-            statistics,
-            places,
-            rooms,
-        });
+    pub fn watch_offload(&self, offload: Offloaded) {
+        self.values().offload = Some(offload);
     }
 
     /// Every entry of the data plane and where it runs; `None` where all run in one place.

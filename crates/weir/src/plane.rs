@@ -17,7 +17,7 @@ use tracing::{info, warn};
 
 use crate::clock;
 use crate::config::{Config, Dataplane, Ebpf, KernelPath, Offload, Rooms};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Offloaded};
 
 /// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
 pub fn open(
@@ -33,9 +33,14 @@ pub fn open(
             Ok((mut relays, pins)) => {
                 let statistics = relays.statistics();
                 let rooms = rooms(&config.rtc.ebpf, pins, &mut relays, waker);
-                let copies_at = rooms.as_ref().map(Fanout::copies_at);
+                let (relays_at, copies_at) = (relays.path(), rooms.as_ref().map(Fanout::copies_at));
                 let plane = Layered::new(base, Both::new(relays, rooms));
-                metrics.watch_offload(statistics, plane.places(), copies_at);
+                metrics.watch_offload(Offloaded {
+                    statistics,
+                    places: plane.places(),
+                    relays: relays_at,
+                    rooms: copies_at,
+                });
                 Ok(Box::new(plane))
             }
             Err(reason) => {

@@ -227,6 +227,7 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
             .expect("the program");
         let list = String::from_utf8(list.stdout).expect("text");
         assert_eq!(list.matches("\tkernel\n").count(), 2, "{list}");
+        assert!(list.starts_with("relays\tin the driver\n"), "{list}");
         println!("{list}");
 
         drop(program);

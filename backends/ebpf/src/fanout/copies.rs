@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::kernel::Kernel;
-use crate::EbpfError;
+use crate::{EbpfError, Path};
 
 /// Where in the kernel copies are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,9 +55,9 @@ impl<'a> Copies<'a> {
 impl fmt::Display for Copies<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Copies::InDriver => f.write_str("in the driver"),
-            Copies::InStack(None) => f.write_str("in the stack"),
-            Copies::InStack(Some(why)) => write!(f, "in the stack: {why}"),
+            Copies::InDriver => Path::Driver.fmt(f),
+            Copies::InStack(None) => Path::Stack.fmt(f),
+            Copies::InStack(Some(why)) => write!(f, "{}: {why}", Path::Stack),
         }
     }
 }

@@ -75,6 +75,7 @@ impl Kernel {
             let link = pins.as_ref().map(|pins| pins.link(name));
             found.push(Found {
                 interface: name.clone(),
+                path: attach::Path::Stack,
                 attached: put(program(&mut loaded)?, name, link.as_deref())?,
             });
         }

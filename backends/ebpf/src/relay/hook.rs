@@ -1,7 +1,10 @@
 //! Where packets meet a relay program.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use aya::Ebpf;
 use aya::programs::tc::TcAttachOptions;
@@ -9,9 +12,13 @@ use aya::programs::{LinkOrder, ProgramError, SchedClassifier, TcAttachType, Xdp}
 use nix::net::if_::if_nametoindex;
 
 use super::Found;
-use crate::attach::{self, Attached};
+use crate::attach::{self, Attached, Path};
 use crate::pins::Pins;
 use crate::{EbpfError, Step};
+
+/// How often an interface is tried that was ours a moment ago, and how long apart.
+const TRIES: u32 = 100;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Where packets are to meet the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,12 +69,23 @@ impl Place {
         }
     }
 
+    /// Where it is on an interface, whoever put it there.
+    fn path(self, interface: &str, attached: Attached) -> io::Result<Path> {
+        Ok(match (self, attached) {
+            (Place::Stack, _) | (_, Attached::Stack) => Path::Stack,
+            (_, Attached::Native) => Path::Driver,
+            (_, Attached::Generic) => Path::Generic,
+            (_, Attached::Adopted) if attach::is_native(interface)? => Path::Driver,
+            (_, Attached::Adopted) => Path::Generic,
+        })
+    }
+
     /// Puts the program on all interfaces or on none.
     fn attach(self, loaded: &mut Ebpf, interfaces: &[String], pins: Option<&Pins>) -> Result<Vec<Found>, EbpfError> {
         let mut put = Vec::new();
         for interface in interfaces {
             let link = pins.map(|pins| pins.link(&self.link_name(interface)));
-            match self.attach_one(loaded, interface, link.clone()) {
+            match patiently(pins, || self.attach_one(loaded, interface, link.clone())) {
                 Ok(attached) => put.push((interface, attached, link)),
                 Err(error) => {
                     self.unload(loaded);
@@ -79,11 +97,15 @@ impl Place {
                 }
             }
         }
-        let found = put.into_iter().map(|(interface, attached, _)| Found {
-            interface: interface.clone(),
-            attached,
+        let found = put.into_iter().map(|(interface, attached, _)| {
+            let path = self.path(interface, attached);
+            Ok(Found {
+                path: path.map_err(|error| EbpfError::of(Step::Attach(interface.clone()), error))?,
+                interface: interface.clone(),
+                attached,
+            })
         });
-        Ok(found.collect())
+        found.collect()
     }
 
     fn attach_one(self, loaded: &mut Ebpf, interface: &str, link: Option<PathBuf>) -> Result<Attached, EbpfError> {
@@ -116,6 +138,17 @@ impl Place {
             Place::Stack => classifier(loaded).map(SchedClassifier::unload),
         };
     }
+}
+
+/// Waits a moment for an interface that was ours: what has been taken down the kernel takes off a little later.
+fn patiently<T>(pins: Option<&Pins>, mut attach: impl FnMut() -> Result<T, EbpfError>) -> Result<T, EbpfError> {
+    for _ in 0..TRIES {
+        match attach() {
+            Err(EbpfError::Taken(_)) if pins.is_some_and(Pins::took_down) => thread::sleep(BETWEEN_TRIES),
+            tried => return tried,
+        }
+    }
+    attach()
 }
 
 /// Puts a program on all interfaces, in the best place there is for all of them: what arrives at one may leave through any, and drivers that run programs send

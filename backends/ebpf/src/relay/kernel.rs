@@ -247,7 +247,8 @@ fn write_interfaces(map: &mut DevMapHash<MapData>, numbers: &[u32]) -> Result<()
         for gone in before.iter().filter(|number| !numbers.contains(number)) {
             map.remove(*gone)?;
         }
-        for number in numbers {
+        // One that is there stays: replacing it would leave a moment without.
+        for number in numbers.iter().filter(|number| !before.contains(number)) {
             map.insert(*number, *number, None, 0).map_err(io::Error::other)?;
         }
         Ok::<(), aya::maps::MapError>(())

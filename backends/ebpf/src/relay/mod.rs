@@ -23,7 +23,7 @@ pub use hook::Hook;
 pub(crate) use kernel::allow_look_ups;
 
 use crate::clock::Monotonic;
-use crate::{Attached, EbpfError, Step, attach};
+use crate::{Attached, EbpfError, Path};
 use kernel::Kernel;
 use table::Table;
 
@@ -62,8 +62,10 @@ impl Default for RelayConfig {
 pub struct Found {
     /// Its name.
     pub interface: String,
-    /// Where the program runs.
+    /// How the program came to run there.
     pub attached: Attached,
+    /// Where it runs.
+    pub path: Path,
 }
 
 /// The relay program as an offload.
@@ -97,6 +99,12 @@ impl RelayOffload {
     /// What it found on its interfaces, for the log.
     pub fn found(&self) -> &[Found] {
         &self.found
+    }
+
+    /// Where relays run.
+    pub fn path(&self) -> Path {
+        let paths = self.found.iter().map(|found| found.path);
+        paths.max().expect("there is an interface")
     }
 
     /// How many relays the kernel has.
@@ -135,17 +143,10 @@ impl RelayOffload {
 
     /// Has another program look at what is no relay's, where all interfaces run this one in the driver.
     pub(crate) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
-        for found in &self.found {
-            let is_native = match found.attached {
-                Attached::Native => Ok(true),
-                Attached::Stack | Attached::Generic => Ok(false),
-                Attached::Adopted => attach::is_native(&found.interface),
-            };
-            if !is_native.map_err(|error| EbpfError::of(Step::Attach(found.interface.clone()), error))? {
-                return Err(EbpfError::NotNative(found.interface.clone()));
-            }
+        match self.found.iter().find(|found| found.path != Path::Driver) {
+            Some(found) => Err(EbpfError::NotNative(found.interface.clone())),
+            None => self.table.tables.lead_on(next),
         }
-        self.table.tables.lead_on(next)
     }
 
     fn sweep(&mut self, now: Instant) {

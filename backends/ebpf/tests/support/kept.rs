@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,12 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use veth::Pair;
 
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// Does something on a thread of the near end that has a BPF file system of its own.
 pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
+    // One test at a time: a process that is being started has all files of this one for a moment, locks of other tests' folders too.
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = env::temp_dir().join(format!("weir-pins-{}-{:?}", std::process::id(), thread::current().id()));
     std::fs::create_dir_all(&folder).unwrap();
     pair.near.run(|| {

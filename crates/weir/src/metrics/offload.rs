@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use backend_ebpf::{CopiesAt, Statistics};
+use backend_ebpf::{CopiesAt, Path, Statistics};
 use layered::{Place, Places};
 
 use super::text::Text;
@@ -14,6 +14,8 @@ pub struct Offloaded {
     pub statistics: Statistics,
     /// Which entry runs where.
     pub places: Places,
+    /// Where relays run.
+    pub relays: Path,
     /// Where copies for rooms are made, if any are.
     pub rooms: Option<CopiesAt>,
 }
@@ -42,9 +44,9 @@ impl Offloaded {
         }
     }
 
-    /// Where copies for rooms are made, and every entry and where it runs, one a line; the refused ones with the reason.
+    /// Where relays run and copies for rooms are made, and every entry and where it runs, one a line; the refused ones with the reason.
     pub fn list(&self) -> String {
-        let mut list = String::new();
+        let mut list = format!("relays\t{}\n", self.relays);
         if let Some(rooms) = &self.rooms {
             writeln!(list, "rooms\t{rooms}").expect("writing to a string does not fail");
         }
