@@ -10,7 +10,7 @@
 //! 3. [`UdpPlane`] gives each shard a thread and a [`Network`], which is [`Sockets`] unless somebody brings another; [`InlinePlane`] runs the same shards one after the other in the
 //!    caller's thread, for tests that must repeat.
 //!
-//! Relays, which know no legs, have sockets and workers of their own: `relays`.
+//! Which worker hears whom while few are connected, `gathering` says. Relays, which know no legs, have sockets and workers of their own: `relays`.
 //!
 //! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is what protects it, `net` is
 //! the only place that talks to the operating system. `unsafe` is there, and in `srtp::gcm::wide`, which works in the processor's wide registers.
@@ -24,6 +24,7 @@ pub mod shard;
 pub mod srtp;
 
 mod alarm;
+mod gathering;
 mod inline;
 mod net;
 mod plane;

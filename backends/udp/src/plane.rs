@@ -11,7 +11,8 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 
 use crate::alarm::Alarm;
 use crate::control::Control;
-use crate::net::{Bell, Sockets, raise_open_files};
+use crate::gathering::Gathering;
+use crate::net::{Bell, Door, Sockets, ThreadTime, raise_open_files};
 use crate::relays::{RELAYS_MAX, RelayWorkers};
 use crate::shard::{SHARDS_MAX, Shard};
 use crate::worker::{Network, Shared, Worker, alarm_of};
@@ -33,6 +34,9 @@ pub struct UdpConfig {
     pub send_buffer: usize,
     /// How long a worker that datagrams wake waits for more before it reads them: fewer and longer runs, for so much latency. Zero for not at all.
     pub coalesce: Duration,
+    /// As long as few are connected, so many legs are the first worker's, the next as many the second's, and so on, for those who meet connect together and a frame
+    /// wakes fewer threads that way. 0 for none: addresses decide.
+    pub gather: usize,
 }
 
 impl Default for UdpConfig {
@@ -43,6 +47,7 @@ impl Default for UdpConfig {
             receive_buffer: 8 << 20,
             send_buffer: 8 << 20,
             coalesce: Duration::ZERO,
+            gather: 0,
         }
     }
 }
@@ -70,6 +75,8 @@ pub struct UdpPlane {
     workers: Vec<RunningWorker>,
     /// Wakes the agent.
     agent: Arc<Alarm>,
+    /// Where those who are new are led.
+    gathering: Option<Gathering>,
     /// Started with the first relay.
     relays: Option<RelayWorkers>,
     /// How many files may be open.
@@ -92,9 +99,19 @@ impl UdpPlane {
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
         let sockets = Sockets::bind(&config, config.worker_count()?)?;
         let local = sockets[0].local_addrs();
+        let door = sockets[0].door()?;
         let mut plane = Self::start_on(sockets, local, clock, waker)?;
         plane.coalesce = config.coalesce;
+        if config.gather > 0 && plane.workers.len() > 1 {
+            plane.gathering = plane.gather(door, config.gather);
+        }
         Ok(plane)
+    }
+
+    fn gather(&self, door: Door, legs_max: usize) -> Option<Gathering> {
+        let threads = self.workers.iter().map(|worker| worker.thread.as_ref());
+        let times: Option<_> = threads.map(|thread| ThreadTime::of(thread?).ok()).collect();
+        Gathering::begin(door, times?, legs_max)
     }
 
     /// Starts one worker on each of `networks`, which are bound to `local`, both at least one: the same data plane on something else than sockets alone.
@@ -116,6 +133,7 @@ impl UdpPlane {
             local,
             workers: Vec::new(),
             agent,
+            gathering: None,
             relays: None,
             files_max: raise_open_files(),
             coalesce: Duration::ZERO,
@@ -164,7 +182,7 @@ impl UdpPlane {
 
     /// Stops the workers and waits for them. What was not sent yet is not sent any more.
     pub fn shutdown(&mut self) {
-        self.relays = None;
+        (self.relays, self.gathering) = (None, None);
         for worker in &self.workers {
             worker.shared.stop.store(true, Ordering::Relaxed);
             worker.bell.ring();
@@ -201,11 +219,21 @@ impl DataPlane for UdpPlane {
                 Some(running) => running.relays.remove(at),
                 None => Err(WriteError::UnknownRelay),
             },
+            Update::SetLeg(..) | Update::RemoveLeg(_) => {
+                self.control.write(update)?;
+                if let Some(gathering) = &mut self.gathering {
+                    gathering.count(&self.control);
+                }
+                Ok(())
+            }
             update => self.control.write(update),
         }
     }
 
-    fn inject(&mut self, _now: Instant, what: Inject<'_>) {
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        if let Some(gathering) = &mut self.gathering {
+            gathering.look(now, &self.control);
+        }
         let mut relays = self.relays.as_mut().map(|running| &mut running.relays);
         match what {
             Inject::Datagram { path, bytes } if relays.as_mut().is_some_and(|relays| relays.send(path, bytes)) => {}
@@ -253,4 +281,75 @@ fn start_worker(
         bell,
         thread: Some(thread),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use dataplane::{Leg, LegId, Path, Protection};
+    use wire::{ExtensionMap, NtpTime};
+
+    use super::*;
+
+    fn start(workers: usize, gather: usize) -> UdpPlane {
+        let config = UdpConfig {
+            addresses: vec!["127.0.0.1:0".parse().unwrap()],
+            workers,
+            gather,
+            ..UdpConfig::default()
+        };
+        let clock = Clock {
+            origin: Instant::now(),
+            ntp: NtpTime(3_900_000_000 << 32),
+        };
+        UdpPlane::start(config, clock, Arc::new(|| {})).unwrap()
+    }
+
+    /// Where a new peer is heard from, which proves itself again and again.
+    fn path_of_new(plane: &mut UdpPlane, peer: &UdpSocket) -> Path {
+        let stun = [&[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &[7; 12]].concat();
+        for _ in 0..5_000 {
+            peer.send_to(&stun, plane.local_addr()).unwrap();
+            thread::sleep(Duration::from_millis(1));
+            if let Some(Event::Punt { path, .. }) = plane.poll() {
+                while plane.poll().is_some() {}
+                return path;
+            }
+        }
+        panic!("nobody heard it");
+    }
+
+    fn connect(plane: &mut UdpPlane, id: u32) -> UdpSocket {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let leg = Leg {
+            paths: vec![path_of_new(plane, &peer)],
+            protection: Protection::Clear,
+            extensions_in: ExtensionMap::default(),
+            extensions_out: ExtensionMap::default(),
+        };
+        plane.write(Instant::now(), Update::SetLeg(LegId(id), leg)).unwrap();
+        peer
+    }
+
+    #[test]
+    fn those_who_come_together_are_one_workers() {
+        let mut plane = start(3, 4);
+        let peers: Vec<UdpSocket> = (0..12).map(|id| connect(&mut plane, id)).collect();
+        assert_eq!(plane.control.legs(), [4, 4, 4]);
+        drop(peers);
+        for id in 0..11 {
+            plane.write(Instant::now(), Update::RemoveLeg(LegId(id))).unwrap();
+        }
+        assert_eq!(plane.control.legs(), [0, 0, 1]);
+        let _peers = [connect(&mut plane, 20), connect(&mut plane, 21)];
+        assert_eq!(plane.control.legs(), [2, 0, 1]);
+    }
+
+    #[test]
+    fn where_nobody_is_led_addresses_decide() {
+        let mut plane = start(4, 0);
+        let _peers: Vec<UdpSocket> = (0..32).map(|id| connect(&mut plane, id)).collect();
+        assert!(plane.control.legs().iter().all(|legs| *legs < 32));
+    }
 }

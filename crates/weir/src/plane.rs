@@ -19,6 +19,9 @@ use crate::clock;
 use crate::config::{Config, Dataplane, Ebpf, KernelPath, Offload, Rooms};
 use crate::metrics::{Metrics, Offloaded};
 
+/// So many connections are one worker's while few are connected: a few meetings.
+const FEW_LEGS: usize = 24;
+
 /// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
 pub fn open(
     config: &Config,
@@ -65,6 +68,7 @@ fn base(
             .collect(),
         workers: config.rtc.workers,
         coalesce: config.rtc.coalesce,
+        gather: FEW_LEGS,
         ..UdpConfig::default()
     };
     match config.rtc.dataplane {

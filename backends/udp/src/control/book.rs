@@ -74,6 +74,12 @@ impl Book {
         self.owner_of_leg(*self.paths.get(path)?)
     }
 
+    /// From which ports each owner's legs send.
+    pub(super) fn homes(&self) -> impl Iterator<Item = (u16, usize)> {
+        let home = |(path, leg): (&Path, &LegId)| Some((path.remote.port(), self.owner_of_leg(*leg)?));
+        self.paths.iter().filter_map(home)
+    }
+
     pub(super) fn owner_of_replica(&self, id: ReplicaId) -> Option<usize> {
         self.owner_of_leg(self.replicas.get(&id)?.leg)
     }

@@ -7,6 +7,8 @@ use crate::shard::notes::{Departed, Note, NoteReader, Punted};
 
 /// How many packets one event reports at most.
 const BATCH_MAX: usize = 256;
+/// Room for so many is made at once: the packets of a picture.
+const BATCH_USUAL: usize = 16;
 
 pub(super) fn next_event(reader: &mut NoteReader) -> Option<Event> {
     if let Ok(note) = reader.notes.pop() {
@@ -73,7 +75,7 @@ fn arrival_of(note: &Note, of: LegId) -> Option<Arrival> {
 
 fn departures(first: &Departed, behind: &mut Consumer<Note>) -> Event {
     let leg = first.leg;
-    let mut departures = Vec::with_capacity(first.each().len());
+    let mut departures = Vec::with_capacity(BATCH_USUAL);
     departures.extend(first.each());
     while departures.len() < BATCH_MAX
         && let Ok(Note::Departed(next)) = behind.peek()
@@ -87,7 +89,8 @@ fn departures(first: &Departed, behind: &mut Consumer<Note>) -> Event {
 
 /// Gathers the notes right behind the first as long as they are of the same kind and leg.
 fn batch<T>(first: T, behind: &mut Consumer<Note>, like: impl Fn(&Note) -> Option<T>) -> Vec<T> {
-    let mut batch = vec![first];
+    let mut batch = Vec::with_capacity(BATCH_USUAL);
+    batch.push(first);
     while batch.len() < BATCH_MAX
         && let Some(next) = behind.peek().ok().and_then(&like)
     {

@@ -31,6 +31,8 @@ use link::shard_parts;
 pub struct Control {
     book: Book,
     shards: Vec<WorkerLink<Order>>,
+    /// How many legs each has.
+    legs: Vec<usize>,
     /// Which shard hears from which address.
     homes: Homes,
     /// Where to look for the next event.
@@ -50,6 +52,7 @@ impl Control {
         let (links, shards) = shard_parts(clock, alarms, &agent);
         let control = Control {
             book: Book::default(),
+            legs: vec![0; links.len()],
             shards: links,
             homes: Homes::default(),
             turn: 0,
@@ -68,6 +71,16 @@ impl Control {
             replicas_max: REPLICAS_MAX,
             relays_max: 0,
         }
+    }
+
+    /// How many legs each shard owns.
+    pub(crate) fn legs(&self) -> &[usize] {
+        &self.legs
+    }
+
+    /// From which ports each shard's legs send.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = (u16, usize)> {
+        self.book.homes()
     }
 
     /// Validates one entry and orders the shards to apply it. Shards that others depend on get their order first.
@@ -97,9 +110,11 @@ impl Control {
         let shards = self.shards.len();
         let homes = &self.homes;
         let at_home = |leg: &Leg| leg.paths.iter().find_map(|path| homes.of(path));
+        let is_new = self.book.owner_of_leg(id).is_none();
         let change = self
             .book
             .set_leg(id, &leg, || at_home(&leg).unwrap_or(id.0 as usize % shards))?;
+        self.legs[change.owner] += usize::from(is_new);
         for path in change.removed {
             self.others(change.owner)
                 .for_each(|shard| shard.order(Order::Route(path, None)));
@@ -115,6 +130,7 @@ impl Control {
 
     fn remove_leg(&mut self, id: LegId) -> Result<(), WriteError> {
         let leg = self.book.remove_leg(id)?;
+        self.legs[leg.owner] -= 1;
         for path in leg.paths {
             self.others(leg.owner)
                 .for_each(|shard| shard.order(Order::Route(path, None)));

@@ -4,6 +4,7 @@
 
 mod address;
 mod control;
+mod door;
 mod files;
 mod poller;
 mod port;
@@ -13,6 +14,7 @@ mod sleep;
 mod socket;
 mod sockets;
 
+pub(crate) use door::{Door, ThreadTime};
 pub(crate) use files::raise_open_files;
 pub(crate) use poller::Poller;
 pub(crate) use port::PortSocket;

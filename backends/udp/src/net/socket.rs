@@ -95,6 +95,11 @@ impl Socket {
         self.fd.as_raw_fd()
     }
 
+    /// Another descriptor of the same socket.
+    pub(super) fn share(&self) -> io::Result<OwnedFd> {
+        self.fd.try_clone()
+    }
+
     fn bound_to(&self) -> io::Result<SocketAddr> {
         let mut raw = RawAddress::empty();
         // SAFETY: the storage has room for `len` bytes, and both live for the time of the call.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use dataplane::Path;
 
+use super::door::Door;
 use super::receive::Receiver;
 use super::send::Sender;
 use super::sleep::{OTHERS_MAX, SOCKETS_MAX, sleep};
@@ -55,6 +56,13 @@ impl Sockets {
     /// What they are bound to, with their real port.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         self.sockets.iter().map(Socket::local).collect()
+    }
+
+    /// Where one may choose which worker hears what arrives, if these are the first worker's.
+    ///
+    /// Errors: the operating system's, when there are too many open files.
+    pub(crate) fn door(&self) -> io::Result<Door> {
+        Door::of(&self.sockets)
     }
 
     /// Their descriptors, in the same order.
