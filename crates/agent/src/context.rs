@@ -94,10 +94,22 @@ impl Context<'_> {
 
     /// Makes `timer` due at `at`, or soon after it with that of others.
     pub(crate) fn routine_timer(&mut self, timer: Timer, at: Instant) {
+        self.timer(timer, self.round_from(at));
+    }
+
+    /// As [`routine_timer`](Self::routine_timer), unless it is due earlier.
+    pub(crate) fn routine_timer_by(&mut self, timer: Timer, at: Instant) {
+        self.timer_by(timer, self.round_from(at));
+    }
+
+    /// The first round at or after `at`.
+    fn round_from(&self, at: Instant) -> Instant {
         let origin = self.shared.clock.origin;
-        let since = at.saturating_duration_since(origin).as_nanos();
-        let rounds = since.div_ceil(ROUTINE.as_nanos()) as u64;
-        self.timer(timer, origin + Duration::from_nanos(rounds * ROUTINE.as_nanos() as u64));
+        let (since, round) = (
+            at.saturating_duration_since(origin).as_nanos() as u64,
+            ROUTINE.as_nanos() as u64,
+        );
+        origin + Duration::from_nanos(since.div_ceil(round) * round)
     }
 
     /// Tells the controller.

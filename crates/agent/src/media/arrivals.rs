@@ -31,6 +31,7 @@ impl Media {
             return;
         }
         let feedback = &mut link.feedback;
+        let waited = feedback.waiting() > 0;
         for arrival in arrivals {
             if let Some(number) = arrival.transport_sequence {
                 feedback.arrived(number, arrival.at, arrival.ssrc);
@@ -38,8 +39,8 @@ impl Media {
         }
         if feedback.waiting() >= FEEDBACK_PACKETS_MAX {
             self.send_feedback(cx, transport);
-        } else if feedback.waiting() > 0 {
-            cx.timer_by(Timer::Feedback(transport), cx.now + super::feedback::INTERVAL);
+        } else if feedback.waiting() > 0 && !waited {
+            cx.routine_timer_by(Timer::Feedback(transport), cx.now + super::feedback::INTERVAL);
         }
     }
 

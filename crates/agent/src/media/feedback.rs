@@ -2,7 +2,7 @@
 //!
 //! Source: draft-holmer-rmcat-transport-wide-cc-extensions-01.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use southbound::TransportId;
@@ -12,8 +12,8 @@ use wire::{Ssrc, Unwrapper};
 use super::Media;
 use crate::context::Context;
 
-/// How long an arrival waits to be reported.
-pub(super) const INTERVAL: Duration = Duration::from_millis(50);
+/// How long an arrival waits to be reported at least. Reports to all publishers leave together, in the next round of routine work.
+pub(super) const INTERVAL: Duration = Duration::from_millis(25);
 
 /// A range wider than this is not one report's: the sender has jumped, and what lies between was never sent.
 const RANGE_MAX: u64 = 2_000;
@@ -28,7 +28,9 @@ const MEMORY: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub(super) struct Feedback {
     unwrapper: Unwrapper,
-    arrivals: BTreeMap<u64, Instant>,
+    /// From number `start` on; the last is one that came.
+    arrivals: VecDeque<Option<Instant>>,
+    start: u64,
     /// How many are not reported, and the first of them.
     waiting: usize,
     first: Option<u64>,
@@ -42,10 +44,47 @@ impl Feedback {
     /// A packet with this transport-wide number came.
     pub(super) fn arrived(&mut self, number: u16, at: Instant, media: Ssrc) {
         let number = self.unwrapper.extend(number);
-        self.arrivals.insert(number, at);
+        if !self.enter(number, at) {
+            return;
+        }
         self.waiting += 1;
         self.first = Some(self.first.map_or(number, |first| first.min(number)));
         self.media = media;
+    }
+
+    /// Notes an arrival; false when it comes long after those around it.
+    fn enter(&mut self, number: u64, at: Instant) -> bool {
+        let end = self.start + self.arrivals.len() as u64;
+        if self.arrivals.is_empty() || number > end + RANGE_MAX {
+            self.arrivals.clear();
+            (self.start, self.first) = (number, None);
+        }
+        if number + RANGE_MAX < self.start {
+            return false;
+        }
+        while self.start > number {
+            self.arrivals.push_front(None);
+            self.start -= 1;
+        }
+        let index = (number - self.start) as usize;
+        if index >= self.arrivals.len() {
+            self.arrivals.resize(index + 1, None);
+        }
+        self.arrivals[index] = Some(at);
+        while self.arrivals.len() as u64 > 2 * RANGE_MAX {
+            self.forget_oldest();
+        }
+        true
+    }
+
+    fn forget_oldest(&mut self) {
+        self.arrivals.pop_front();
+        self.start += 1;
+    }
+
+    fn arrival(&self, number: u64) -> Option<Instant> {
+        let index = number.checked_sub(self.start)?;
+        *self.arrivals.get(index as usize)?
     }
 
     /// How many arrivals wait.
@@ -56,11 +95,11 @@ impl Feedback {
     /// Takes what is to be reported: every number from the first unreported one on, with its arrival or without. A packet that comes
     /// after the report that missed it makes the next report begin there again.
     fn take(&mut self, now: Instant, epoch: Instant) -> Vec<(u16, Option<ArrivalTicks>)> {
-        let (Some(first), Some((last, _))) = (self.first.take(), self.arrivals.last_key_value()) else {
+        self.waiting = 0;
+        let (Some(first), Some(behind)) = (self.first.take(), self.arrivals.len().checked_sub(1)) else {
             return Vec::new();
         };
-        let last = *last;
-        self.waiting = 0;
+        let last = self.start + behind as u64;
         let base = self.next.map_or(first, |next| next.min(first));
         let base = if last - base > RANGE_MAX {
             first.max(last.saturating_sub(RANGE_MAX))
@@ -68,12 +107,14 @@ impl Feedback {
             base
         };
         self.next = Some(last + 1);
-        let ticks = |at: &Instant| ArrivalTicks::from_epoch(at.saturating_duration_since(epoch));
+        let ticks = |at: Instant| ArrivalTicks::from_epoch(at.saturating_duration_since(epoch));
         let report = (base..=last)
-            .map(|number| (number as u16, self.arrivals.get(&number).map(ticks)))
+            .map(|number| (number as u16, self.arrival(number).map(ticks)))
             .collect();
-        self.arrivals
-            .retain(|_, at| now.saturating_duration_since(*at) < MEMORY);
+        let is_old = |at: &Option<Instant>| at.is_none_or(|at| now.saturating_duration_since(at) >= MEMORY);
+        while self.arrivals.front().is_some_and(is_old) {
+            self.forget_oldest();
+        }
         report
     }
 }
@@ -94,7 +135,7 @@ impl Media {
             .get_or_insert_with(|| TransportFeedbackWriter::new(link.ssrc, media));
         let mut rest = arrivals.as_slice();
         while !rest.is_empty() {
-            let mut compound = Vec::new();
+            let mut compound = Vec::with_capacity(COMPOUND_MAX);
             RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]);
             let room = COMPOUND_MAX - compound.len();
             rest = writer.write_next(rest, room, &mut compound);
@@ -140,5 +181,35 @@ mod tests {
         feedback.take(epoch, epoch);
         feedback.arrived(20_000, epoch, Ssrc(1));
         assert_eq!(feedback.take(epoch, epoch).len(), 1);
+        feedback.arrived(10_000, epoch, Ssrc(1));
+        assert_eq!(feedback.take(epoch, epoch), [], "nobody waits for it any more");
+    }
+
+    #[test]
+    fn what_was_reported_is_said_again_for_a_while_and_then_forgotten() {
+        let epoch = Instant::now();
+        let at = |millis| epoch + Duration::from_millis(millis);
+        let mut feedback = Feedback::default();
+        for number in 0..200_u16 {
+            feedback.arrived(number, at(10 * u64::from(number)), Ssrc(1));
+            feedback.take(at(10 * u64::from(number)), epoch);
+        }
+        assert_eq!(feedback.arrivals.len(), 50);
+        feedback.arrived(180, at(2_000), Ssrc(1));
+        assert_eq!(feedback.take(at(2_000), epoch).len(), 20);
+        feedback.arrived(100, at(2_001), Ssrc(1));
+        let report = feedback.take(at(2_001), epoch);
+        assert_eq!((report.len(), report[1].1), (100, None));
+    }
+
+    #[test]
+    fn numbers_far_apart_take_little_room() {
+        let epoch = Instant::now();
+        let mut feedback = Feedback::default();
+        for step in 0..200_u32 {
+            feedback.arrived((step * 1_999) as u16, epoch, Ssrc(1));
+            assert!(feedback.arrivals.len() as u64 <= 2 * RANGE_MAX);
+        }
+        assert!(feedback.take(epoch, epoch).len() as u64 <= RANGE_MAX + 1);
     }
 }
