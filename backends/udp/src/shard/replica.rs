@@ -209,7 +209,7 @@ impl ReplicaState {
             return Err(Counter::BeforeSwitch);
         }
         let decision = match (sendable, &facts.frame) {
-            (Ok(()), Some(frame)) => self.selection.decide(wanted, is_late, facts.codec, frame),
+            (Ok(()), Some(frame)) => self.selection.decide(wanted, is_late, facts.codec, frame, facts.marker),
             (Ok(()), None) => self.selection.without_layers(Ok(())),
             (Err(reason), _) => self.selection.without_layers(Err(reason)),
         };

@@ -120,8 +120,32 @@ impl Selection {
         (layer, self.awaits_key_frame)
     }
 
-    /// What becomes of a packet, for a replica that is to get `wanted`, or of that only the lowest frame rate because there `is_late` work.
-    pub(crate) fn decide(&mut self, wanted: Wanted, is_late: bool, codec: Codec, frame: &Frame) -> Decision {
+    /// What becomes of a packet that perhaps `ends_picture`, for a replica that is to get `wanted`, or of that only the lowest frame rate because there `is_late` work.
+    pub(crate) fn decide(
+        &mut self,
+        wanted: Wanted,
+        is_late: bool,
+        codec: Codec,
+        frame: &Frame,
+        ends_picture: bool,
+    ) -> Decision {
+        let decision = self.decide_frame(wanted, is_late, codec, frame);
+        if ends_picture {
+            self.end_with_kept(frame);
+        }
+        decision
+    }
+
+    /// If the newest picture ends with what is kept of it, its encoder left out the rest: that is the picture, and a receiver decodes it.
+    fn end_with_kept(&mut self, frame: &Frame) {
+        if let (Some((timestamp, number)), Rules::Dependency(rules)) = (self.kept, &frame.rules)
+            && rules.number == number
+        {
+            self.ended = Some(timestamp);
+        }
+    }
+
+    fn decide_frame(&mut self, wanted: Wanted, is_late: bool, codec: Codec, frame: &Frame) -> Decision {
         if !frame.is_unreadable() {
             // Frames that cannot be compared with those before: it begins anew with what it has.
             self.past.renumber(frame.id.numbering);

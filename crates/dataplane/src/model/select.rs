@@ -13,7 +13,8 @@
 //! *What is kept.* With a dependency descriptor a replica may get a smaller size beside the one that is selected, so that it can go down to it at any picture. Its frames are sent as if
 //! that were selected, as long as its chain is intact. A receiver decodes a picture when it has all that the highest frame refers to, and takes nothing of an earlier picture
 //! afterwards. So the frames above are made to refer to what was kept of their picture, or one that is lost would come too late even if it came. And a picture of which the
-//! highest frame never went out is none for the receiver: then what is kept ends, since what follows would refer to it.
+//! highest frame never went out is none for the receiver: then what is kept ends, since what follows would refer to it. Not so where its sender ended the picture with what is
+//! kept: then the receiver decodes that, and what is kept goes on while nothing higher comes.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
@@ -143,9 +144,15 @@ impl Selection {
     /// What becomes of a packet, for a replica that is to get `wanted`.
     pub fn decide(&mut self, wanted: Wanted, packet: &MediaPacket) -> Decision {
         self.forget_incomparable(packet);
-        if let Some(known) = self.decided(packet) {
-            return known;
+        let known = self.decided(packet);
+        let decision = known.unwrap_or_else(|| self.decide_frame(wanted, packet));
+        if packet.marker {
+            self.end_with_kept(packet);
         }
+        decision
+    }
+
+    fn decide_frame(&mut self, wanted: Wanted, packet: &MediaPacket) -> Decision {
         let frame = packet
             .frame
             .as_ref()
@@ -164,6 +171,16 @@ impl Selection {
         behind.held_back = decision.held_back;
         self.record(frame.id, decision, behind);
         decision
+    }
+
+    /// A packet ends its picture. If it is of what is kept of the newest one, its encoder left out the rest: that is the picture.
+    fn end_with_kept(&mut self, packet: &MediaPacket) {
+        let id = packet.frame.as_ref().map(|frame| frame.id);
+        if let Some((timestamp, number)) = self.kept
+            && id == Some(FrameId::Number(number))
+        {
+            self.ended = Some(timestamp);
+        }
     }
 
     /// Frames that are named in another way than those before cannot be compared with them: the replica begins anew with what it has.
