@@ -53,6 +53,8 @@ pub struct SubscriptionState {
     pub source: TrackSource,
     /// How the receiver wants it.
     pub wanted: Wanted,
+    /// The place of its sender among those who speak, which counts with what is wanted; `None` for who is silent.
+    pub speaker: Option<u8>,
     /// What it should get.
     pub granted: Granted,
     /// What it does get: the encoding and the highest layer of it; `None` while nothing is sent.

@@ -44,6 +44,7 @@ impl Media {
             kind: track.map_or(MediaKind::Video, |track| track.publication.kind),
             source: track.map(|track| track.publication.source).unwrap_or_default(),
             wanted: subscription.wanted,
+            speaker: track.and_then(|track| track.attention),
             granted: self.granted(downlink),
             current: current.and_then(|current| self.target(current.source, current.layer)),
             awaits_key_frame: downlink.source.is_some_and(|key| downlink.awaits(key)),

@@ -49,6 +49,8 @@ struct SubscriptionView {
     /// `sent`, or why nothing is.
     state: &'static str,
     wanted: WantedView,
+    /// Its place among those who speak; `null` for who is silent.
+    speaker: Option<u8>,
     granted: Option<TargetView>,
     current: Option<TargetView>,
     awaits_key_frame: bool,
@@ -146,6 +148,7 @@ impl SubscriptionView {
             source: name.source,
             state: granted_name(state.granted),
             wanted: WantedView::new(state.wanted),
+            speaker: state.speaker,
             granted: match state.granted {
                 Granted::Send(target) => Some(TargetView::new(target)),
                 _ => None,
@@ -260,6 +263,7 @@ mod tests {
                 size: (640, 360),
                 ..Wanted::BEST
             },
+            speaker: Some(1),
             granted,
             current: Some(target),
             awaits_key_frame: false,
@@ -313,6 +317,7 @@ mod tests {
                     "width": 640, "height": 360, "fps": null,
                     "priority": 0, "encoding_max": null, "spatial_max": null,
                 },
+                "speaker": 1,
                 "granted": null,
                 "current": {"encoding": 1, "spatial": null, "temporal": 2},
                 "awaits_key_frame": false,
