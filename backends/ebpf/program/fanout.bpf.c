@@ -5,6 +5,7 @@
 // goes on to the stack and the base, untouched.
 
 #include "fanout_extensions.h"
+#include "fanout_plain.h"
 #include "fanout_probe.h"
 #include "fanout_repair.h"
 #include "fanout_way.h"
@@ -108,12 +109,12 @@ __noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch
 	if (scratch->way.until < scratch->media.at)
 		look_up_way(skb, place);
 	stamp(scratch, entry);
-	if (!send(skb, entry, &scratch->way, &scratch->media, &scratch->number))
+	if (!send_copy(skb, place, scratch))
 		return FAN_SEND_FAILED;
 	if (!entry->number_id || !is_probed(entry)) {
-		departs(scratch, entry, 0);
+		departs(scratch, entry, scratch->number.transport_number, 0);
 	} else {
-		departs(scratch, entry, FANOUT_PROBED);
+		departs(scratch, entry, scratch->number.transport_number, FANOUT_PROBED);
 		send_probe(skb, place, scratch);
 	}
 	return FAN_FORWARDED;
@@ -138,6 +139,13 @@ struct copying {
 	struct scratch *scratch;
 };
 
+// The place of a copy's replica: among all of the stream, or those that were left.
+static __always_inline __u32 place_of_copy(__u32 index, const struct stream_entry *stream, const struct scratch *scratch)
+{
+	return scratch->left ? scratch->places[index] : stream->replicas[index >> 5].places[index & 31];
+}
+
+// Makes one replica's copy, whatever there is to decide.
 static long copy(__u32 index, struct copying *copying)
 {
 	struct scratch *scratch = copying->scratch;
@@ -145,7 +153,7 @@ static long copy(__u32 index, struct copying *copying)
 
 	if (index >= FANOUT_COPIES)
 		return 1;
-	place = copying->stream->replicas[index >> 5].places[index & 31];
+	place = place_of_copy(index, copying->stream, scratch);
 	became = number_copy(place);
 	says = says_of_targets(scratch);
 	if (became == FAN_NOTHING && says != scratch->media.says)
@@ -156,16 +164,50 @@ static long copy(__u32 index, struct copying *copying)
 	return 0;
 }
 
+// Makes one replica's copy, where that is plain: what became of that. FAN_NOTHING where more is to be decided.
+static __always_inline __u32 serve_plain(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	const struct way *way = &scratch->way;
+	struct number number = {};
+
+	if (!entry || (entry->number_id && is_probed(entry)) || !number_plain(entry, scratch, &number))
+		return FAN_NOTHING;
+	if (way->until < scratch->media.at)
+		look_up_way(skb, place);
+	if (entry->number_id)
+		number.transport_number = next_number(entry);
+	if (!way->interface || skb->len > way->mtu + ETH_HLEN ||
+	    !write_plain((void *)(long)skb->data, (void *)(long)skb->data_end, entry, way->to, &scratch->media, &number) ||
+	    bpf_clone_redirect(skb, way->interface, 0))
+		return FAN_SEND_FAILED;
+	departs(scratch, entry, number.transport_number, 0);
+	return FAN_FORWARDED;
+}
+
+static long copy_plain(__u32 index, struct copying *copying)
+{
+	__u32 place, became;
+
+	if (index >= FANOUT_COPIES)
+		return 1;
+	place = copying->stream->replicas[index >> 5].places[index & 31];
+	became = serve_plain(copying->skb, place, copying->scratch);
+	if (became == FAN_NOTHING)
+		leave(copying->scratch, place);
+	else
+		tally(copying->scratch, became);
+	return 0;
+}
+
 // Reads what must be known of a packet before it can be copied. False where it is not RTP.
 static __always_inline int read_header(struct packet packet, const struct stream_entry *stream, struct scratch *scratch)
 {
 	struct media *media = &scratch->media;
 	__u32 at = media->rtp_at + RTP_LEN, end = media->end, first, words;
-	__u8 start[RTP_LEN], padding;
+	__u8 padding;
 
-	if (load_bytes(packet, media->rtp_at, start, sizeof(start)))
-		return 0;
-	first = start[0];
+	first = media->start;
 	at += 4 * (first & 15);
 	media->extension_at = at;
 	media->two_byte = stream->two_byte;
@@ -192,9 +234,6 @@ static __always_inline int read_header(struct packet packet, const struct stream
 		media->payload_len -= padding;
 	}
 	media->is_padding = !media->payload_len;
-	media->marker = start[1] >> 7;
-	media->sequence = start[2] << 8 | start[3];
-	media->timestamp = (__u32)start[4] << 24 | start[5] << 16 | start[6] << 8 | start[7];
 	return 1;
 }
 
@@ -286,21 +325,35 @@ __noinline int extend_in_stack(struct __sk_buff *skb, __u32 entry)
 	return extend(of_stack(skb), entry);
 }
 
+static __always_inline void copy_to_all(struct __sk_buff *skb, const struct stream_entry *stream, struct scratch *scratch)
+{
+	struct copying copying = { .skb = skb, .stream = stream, .scratch = scratch };
+
+	__u32 rest = stream->replicas_count;
+
+	prepare((void *)(long)skb->data, (void *)(long)skb->data_end, scratch);
+	if (scratch->media.plain) {
+		bpf_loop(rest, copy_plain, &copying, 0);
+		rest = scratch->left;
+	}
+	if (rest)
+		bpf_loop(rest, copy, &copying, 0);
+}
+
 // Takes account of it, and copies it. Likewise.
 __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 {
 	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
 	struct scratch *scratch = scratch_here();
-	struct copying copying = { .skb = skb, .stream = stream, .scratch = scratch };
 	int refused;
 
 	if (!stream || !scratch)
 		return FAN_MALFORMED;
 	refused = take_account(scratch, place);
-	if (refused == FAN_NOTHING)
+	if (refused == FAN_NOTHING && is_extended(stream, &scratch->media))
 		refused = extend_in_stack(skb, entry);
 	if (refused == FAN_NOTHING)
-		bpf_loop(stream->replicas_count, copy, &copying, 0);
+		copy_to_all(skb, stream, scratch);
 	write_log(scratch, refused, stream->goes_up);
 	if (refused != FAN_NOTHING)
 		return refused;
@@ -357,26 +410,32 @@ static __always_inline struct stream_place *find_stream(const struct datagram *f
 // Whether the headers may be looked at, so that other packets are not touched at all.
 static __always_inline int is_udp(struct __sk_buff *skb)
 {
-	__u8 protocol;
+	__u8 protocol, *linear;
+	__u32 at;
 
 	if (skb->pkt_type || skb->vlan_present || skb->tc_index == ONCE)
 		return 0;
 	if (skb->len > FRAME_MAX && skb->gso_segs <= 1)
 		return 0;
 	if (skb->protocol == bpf_htons(ETH_P_IP))
-		return !bpf_skb_load_bytes(skb, ETH_HLEN + offsetof(struct iphdr, protocol), &protocol, 1) && protocol == IPPROTO_UDP;
-	if (skb->protocol == bpf_htons(ETH_P_IPV6))
-		return !bpf_skb_load_bytes(skb, ETH_HLEN + offsetof(struct ipv6hdr, nexthdr), &protocol, 1) && protocol == IPPROTO_UDP;
-	return 0;
+		at = ETH_HLEN + offsetof(struct iphdr, protocol);
+	else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+		at = ETH_HLEN + offsetof(struct ipv6hdr, nexthdr);
+	else
+		return 0;
+	linear = (void *)(long)skb->data + at;
+	if ((void *)(linear + 1) <= (void *)(long)skb->data_end)
+		return *linear == IPPROTO_UDP;
+	return !bpf_skb_load_bytes(skb, at, &protocol, 1) && protocol == IPPROTO_UDP;
 }
 
-// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when it is left to hardware to finish it. What is constant in mapped
-// addresses cancels out.
-static __always_inline __u32 sum_between(const struct pair *pair, const struct udphdr *udp)
+// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when it is left to hardware to finish it.
+static __always_inline __u32 sum_between(const struct datagram *found, const struct pair *pair)
 {
-	__u64 sum = (__u64)udp->len + bpf_htons(IPPROTO_UDP);
+	__u64 sum = (__u64)found->udp->len + bpf_htons(IPPROTO_UDP) + pair->local[3] + pair->remote[3];
 
-	for (int i = 0; i < 4; i++)
+	// What is constant in mapped addresses is not covered.
+	for (int i = 0; !found->v4 && i < 3; i++)
 		sum += (__u64)pair->local[i] + pair->remote[i];
 	return fold(sum);
 }
@@ -386,12 +445,16 @@ static __always_inline void found_at(struct media *media, const struct datagram 
 {
 	__builtin_memset(media, 0, sizeof(*media));
 	media->stream = place->state + 1;
+	media->start = found->payload[0];
+	media->marker = found->payload[1] >> 7;
 	media->payload_type = found->payload[1] & 0x7f;
+	media->sequence = bpf_ntohs(((__u16 *)found->payload)[1]);
+	media->timestamp = bpf_ntohl(((__u32 *)found->payload)[1]);
 	media->v4 = !!found->v4;
 	media->rtp_at = ETH_HLEN + sizeof(struct udphdr) + (media->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 	media->arrived_size = found->len;
 	media->end = media->rtp_at + found->len;
-	media->unfinished = found->udp->check && found->udp->check == sum_between(pair, found->udp);
+	media->unfinished = found->udp->check && found->udp->check == sum_between(found, pair);
 }
 
 SEC("classifier")

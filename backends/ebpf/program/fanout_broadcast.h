@@ -6,7 +6,7 @@
 // is told by nobody which one it is, but the copies of one packet come in turn, and the packet's metadata, which is copied with it, says whose orders are theirs.
 #pragma once
 
-#include "fanout_write.h"
+#include "fanout_plain.h"
 
 #define ROUNDS 64  // packets whose copies are not all gone; a driver looks at no more before it lets go what was queued
 #define ORDERS 512 // those of one packet, and of some that are queued for other interfaces: no more than 16 each
@@ -22,7 +22,8 @@ struct order {
 	__u16 frame; // its number
 	__u8 tl0;
 	__u8 marker;
-	__u8 zero[2];
+	__u8 plain;
+	__u8 zero;
 	__u8 to[ETH_ALEN];
 	__u8 from[ETH_ALEN];
 };
@@ -85,8 +86,8 @@ __noinline int look_up_way_in_driver(struct xdp_md *frame, __u32 place)
 	return find_and_keep_way(of_driver(frame), place);
 }
 
-// Orders one copy. False where it cannot leave.
-static __always_inline int write_order(struct xdp_md *frame, const struct replica_entry *entry, __u32 place, const struct scratch *scratch)
+// Makes an order for one copy. Null where it cannot leave.
+static __always_inline struct order *next_free(struct xdp_md *frame, const struct replica_entry *entry, __u32 place, const struct scratch *scratch)
 {
 	struct outbox *outbox = outbox_here();
 	const struct way *way = &scratch->way;
@@ -105,6 +106,19 @@ static __always_inline int write_order(struct xdp_md *frame, const struct replic
 	order = &outbox->orders[round->end & (ORDERS - 1)];
 	order->position = round->end;
 	order->place = place;
+	__builtin_memcpy(order->to, way->to, ETH_ALEN);
+	__builtin_memcpy(order->from, way->from, ETH_ALEN);
+	round->end += 1;
+	return order;
+}
+
+// Orders one copy. False where it cannot leave.
+static __always_inline int write_order(struct xdp_md *frame, const struct replica_entry *entry, __u32 place, const struct scratch *scratch)
+{
+	struct order *order = next_free(frame, entry, place, scratch);
+
+	if (!order)
+		return 0;
 	order->timestamp = scratch->number.timestamp;
 	order->sequence = scratch->number.sequence;
 	order->picture = scratch->number.picture;
@@ -112,9 +126,7 @@ static __always_inline int write_order(struct xdp_md *frame, const struct replic
 	order->tl0 = scratch->number.tl0;
 	order->frame = scratch->number.frame;
 	order->marker = scratch->number.marker;
-	__builtin_memcpy(order->to, way->to, ETH_ALEN);
-	__builtin_memcpy(order->from, way->from, ETH_ALEN);
-	round->end += 1;
+	order->plain = 0;
 	return 1;
 }
 
@@ -130,7 +142,7 @@ __noinline int serve_in_driver(struct xdp_md *frame, __u32 place, struct scratch
 	stamp(scratch, entry);
 	if (!write_order(frame, entry, place, scratch))
 		return FAN_SEND_FAILED;
-	departs(scratch, entry, 0);
+	departs(scratch, entry, scratch->number.transport_number, 0);
 	return FAN_FORWARDED;
 }
 
@@ -143,15 +155,55 @@ struct ordering {
 
 static long order_copy(__u32 index, struct ordering *ordering)
 {
+	struct scratch *scratch = ordering->scratch;
+	__u32 place, became;
+
+	if (index >= FANOUT_COPIES)
+		return 1;
+	place = place_of_copy(index, ordering->stream, scratch);
+	became = number_copy(place);
+	if (became == FAN_NOTHING)
+		became = serve_in_driver(ordering->frame, place, scratch);
+	tally(scratch, became);
+	return 0;
+}
+
+// Orders one replica's copy, where that is plain: what becomes of it. FAN_NOTHING where more is to be decided.
+static __always_inline __u32 order_at_once(struct xdp_md *frame, __u32 place, struct scratch *scratch)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+	struct number number = {};
+	struct order *order;
+
+	if (!entry || !number_plain(entry, scratch, &number))
+		return FAN_NOTHING;
+	if (scratch->way.until < scratch->media.at)
+		look_up_way_in_driver(frame, place);
+	if (entry->number_id)
+		number.transport_number = next_number(entry);
+	order = next_free(frame, entry, place, scratch);
+	if (!order)
+		return FAN_SEND_FAILED;
+	order->sequence = number.sequence;
+	order->timestamp = number.timestamp;
+	order->transport_number = number.transport_number;
+	order->plain = 1;
+	departs(scratch, entry, number.transport_number, 0);
+	return FAN_FORWARDED;
+}
+
+static long order_plain(__u32 index, struct ordering *ordering)
+{
 	__u32 place, became;
 
 	if (index >= FANOUT_COPIES)
 		return 1;
 	place = ordering->stream->replicas[index >> 5].places[index & 31];
-	became = number_copy(place);
+	became = order_at_once(ordering->frame, place, ordering->scratch);
 	if (became == FAN_NOTHING)
-		became = serve_in_driver(ordering->frame, place, ordering->scratch);
-	tally(ordering->scratch, became);
+		leave(ordering->scratch, place);
+	else
+		tally(ordering->scratch, became);
 	return 0;
 }
 
@@ -165,26 +217,40 @@ __noinline int extend_in_driver(struct xdp_md *frame, __u32 entry)
 	return extend(of_driver(frame), entry);
 }
 
+static __always_inline void order_all(struct xdp_md *frame, const struct stream_entry *stream, struct scratch *scratch)
+{
+	struct ordering ordering = { .frame = frame, .stream = stream, .scratch = scratch };
+
+	__u32 rest = stream->replicas_count;
+
+	prepare((void *)(long)frame->data, (void *)(long)frame->data_end, scratch);
+	if (scratch->media.plain) {
+		bpf_loop(rest, order_plain, &ordering, 0);
+		rest = scratch->left;
+	}
+	if (rest)
+		bpf_loop(rest, order_copy, &ordering, 0);
+}
+
 // Takes account of a packet, and orders its copies. A count, or FAN_NOTHING where there are some.
 __noinline int order_copies(struct xdp_md *frame, __u32 entry, __u32 place)
 {
 	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
 	struct scratch *scratch = scratch_here();
 	struct outbox *outbox = outbox_here();
-	struct ordering ordering = { .frame = frame, .stream = stream, .scratch = scratch };
 	struct round *round;
 	int refused;
 
 	if (!stream || !scratch || !outbox)
 		return FAN_MALFORMED;
 	refused = take_account(scratch, place);
-	if (refused == FAN_NOTHING)
+	if (refused == FAN_NOTHING && is_extended(stream, &scratch->media))
 		refused = extend_in_driver(frame, entry);
 	round = newest_round(outbox);
 	round->number = outbox->number;
 	round->next = round->end = outbox->position;
 	if (refused == FAN_NOTHING)
-		bpf_loop(stream->replicas_count, order_copy, &ordering, 0);
+		order_all(frame, stream, scratch);
 	write_log(scratch, refused, stream->goes_up);
 	if (refused != FAN_NOTHING)
 		return refused;
@@ -274,17 +340,49 @@ static __always_inline struct order *next_order(struct outbox *outbox, struct ro
 	return order;
 }
 
-// Makes a copy its receiver's, as ordered: a count.
-static __always_inline __u32 carry_out(struct xdp_md *frame, struct outbox *outbox)
+// Writes a copy as ordered. False where its headers are not all there.
+static __always_inline int write_ordered(struct xdp_md *frame, const struct replica_entry *entry, const struct order *order, const struct media *media)
 {
-	__u32 *number = (void *)(long)frame->data_meta, place;
-	struct replica_entry *entry;
 	struct number given = {};
 	struct change change;
 	struct way way = {};
+	struct udphdr *udp;
+
+	given.timestamp = order->timestamp;
+	given.sequence = order->sequence;
+	given.picture = order->picture;
+	given.transport_number = order->transport_number;
+	given.tl0 = order->tl0;
+	given.frame = order->frame;
+	given.marker = order->marker;
+	__builtin_memcpy(way.to, order->to, ETH_ALEN);
+	__builtin_memcpy(way.from, order->from, ETH_ALEN);
+	udp = write((void *)(long)frame->data, (void *)(long)frame->data_end, entry, &way, media, &given, &change);
+	if (!udp)
+		return 0;
+	follow_checksum(udp, change.addresses + change.rest);
+	return 1;
+}
+
+// The same where that is plain.
+static __always_inline int write_ordered_plain(struct xdp_md *frame, const struct replica_entry *entry, const struct order *order,
+					       const struct media *media)
+{
+	struct number given = {};
+
+	given.timestamp = order->timestamp;
+	given.sequence = order->sequence;
+	given.transport_number = order->transport_number;
+	return write_plain((void *)(long)frame->data, (void *)(long)frame->data_end, entry, order->to, media, &given);
+}
+
+// Makes a copy its receiver's: a count.
+static __always_inline __u32 carry_out(struct xdp_md *frame, struct outbox *outbox)
+{
+	__u32 *number = (void *)(long)frame->data_meta, place, written;
+	struct replica_entry *entry;
 	struct order *order;
 	struct round *round;
-	struct udphdr *udp;
 
 	if ((void *)(number + 1) > (void *)(long)frame->data)
 		return FAN_SEND_FAILED;
@@ -296,19 +394,12 @@ static __always_inline __u32 carry_out(struct xdp_md *frame, struct outbox *outb
 	entry = bpf_map_lookup_elem(&replica_entries, &place);
 	if (!entry)
 		return FAN_SEND_FAILED;
-	given.timestamp = order->timestamp;
-	given.sequence = order->sequence;
-	given.picture = order->picture;
-	given.transport_number = order->transport_number;
-	given.tl0 = order->tl0;
-	given.frame = order->frame;
-	given.marker = order->marker;
-	__builtin_memcpy(way.to, order->to, ETH_ALEN);
-	__builtin_memcpy(way.from, order->from, ETH_ALEN);
-	udp = write((void *)(long)frame->data, (void *)(long)frame->data_end, entry, &way, &round->media, &given, &change);
-	if (!udp)
+	if (order->plain)
+		written = write_ordered_plain(frame, entry, order, &round->media);
+	else
+		written = write_ordered(frame, entry, order, &round->media);
+	if (!written)
 		return FAN_SEND_FAILED;
-	follow_checksum(udp, change.addresses + change.rest);
 	return round->media.arrival.again ? FAN_LEFT_AGAIN : FAN_LEFT;
 }
 

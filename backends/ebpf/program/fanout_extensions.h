@@ -4,7 +4,7 @@
 // written into each copy (fanout_stamp.h). A packet whose own extension is as large stays as long as it is; another grows, and what is behind moves back.
 #pragma once
 
-#include "fanout_rtp.h"
+#include "fanout_stamp.h"
 
 #define PROFILE_ONE_BYTE 0xbede
 #define PROFILE_TWO_BYTE 0x1000
@@ -245,12 +245,20 @@ static __always_inline __u32 plan(const struct stream_entry *stream, struct medi
 
 	media->mid_words = stream->mid_words[media->two_byte & 1];
 	media->timed = stream->timed;
+	if (media->timed)
+		media->send_time = send_time(media->at);
 	media->numbered = stream->numbered;
 	media->stamps_at = media->extension_at + 4 + carried;
 	return carried + 4 * (media->mid_words + media->timed * (1 + media->two_byte) + media->numbered);
 }
 
-// Gives a packet the header extension that all copies have. A count, or FAN_NOTHING where that was done or need not be.
+// Whether copies have another header extension than the packet. What goes to nobody stays as it is.
+static __always_inline int is_extended(const struct stream_entry *stream, const struct media *media)
+{
+	return !media->is_padding && (media->altered | stream->timed | stream->numbered | stream->mid_words[0]);
+}
+
+// Gives a packet the header extension that all copies have. A count, or FAN_NOTHING where that was done.
 static __always_inline int extend(struct packet packet, __u32 entry)
 {
 	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
@@ -262,11 +270,7 @@ static __always_inline int extend(struct packet packet, __u32 entry)
 	if (!stream || !scratch)
 		return FAN_MALFORMED;
 	media = &scratch->media;
-	if (media->is_padding)
-		return FAN_NOTHING; // goes to nobody
 	len = plan(stream, media);
-	if (!media->altered && !(stream->timed | stream->numbered | stream->mid_words[0]))
-		return FAN_NOTHING;
 	old = media->extension_len ? media->extension_len - 4 : 0;
 	if (len < old)
 		len = old;

@@ -4,14 +4,14 @@
 #include "fanout_descriptor.h"
 
 // Notes that a copy left with a number, `mark` being FANOUT_PROBED or 0.
-static __always_inline void departs(struct scratch *scratch, const struct replica_entry *entry, __u32 mark)
+static __always_inline void departs(struct scratch *scratch, const struct replica_entry *entry, __u16 transport_number, __u32 mark)
 {
 	__u32 count = scratch->log.departures;
 
 	if (!entry->number_id || count >= FANOUT_DEPARTURES)
 		return;
 	scratch->departed[count].leg = entry->leg | mark;
-	scratch->departed[count].transport_number = scratch->number.transport_number;
+	scratch->departed[count].transport_number = transport_number;
 	scratch->log.departures = count + 1;
 }
 

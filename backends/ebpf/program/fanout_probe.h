@@ -21,6 +21,14 @@ static __always_inline int is_probed(const struct replica_entry *entry)
 	return probe && (probe->packets | probe->bytes);
 }
 
+// Makes a replica's copy as it was numbered, and sends it.
+__noinline int send_copy(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
+{
+	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
+
+	return entry && scratch && send(skb, entry, &scratch->way, &scratch->media, &scratch->number);
+}
+
 // Sends the copy that was sent last once more.
 __noinline int send_again(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
 {
@@ -29,9 +37,9 @@ __noinline int send_again(struct __sk_buff *skb, __u32 place, struct scratch *sc
 	if (!entry || !scratch)
 		return 0;
 	stamp(scratch, entry);
-	if (!send(skb, entry, &scratch->way, &scratch->media, &scratch->number))
+	if (!send_copy(skb, place, scratch))
 		return 0;
-	departs(scratch, entry, FANOUT_PROBED);
+	departs(scratch, entry, scratch->number.transport_number, FANOUT_PROBED);
 	count(FAN_PROBED);
 	return 1;
 }

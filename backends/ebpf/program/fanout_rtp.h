@@ -47,6 +47,7 @@ struct media {
 	__u8 sync; // and whether its frame depends on the lowest temporal one only
 	__u8 v4;
 	__u8 marker;
+	__u8 start; // the first byte of RTP
 	__u16 descriptor; // the dependency descriptor's place among the header extensions,
 	__u16 descriptor_len; // its length; 0 for none
 	__u32 descriptor_at; // and its place in the frame, if it is carried on; else 0
@@ -69,7 +70,14 @@ struct media {
 	__u16 arrived_size; // bytes of UDP payload
 	__u32 extension_at; // where it is or would be
 	__u32 profile; // the first word of it
-	__u32 stamps_at; // what is written into each copy
+	__u32 stamps_at; // what is written into each copy,
+	__u32 send_time; // and when that leaves, if it is to say so
+	__u32 sum; // where copies are plain: what UDP's checksum covers that is the same in all of them,
+	__u32 header_sum; // likewise of the IPv4 header
+	__u32 first; // and the first word of RTP
+	__u8 plain; // whether they are (fanout_plain.h)
+	__u8 has_checksum;
+	__u8 stamped; // whether something is written into their header extensions
 };
 
 // Where the value of a header extension is, from the first.
@@ -106,6 +114,8 @@ struct scratch {
 	struct way way;
 	__u32 concerned; // replicas that have to do with the stream
 	__u32 sent;
+	__u32 left; // how many copies of a plain packet are not as the others,
+	__u32 places[FANOUT_COPIES]; // and the places of their replicas' entries
 	struct fanout_log log;
 	struct departed departed[FANOUT_DEPARTURES];
 	struct element elements[FANOUT_KINDS];

@@ -20,40 +20,41 @@ static __always_inline __u32 send_time(__u64 at)
 	return (at / 1000000000 & 63) << 18 | ((at % 1000000000) << 18) / 1000000000;
 }
 
-static __always_inline __u64 put_word(void *data, void *end, __u32 at, __u32 value)
+// Writes a word: what that changes in a checksum, which has the word that was there in it or, if `anew`, has not.
+static __always_inline __u64 put_word(void *data, void *end, __u32 at, __u32 value, int anew)
 {
 	__u32 *word = data + (at & 0x7ff);
 	__u64 change;
 
 	if ((void *)(word + 1) > end)
 		return 0;
-	change = swapped(*word, value);
+	change = anew ? value : swapped(*word, value);
 	*word = value;
 	return change;
 }
 
-static __always_inline __u64 put_time(void *data, void *end, __u32 at, const struct replica_entry *entry, const struct media *media)
+static __always_inline __u64 put_time(void *data, void *end, __u32 at, const struct replica_entry *entry, const struct media *media, int anew)
 {
-	__u32 id = entry->time_id, time = send_time(media->at);
+	__u32 id = entry->time_id, time = media->send_time;
 
 	if (!media->two_byte)
-		return put_word(data, end, at, id ? bpf_htonl(id << 28 | 2 << 24 | time) : 0);
-	return put_word(data, end, at, id ? bpf_htonl(id << 24 | 3 << 16 | time >> 8) : 0) +
-	       put_word(data, end, at + 4, id ? bpf_htonl(time << 24) : 0);
+		return put_word(data, end, at, id ? bpf_htonl(id << 28 | 2 << 24 | time) : 0, anew);
+	return put_word(data, end, at, id ? bpf_htonl(id << 24 | 3 << 16 | time >> 8) : 0, anew) +
+	       put_word(data, end, at + 4, id ? bpf_htonl(time << 24) : 0, anew);
 }
 
-static __always_inline __u32 number_element(const struct replica_entry *entry, const struct media *media, const struct number *number)
+static __always_inline __u32 number_element(const struct replica_entry *entry, const struct media *media, __u16 value)
 {
-	__u32 id = entry->number_id, value = number->transport_number;
+	__u32 id = entry->number_id;
 
 	if (!id)
 		return 0;
 	return bpf_htonl(media->two_byte ? id << 24 | 2 << 16 | value : id << 28 | 1 << 24 | value << 8);
 }
 
-// What that changes in the checksum.
+// What that changes in the checksum, as above.
 static __always_inline __u64 write_stamps(void *data, void *end, const struct replica_entry *entry, const struct media *media,
-					  const struct number *number)
+					  __u16 transport_number, int anew)
 {
 	__u32 at = media->stamps_at;
 	__u64 change = 0;
@@ -61,15 +62,15 @@ static __always_inline __u64 write_stamps(void *data, void *end, const struct re
 	for (__u32 i = 0; i < FANOUT_MID_WORDS; i++) {
 		if (i >= media->mid_words)
 			break;
-		change += put_word(data, end, at, entry->mids[media->two_byte & 1].words[i]);
+		change += put_word(data, end, at, entry->mids[media->two_byte & 1].words[i], anew);
 		at += 4;
 	}
 	if (media->timed) {
-		change += put_time(data, end, at, entry, media);
+		change += put_time(data, end, at, entry, media, anew);
 		at += media->two_byte ? 8 : 4;
 	}
 	if (media->numbered)
-		change += put_word(data, end, at, number_element(entry, media, number));
+		change += put_word(data, end, at, number_element(entry, media, transport_number), anew);
 	return change;
 }
 

@@ -62,7 +62,9 @@ static __always_inline void arrive(struct stream_progress *stream, __u16 sequenc
 		return;
 	}
 	if (number > stream->highest) {
-		forget(stream, stream->highest ? stream->highest + 1 : number, number);
+		// The next one's own bit is set below, whatever it was.
+		if (number != stream->highest + 1)
+			forget(stream, stream->highest ? stream->highest + 1 : number, number);
 		stream->highest = number;
 	} else if (stream->seen[word] & bit) {
 		arrival->refused = FAN_DUPLICATE;

@@ -131,7 +131,7 @@ static __always_inline struct udphdr *write(void *data, void *end, const struct 
 	udp->source = entry->path.local_port;
 	udp->dest = entry->path.remote_port;
 	change->rest += write_rtp((__u32 *)(udp + 1), entry, media, number);
-	change->rest += write_stamps(data, end, entry, media, number);
+	change->rest += write_stamps(data, end, entry, media, number->transport_number, 0);
 	if (media->codec == KEY_VP8)
 		change->rest += write_vp8(data, end, media, number);
 	if (media->descriptor_at)

@@ -27,6 +27,9 @@ struct Arguments {
     /// Numbers of receivers.
     #[arg(long, value_delimiter = ',', default_value = "2,5,10,25,50,100")]
     receivers: Vec<u32>,
+    /// Only these ways, by name; all otherwise.
+    #[arg(long)]
+    way: Vec<String>,
     /// How often to measure everything, by turns.
     #[arg(long, default_value_t = 1)]
     rounds: u32,
@@ -62,6 +65,9 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         (Way::Xdp, Way::BareXdp),
         (Way::Xdp, Way::Tc),
         (Way::Tc, Way::Clones),
+        (Way::TcStamped, Way::Tc),
+        (Way::TcLayered, Way::Tc),
+        (Way::XdpStamped, Way::Xdp),
         (Way::Userspace, Way::Tc),
     ] {
         let ratios = rounds.ratios(way, beside, 2);
@@ -99,7 +105,8 @@ fn measure(arguments: &Arguments, rows: &PathBuf) -> Result<(), Box<dyn Error + 
     }
     for _ in 0..arguments.rounds {
         for &receivers in &arguments.receivers {
-            for way in Way::ALL {
+            let is_asked = |way: &Way| arguments.way.is_empty() || arguments.way.iter().any(|name| name == way.name());
+            for way in Way::ALL.into_iter().filter(is_asked) {
                 let row = measure::measure(&mut scene, &mut sink, way, receivers)?;
                 writeln!(file, "{}", report::line(&row))?;
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rig::{Instructions, Machine, clock, interrupt_threads};
 
 use crate::bare::{Arrived, RECEIVERS_MAX, Sink};
-use crate::scene::Scene;
+use crate::scene::{FRAME, Scene};
 use crate::way::Way;
 
 /// How long one speaks at a pace, and how long as fast as one can.
@@ -17,8 +17,6 @@ const FLOOD: Duration = Duration::from_millis(400);
 const SETTLE: Duration = Duration::from_millis(30);
 /// Packets a second of a video of about 3 Mbit/s.
 const PACE: u32 = 320;
-/// The packets of a frame come together.
-const FRAME: u32 = 10;
 
 /// One row.
 pub struct Row {
@@ -79,9 +77,11 @@ pub fn measure(
 /// Speaks at the pace: how many packets.
 fn speak_for(scene: &mut Scene, time: Duration) -> u32 {
     let start = clock::now();
+    // The packets of a frame come together.
+    let together = u32::from(FRAME);
     let mut sent = 0;
     while start.elapsed() < time {
-        let due = (start.elapsed().as_secs_f64() * f64::from(PACE)) as u32 / FRAME * FRAME + FRAME;
+        let due = (start.elapsed().as_secs_f64() * f64::from(PACE)) as u32 / together * together + together;
         while sent < due {
             scene.speak();
             sent += 1;
@@ -95,7 +95,7 @@ fn speak_for(scene: &mut Scene, time: Duration) -> u32 {
 fn flood(scene: &mut Scene, sink: &Sink) -> f64 {
     let start = clock::now();
     while start.elapsed() < FLOOD {
-        for _ in 0..10 {
+        for _ in 0..FRAME {
             scene.speak();
         }
     }

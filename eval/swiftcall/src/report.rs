@@ -7,6 +7,7 @@ use rig::Spread;
 use rig::curves::{Curve, Drawing, Panel, Scale};
 
 use crate::measure::Row;
+use crate::scene::Media;
 use crate::way::Way;
 
 /// The columns of the file.
@@ -37,16 +38,14 @@ impl Rounds {
     pub fn read(text: &str) -> Self {
         let mut rounds = Rounds(BTreeMap::new());
         for line in text.lines() {
-            let quoted = line.replace("\"Weir TC, up\"", "Weir TC; up");
-            let fields: Vec<&str> = quoted.split(',').collect();
-            let is_way = |way: &Way| way.name().replace(',', ";") == fields[0];
-            let (Some(way), Some(receivers)) = (
-                Way::ALL.iter().position(is_way),
-                fields.get(1).and_then(|field| field.parse().ok()),
-            ) else {
+            let is_way = |way: &Way| line.starts_with(&format!("{},", rig::csv::quoted(way.name())));
+            let Some(way) = Way::ALL.iter().position(is_way) else {
                 continue;
             };
-            let figures: Vec<f64> = fields[2..].iter().filter_map(|field| field.parse().ok()).collect();
+            let behind = &line[rig::csv::quoted(Way::ALL[way].name()).len() + 1..];
+            let fields: Vec<&str> = behind.split(',').collect();
+            let Ok(receivers) = fields[0].parse() else { continue };
+            let figures: Vec<f64> = fields[1..].iter().filter_map(|field| field.parse().ok()).collect();
             if let Ok(figures) = figures.try_into() {
                 rounds.0.entry((way, receivers)).or_default().push(figures);
             }
@@ -95,7 +94,7 @@ impl Rounds {
             .collect()
     }
 
-    /// Some figures against the number of receivers.
+    /// Some figures against the number of receivers, of ways that send the same.
     pub fn drawing(&self, title: &str, figures: &[(usize, &str)]) -> String {
         let panel = |(figure, label): &(usize, &str)| Panel {
             across: "receivers".into(),
@@ -103,6 +102,7 @@ impl Rounds {
             scale: Scale::Linear,
             curves: Way::ALL
                 .iter()
+                .filter(|way| way.media() == Media::Plain)
                 .map(|way| Curve {
                     name: way.name().into(),
                     points: self

@@ -7,7 +7,7 @@ use dataplane::{
 };
 use veth::{Pair, Side, Unavailable};
 use wire::codec::Layer;
-use wire::{Codec, ExtensionMap, MediaKind, PayloadType, Ssrc};
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, PayloadType, Ssrc};
 
 /// Our port, the speaker's, and the first receiver's.
 const PORT: u16 = 7_000;
@@ -17,15 +17,33 @@ const FIRST_PORT: u16 = 20_000;
 /// A common size of video packets, in bytes of UDP payload.
 pub const SIZE: usize = 1_200;
 
+/// Packets of a frame of video.
+pub const FRAME: u16 = 10;
+
+const PAYLOAD_TYPE: u8 = 111;
+
 const STREAM: StreamKey = StreamKey {
     leg: LegId(0),
     ssrc: Ssrc(0x11),
 };
 
+/// What is sent, and what receivers want written into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// Opus, as it comes.
+    Plain,
+    /// The same, where each copy has a mid, a sending time and a transport-wide number of its own: what browsers ask for.
+    Stamped,
+    /// That of VP8 in three temporal layers, a frame in ten packets. All receivers want all layers.
+    Layered,
+}
+
 /// The cable and the speaker.
 pub struct Scene {
     /// Both ends.
     pub pair: Pair,
+    /// What is sent from here on.
+    pub media: Media,
     speaker: UdpSocket,
     sequence: u16,
 }
@@ -55,6 +73,7 @@ impl Scene {
         Ok(Scene {
             speaker: speaker.expect("a namespace of our own has ports"),
             pair,
+            media: Media::Plain,
             sequence: 0,
         })
     }
@@ -63,9 +82,14 @@ impl Scene {
     pub fn speak(&mut self) {
         self.sequence = self.sequence.wrapping_add(1);
         let mut packet = [0; SIZE];
-        packet[..2].copy_from_slice(&[0x80, 111]);
+        packet[..2].copy_from_slice(&[0x80, PAYLOAD_TYPE]);
         packet[2..4].copy_from_slice(&self.sequence.to_be_bytes());
-        packet[4..8].copy_from_slice(&(u32::from(self.sequence) * 960).to_be_bytes());
+        let mut time = u32::from(self.sequence);
+        if self.media == Media::Layered {
+            time /= u32::from(FRAME);
+            packet[12..19].copy_from_slice(&vp8(self.sequence));
+        }
+        packet[4..8].copy_from_slice(&(time * 960).to_be_bytes());
         packet[8..12].copy_from_slice(&STREAM.ssrc.0.to_be_bytes());
         let _ = self.speaker.send(&packet);
     }
@@ -77,15 +101,17 @@ impl Scene {
 
     /// A room in which so many get what one says.
     pub fn room(&self, receivers: u32) -> impl Iterator<Item = Update> {
-        let (near, far) = (self.near(), self.pair.far.v4);
+        let (near, far, media) = (self.near(), self.pair.far.v4, self.media);
         let leg = move |port| leg(near, SocketAddr::new(far.into(), port));
         let opening = [
             Update::SetLeg(LegId(0), leg(SPEAKER_PORT)),
-            Update::SetStream(STREAM, stream()),
+            Update::SetStream(STREAM, stream(media)),
         ];
         let receiver = move |number: u32| {
+            let mut to = leg(FIRST_PORT + number as u16);
+            to.extensions_out = stamps(media);
             [
-                Update::SetLeg(LegId(number + 1), leg(FIRST_PORT + number as u16)),
+                Update::SetLeg(LegId(number + 1), to),
                 Update::SetReplica(ReplicaId(number), replica(number)),
             ]
         };
@@ -109,12 +135,46 @@ fn leg(local: SocketAddr, remote: SocketAddr) -> Leg {
     }
 }
 
-fn stream() -> Stream {
+/// What of the kinds here is written into copies.
+fn stamps(media: Media) -> ExtensionMap {
+    let mut map = ExtensionMap::default();
+    if media != Media::Plain {
+        use ExtensionKind::{AbsSendTime, Mid, TransportSequence};
+        for (kind, id) in [(Mid, 1), (AbsSendTime, 2), (TransportSequence, 3)] {
+            map.insert(kind, id).expect("each once");
+        }
+    }
+    map
+}
+
+/// The payload descriptor of VP8 (RFC 7741 section 4.2) and the first byte behind it. Every fourth frame is a key frame.
+fn vp8(sequence: u16) -> [u8; 7] {
+    let frame = sequence / FRAME;
+    let temporal = [0, 2, 1, 2][usize::from(frame % 4)];
+    let starts = u8::from(sequence.is_multiple_of(FRAME));
+    let [high, low] = frame.to_be_bytes();
+    let is_inter = u8::from(!frame.is_multiple_of(4));
+    [
+        0x80 | starts << 4,
+        0xe0,
+        0x80 | high,
+        low,
+        (frame / 4) as u8,
+        temporal << 6,
+        is_inter,
+    ]
+}
+
+fn stream(media: Media) -> Stream {
+    let (kind, codec) = match media {
+        Media::Plain | Media::Stamped => (MediaKind::Audio, Codec::Opus),
+        Media::Layered => (MediaKind::Video, Codec::Vp8),
+    };
     Stream {
-        kind: MediaKind::Audio,
+        kind,
         formats: vec![StreamFormat {
             payload_type: payload_type(),
-            codec: Codec::Opus,
+            codec,
             rtx: None,
         }],
         rtx: None,
@@ -134,7 +194,7 @@ fn replica(number: u32) -> Replica {
             rtx: None,
             primary_only: false,
         }],
-        mid: None,
+        mid: Mid::new("0"),
         playout_delay: None,
         source: Some(STREAM),
         target: Layer::HIGHEST,
@@ -144,5 +204,5 @@ fn replica(number: u32) -> Replica {
 }
 
 fn payload_type() -> PayloadType {
-    PayloadType::new(111).expect("below 128")
+    PayloadType::new(PAYLOAD_TYPE).expect("below 128")
 }

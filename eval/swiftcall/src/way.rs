@@ -12,7 +12,7 @@ use rig::clock;
 use wire::NtpTime;
 
 use crate::bare;
-use crate::scene::Scene;
+use crate::scene::{Media, Scene};
 
 /// A way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,25 +23,34 @@ pub enum Way {
     BareTc,
     /// Weir's room in the kernel.
     Tc,
-    /// The same, where packets go on to the base as well, which reports them.
+    /// The same, where each copy is stamped,
+    TcStamped,
+    /// and where a layer is decided for each as well.
+    TcLayered,
+    /// Weir's room in the kernel, where packets go on to the base as well, which reports them.
     TcUp,
     /// A broadcast in the driver, each copy with its receiver's port.
     BareXdp,
     /// Weir's room in the driver.
     Xdp,
+    /// The same, where each copy is stamped.
+    XdpStamped,
     /// Weir's sockets.
     Userspace,
 }
 
 impl Way {
     /// All of them.
-    pub const ALL: [Way; 7] = [
+    pub const ALL: [Way; 10] = [
         Way::Clones,
         Way::BareTc,
         Way::Tc,
+        Way::TcStamped,
+        Way::TcLayered,
         Way::TcUp,
         Way::BareXdp,
         Way::Xdp,
+        Way::XdpStamped,
         Way::Userspace,
     ];
 
@@ -51,19 +60,32 @@ impl Way {
             Way::Clones => "clones alone",
             Way::BareTc => "bare TC",
             Way::Tc => "Weir TC",
+            Way::TcStamped => "Weir TC, stamped",
+            Way::TcLayered => "Weir TC, layered",
             Way::TcUp => "Weir TC, up",
             Way::BareXdp => "bare XDP",
             Way::Xdp => "Weir XDP",
+            Way::XdpStamped => "Weir XDP, stamped",
             Way::Userspace => "Weir UDP",
         }
     }
 
+    /// What is sent.
+    pub fn media(self) -> Media {
+        match self {
+            Way::TcStamped | Way::XdpStamped => Media::Stamped,
+            Way::TcLayered => Media::Layered,
+            _ => Media::Plain,
+        }
+    }
+
     /// Sets it up for so many receivers. It ends when what is returned is dropped.
-    pub fn start(self, scene: &Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
+    pub fn start(self, scene: &mut Scene, receivers: u32) -> Result<Box<dyn Any>, Box<dyn Error + Send + Sync>> {
+        scene.media = self.media();
         let near = &scene.pair.near;
         // What is sent by XDP arrives only where there are polls.
         let polls = match self {
-            Way::BareXdp | Way::Xdp => "on",
+            Way::BareXdp | Way::Xdp | Way::XdpStamped => "on",
             _ => "off",
         };
         scene
@@ -75,8 +97,8 @@ impl Way {
             Way::Clones => Box::new(bare::classifier(near, "bare_clones", receivers)?),
             Way::BareTc => Box::new(bare::classifier(near, "bare_tc", receivers)?),
             Way::BareXdp => Box::new(bare::broadcast(near, receivers)?),
-            Way::Tc => Box::new(room(scene, receivers, false, RoomsPath::Tc)?),
-            Way::Xdp => Box::new(room(scene, receivers, false, RoomsPath::Xdp)?),
+            Way::Tc | Way::TcStamped | Way::TcLayered => Box::new(room(scene, receivers, false, RoomsPath::Tc)?),
+            Way::Xdp | Way::XdpStamped => Box::new(room(scene, receivers, false, RoomsPath::Xdp)?),
             Way::TcUp => {
                 let plane = sockets(scene)?;
                 Box::new((room(scene, receivers, true, RoomsPath::Tc)?, plane))
