@@ -30,6 +30,10 @@ const TOLERATED: f64 = 1.1;
 /// every size on the way takes a key frame.
 const PLENTY: (Duration, f64) = (Duration::from_secs(1), 1.3);
 
+/// For so long and so many times what everything takes, it must have been high for everything to be given with less than the margin. While less is sent the estimate does not grow,
+/// and a probe of a path that carries hardly more finds no more.
+const CALM: (Duration, f64) = (Duration::from_secs(6), 1.08);
+
 /// This part of what there is for video is left when it has to be cut back.
 const SPARE: f64 = 0.05;
 
@@ -157,7 +161,16 @@ impl Allocator {
             let lowest = self.history.lowest_over(hold);
             lowest.filter(|lowest| *lowest >= least)
         });
-        plenty.max(steady.max(beyond).map(|lowest| self.with_margin(lowest)))
+        let usual = steady.max(beyond).map(|lowest| self.with_margin(lowest));
+        plenty.max(usual).max(self.calm(wanted))
+    }
+
+    /// Everything, where it has been a little more than that for long, and nothing like it failed lately.
+    fn calm(&self, wanted: BitRate) -> Option<BitRate> {
+        let (long, times) = CALM;
+        let lowest = self.history.lowest_over(long)?;
+        let failed = self.patience.hold_beyond().is_some_and(|(_, least)| lowest < least);
+        (!failed && lowest >= wanted.scaled(times)).then_some(wanted)
     }
 
     /// What it has not been below for the whole hold.

@@ -269,6 +269,18 @@ fn an_estimate_within_the_margin_changes_nothing() {
 }
 
 #[test]
+fn everything_that_hardly_fits_is_given_where_the_estimate_has_been_calm_for_long() {
+    let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
+    receiver.steady(1_000, 15).steady(1_850, 5);
+    assert_eq!(receiver.sent(0), Some((2, 0, 1)), "with the margin it takes 1,955");
+    receiver.steady(1_850, 2);
+    assert_eq!(receiver.sent(0), Some((2, 0, 2)));
+    let mut receiver = Receiver::of([(camera(1280, 720), simulcast())]);
+    receiver.steady(1_000, 15).steady(1_820, 60);
+    assert_eq!(receiver.sent(0), Some((2, 0, 1)), "1,836 is the least");
+}
+
+#[test]
 fn a_link_that_cannot_carry_what_it_promises_is_tried_less_and_less_often() {
     // The estimate climbs while little is sent, and collapses when more is.
     let mut receiver = Receiver::of([(camera(1280, 720), encodings(&[150, 500]))]);
