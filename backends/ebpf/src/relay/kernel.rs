@@ -42,7 +42,7 @@ const WAY_FRESH: Duration = Duration::from_millis(100);
 
 /// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
-    loaded: Ebpf,
+    pub(super) loaded: Ebpf,
     place: Place,
     relays: HashMap<MapData, Endpoint, layout::Relay>,
     versions: Array<MapData, u32>,

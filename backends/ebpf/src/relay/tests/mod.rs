@@ -1,6 +1,7 @@
 //! The program on frames that nobody sends: run by the kernel, on no interface (BPF_PROG_TEST_RUN).
 
 mod bad;
+mod summed;
 mod table;
 mod way;
 

@@ -49,10 +49,24 @@ fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
 fn section(all: &[Measured]) -> Section {
     let window = all.first().map_or(0, |measured| measured.load.window.as_secs());
     Section {
-        how: format!("One run of {window} s at each number of calls"),
+        how: format!("One run of {window} s at each number of calls{}", limits(all)),
         text: table(all) + &targets(all) + &notes(all),
         drawing: draw(all),
     }
+}
+
+/// Which relays were not taken as far as others, for the page: by their file, not by what they could bear.
+fn limits(all: &[Measured]) -> String {
+    let most = |relay: &str| {
+        let its = all.iter().filter(|measured| measured.relay == relay);
+        its.map(|measured| measured.load.calls).max()
+    };
+    let farthest = all.iter().map(|measured| measured.load.calls).max();
+    let mut text = String::new();
+    for relay in names(all).into_iter().filter(|&relay| most(relay) < farthest) {
+        let _ = write!(text, "; {relay} is not given more than {}", most(relay).unwrap_or(0));
+    }
+    text
 }
 
 fn table(all: &[Measured]) -> String {
