@@ -45,7 +45,7 @@ pub struct Scene {
     /// What is sent from here on.
     pub media: Media,
     speaker: UdpSocket,
-    sequence: u16,
+    sent: u32,
 }
 
 impl Scene {
@@ -74,22 +74,22 @@ impl Scene {
             speaker: speaker.expect("a namespace of our own has ports"),
             pair,
             media: Media::Plain,
-            sequence: 0,
+            sent: 0,
         })
     }
 
     /// Sends the next packet. What a full queue does not take is lost, and is missed at the other end.
     pub fn speak(&mut self) {
-        self.sequence = self.sequence.wrapping_add(1);
+        self.sent = self.sent.wrapping_add(1);
         let mut packet = [0; SIZE];
+        let mut time = self.sent;
         packet[..2].copy_from_slice(&[0x80, PAYLOAD_TYPE]);
-        packet[2..4].copy_from_slice(&self.sequence.to_be_bytes());
-        let mut time = u32::from(self.sequence);
+        packet[2..4].copy_from_slice(&(self.sent as u16).to_be_bytes());
         if self.media == Media::Layered {
             time /= u32::from(FRAME);
-            packet[12..19].copy_from_slice(&vp8(self.sequence));
+            packet[12..19].copy_from_slice(&vp8(self.sent));
         }
-        packet[4..8].copy_from_slice(&(time * 960).to_be_bytes());
+        packet[4..8].copy_from_slice(&time.wrapping_mul(960).to_be_bytes());
         packet[8..12].copy_from_slice(&STREAM.ssrc.0.to_be_bytes());
         let _ = self.speaker.send(&packet);
     }
@@ -148,11 +148,11 @@ fn stamps(media: Media) -> ExtensionMap {
 }
 
 /// The payload descriptor of VP8 (RFC 7741 section 4.2) and the first byte behind it. Every fourth frame is a key frame.
-fn vp8(sequence: u16) -> [u8; 7] {
-    let frame = sequence / FRAME;
-    let temporal = [0, 2, 1, 2][usize::from(frame % 4)];
-    let starts = u8::from(sequence.is_multiple_of(FRAME));
-    let [high, low] = frame.to_be_bytes();
+fn vp8(packet: u32) -> [u8; 7] {
+    let frame = packet / u32::from(FRAME);
+    let temporal = [0, 2, 1, 2][frame as usize % 4];
+    let starts = u8::from(packet.is_multiple_of(FRAME.into()));
+    let [high, low] = (frame as u16).to_be_bytes();
     let is_inter = u8::from(!frame.is_multiple_of(4));
     [
         0x80 | starts << 4,
