@@ -187,7 +187,7 @@ struct replica_progress {
 	__u16 frame_offset; // what is added to the numbers of dependency descriptors
 	__u16 last_frame; // the newest such number that was sent
 	__u8 has_frame; // whether there was one
-	__u8 zero;
+	__u8 continues; // it goes on where the base stopped, with what is behind `newest`, which is 16 bits of the source's number until then
 	struct decision decisions[FANOUT_FRAMES]; // from the newest frame to the oldest
 };
 

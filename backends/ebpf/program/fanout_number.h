@@ -33,6 +33,33 @@ static __always_inline int has_number(const struct media *media)
 	return media->layers == LAYERS_DESCRIPTOR || media->layers == LAYERS_UNREADABLE;
 }
 
+// Begins a segment with a packet of this number at its source, which gets the `next` one.
+static __always_inline void begin_segment(struct replica_progress *replica, __u32 source, __u64 first, __u64 next)
+{
+	replica->started = 1;
+	replica->continues = 0;
+	replica->source = source;
+	replica->shift = next - first;
+	replica->first = first;
+	replica->newest = first - 1;
+	replica->last_number = first - 1;
+	replica->closed[word_of(first)] = 0;
+	replica->shifts[word_of(first)] = replica->shift;
+}
+
+// Goes on where the base stopped, with any packet behind that. False for one from before.
+static __always_inline int go_on(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
+				 const struct media *media)
+{
+	__u16 ahead = media->arrival.number - replica->newest;
+
+	if (!ahead || ahead >> 15)
+		return 0;
+	begin_segment(replica, media->stream, media->arrival.number - ahead + 1, replica->newest + 1 + replica->shift);
+	begin_layers(layers, entry);
+	return 1;
+}
+
 // Starts to follow a stream with a packet that starts a key frame: numbers, timestamps and picture ids go on from the segment before.
 static __always_inline void follow(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
 				   const struct media *media, const struct frame *frame)
@@ -48,14 +75,7 @@ static __always_inline void follow(struct replica_progress *replica, struct laye
 	replica->frame_offset = 0;
 	if (replica->has_frame && has_number(media) && (__s16)((__u16)frame->number - replica->last_frame) <= 0)
 		replica->frame_offset = replica->last_frame + 1 - (__u16)frame->number;
-	replica->started = 1;
-	replica->source = media->stream;
-	replica->shift = next - media->arrival.number;
-	replica->first = media->arrival.number;
-	replica->newest = media->arrival.number - 1;
-	replica->last_number = media->arrival.number - 1;
-	replica->closed[word_of(replica->first)] = 0;
-	replica->shifts[word_of(replica->first)] = replica->shift;
+	begin_segment(replica, media->stream, media->arrival.number, next);
 	replica->spatial = 0;
 	replica->temporal = entry->temporal;
 	replica->awaits = 0;
@@ -133,6 +153,7 @@ static __always_inline void give(struct replica_progress *replica, struct layers
 	if (replica->epoch != entry->epoch) {
 		replica->epoch = entry->epoch;
 		replica->source = 0;
+		replica->continues = 0;
 	}
 	number->selects = 0;
 	number->concerned = entry->source == media->stream || replica->source == media->stream;
@@ -144,10 +165,16 @@ static __always_inline void give(struct replica_progress *replica, struct layers
 		number->refused = media->arrival.again ? FAN_BEFORE_SWITCH : reason;
 		if (number->refused != FAN_NOTHING)
 			return;
-		number->refused = FAN_AWAITING_KEY_FRAME;
-		if (!media->arrival.is_newest || !media->starts_key_frame)
-			return;
-		follow(replica, layers, entry, media, frame);
+		if (replica->continues && entry->source == media->stream) {
+			number->refused = FAN_BEFORE_SWITCH;
+			if (!go_on(replica, layers, entry, media))
+				return;
+		} else {
+			number->refused = FAN_AWAITING_KEY_FRAME;
+			if (!media->arrival.is_newest || !media->starts_key_frame)
+				return;
+			follow(replica, layers, entry, media, frame);
+		}
 		number->selects = 1;
 	}
 	number->refused = FAN_BEFORE_SWITCH;

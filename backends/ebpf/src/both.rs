@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::{
-    Counters, Event, GoesOn, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
-    StreamStatistics, Update,
+    Continuation, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics,
+    StreamKey, StreamStatistics, Update,
 };
 
 use crate::{Fanout, RelayOffload};
@@ -57,7 +57,23 @@ impl Offload for Both {
         self.rooms.as_ref().is_some_and(|rooms| rooms.sends(replica))
     }
 
-    fn goes_on(&self, replica: ReplicaId) -> Option<GoesOn> {
+    fn next_takeable(&mut self) -> Option<ReplicaId> {
+        self.rooms.as_mut()?.next_takeable()
+    }
+
+    fn take_over(
+        &mut self,
+        replica: ReplicaId,
+        from: Option<Continuation>,
+        transport_sequence: u16,
+    ) -> Result<(), Refused> {
+        match &mut self.rooms {
+            Some(rooms) => rooms.take_over(replica, from, transport_sequence),
+            None => Err(Refused::Gone),
+        }
+    }
+
+    fn goes_on(&self, replica: ReplicaId) -> Option<Continuation> {
         self.rooms.as_ref()?.goes_on(replica)
     }
 

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod moves;
 mod places;
 mod plane;
 mod stamped;

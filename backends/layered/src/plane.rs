@@ -2,10 +2,14 @@
 
 use std::time::Instant;
 
-use dataplane::{Capabilities, Counters, DataPlane, Event, Inject, Offload, Update, WriteError};
+use dataplane::{
+    Capabilities, Continuation, Counters, DataPlane, Event, Inject, LegId, Offload, ReplicaId, ReplicaStatistics,
+    Update, WriteError,
+};
 
 use crate::Places;
 use crate::answers::Answers;
+use crate::moves::Moves;
 use crate::stamped::Stamped;
 use crate::voices::Voices;
 
@@ -17,7 +21,10 @@ pub struct Layered<B, O> {
     places: Places,
     answers: Answers,
     voices: Voices,
+    moves: Moves,
     stamped: Stamped,
+    /// When the agent last said what time it is.
+    now: Option<Instant>,
 }
 
 impl<B: DataPlane, O: Offload> Layered<B, O> {
@@ -29,7 +36,9 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
             places: Places::default(),
             answers: Answers::default(),
             voices: Voices::default(),
+            moves: Moves::default(),
             stamped: Stamped::default(),
+            now: None,
         }
     }
 
@@ -68,13 +77,12 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         let answer = self.offload.offer(now, &update);
         self.places.offered(&update, answer);
         self.hand_over_stamps(now)?;
-        for change in self.voices.changes(&update, &self.offload) {
-            self.base.write(now, change)?;
-        }
+        self.moves.heed(&update, &self.voices);
+        let changes = self.voices.changes(&update, &self.offload);
         for (replica, from) in self.voices.take_continuations() {
             self.base.inject(now, Inject::GoOn { replica, from });
         }
-        Ok(())
+        changes.into_iter().try_for_each(|change| self.base.write(now, change))
     }
 
     /// The offload loses it first, for the same reason.
@@ -87,9 +95,83 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         }
         self.places.offered(&update, answer);
         self.voices.forget(&update);
+        self.moves.heed(&update, &self.voices);
         self.stamped.forget(&update);
         self.hand_over_stamps(now)?;
         self.base.write(now, update)
+    }
+
+    /// Asks the base for replicas that the offload could send.
+    fn ask_for_replicas(&mut self, now: Instant) {
+        while let Some(id) = self.offload.next_takeable() {
+            let leg = self.voices.sent_by_base(id).map(|replica| replica.leg);
+            let Some(leg) = leg.filter(|leg| self.moves.ask(id, *leg)) else {
+                let _ = self.offload.take_over(id, None, 0);
+                continue;
+            };
+            let change = self.stamped.lend(leg);
+            self.tell_base(now, change);
+            self.base.inject(now, Inject::LetGo { replica: id });
+        }
+    }
+
+    /// The base has let a replica to this leg go, or has not.
+    fn hand_over(
+        &mut self,
+        now: Instant,
+        id: ReplicaId,
+        leg: LegId,
+        from: Option<Continuation>,
+        transport_sequence: u16,
+    ) {
+        match self.offload.take_over(id, from, transport_sequence) {
+            Ok(()) => {
+                if let Some((entry, change)) = self.voices.silence(id) {
+                    self.places.offered(&entry, Ok(()));
+                    self.tell_base(now, Some(change));
+                }
+            }
+            Err(_) => {
+                if let Some(from) = from {
+                    self.base.inject(now, Inject::GoOn { replica: id, from });
+                }
+            }
+        }
+        // A leg that is gone has nothing to be stamped.
+        let _ = self.hand_over_stamps(now);
+        if !self.moves.has(leg) {
+            let change = self.stamped.give_back(leg);
+            self.tell_base(now, change);
+        }
+    }
+
+    /// Writes what the base has in another form already, so that it can say nothing against it.
+    fn tell_base(&mut self, now: Instant, change: Option<Update>) {
+        if let Some(change) = change {
+            let _ = self.base.write(now, change);
+        }
+    }
+
+    /// The base's next event that is for the agent.
+    fn next_of_base(&mut self) -> Option<Event> {
+        loop {
+            let event = self.base.poll()?;
+            let Event::Stands {
+                replica,
+                from,
+                transport_sequence,
+            } = event
+            else {
+                return Some(event);
+            };
+            match (self.moves.answered(replica), self.now) {
+                (Some((leg, holds)), Some(now)) => {
+                    self.hand_over(now, replica, leg, from.filter(|_| holds), transport_sequence);
+                }
+                // The agent asked by itself.
+                _ => return Some(event),
+            }
+        }
     }
 
     /// Has the base stamp no packets to legs where the offload does from now on.
@@ -109,6 +191,7 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.now = Some(now);
         match update {
             Update::SetLeg(..)
             | Update::SetPace(..)
@@ -122,6 +205,7 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.now = Some(now);
         match what {
             Inject::ReportRelay { at } if self.places.has_relay(at) => {
                 self.answers.expect(at, self.offload.relay_traffic(at));
@@ -143,10 +227,14 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
     }
 
     fn poll(&mut self) -> Option<Event> {
-        match self.base.poll() {
+        if let Some(now) = self.now {
+            self.ask_for_replicas(now);
+        }
+        match self.next_of_base() {
             Some(Event::RelayTraffic { at, traffic, last }) => Some(self.answers.complete(at, traffic, last)),
             Some(Event::Replica(id, there)) => {
-                Some(Event::Replica(id, self.offload.replica_statistics(id).unwrap_or(there)))
+                let here = self.offload.replica_statistics(id);
+                Some(Event::Replica(id, here.map_or(there, |here| together(here, there))))
             }
             Some(Event::Stream(key, there)) => {
                 let here = self.offload.stream_statistics(key).unwrap_or_default();
@@ -165,5 +253,15 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
         let mut counters = self.base.counters();
         counters.add(&self.offload.counters());
         counters
+    }
+}
+
+/// What a replica did that is sent here, and before by the base.
+fn together(here: ReplicaStatistics, there: ReplicaStatistics) -> ReplicaStatistics {
+    ReplicaStatistics {
+        packets: here.packets + there.packets,
+        octets: here.octets + there.octets,
+        resent: here.resent + there.resent,
+        ..here
     }
 }

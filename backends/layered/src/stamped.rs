@@ -13,6 +13,8 @@ use wire::{ExtensionKind, ExtensionMap};
 pub(crate) struct Stamped {
     legs: BTreeMap<LegId, Leg>,
     by_offload: BTreeSet<LegId>,
+    /// Of those, the ones the offload has not taken yet: it is to begin where the base stopped.
+    lent: BTreeSet<LegId>,
 }
 
 impl Stamped {
@@ -35,6 +37,7 @@ impl Stamped {
         if let Update::RemoveLeg(id) = update {
             self.legs.remove(id);
             self.by_offload.remove(id);
+            self.lent.remove(id);
         }
     }
 
@@ -42,7 +45,28 @@ impl Stamped {
     pub(crate) fn take_over(&mut self, id: LegId) -> Option<Update> {
         let leg = self.legs.get(&id)?;
         self.by_offload.insert(id);
+        self.lent.remove(&id);
         Some(Update::SetLeg(id, bare(leg)))
+    }
+
+    /// Nobody stamps a leg's packets until it is clear who does: what the base is to have of the leg, where it stamps them so far.
+    pub(crate) fn lend(&mut self, id: LegId) -> Option<Update> {
+        let leg = self.legs.get(&id)?;
+        let bare = bare(leg);
+        if bare == *leg || !self.by_offload.insert(id) {
+            return None;
+        }
+        self.lent.insert(id);
+        Some(Update::SetLeg(id, bare))
+    }
+
+    /// The base goes on stamping them, if nobody else has begun to.
+    pub(crate) fn give_back(&mut self, id: LegId) -> Option<Update> {
+        if !self.lent.remove(&id) {
+            return None;
+        }
+        self.by_offload.remove(&id);
+        Some(Update::SetLeg(id, self.legs.get(&id)?.clone()))
     }
 }
 

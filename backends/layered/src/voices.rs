@@ -11,7 +11,7 @@ use dataplane::{Continuation, Offload, Replica, ReplicaId, Update};
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
     voices: BTreeMap<ReplicaId, Voice>,
-    /// What the base is to be told of those that came to it, behind their entries.
+    /// What the base is to be told of those that came to it, before they run there.
     continuations: Vec<(ReplicaId, Continuation)>,
 }
 
@@ -65,9 +65,8 @@ impl Voices {
             let was_silent = std::mem::replace(&mut voice.is_silent, offload.sends(*id));
             if was_silent && !voice.is_silent {
                 let goes_on = offload.goes_on(*id);
-                voice.goes_on = goes_on.map(|goes_on| first_behind(goes_on.next));
-                let from = goes_on.and_then(|goes_on| goes_on.from);
-                self.continuations.extend(from.map(|from| (*id, from)));
+                voice.goes_on = goes_on.map(|from| first_behind(from.next));
+                self.continuations.extend(goes_on.map(|from| (*id, from)));
             }
             if voice.is_silent || was_silent {
                 changes.push(Update::SetReplica(*id, voice.said()));
@@ -76,9 +75,25 @@ impl Voices {
         changes
     }
 
-    /// Where replicas go on in the base, once their entries are there.
+    /// Where replicas go on in the base, before they are to.
     pub(crate) fn take_continuations(&mut self) -> Vec<(ReplicaId, Continuation)> {
         std::mem::take(&mut self.continuations)
+    }
+
+    /// A replica the base sends, as it should be.
+    pub(crate) fn sent_by_base(&self, id: ReplicaId) -> Option<&Replica> {
+        self.voices
+            .get(&id)
+            .filter(|voice| !voice.is_silent)
+            .map(|voice| &voice.replica)
+    }
+
+    /// The offload sends a replica from now on: the entry, and what the base is to have of it.
+    pub(crate) fn silence(&mut self, id: ReplicaId) -> Option<(Update, Update)> {
+        let voice = self.voices.get_mut(&id)?;
+        voice.is_silent = true;
+        let entry = Update::SetReplica(id, voice.replica.clone());
+        Some((entry, Update::SetReplica(id, voice.said())))
     }
 
     /// Forgets what goes with a removal.

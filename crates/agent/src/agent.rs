@@ -172,6 +172,8 @@ impl Agent {
                 self.media.selected(cx, replica, current);
             }
             Event::Wanted { stream, sequences } => self.media.wanted(cx, stream, &sequences),
+            // Of a replica that was let go, which we never ask for.
+            Event::Stands { .. } => {}
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
         }

@@ -1,20 +1,33 @@
 //! How one device goes on where another stopped.
+//!
+//! From an offload to its base: the offload sends no more of a replica, and says where it stands ([`Offload::goes_on`](crate::Offload::goes_on)); the base is told
+//! ([`Inject::GoOn`](crate::Inject::GoOn)). From a base to its offload: the base is asked to let go ([`Inject::LetGo`](crate::Inject::LetGo)), sends no more of it, and says where
+//! it stands ([`Event::Stands`](crate::Event::Stands)); the offload is told ([`Offload::take_over`](crate::Offload::take_over)), or the base again.
+//!
+//! Only one of the two sends at any time, and the second begins behind the last number of the first. So no number is used twice and none decreases. A packet
+//! that arrives while neither sends is lost to the receiver, who sees its gap as that of any loss, and may ask for it where what is lost is sent again.
 
 use wire::codec::Layer;
 
 use crate::StreamKey;
 
-/// Where a replica stands that another device has sent so far, as its receiver saw it: so that this one goes on without a key frame.
+/// A picture, by its timestamp at the source, and whether it is sent.
+pub type Decided = (u32, bool);
+
+/// Where a replica stands that another device has sent so far, as its receiver saw it.
 ///
-/// It is begun with the next packet of the source behind `newest`, whatever that starts, as long as nothing else has been begun and the replica
-/// should come from there. What came before is `before_switch`. Without encryption only: numbers may be above those a stream may start with.
-/// It says nothing of frames, so that it is for packets without descriptors that refer to them.
+/// With a source it goes on without a key frame: with the next packet of it behind `newest`, whatever that starts, as long as nothing else has been begun and
+/// the replica should come from there. What came before is `before_switch`. That is for packets whose frames are not named by descriptors: what was decided of
+/// those only the other device knows.
+///
+/// Without a source, or when it should come from elsewhere meanwhile, it begins with a key frame, and goes on from `next` and `last` as from a stretch of its own.
+/// Not with encryption: numbers may be above those a stream may start with.
 ///
 /// Shape: sequence numbers, timestamps and VP8's counters as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Continuation {
-    /// What it comes from.
-    pub source: StreamKey,
+    /// What it follows, if it can go on with that.
+    pub source: Option<StreamKey>,
     /// The source's number of the newest packet that was accounted for, sent or not.
     pub newest: u16,
     /// The replica's number for the one behind.
@@ -29,6 +42,11 @@ pub struct Continuation {
     pub layer: Layer,
     /// The timestamp, picture id and TL0PICIDX of the newest packet that was sent, as sent: what another source continues.
     pub last: (u32, u16, u8),
+    /// The newest number of a dependency descriptor that was sent, as sent.
+    pub frame: Option<u16>,
+    /// Of pictures in layers the newest that was decided: its timestamp at the source, and whether it is sent. The rest of it follows that, and where it is
+    /// not sent it is in `picture_offset` already.
+    pub decided: Option<Decided>,
 }
 
 impl Continuation {

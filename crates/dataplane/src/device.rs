@@ -118,13 +118,20 @@ pub enum Inject<'a> {
         /// Which of its numbers.
         sequences: &'a [u16],
     },
-    /// Has a replica go on where another device stopped. Without effect where it follows something already, should come from elsewhere, is paused, or
-    /// goes to a leg with encryption; and once it is changed to any of these.
+    /// Has a replica go on where another device stopped, or this one let go. Without effect where it follows something already, or goes to a leg with
+    /// encryption. One that is paused or without a source goes on once it is neither; one that runs forgets what it should have followed when it is paused, and its
+    /// numbers go on all the same.
     GoOn {
         /// Which replica.
         replica: ReplicaId,
         /// Where.
         from: Continuation,
+    },
+    /// Asks a device to send no more of a replica, so that another can go on with it: it says where that stands ([`Event::Stands`]), and nothing of it is
+    /// sent until [`Inject::GoOn`], or until it has been paused or without a source. Where that cannot be said it does not let go.
+    LetGo {
+        /// Which replica.
+        replica: ReplicaId,
     },
     /// Asks for a burst that finds out what the path to a leg carries: padding on the retransmission SSRC of one of its replicas, together with whatever
     /// media leaves meanwhile. A leg without such a replica sends none. A device that makes no padding sends what leaves next several times instead.
@@ -218,6 +225,16 @@ pub enum Event {
         layer: Layer,
         /// Whether it gets to its target, or to anything that can be decoded, only with a key frame.
         awaits_key_frame: bool,
+    },
+    /// Answer to [`Inject::LetGo`].
+    Stands {
+        /// Which replica.
+        replica: ReplicaId,
+        /// Where it stands; `None` where this device goes on sending it: it follows nothing, or no longer what it should, frames are named by descriptors, or there is
+        /// encryption.
+        from: Option<Continuation>,
+        /// The next transport-wide number of its leg.
+        transport_sequence: u16,
     },
     /// Answer to [`Inject::Resend`] of a device that keeps no packets: only the publisher can send these again, by the stream's own numbers. A device that
     /// keeps packets never says this.

@@ -24,14 +24,14 @@ pub mod protection;
 pub mod relay;
 pub mod table;
 
-pub use continuation::Continuation;
+pub use continuation::{Continuation, Decided};
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{
     Arrival, Capabilities, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics,
     StreamStatistics, WriteError,
 };
 pub use model::{Egress, Ingress, Model};
-pub use offload::{GoesOn, Offload, Reason, Refused};
+pub use offload::{Offload, Reason, Refused};
 pub use protection::{MasterKey, Protection, SrtpProfile};
 pub use relay::{Accept, Cover, Hop, Relay};
 pub use table::{Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey, Update};

@@ -41,8 +41,25 @@ pub trait Offload {
     }
 
     /// Where a replica is to go on in the base, after packets of it were sent from here. `None` where none were, or where it is still here.
-    fn goes_on(&self, _replica: ReplicaId) -> Option<GoesOn> {
+    fn goes_on(&self, _replica: ReplicaId) -> Option<Continuation> {
         None
+    }
+
+    /// A replica that the base sends and that could be sent from here, as far as is known here. Each is told once, and room is kept for it until
+    /// [`Offload::take_over`] is called, or it is removed.
+    fn next_takeable(&mut self) -> Option<ReplicaId> {
+        None
+    }
+
+    /// Goes on with a replica where the base stopped, or does not where nothing can be said of that. Its leg's next packet has this transport-wide number, if
+    /// they are not numbered here yet. The base sends no more of the replica if this is `Ok`, and goes on with it if not.
+    fn take_over(
+        &mut self,
+        _replica: ReplicaId,
+        _from: Option<Continuation>,
+        _transport_sequence: u16,
+    ) -> Result<(), Refused> {
+        Err(Refused::Unsupported(Reason::Table))
     }
 
     /// Packets of a replica that is sent from here, which its receiver asks for again, by the replica's numbers. Nothing is kept here: what the publisher can
@@ -69,15 +86,6 @@ pub trait Offload {
     fn stream_statistics(&self, _stream: StreamKey) -> Option<StreamStatistics> {
         None
     }
-}
-
-/// Where a replica that left an offload is to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GoesOn {
-    /// The number behind its last one.
-    pub next: u16,
-    /// All that it takes to go on without a key frame, where that can be said.
-    pub from: Option<Continuation>,
 }
 
 /// Why an entry runs in the base.
@@ -110,8 +118,6 @@ pub enum Reason {
     NoMedia,
     /// A codec, or a form of it, that must be looked into further than the device does.
     Codec,
-    /// To leave layers out of what has them.
-    Layers,
     /// Retransmissions, in either direction.
     Retransmissions,
     /// Header extensions that would have to be added or renumbered.
@@ -143,7 +149,6 @@ impl Reason {
             Reason::Addresses => "addresses",
             Reason::NoMedia => "no_media",
             Reason::Codec => "codec",
-            Reason::Layers => "layers",
             Reason::Retransmissions => "retransmissions",
             Reason::Extensions => "extensions",
             Reason::Companion => "companion",

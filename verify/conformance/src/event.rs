@@ -74,6 +74,12 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
                 sequences: q,
             },
         ) => stream == s && sequences == q,
+        (
+            EventPattern::Stands { replica, from },
+            Event::Stands {
+                replica: r, from: f, ..
+            },
+        ) => replica == r && from == f,
         (EventPattern::RelaySource { at, from }, Event::RelaySource { at: a, from: f }) => at == a && from == f,
         (
             EventPattern::RelayTraffic {
@@ -206,6 +212,7 @@ pub fn order(event: &Event) -> (u8, u32, u32) {
         Event::Replica(replica, _) => (6, replica.0, 0),
         Event::RelaySource { at, .. } => (7, at.port().into(), 0),
         Event::RelayTraffic { at, .. } => (8, at.port().into(), 0),
+        Event::Stands { replica, .. } => (10, replica.0, 0),
         Event::Wanted { stream, .. } => (9, stream.leg.0, stream.ssrc.0),
     }
 }

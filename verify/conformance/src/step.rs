@@ -40,6 +40,8 @@ pub enum Injection {
     Resend(ReplicaId, Vec<u16>),
     /// What another device sent so far.
     GoOn(ReplicaId, Continuation),
+    /// Another device is to go on.
+    LetGo(ReplicaId),
     /// A burst of padding.
     Probe {
         /// To whom.
@@ -73,6 +75,7 @@ impl Injection {
                 replica: *replica,
                 from: *from,
             },
+            Injection::LetGo(replica) => Inject::LetGo { replica: *replica },
             Injection::Probe {
                 leg,
                 probe,

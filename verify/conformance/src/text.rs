@@ -22,7 +22,7 @@ pub use words::Problem;
 
 use std::net::SocketAddr;
 
-use dataplane::{Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
+use dataplane::{Continuation, Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
 use wire::codec::Layer;
 use wire::{Mid, Rid};
 
@@ -140,6 +140,11 @@ pub enum EventPattern {
     },
     /// Packets that only the publisher can send again.
     Wanted { stream: StreamKey, sequences: Vec<u16> },
+    /// Where a replica stands that was let go, if anywhere.
+    Stands {
+        replica: ReplicaId,
+        from: Option<Continuation>,
+    },
     /// A relay learns from a source.
     RelaySource { at: SocketAddr, from: SocketAddr },
     /// Statistics of a relay.

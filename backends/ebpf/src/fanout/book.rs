@@ -4,13 +4,15 @@
 //! that place: a packet sees all of a change or nothing of it. [`housing`] decides where a replica runs, [`publishing`] writes.
 
 mod housing;
+mod moving;
 mod publishing;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use dataplane::{GoesOn, Leg, LegId, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{Continuation, Leg, LegId, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
 
+use self::moving::Moving;
 use super::fit;
 use super::inherited::Inherited;
 use super::kernel::{Kernel, pair, set};
@@ -33,7 +35,9 @@ pub(super) struct Book {
     /// Who counts legs' packets.
     pub(super) counts: Counts,
     /// Replicas that left, and where they are to go on.
-    left: BTreeMap<ReplicaId, GoesOn>,
+    left: BTreeMap<ReplicaId, Continuation>,
+    /// Replicas of the base's that could be here.
+    moving: Moving,
     /// What an earlier process left.
     inherited: Inherited,
     stream_entries: Slots,
@@ -68,7 +72,7 @@ enum Home {
         state: u32,
         place: Option<(u32, ReplicaEntry)>,
     },
-    /// `begun` once the base may have sent any of it: its numbers are the base's then, for good.
+    /// `begun` once the base may have sent any of it: its numbers are the base's then, until it says where it stands.
     Base { why: Refused, begun: bool },
 }
 
@@ -83,6 +87,7 @@ impl Book {
             by_state: HashMap::new(),
             counts: Counts::new(&inherited.counts),
             left: BTreeMap::new(),
+            moving: Moving::default(),
             stream_entries: Slots::new(FANOUT_STREAM_ENTRIES, &inherited.stream_entries),
             stream_states: Slots::new(FANOUT_STREAMS, &inherited.stream_states),
             replica_entries: Slots::new(FANOUT_REPLICA_ENTRIES, &inherited.replica_entries),
@@ -249,6 +254,7 @@ impl Book {
     pub(super) fn remove_replica(&mut self, now: Instant, id: ReplicaId) {
         let Some(book) = self.replicas.remove(&id) else { return };
         self.left.remove(&id);
+        self.moving.forget(id);
         for key in book.lingers.iter().chain(&book.entry.source) {
             if let Some(stream) = self.streams.get_mut(key) {
                 stream.members.remove(&id);
@@ -342,7 +348,7 @@ impl Book {
     }
 
     /// Where a replica that left is to go on.
-    pub(super) fn goes_on(&self, id: ReplicaId) -> Option<GoesOn> {
+    pub(super) fn goes_on(&self, id: ReplicaId) -> Option<Continuation> {
         self.left.get(&id).copied()
     }
 }

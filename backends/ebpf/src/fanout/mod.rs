@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 
 use dataplane::limits::PROBE_PACKETS_MAX;
 use dataplane::{
-    Counter, Counters, Event, GoesOn, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics,
-    StreamKey, StreamStatistics, Update,
+    Continuation, Counter, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId,
+    ReplicaStatistics, StreamKey, StreamStatistics, Update,
 };
 use wire::codec::Layer;
 
@@ -178,6 +178,11 @@ impl Fanout {
         self.book.kernel.traffic().left
     }
 
+    /// How many replicas went on here after the base had sent them.
+    pub fn taken_over(&self) -> u64 {
+        self.book.came()
+    }
+
     /// How many streams an earlier process left, which the kernel still copies.
     pub fn unconfirmed(&self) -> usize {
         self.book.found()
@@ -317,6 +322,7 @@ impl Offload for Fanout {
             self.sweep(self.clock.now());
         }
         self.watch();
+        self.book.look_for_room(self.clock.now());
         while let Some(note) = self.book.kernel.next_note() {
             if let Some(event) = self.read_note(note) {
                 return Some(event);
@@ -347,8 +353,21 @@ impl Offload for Fanout {
         self.book.sends(replica)
     }
 
-    fn goes_on(&self, id: ReplicaId) -> Option<GoesOn> {
+    fn goes_on(&self, id: ReplicaId) -> Option<Continuation> {
         self.book.goes_on(id)
+    }
+
+    fn next_takeable(&mut self) -> Option<ReplicaId> {
+        self.book.next_takeable()
+    }
+
+    fn take_over(
+        &mut self,
+        replica: ReplicaId,
+        from: Option<Continuation>,
+        transport_sequence: u16,
+    ) -> Result<(), Refused> {
+        self.book.take_over(self.clock.now(), replica, from, transport_sequence)
     }
 
     fn want(&mut self, _now: Instant, replica: ReplicaId, sequences: &[u16]) {

@@ -117,6 +117,11 @@ impl Counts {
         Ok(Some(place))
     }
 
+    /// The base has stopped counting a leg's packets, so that it can be done here.
+    pub(super) fn is_free(&mut self, id: LegId) {
+        self.elsewhere.remove(&id);
+    }
+
     /// The base may have sent something to a leg: it counts then, unless it was told not to.
     pub(super) fn leave(&mut self, id: LegId) {
         if !self.places.contains_key(&id) {

@@ -1,22 +1,21 @@
-//! Where a replica that leaves the kernel stands, for who goes on with it.
+//! Where a replica stands that moves between the kernel and the base, for who goes on with it.
 
 use dataplane::{Continuation, StreamKey};
 use wire::codec::Layer;
 
-use crate::layout::fanout::{LAYERS_NONE, LAYERS_VP8, ReplicaProgress};
+use crate::clock::nanoseconds;
+use crate::layout::fanout::{Decision, LAYERS_NONE, LAYERS_VP8, ReplicaProgress};
 
-/// The number behind the last one.
-pub(super) fn next(progress: &ReplicaProgress) -> u16 {
-    progress.newest.wrapping_add(1).wrapping_add(progress.shift) as u16
-}
-
-/// All that it takes to go on with this source. `None` where frames refer to others by descriptors: what was decided of those nobody else can know.
-pub(super) fn continuation(source: StreamKey, progress: &ReplicaProgress) -> Option<Continuation> {
-    let is_plain = [LAYERS_NONE, LAYERS_VP8].contains(&progress.layers.into());
-    is_plain.then(|| Continuation {
-        source,
+/// Where a replica stands that follows this. Where frames refer to others by descriptors it goes on with nothing: what was decided of those nobody else can
+/// know.
+pub(super) fn continuation(source: Option<StreamKey>, progress: &ReplicaProgress) -> Continuation {
+    let layers = progress.layers.into();
+    let newest = progress.decisions[0];
+    let is_known = layers == LAYERS_VP8 && progress.decided > 0;
+    Continuation {
+        source: source.filter(|_| [LAYERS_NONE, LAYERS_VP8].contains(&layers)),
         newest: progress.newest as u16,
-        next: next(progress),
+        next: progress.newest.wrapping_add(1).wrapping_add(progress.shift) as u16,
         timestamp_offset: progress.timestamp_offset,
         picture_offset: progress.picture_offset.wrapping_sub(progress.held_back),
         tl0_offset: progress.tl0_offset,
@@ -25,5 +24,77 @@ pub(super) fn continuation(source: StreamKey, progress: &ReplicaProgress) -> Opt
             temporal: progress.temporal,
         },
         last: (progress.last_timestamp, progress.last_picture, progress.last_tl0),
-    })
+        frame: (progress.has_frame != 0).then_some(progress.last_frame),
+        decided: is_known.then_some((newest.timestamp, newest.sent != 0)),
+    }
+}
+
+/// A replica that goes on here where the base stopped, by an entry of this epoch.
+pub(super) fn resumed(from: &Continuation, epoch: u32) -> ReplicaProgress {
+    // Numbers are extended by the kernel's count of the stream, once a packet comes.
+    let newest = (1 << 16) + u64::from(from.newest);
+    let (last_timestamp, last_picture, last_tl0) = from.last;
+    let mut progress = ReplicaProgress {
+        newest,
+        shift: ((1 << 16) + u64::from(from.next)).wrapping_sub(newest + 1),
+        last_at: nanoseconds(),
+        last_timestamp,
+        last_picture,
+        last_tl0,
+        timestamp_offset: from.timestamp_offset,
+        picture_offset: from.picture_offset,
+        tl0_offset: from.tl0_offset,
+        temporal: from.layer.temporal,
+        epoch,
+        has_frame: from.frame.is_some().into(),
+        last_frame: from.frame.unwrap_or(0),
+        started: 1,
+        continues: 1,
+        ..ReplicaProgress::default()
+    };
+    if let Some((timestamp, is_sent)) = from.decided {
+        progress.layers = LAYERS_VP8 as u8;
+        progress.decided = 1;
+        progress.decisions[0] = Decision {
+            timestamp,
+            sent: is_sent.into(),
+            temporal: from.layer.temporal,
+            ..Decision::default()
+        };
+    }
+    progress
+}
+
+#[cfg(test)]
+mod tests {
+    use dataplane::LegId;
+    use wire::Ssrc;
+
+    use super::*;
+
+    #[test]
+    fn who_goes_on_here_and_leaves_at_once_stands_where_he_stood() {
+        let from = Continuation {
+            source: Some(StreamKey {
+                leg: LegId(3),
+                ssrc: Ssrc(0x11),
+            }),
+            newest: 65_535,
+            next: 7,
+            timestamp_offset: u32::MAX - 2,
+            picture_offset: 65_000,
+            tl0_offset: 250,
+            layer: Layer {
+                spatial: 0,
+                temporal: 1,
+            },
+            last: (9_000, 20, 4),
+            frame: Some(77),
+            decided: Some((12_000, false)),
+        };
+        for decided in [from.decided, Some((12_000, true)), None] {
+            let from = Continuation { decided, ..from };
+            assert_eq!(continuation(from.source, &resumed(&from, 5)), from);
+        }
+    }
 }

@@ -38,6 +38,8 @@ pub struct Cable {
     pub copied: Rc<Cell<u64>>,
     /// Those of them that the driver made.
     pub by_driver: Rc<Cell<u64>>,
+    /// Replicas that came from the base.
+    pub came: Rc<Cell<u64>>,
     /// Copies are made in the driver, and the far end takes them.
     driver: Option<Pass>,
 }
@@ -68,6 +70,7 @@ impl Cable {
             taken: Rc::default(),
             copied: Rc::default(),
             by_driver: Rc::default(),
+            came: Rc::default(),
             driver: None,
         }
     }
@@ -115,6 +118,7 @@ impl Cable {
             taken: self.taken.clone(),
             copied: self.copied.clone(),
             by_driver: self.by_driver.clone(),
+            came: self.came.clone(),
         })
     }
 }
@@ -132,6 +136,7 @@ struct KernelDevice {
     taken: Rc<Cell<u64>>,
     copied: Rc<Cell<u64>>,
     by_driver: Rc<Cell<u64>>,
+    came: Rc<Cell<u64>>,
 }
 
 impl KernelDevice {
@@ -243,7 +248,11 @@ impl Device for KernelDevice {
     }
 
     fn poll(&mut self) -> Option<Event> {
-        self.plane.poll()
+        let before = self.plane.offload().taken_over();
+        let event = self.plane.poll();
+        let came = self.plane.offload().taken_over() - before;
+        self.came.set(self.came.get() + came);
+        event
     }
 
     fn counters(&mut self) -> Counters {

@@ -10,6 +10,8 @@ mod histories;
 #[path = "../support/kept.rs"]
 mod kept;
 mod layers;
+mod moving;
+mod moving_live;
 mod numbers;
 mod pins;
 mod stamps;

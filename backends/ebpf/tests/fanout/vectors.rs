@@ -34,7 +34,11 @@ fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector,
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 4] = [
+const OTHERWISE: [(&str, &str); 5] = [
+    (
+        "let-go.vector",
+        "the base has nothing to let go of what the kernel sends",
+    ),
     ("go-on.vector", "the kernel begins with a key frame"),
     ("csrcs.vector", "contributing sources stay where they are"),
     ("padding-stripped.vector", "padding behind a payload stays"),

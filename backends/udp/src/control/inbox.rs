@@ -43,6 +43,14 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
             layer,
             awaits_key_frame,
         },
+        Note::Stands(stands) => {
+            let (replica, from, transport_sequence) = *stands;
+            Event::Stands {
+                replica,
+                from,
+                transport_sequence,
+            }
+        }
         Note::Stream(report) => Event::Stream(report.0, report.1),
         Note::Replica(report) => Event::Replica(report.0, report.1),
         Note::RelaySource(source) => Event::RelaySource {

@@ -180,6 +180,12 @@ impl Control {
 
     /// Hands on what the agent wants done; what finds no room is counted and gone.
     pub fn inject(&mut self, what: Inject<'_>) {
+        let what = match what {
+            // Without which numbers would come twice.
+            Inject::GoOn { replica, from } => return self.order_owner(replica, Order::GoOn(replica, from)),
+            Inject::LetGo { replica } => return self.order_owner(replica, Order::LetGo(replica)),
+            what => what,
+        };
         let (shard, order) = match what {
             Inject::Datagram { path, bytes } => (
                 self.book.owner_of_path(&path).unwrap_or(0),
@@ -195,10 +201,6 @@ impl Control {
                     self.counters[Counter::NotInCache] += sequences.len() as u64;
                     return;
                 }
-            },
-            Inject::GoOn { replica, from } => match self.book.owner_of_replica(replica) {
-                Some(owner) => (owner, Order::GoOn(replica, from)),
-                None => return,
             },
             Inject::Probe {
                 bytes: 0, packets: 0, ..
@@ -226,10 +228,16 @@ impl Control {
                 Some(owner) => (owner, Order::Report(leg)),
                 None => return,
             },
-            Inject::ReportRelay { .. } => return,
+            Inject::ReportRelay { .. } | Inject::GoOn { .. } | Inject::LetGo { .. } => return,
         };
         if !self.shards[shard].try_order(order) {
             self.counters.count(Counter::WorkerQueueFull);
+        }
+    }
+
+    fn order_owner(&mut self, replica: ReplicaId, order: Order) {
+        if let Some(owner) = self.book.owner_of_replica(replica) {
+            self.shards[owner].order(order);
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) enum Order {
     Resend(ReplicaId, Box<[u16]>),
     /// To the owner of the replica's leg.
     GoOn(ReplicaId, Continuation),
+    /// To the owner of the replica's leg.
+    LetGo(ReplicaId),
     /// To the owner.
     Report(LegId),
 }

@@ -68,6 +68,11 @@ impl Decisions {
         self.frames.back().map(|newest| newest.place)
     }
 
+    /// What was decided about the newest frame, and how frames are numbered.
+    pub(crate) fn newest_decision(&self) -> Option<(Numbering, Decision)> {
+        self.numbering.zip(self.frames.back().map(|newest| newest.decision))
+    }
+
     pub(crate) fn find(&self, id: FrameId) -> Found {
         if self.numbering != Some(id.numbering) {
             return Found::Newer;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Arrival, Counter, Departure, LegId, Path, PuntKind, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey,
-    StreamStatistics,
+    Arrival, Continuation, Counter, Departure, LegId, Path, PuntKind, RelayTraffic, ReplicaId, ReplicaStatistics,
+    StreamKey, StreamStatistics,
 };
 use rtrb::{Consumer, Producer, RingBuffer};
 use wire::PayloadType;
@@ -40,6 +40,8 @@ pub(crate) enum Note {
     Departed(Departed),
     /// Where a replica comes from, the highest layer it gets, and whether it waits for a key frame.
     Selected(ReplicaId, (StreamKey, Layer, bool)),
+    /// Where a replica stands that this shard is to let go, if that can be said, and its leg's next transport-wide number.
+    Stands(Box<(ReplicaId, Option<Continuation>, u16)>),
     Stream(Box<(StreamKey, StreamStatistics)>),
     Replica(Box<(ReplicaId, ReplicaStatistics)>),
     /// A relay learns from this source.

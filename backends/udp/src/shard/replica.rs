@@ -1,5 +1,7 @@
 //! One replica: which packets it gets, and under which number.
 
+use std::time::Instant;
+
 use dataplane::limits::ALIGNMENT_MAX_SECONDS;
 use dataplane::{Continuation, Counter, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey};
 use wire::codec::Layer;
@@ -28,6 +30,8 @@ pub(crate) struct ReplicaState {
     pub(crate) segment: Option<Segment>,
     /// Where another device stopped, as long as nothing is followed.
     continues: Option<Box<Continuation>>,
+    /// Another device is to go on with it.
+    let_go: bool,
     /// Which layers of it.
     pub(crate) selection: Selection,
     /// How many segments there were: tells whether an answer from another shard still fits.
@@ -48,6 +52,7 @@ impl ReplicaState {
             current: None,
             segment: None,
             continues: None,
+            let_go: false,
             selection: Selection::new(),
             segments: 0,
             statistics: ReplicaStatistics::default(),
@@ -58,6 +63,7 @@ impl ReplicaState {
     pub(crate) fn replace(&mut self, entry: Replica, source: Option<Source>) {
         if entry.paused || source.is_none() {
             self.current = None;
+            self.let_go = false;
         }
         self.source = source;
         self.entry = entry;
@@ -65,15 +71,53 @@ impl ReplicaState {
     }
 
     fn can_go_on(&self, from: &Continuation) -> bool {
-        let is_source = self.source.is_some_and(|source| source.key == from.source);
+        let is_source = self.source.map(|source| source.key) == from.source;
         self.current.is_none() && !self.entry.paused && is_source
     }
 
     /// Is to go on where another device stopped.
-    pub(crate) fn expect(&mut self, from: Continuation) {
-        if self.can_go_on(&from) {
+    pub(crate) fn expect(&mut self, now: Instant, from: Continuation) {
+        self.let_go = false;
+        if self.current.is_none() {
+            self.segment = Some(Segment::behind(&from, now));
             self.continues = Some(Box::new(from));
         }
+    }
+
+    /// Where another device would go on.
+    pub(crate) fn stands(&self) -> Option<Continuation> {
+        let source = |source: Source| source.life;
+        let current = self
+            .current
+            .filter(|current| self.source.map(source) == Some(current.life));
+        let (Some(current), Some(segment)) = (current, &self.segment) else {
+            return self
+                .continues
+                .as_deref()
+                .copied()
+                .filter(|from| from.source.is_some() && self.can_go_on(from));
+        };
+        let (temporal, held_back, decided) = self.selection.stands()?;
+        let (last, offsets) = (&segment.last, &segment.offsets);
+        last.frame.is_none().then(|| Continuation {
+            source: Some(current.key),
+            newest: segment.newest() as u16,
+            next: segment.next() as u16,
+            timestamp_offset: offsets.timestamp,
+            picture_offset: offsets.vp8.minus_pictures(held_back).picture,
+            tl0_offset: offsets.vp8.tl0,
+            layer: Layer { spatial: 0, temporal },
+            last: (last.timestamp, last.vp8.picture, last.vp8.tl0),
+            frame: None,
+            decided,
+        })
+    }
+
+    /// Sends no more, until it is to go on.
+    pub(crate) fn let_go(&mut self) {
+        self.let_go = true;
+        self.current = None;
+        self.continues = None;
     }
 
     pub(crate) fn forget(&mut self, life: Life) {
@@ -81,6 +125,7 @@ impl ReplicaState {
             .continues
             .take()
             .filter(|_| self.source.is_none_or(|source| source.life != life));
+        self.let_go &= self.source.is_none_or(|source| source.life != life);
         self.source = self.source.filter(|source| source.life != life);
         self.current = self.current.filter(|current| current.life != life);
     }
@@ -126,7 +171,10 @@ impl ReplicaState {
     /// Begins to follow the source it should come from with `packet`, if that is one to begin with; returns what it followed before.
     pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
         let facts = packet.facts();
-        if let Some(from) = &self.continues {
+        if self.let_go {
+            return Err(Counter::Paused);
+        }
+        if let Some(from) = self.continues.as_ref().filter(|from| self.can_go_on(from)) {
             let ahead = from.ahead(facts.number as u16).ok_or(Counter::BeforeSwitch)?;
             return Ok(self.go_on(ahead, facts));
         }
@@ -158,7 +206,7 @@ impl ReplicaState {
             frame: None,
         };
         self.segment = Some(Segment::start(first, (1 << 16) + u64::from(from.next), offsets, last));
-        self.selection.resume(Wanted::of(&self.entry), from.layer);
+        self.selection.resume(Wanted::of(&self.entry), from.layer, from.decided);
         self.segments = self.segments.wrapping_add(1);
         std::mem::replace(&mut self.current, self.source)
     }

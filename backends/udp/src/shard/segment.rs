@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use dataplane::Continuation;
 use dataplane::limits::REORDER_MAX;
 use wire::NtpTime;
 
@@ -98,6 +99,25 @@ impl Segment {
         }
     }
 
+    /// What another device sent, of which nothing is known but its end.
+    pub(crate) fn behind(from: &Continuation, now: Instant) -> Self {
+        let (timestamp, picture, tl0) = from.last;
+        let first = 1 << 16;
+        let offsets = Offsets {
+            timestamp: from.timestamp_offset,
+            ..Offsets::default()
+        };
+        let last = Last {
+            number: first - 1,
+            at: now,
+            capture: None,
+            timestamp,
+            vp8: Vp8Ids { picture, tl0 },
+            frame: from.frame,
+        };
+        Segment::start(first, (1 << 16) + u64::from(from.next), offsets, last)
+    }
+
     /// Whether a packet is from before the segment.
     pub(crate) fn starts_behind(&self, source: u64) -> bool {
         source < self.first
@@ -127,6 +147,11 @@ impl Segment {
             .wrapping_add(self.closed.count(from, self.newest))
     }
 
+    /// Source number of the newest packet, sent or not.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
+    }
+
     /// Where the numbers go on behind this segment.
     pub(crate) fn next(&self) -> u64 {
         (self.newest + 1).wrapping_add(self.shift)
@@ -135,7 +160,7 @@ impl Segment {
     /// The source number behind one of the replica's newest, the inverse of [`number`](Self::number).
     pub(crate) fn source(&self, number: u64) -> Option<u64> {
         let behind = self.next().wrapping_sub(1).wrapping_sub(number);
-        if behind >= REORDER_MAX {
+        if behind >= REORDER_MAX || self.newest < self.first {
             return None;
         }
         self.closed.nth_clear_down(self.newest, self.oldest(), behind)

@@ -5,13 +5,13 @@
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
-use dataplane::{Counter, Replica};
+use dataplane::{Counter, Decided, Replica};
 use wire::codec::Layer;
 use wire::codec::dependency::DecodeTargets;
 use wire::{Codec, RtpTimestamp};
 
 use super::decisions::{Decisions, Found};
-use super::frame::{Dependencies, Frame, FrameId, Rules};
+use super::frame::{Dependencies, Frame, FrameId, Numbering, Rules};
 use super::selected::{Selected, bit};
 use super::switch::Aim;
 
@@ -50,6 +50,10 @@ pub(crate) struct Selection {
     pub(super) wanted: Wanted,
     /// The decode target that is aimed at, as long as that follows from the same.
     pub(super) aim: Option<Aim>,
+    /// Frames are told apart by VP8's descriptor.
+    is_of_vp8: bool,
+    /// The newest picture that another device decided about, by its timestamp, and whether it is sent.
+    decided_before: Option<Decided>,
     /// The newest frames. Costs nothing until the stream turns out to have layers.
     pub(super) past: Decisions,
 }
@@ -89,6 +93,8 @@ impl Selection {
             picture: None,
             wanted: Wanted::default(),
             aim: None,
+            is_of_vp8: false,
+            decided_before: None,
             past: Decisions::default(),
         }
     }
@@ -101,13 +107,26 @@ impl Selection {
         self.ended = None;
         self.kept = None;
         self.picture = None;
+        self.decided_before = None;
         self.past.clear();
     }
 
-    /// Begins again where another device stopped: as much has been held back as its numbers say.
-    pub(crate) fn resume(&mut self, wanted: Wanted, layer: Layer) {
+    /// Begins again where another device stopped: as much has been held back as its numbers say, and the picture that was `decided` there stays so.
+    pub(crate) fn resume(&mut self, wanted: Wanted, layer: Layer, decided: Option<Decided>) {
         self.restart(wanted);
         self.now.layer = layer;
+        self.decided_before = decided;
+    }
+
+    /// For another device that goes on: the temporal layer, how many pictures were held back, and what was decided of the newest. `None` where frames refer
+    /// to others by their descriptors: what was decided of those is known here only.
+    pub(crate) fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
+        let decided = match self.past.newest_decision() {
+            None => self.decided_before,
+            Some((Numbering::Picture, decision)) if self.is_of_vp8 => Some((self.picture?.0, decision.send.is_ok())),
+            Some(_) => return None,
+        };
+        Some((self.now.layer.temporal, self.now.held_back, decided))
     }
 
     /// The highest layer it gets, once it has got one, and whether it waits for a key frame.
@@ -154,6 +173,10 @@ impl Selection {
             Found::Known(decision) => decision,
             _ if frame.is_unreadable() => self.without_layers(Ok(())),
             Found::TooOld => self.without_layers(Err(Counter::TooLate)),
+            Found::Newer if self.decided_before.is_some() => {
+                self.record_decided_before(frame);
+                self.decide_frame(wanted, is_late, codec, frame)
+            }
             Found::Newer => self.decide_newest(wanted, is_late, codec, frame),
             Found::Late {
                 at,
@@ -195,6 +218,7 @@ impl Selection {
     }
 
     fn decide_newest(&mut self, wanted: Wanted, is_late: bool, codec: Codec, frame: &Frame) -> Decision {
+        self.is_of_vp8 = codec == Codec::Vp8;
         if self.picture.replace(frame.timestamp) != Some(frame.timestamp) {
             self.wanted = wanted;
             if is_late {
@@ -220,6 +244,26 @@ impl Selection {
         self.now.remember(codec, frame, decision.send);
         self.past.push(frame.id, decision, self.now);
         decision
+    }
+
+    /// Records what another device decided of the newest picture, where this frame tells its place.
+    fn record_decided_before(&mut self, frame: &Frame) {
+        let Some((timestamp, is_sent)) = self.decided_before.take() else {
+            return;
+        };
+        if !matches!(frame.rules, Rules::Vp8(_)) {
+            return;
+        }
+        let ahead = timestamp.wrapping_sub(frame.timestamp.0) as i32;
+        let id = FrameId {
+            place: frame.id.place.wrapping_add_signed(i64::from(ahead) << 3),
+            ..frame.id
+        };
+        self.is_of_vp8 = true;
+        self.picture = Some(RtpTimestamp(timestamp));
+        let send = if is_sent { Ok(()) } else { Err(Counter::OutsideTarget) };
+        let decision = self.judged(self.now, frame, send);
+        self.past.push(id, decision, self.now);
     }
 
     fn judged(&self, behind: Selected, frame: &Frame, send: Result<(), Counter>) -> Decision {

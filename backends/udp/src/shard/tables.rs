@@ -5,6 +5,7 @@ use std::time::Instant;
 use dataplane::{Continuation, Leg, LegId, Path, Protection, Replica, ReplicaId, Stream, StreamKey};
 
 use super::leg::{LegState, insert_sorted, remove_sorted};
+use super::notes::Note;
 use super::replica::ReplicaState;
 use super::stream::StreamState;
 use super::{Life, Route, Shard, Source};
@@ -44,7 +45,8 @@ impl Shard {
             Order::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
             Order::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
             Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
-            Order::GoOn(replica, from) => self.go_on(replica, from),
+            Order::GoOn(replica, from) => self.go_on(now, replica, from),
+            Order::LetGo(replica) => self.let_go(replica),
             Order::Report(leg) => self.report(now, leg),
         }
     }
@@ -159,13 +161,28 @@ impl Shard {
         }
     }
 
-    fn go_on(&mut self, id: ReplicaId, from: Continuation) {
+    fn go_on(&mut self, now: Instant, id: ReplicaId, from: Continuation) {
         let Some(place) = self.replica_places.get(&id) else {
             return;
         };
         let replica = &mut self.replicas[*place];
         if self.legs[replica.leg].entry.protection == Protection::Clear {
-            replica.expect(from);
+            replica.expect(now, from);
+        }
+    }
+
+    fn let_go(&mut self, id: ReplicaId) {
+        let Some(place) = self.replica_places.get(&id) else {
+            return;
+        };
+        let replica = &mut self.replicas[*place];
+        let leg = &self.legs[replica.leg];
+        let is_clear = leg.entry.protection == Protection::Clear;
+        let from = replica.stands().filter(|_| is_clear);
+        let stands = Box::new((id, from, leg.transport_sequence));
+        // Who does not hear of it does not go on with it.
+        if self.notes.tell(&self.counters, Note::Stands(stands)) && from.is_some() {
+            replica.let_go();
         }
     }
 

@@ -159,7 +159,8 @@ impl DataPlane for Model {
             }
             Inject::Rtcp { leg, bytes } => self.send_rtcp(leg, bytes),
             Inject::Resend { replica, sequences } => self.resend(now, replica, sequences),
-            Inject::GoOn { replica, from } => self.go_on(replica, from),
+            Inject::GoOn { replica, from } => self.go_on(now, replica, from),
+            Inject::LetGo { replica } => self.let_go(replica),
             Inject::Probe {
                 leg,
                 probe,

@@ -36,6 +36,8 @@ pub(super) struct ReplicaState {
     pub segment: Option<Segment>,
     /// Where another device stopped, as long as nothing is followed.
     continues: Option<Continuation>,
+    /// Another device is to go on with it.
+    let_go: bool,
     pub statistics: ReplicaStatistics,
     pub rtx_next: u16,
 }
@@ -154,6 +156,7 @@ impl ReplicaState {
             current: None,
             segment: None,
             continues: None,
+            let_go: false,
             statistics: ReplicaStatistics::default(),
             rtx_next,
         }
@@ -170,6 +173,7 @@ impl ReplicaState {
         }
         if entry.paused || entry.source.is_none() {
             self.current = None;
+            self.let_go = false;
         }
         self.entry = entry;
         self.continues = self.continues.filter(|from| self.can_go_on(from));
@@ -177,7 +181,8 @@ impl ReplicaState {
     }
 
     pub fn forget_source(&mut self, key: StreamKey) {
-        self.continues = self.continues.filter(|from| from.source != key);
+        self.let_go &= self.entry.source != Some(key);
+        self.continues = self.continues.filter(|from| from.source != Some(key));
         self.current = self.current.filter(|current| *current != key);
         self.entry.source = self.entry.source.filter(|source| *source != key);
     }

@@ -28,8 +28,8 @@ use wire::{Codec, RtpTimestamp};
 
 use super::frame::{Dependencies, Frame, FrameId, Rules};
 use super::stream::MediaPacket;
-use crate::Counter;
 use crate::limits::FRAMES_MAX;
+use crate::{Counter, Decided};
 
 /// What a replica is to get.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,8 @@ pub(super) struct Selection {
     /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
     picture: Option<RtpTimestamp>,
     wanted: Wanted,
+    /// The newest picture that another device decided about, by its timestamp, and whether it is sent.
+    decided_before: Option<Decided>,
     /// The newest frames, each with what was decided, and what is selected behind it.
     decisions: BTreeMap<FrameId, (Decision, State)>,
 }
@@ -74,6 +76,8 @@ struct State {
     complete: BTreeSet<u8>,
     /// Pictures that were held back in this segment: by so much VP8's picture ids close up.
     held_back: u16,
+    /// Frames are told apart by VP8's descriptor.
+    is_of_vp8: bool,
 }
 
 /// What was decided about a frame.
@@ -115,6 +119,7 @@ impl Selection {
                 broken: BTreeSet::new(),
                 complete: BTreeSet::new(),
                 held_back: 0,
+                is_of_vp8: false,
             },
             awaits_key_frame: false,
             told: None,
@@ -122,15 +127,30 @@ impl Selection {
             kept: None,
             picture: None,
             wanted,
+            decided_before: None,
             decisions: BTreeMap::new(),
         }
     }
 
-    /// For a segment that another device began: as much has been held back as its numbers say.
-    pub fn resumed(wanted: Wanted, layer: Layer) -> Self {
+    /// For a segment that another device began: as much has been held back as its numbers say. The picture that was `decided` there stays so.
+    pub fn resumed(wanted: Wanted, layer: Layer, decided: Option<Decided>) -> Self {
         let mut selection = Selection::new(wanted);
         selection.state.current = layer;
+        selection.decided_before = decided;
         selection
+    }
+
+    /// For another device that goes on: the temporal layer, how many pictures were held back, and what was decided of the newest. `None` where frames refer
+    /// to others by their descriptors: what was decided of those is known here only.
+    pub fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
+        let decided = match self.decisions.last_key_value() {
+            None => self.decided_before,
+            Some((FrameId::Picture(..), (decision, state))) if state.is_of_vp8 => {
+                Some((self.picture?.0, decision.send.is_ok()))
+            }
+            Some(_) => return None,
+        };
+        Some((self.state.current.temporal, self.state.held_back, decided))
     }
 
     /// The highest layer it gets, once it has got one.
@@ -144,6 +164,9 @@ impl Selection {
     /// What becomes of a packet, for a replica that is to get `wanted`.
     pub fn decide(&mut self, wanted: Wanted, packet: &MediaPacket) -> Decision {
         self.forget_incomparable(packet);
+        if let Some(frame) = &packet.frame {
+            self.record_decided_before(frame);
+        }
         let known = self.decided(packet);
         let decision = known.unwrap_or_else(|| self.decide_frame(wanted, packet));
         if packet.marker {
@@ -228,6 +251,7 @@ impl Selection {
     }
 
     fn decide_newest(&mut self, wanted: Wanted, codec: Codec, frame: &Frame) -> Decision {
+        self.state.is_of_vp8 = codec == Codec::Vp8;
         if self.picture != Some(frame.timestamp) {
             self.picture = Some(frame.timestamp);
             self.wanted = wanted;
@@ -255,6 +279,25 @@ impl Selection {
         self.state.remember(codec, frame, decision.send);
         self.record(frame.id, decision, self.state.clone());
         decision
+    }
+
+    /// Records what another device decided of the newest picture, where this frame tells its place.
+    fn record_decided_before(&mut self, frame: &Frame) {
+        let (Rules::Vp8 { .. }, FrameId::Picture(place, spatial)) = (&frame.rules, frame.id) else {
+            return;
+        };
+        let Some((timestamp, is_sent)) = self.decided_before.take() else {
+            return;
+        };
+        let ahead = timestamp.wrapping_sub(frame.timestamp.0) as i32;
+        self.state.is_of_vp8 = true;
+        self.picture = Some(RtpTimestamp(timestamp));
+        let decision = Decision {
+            send: if is_sent { Ok(()) } else { Err(Counter::OutsideTarget) },
+            ..self.judged(&self.state, frame)
+        };
+        let id = FrameId::Picture(place.wrapping_add_signed(ahead.into()), spatial);
+        self.record(id, decision, self.state.clone());
     }
 
     fn judged(&self, state: &State, frame: &Frame) -> Decision {

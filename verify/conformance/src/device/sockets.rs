@@ -451,7 +451,7 @@ impl Device for SocketDevice {
                 self.plane.inject(now, Inject::ReportRelay { at });
                 self.settle(QUIET, |_, _| true);
             }
-            Inject::Probe { .. } | Inject::Report { .. } | Inject::GoOn { .. } => {
+            Inject::Probe { .. } | Inject::Report { .. } | Inject::GoOn { .. } | Inject::LetGo { .. } => {
                 self.plane.inject(now, what);
                 self.settle(QUIET, |_, _| true);
             }

@@ -7,13 +7,17 @@ use super::entry;
 use super::names::Names;
 use super::words::{Problem, Words, problem};
 
-/// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`, `last TS ID TL0`.
+/// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`, `last TS ID TL0`, `frame N`, `sent TS` or
+/// `left-out TS`. Where it follows nothing, `from nowhere`.
 pub(super) fn continuation(words: &mut Words<'_>, names: &mut Names) -> Result<Continuation, Problem> {
     if !words.eat("from") {
         return problem("a replica goes on `from` a stream");
     }
     let mut from = Continuation {
-        source: names.stream(words.word("a stream")?)?,
+        source: match words.eat("nowhere") {
+            true => None,
+            false => Some(names.stream(words.word("a stream")?)?),
+        },
         newest: 0,
         next: 0,
         timestamp_offset: 0,
@@ -21,6 +25,8 @@ pub(super) fn continuation(words: &mut Words<'_>, names: &mut Names) -> Result<C
         tl0_offset: 0,
         layer: Layer::default(),
         last: (0, 0, 0),
+        frame: None,
+        decided: None,
     };
     while let Some(word) = words.next() {
         match word {
@@ -37,6 +43,9 @@ pub(super) fn continuation(words: &mut Words<'_>, names: &mut Names) -> Result<C
                     words.number("a TL0PICIDX")?,
                 );
             }
+            "frame" => from.frame = Some(words.number("a frame's number")?),
+            "sent" => from.decided = Some((words.number("a timestamp")?, true)),
+            "left-out" => from.decided = Some((words.number("a timestamp")?, false)),
             other => return problem(format!("`{other}` is nothing of a continuation")),
         }
     }
@@ -46,9 +55,16 @@ pub(super) fn continuation(words: &mut Words<'_>, names: &mut Names) -> Result<C
 /// The same in words again.
 pub(super) fn print(from: &Continuation, names: &Names) -> String {
     let (timestamp, picture, tl0) = from.last;
+    let decided = match from.decided {
+        None => String::new(),
+        Some((timestamp, true)) => format!(" sent {timestamp}"),
+        Some((timestamp, false)) => format!(" left-out {timestamp}"),
+    };
+    let frame = from.frame.map_or(String::new(), |frame| format!(" frame {frame}"));
     format!(
-        "from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}",
-        names.of_stream(from.source),
+        "from {} newest {} next {} ts {} id {} tl0 {} layer S{}T{} last {timestamp} {picture} {tl0}{frame}{decided}",
+        from.source
+            .map_or("nowhere".to_owned(), |source| names.of_stream(source)),
         from.newest,
         from.next,
         from.timestamp_offset,

@@ -206,6 +206,7 @@ impl Parser {
                     continuation::continuation(words, &mut self.names)?,
                 ))
             }
+            "let-go" => Ok(Injection::LetGo(self.names.replica(words.word("a replica")?))),
             "resend" => {
                 let replica = self.names.replica(words.word("a replica")?);
                 let sequences = std::iter::from_fn(|| words.next()).map(|word| number(word, "a sequence number"));
@@ -292,6 +293,14 @@ impl Parser {
             }
             "stream" => self.stream_statistics(words),
             "replica" => self.replica_statistics(words),
+            "stands" => {
+                let replica = self.names.replica(words.word("a replica")?);
+                let from = match words.eat("nowhere") {
+                    true => None,
+                    false => Some(continuation::continuation(words, &mut self.names)?),
+                };
+                Ok(EventPattern::Stands { replica, from })
+            }
             "wanted" => {
                 let stream = self.names.stream(words.word("a stream")?)?;
                 let sequences = std::iter::from_fn(|| words.next()).map(|word| number(word, "a sequence number"));

@@ -59,6 +59,7 @@ fn print_step(step: &Step, names: &Names) -> String {
                 continuation::print(from, names)
             )
         }
+        Step::Inject(Injection::LetGo(replica)) => format!("let-go {}", names.of_replica(*replica)),
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
             format!("resend {} {}", names.of_replica(*replica), sequences.join(" "))

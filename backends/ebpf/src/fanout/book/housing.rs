@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use dataplane::{GoesOn, Leg, LegId, Protection, Reason, Refused, ReplicaId, StreamKey};
+use dataplane::{Leg, LegId, Protection, Reason, Refused, ReplicaId, StreamKey};
 
 use super::super::kernel::set;
 use super::super::{fit, stamp, standing};
 use super::{Book, Home};
-use crate::layout::fanout::{FANOUT_COPIES, Probe, ReplicaCell};
+use crate::layout::fanout::{FANOUT_COPIES, Probe, ReplicaCell, ReplicaEntry};
+
+/// Reads a value as it is between two changes under its lock.
+const BPF_F_LOCK: u64 = 4;
 
 impl Book {
     /// Decides where replicas run, and tells the kernel of every stream that has to do with them.
@@ -19,7 +22,7 @@ impl Book {
             let before = self.replicas[id].home;
             self.house(now, *id);
             if let (Home::Kernel { state, .. }, false) = (before, self.sends(*id)) {
-                left.push((*id, state, self.followed(state)));
+                left.push((*id, before, self.followed(state)));
             }
             let book = &self.replicas[id];
             streams.extend(book.lingers.iter().chain(&book.entry.source));
@@ -28,16 +31,37 @@ impl Book {
             self.publish(now, key);
         }
         // Once the kernel sends no more of them. What it kept is there until somebody else needs the place.
-        for (id, state, source) in left {
-            let progress = self.kernel.replica_states.get(&state, 0).map(|cell| cell.progress);
-            if let Some(progress) = progress.ok().filter(|progress| progress.started == 1) {
-                let source = source.filter(|_| progress.epoch == self.replicas[&id].epoch);
-                let goes_on = GoesOn {
-                    next: standing::next(&progress),
-                    from: source.and_then(|source| standing::continuation(source, &progress)),
-                };
-                self.left.insert(id, goes_on);
-            }
+        left.into_iter()
+            .for_each(|(id, home, source)| self.leave(id, home, source));
+    }
+
+    /// A replica that followed a stream is sent from here no more: where it stands.
+    fn leave(&mut self, id: ReplicaId, home: Home, source: Option<StreamKey>) {
+        let Home::Kernel { state, place } = home else { return };
+        if let Some((place, entry)) = place {
+            // A packet may be on its way by the old entry yet. It is given no number behind the one that is read here, since whoever gives one has the lock and looks again.
+            let paused = ReplicaEntry { paused: 1, ..entry };
+            set(&mut self.kernel.replica_entries, place, paused);
+        }
+        let progress = self
+            .kernel
+            .replica_states
+            .get(&state, BPF_F_LOCK)
+            .map(|cell| cell.progress);
+        let Some(progress) = progress.ok().filter(|progress| progress.started == 1) else {
+            return;
+        };
+        let book = &self.replicas[&id];
+        let source = match progress.continues {
+            // Not a packet came since it is here.
+            1 => book.entry.source,
+            _ => source,
+        };
+        let source = source.filter(|_| progress.epoch == book.epoch);
+        self.left.insert(id, standing::continuation(source, &progress));
+        // It has had numbers, whether or not the base has anything to send of it yet.
+        if let Some(Home::Base { begun, .. }) = self.replicas.get_mut(&id).map(|book| &mut book.home) {
+            *begun = true;
         }
     }
 
@@ -82,6 +106,7 @@ impl Book {
         if matches!(new, Home::Base { begun: true, .. }) && self.legs.get(&leg).is_some_and(stamp::are_wanted) {
             self.counts.leave(leg);
         }
+        self.consider_move(id);
     }
 
     /// Sees to it that what a replica's leg gets is counted here, if it is to be.
@@ -99,6 +124,12 @@ impl Book {
     }
 
     fn where_to(&self, id: ReplicaId) -> Result<(), Refused> {
+        self.fits_here(id)?;
+        self.may_count(self.replicas[&id].entry.leg)
+    }
+
+    /// Whether a replica could run here, but for who counts its leg's packets.
+    pub(super) fn fits_here(&self, id: ReplicaId) -> Result<(), Refused> {
         let book = &self.replicas[&id];
         let to = self
             .legs
@@ -112,7 +143,7 @@ impl Book {
             let others = stream
                 .members
                 .iter()
-                .filter(|other| **other != id && self.sends(**other));
+                .filter(|other| **other != id && (self.sends(**other) || self.moving.has_room_for(**other)));
             if others.clone().count() >= FANOUT_COPIES as usize {
                 return Err(Refused::Full);
             }
@@ -127,8 +158,7 @@ impl Book {
                 return Err(Refused::Unsupported(Reason::Extensions));
             }
         }
-        fit::leg(to).map_err(Refused::Unsupported)?;
-        self.may_count(book.entry.leg)
+        fit::leg(to).map_err(Refused::Unsupported)
     }
 
     /// Whether a leg's packets can be counted here, where they are to be.

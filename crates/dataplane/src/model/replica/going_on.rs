@@ -1,29 +1,110 @@
 //! How a replica begins to follow: with a key frame, or where another device stopped.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
+
+use wire::codec::Layer;
 
 use super::{Last, ReplicaState, Segment, Vp8Ids};
-use crate::model::select::Selection;
+use crate::model::select::{Selection, Wanted};
 use crate::model::stream::MediaPacket;
 use crate::model::{LegState, Model};
-use crate::{Continuation, Counter, Protection, ReplicaId, StreamKey};
+use crate::{Continuation, Counter, Event, Protection, ReplicaId, StreamKey};
 
 impl Model {
     /// Has a replica go on where another device stopped.
-    pub(in crate::model) fn go_on(&mut self, id: ReplicaId, from: Continuation) {
+    pub(in crate::model) fn go_on(&mut self, now: Instant, id: ReplicaId, from: Continuation) {
         let Some(replica) = self.replicas.get_mut(&id) else {
             return;
         };
-        let is_clear = |leg: &LegState| leg.entry.protection == Protection::Clear;
-        if self.legs.get(&replica.entry.leg).is_some_and(is_clear) && replica.can_go_on(&from) {
+        replica.let_go = false;
+        if self.legs.get(&replica.entry.leg).is_some_and(is_clear) && replica.current.is_none() {
+            replica.segment = Some(Segment::behind(&from, now));
             replica.continues = Some(from);
+        }
+    }
+
+    /// Sends no more of a replica, and says where it stands.
+    pub(in crate::model) fn let_go(&mut self, id: ReplicaId) {
+        let Some(replica) = self.replicas.get_mut(&id) else {
+            return;
+        };
+        let leg = self.legs.get(&replica.entry.leg).expect("a replica's leg is there");
+        let from = replica.stands().filter(|_| is_clear(leg));
+        if from.is_some() {
+            replica.let_go = true;
+            replica.current = None;
+            replica.continues = None;
+        }
+        self.events.push_back(Event::Stands {
+            replica: id,
+            from,
+            transport_sequence: leg.transport_sequence,
+        });
+    }
+}
+
+fn is_clear(leg: &LegState) -> bool {
+    leg.entry.protection == Protection::Clear
+}
+
+impl Segment {
+    /// What another device sent, of which nothing is known but its end.
+    fn behind(from: &Continuation, now: Instant) -> Self {
+        let (timestamp, picture, tl0) = from.last;
+        let first = 1 << 16;
+        Segment {
+            first,
+            egress_first: (1 << 16) + u64::from(from.next),
+            newest: first - 1,
+            closed_up: BTreeSet::new(),
+            timestamp_offset: from.timestamp_offset,
+            vp8_offset: Vp8Ids::default(),
+            frame_offset: 0,
+            selection: Selection::new(Wanted {
+                layer: from.layer,
+                keeps: None,
+            }),
+            last: Last {
+                number: first - 1,
+                at: now,
+                capture: None,
+                timestamp,
+                vp8: Vp8Ids { picture, tl0 },
+                frame: from.frame,
+            },
         }
     }
 }
 
 impl ReplicaState {
     pub(super) fn can_go_on(&self, from: &Continuation) -> bool {
-        self.current.is_none() && !self.entry.paused && self.entry.source == Some(from.source)
+        self.current.is_none() && !self.entry.paused && self.entry.source == from.source
+    }
+
+    /// Where another device would go on.
+    fn stands(&self) -> Option<Continuation> {
+        let follows = self.current.filter(|current| Some(*current) == self.entry.source);
+        let (Some(source), Some(segment)) = (follows, &self.segment) else {
+            return self
+                .continues
+                .filter(|from| from.source.is_some() && self.can_go_on(from));
+        };
+        let (temporal, held_back, decided) = segment.selection.stands()?;
+        let offset = segment.vp8_offset.minus_pictures(held_back);
+        let is_named = segment.last.frame.is_some();
+        (!is_named).then(|| Continuation {
+            source: Some(source),
+            newest: segment.newest as u16,
+            next: segment.next() as u16,
+            timestamp_offset: segment.timestamp_offset,
+            picture_offset: offset.picture,
+            tl0_offset: offset.tl0,
+            layer: Layer { spatial: 0, temporal },
+            last: (segment.last.timestamp, segment.last.vp8.picture, segment.last.vp8.tl0),
+            frame: None,
+            decided,
+        })
     }
 
     /// Goes on where another device stopped, with `packet`, which lies so far behind the last one there.
@@ -31,7 +112,7 @@ impl ReplicaState {
         let (timestamp, picture, tl0) = from.last;
         let first = packet.number - (ahead - 1);
         self.continues = None;
-        self.current = Some(from.source);
+        self.current = from.source;
         self.segment = Some(Segment {
             first,
             egress_first: (1 << 16) + u64::from(from.next),
@@ -43,7 +124,7 @@ impl ReplicaState {
                 tl0: from.tl0_offset,
             },
             frame_offset: 0,
-            selection: Selection::resumed(self.wanted(), from.layer),
+            selection: Selection::resumed(self.wanted(), from.layer, from.decided),
             last: Last {
                 number: first - 1,
                 at: packet.at,
@@ -57,7 +138,10 @@ impl ReplicaState {
 
     /// Begins to follow `key` with `packet`, if that is one to begin with.
     pub(super) fn begin(&mut self, key: StreamKey, packet: &MediaPacket) -> Result<(), Counter> {
-        match self.continues.filter(|from| from.source == key) {
+        if self.let_go {
+            return Err(Counter::Paused);
+        }
+        match self.continues.filter(|from| from.source == Some(key)) {
             Some(from) => {
                 let ahead = from.ahead(packet.number as u16).ok_or(Counter::BeforeSwitch)?;
                 self.go_on(from, ahead, packet);

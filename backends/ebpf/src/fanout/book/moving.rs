@@ -1,0 +1,172 @@
+//! Replicas that the base began and that could be in the kernel: when there is room again, or what stood in the way is gone.
+//!
+//! The base is asked to let go of one, and says where it stands; here it goes on behind that. Until the answer is there its place is kept, so that no more are asked than there is
+//! room for. Whatever an answer says, the next attempt is a second away.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use dataplane::{Continuation, LegId, Reason, Refused, ReplicaId};
+
+use super::super::kernel::set;
+use super::super::{fit, stamp, standing};
+use super::{Book, Home};
+use crate::layout::fanout::{Probe, ReplicaCell};
+
+/// How often it is looked at who could be here, where nothing was changed about him.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Those that are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Moving {
+    /// Whether the base was asked.
+    asked: BTreeMap<ReplicaId, bool>,
+    next: VecDeque<ReplicaId>,
+    looks_at: Option<Instant>,
+    /// How many have come.
+    came: u64,
+}
+
+impl Moving {
+    /// Whether a place among a stream's copies is kept for a replica.
+    pub(super) fn has_room_for(&self, id: ReplicaId) -> bool {
+        self.asked.contains_key(&id)
+    }
+
+    fn ask(&mut self, id: ReplicaId) {
+        if self.asked.insert(id, false).is_none() {
+            self.next.push_back(id);
+        }
+    }
+
+    fn take(&mut self) -> Option<ReplicaId> {
+        let id = self.next.pop_front()?;
+        self.asked.insert(id, true);
+        Some(id)
+    }
+
+    pub(super) fn forget(&mut self, id: ReplicaId) {
+        self.asked.remove(&id);
+        self.next.retain(|next| *next != id);
+    }
+
+    /// It cannot be here after all, and nobody was asked yet.
+    fn drop_unasked(&mut self, id: ReplicaId) {
+        if self.asked.get(&id) == Some(&false) {
+            self.forget(id);
+        }
+    }
+}
+
+impl Book {
+    /// Looks for replicas for which there is room again.
+    pub(in super::super) fn look_for_room(&mut self, now: Instant) {
+        if self.moving.looks_at.is_some_and(|at| now < at) {
+            return;
+        }
+        self.moving.looks_at = Some(now + AGAIN);
+        // What else is in the way is in an entry.
+        let by_others = |why: &Refused| match why {
+            Refused::Full | Refused::Unsupported(Reason::Companion | Reason::Extensions) => true,
+            Refused::Unsupported(_) | Refused::Gone => false,
+        };
+        let may_move = |home: &Home| matches!(home, Home::Base { begun: true, why } if by_others(why));
+        let here: Vec<ReplicaId> = self
+            .replicas
+            .iter()
+            .filter(|(_, book)| may_move(&book.home))
+            .map(|(id, _)| *id)
+            .collect();
+        here.into_iter().for_each(|id| self.consider_move(id));
+    }
+
+    /// How many replicas have come from the base so far.
+    pub(in super::super) fn came(&self) -> u64 {
+        self.moving.came
+    }
+
+    /// The next replica that the base is to let go.
+    pub(in super::super) fn next_takeable(&mut self) -> Option<ReplicaId> {
+        self.moving.take()
+    }
+
+    /// Asks for a replica of the base's if it could be here.
+    pub(super) fn consider_move(&mut self, id: ReplicaId) {
+        let is_begun = matches!(self.replicas[&id].home, Home::Base { begun: true, .. });
+        match is_begun && self.could_go_on(id) && self.could_count(self.replicas[&id].entry.leg) {
+            true => self.moving.ask(id),
+            false => self.moving.drop_unasked(id),
+        }
+    }
+
+    /// Whether a replica could go on here from where it stands.
+    fn could_go_on(&self, id: ReplicaId) -> bool {
+        let entry = &self.replicas[&id].entry;
+        let Some(source) = entry.source.filter(|_| !entry.paused) else {
+            return false;
+        };
+        self.fits_here(id).is_ok() && fit::can_be_continued(&self.streams[&source].entry, &self.legs[&source.leg])
+    }
+
+    /// Whether a leg's packets can be counted here, from some time on: then everything that is sent to it must be able to come.
+    fn could_count(&self, leg: LegId) -> bool {
+        if !stamp::are_wanted(&self.legs[&leg]) || self.counts.place(leg).is_some() {
+            return true;
+        }
+        let stays = |(id, book): (&ReplicaId, &super::ReplicaBook)| {
+            let is_begun = matches!(book.home, Home::Base { begun: true, .. });
+            book.entry.leg == leg && is_begun && !self.could_go_on(*id)
+        };
+        !self.replicas.iter().any(stays)
+    }
+
+    /// Goes on with a replica where the base stopped, if that is known.
+    pub(in super::super) fn take_over(
+        &mut self,
+        now: Instant,
+        id: ReplicaId,
+        from: Option<Continuation>,
+        transport_sequence: u16,
+    ) -> Result<(), Refused> {
+        self.moving.forget(id);
+        let companion = Refused::Unsupported(Reason::Companion);
+        let book = self.replicas.get(&id).ok_or(companion)?;
+        let is_begun = matches!(book.home, Home::Base { begun: true, .. });
+        let from = from.filter(|from| is_begun && from.source.is_some() && book.entry.source == from.source);
+        let from = from.ok_or(companion)?;
+        if !self.could_go_on(id) || !self.could_count(self.replicas[&id].entry.leg) {
+            return Err(companion);
+        }
+        self.count_from(now, id, transport_sequence)?;
+        let state = self.replica_states.take(now).ok_or(Refused::Full)?;
+        let book = self.replicas.get_mut(&id).expect("it was looked at");
+        let cell = ReplicaCell {
+            progress: standing::resumed(&from, book.epoch),
+            ..ReplicaCell::default()
+        };
+        if !set(&mut self.kernel.replica_states, state, cell) {
+            self.replica_states.give_up(state, now);
+            return Err(Refused::Full);
+        }
+        book.home = Home::Kernel { state, place: None };
+        self.left.remove(&id);
+        self.moving.came += 1;
+        let streams: Vec<_> = book.lingers.iter().chain(&book.entry.source).copied().collect();
+        streams.into_iter().for_each(|key| self.publish(now, key));
+        Ok(())
+    }
+
+    /// Counts a leg's packets here, from this number on if that is new.
+    fn count_from(&mut self, now: Instant, id: ReplicaId, transport_sequence: u16) -> Result<(), Refused> {
+        let leg = self.replicas[&id].entry.leg;
+        if !stamp::are_wanted(&self.legs[&leg]) {
+            return Ok(());
+        }
+        if let Some(place) = self.counts.take(now, leg).map_err(|()| Refused::Full)? {
+            self.counts.is_free(leg);
+            set(&mut self.kernel.transport_numbers, place, transport_sequence.into());
+            set(&mut self.kernel.probes, place, Probe::default());
+        }
+        Ok(())
+    }
+}
