@@ -21,13 +21,15 @@ pub(crate) struct Receiver {
     controls: Vec<ControlRoom>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
+    /// So many of the first headers are not as a call needs them.
+    used: usize,
     /// The kernel's count of datagrams dropped for want of room, as of the last message.
     overflows: u32,
     /// So many times it need not look: nothing had come a moment ago.
     skips: u8,
 }
 
-// SAFETY: its pointers are into its own buffers, and are set anew before each call.
+// SAFETY: its pointers are into its own buffers, which are allocated once and never grow.
 unsafe impl Send for Receiver {}
 
 impl Receiver {
@@ -43,6 +45,7 @@ impl Receiver {
             vectors: vec![empty; BATCH],
             // SAFETY: an mmsghdr of zeros is a valid value: no address, no buffers.
             headers: vec![unsafe { std::mem::zeroed() }; BATCH],
+            used: BATCH,
             overflows: 0,
             skips: 0,
         }
@@ -93,7 +96,7 @@ impl Receiver {
     }
 
     fn call(&mut self, socket: &Socket) -> usize {
-        for index in 0..BATCH {
+        for index in 0..self.used {
             self.vectors[index] = libc::iovec {
                 iov_base: self.buffers[index * MESSAGE_MAX..].as_mut_ptr().cast(),
                 iov_len: MESSAGE_MAX,
@@ -106,7 +109,7 @@ impl Receiver {
             header.msg_control = self.controls[index].0.as_mut_ptr().cast();
             header.msg_controllen = self.controls[index].0.len() as _;
         }
-        // SAFETY: every pointer was set just now to buffers of ours with the lengths given, which live as long as the call.
+        // SAFETY: every pointer was set, now or before a call that did not use its header, to buffers of ours with the lengths given, which live as long as this.
         let count = unsafe {
             libc::recvmmsg(
                 socket.raw(),
@@ -116,6 +119,9 @@ impl Receiver {
                 ptr::null_mut(),
             )
         };
-        usize::try_from(count).unwrap_or(0)
+        let count = usize::try_from(count).unwrap_or(0);
+        // The kernel may have begun to write to the next one.
+        self.used = (count + 1).min(BATCH);
+        count
     }
 }

@@ -46,11 +46,6 @@ impl Elements {
         (self.present & bit(kind) != 0).then(|| self.slice(bytes, kind as usize))
     }
 
-    /// Where the value of a kind starts.
-    pub(crate) fn place(&self, kind: ExtensionKind) -> Option<usize> {
-        (self.present & bit(kind) != 0).then(|| usize::from(self.places[kind as usize].0))
-    }
-
     /// What a replica may carry on, in the order of the kinds.
     pub(crate) fn carried<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = (ExtensionKind, &'a [u8])> {
         let mut left = self.present & !OF_THE_HOP;

@@ -1,11 +1,10 @@
 //! Headers as they were written for one receiver, for the next: those of one packet differ in a few bytes.
 
 use wire::extension::ExtensionMap;
-use wire::{ExtensionKind, ExtensionWriter, RtpPacket};
+use wire::{ExtensionForm, ExtensionKind, ExtensionWriter};
 
 use super::{ELEMENTS_MAX, Moment, Own, Rewrite, list_elements};
 use crate::shard::Life;
-use crate::shard::elements::Elements;
 use crate::shard::leg::LegState;
 use crate::shard::packet::Packet;
 
@@ -15,6 +14,8 @@ const PACKETS: usize = 32;
 const WAYS: usize = 2;
 /// Longer headers are rare, and cost an allocation.
 const LEN: usize = 384;
+/// The fixed fields, without CSRCs, and what comes before an extension's elements.
+const BEFORE_ELEMENTS: usize = 12 + 4;
 
 /// The headers of the newest packets.
 pub(crate) struct Layouts(Vec<Kept>);
@@ -110,11 +111,27 @@ impl Layout {
         header
             .write(&extensions, &mut self.bytes)
             .expect("the room was measured");
-        let written = RtpPacket::parse(&self.bytes).expect("we have written it");
-        let written = Elements::find(&written, &leg.entry.extensions_out);
-        self.mid = written.place(ExtensionKind::Mid);
-        self.send_time = written.place(ExtensionKind::AbsSendTime);
-        self.transport_sequence = written.place(ExtensionKind::TransportSequence);
+        self.find_places(&elements[..count], extensions.form(), &leg.entry.extensions_out);
+    }
+
+    /// Where the values are that each receiver has of its own.
+    fn find_places(&mut self, elements: &[(u8, &[u8])], form: ExtensionForm, map: &ExtensionMap) {
+        (self.mid, self.send_time, self.transport_sequence) = (None, None, None);
+        let before_value = match form {
+            ExtensionForm::OneByte => 1,
+            ExtensionForm::TwoByte => 2,
+        };
+        let mut at = BEFORE_ELEMENTS;
+        for (id, value) in elements {
+            at += before_value;
+            match map.kind(*id) {
+                Some(ExtensionKind::Mid) => self.mid = Some(at),
+                Some(ExtensionKind::AbsSendTime) => self.send_time = Some(at),
+                Some(ExtensionKind::TransportSequence) => self.transport_sequence = Some(at),
+                _ => {}
+            }
+            at += value.len();
+        }
     }
 
     pub(super) fn len(&self) -> usize {
