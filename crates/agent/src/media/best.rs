@@ -4,7 +4,11 @@
 //! estimates of all who get its streams are smoothed, and the highest goes on: one that is too low, whatever the reason, holds nobody else back. Packets
 //! with transport-wide numbers tell a publisher more, and where they are negotiated this says nothing.
 //!
-//! A receiver estimates what it gets of all publishers together. One publisher's part is what the others' streams leave, and never less than an equal share.
+//! A receiver estimates what it gets of all publishers together, or reports which packets arrived and it is estimated here. One publisher's part is what the others' streams leave,
+//! and never less than an equal share.
+//!
+//! Who sends a camera in several sizes is told nothing: which of them fits is chosen here, and those that nobody gets are stopped. With less for all sizes together, the largest
+//! would be gone before anyone could have found room for it.
 //!
 //! Source: Scallop section 5.3; draft-alvestrand-rmcat-remb-03.
 
@@ -95,6 +99,18 @@ impl Link {
 }
 
 impl Media {
+    /// The same of one that reports which packets arrived: what follows from that.
+    pub(super) fn pass_on_own_estimate(&mut self, now: Instant, to: TransportId) {
+        let Some(link) = self.links.get(&to).filter(|link| link.clear) else {
+            return;
+        };
+        let Some(estimate) = link.budget.as_ref().and_then(|budget| budget.carries(now)) else {
+            return;
+        };
+        let about: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
+        self.pass_on_estimate(now, to, &about, estimate);
+    }
+
     /// A receiver estimates so much for these subscriptions together.
     pub(super) fn pass_on_estimate(&mut self, now: Instant, to: TransportId, about: &[SubscriptionId], estimate: u64) {
         if !self.links.get(&to).is_some_and(|link| link.clear) {
@@ -140,6 +156,9 @@ impl Media {
             return;
         };
         let tracks = link.tracks.iter().filter_map(|track| self.tracks.get(track));
+        if tracks.clone().any(|track| track.encodings.len() > 1) {
+            return;
+        }
         let encodings = tracks.flat_map(|track| &track.encodings);
         let sources: Vec<Ssrc> = encodings.filter_map(|encoding| Some(encoding.stream?.ssrc)).collect();
         let mut compound = Vec::new();

@@ -10,6 +10,7 @@ use wire::rtcp::ArrivalTicks;
 
 use super::opinion::Opinion;
 use crate::Policy;
+use crate::limits::ESTIMATE_MAX;
 use crate::receivers::DownlinkState;
 
 /// A receiver that could report and has not after so long never will: it gets all it wants.
@@ -161,7 +162,8 @@ impl Budget {
         }
     }
 
-    fn reports_packets(&self) -> bool {
+    /// Whether the receiver reports which packets arrived.
+    pub(super) fn reports_packets(&self) -> bool {
         self.estimate().round_trip.is_some()
     }
 
@@ -218,6 +220,16 @@ impl Budget {
     pub(super) fn is_at_ease(&self) -> bool {
         let has_all = self.opinion.is_none() && self.allocated >= self.wanted;
         has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
+    }
+
+    /// What the downlink is found to carry, once that is worth telling somebody else. It is no limit to whoever sends while all that is wanted is sent with room to spare: then
+    /// nobody has looked for more.
+    pub(super) fn carries(&self, now: Instant) -> Option<u64> {
+        let known = self.reports_packets() && self.is_trusted(now);
+        known.then(|| match self.is_at_ease() {
+            true => ESTIMATE_MAX,
+            false => self.estimate().target,
+        })
     }
 
     /// Whether packets wait for long in the path.

@@ -106,7 +106,9 @@ impl Media {
             // Who names nothing means everything.
             streams.extend(&link.subscriptions);
         }
-        self.pass_on_estimate(cx.now, transport, &streams, remb.bitrate);
+        if !link.budget.as_ref().is_some_and(Budget::reports_packets) {
+            self.pass_on_estimate(cx.now, transport, &streams, remb.bitrate);
+        }
         let link = self.links.get_mut(&transport).expect("found above");
         let Some(budget) = &mut link.budget else { return };
         budget.receiver_estimates(cx.now, streams, remb.bitrate);

@@ -131,6 +131,7 @@ impl Media {
         let senders = self.sender_reports(cx, &pending.replicas);
         self.count_sent(transport, &pending.replicas);
         self.measure_sent(cx.now, transport, &pending.replicas);
+        self.pass_on_own_estimate(cx.now, transport);
         self.send_best_estimate(cx, transport);
         self.follow_losses(cx, transport);
         let link = &self.links[&transport];

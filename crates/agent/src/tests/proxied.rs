@@ -4,6 +4,7 @@ use dataplane::{Event, LegId, StreamKey};
 use wire::rtcp::RtcpPacket;
 use wire::{SequenceNumber, Ssrc};
 
+use super::downlink::*;
 use super::world::*;
 use crate::Counter;
 
@@ -152,6 +153,45 @@ fn the_best_downlink_is_what_a_publisher_hears_of() {
     let told = told(&world, publisher);
     assert!((4..=6).contains(&told.len()), "{told:?}");
     assert!(told.iter().all(|rate| *rate == 1 << 20), "{told:?}");
+}
+
+/// A camera without encryption, and receivers that report, behind links of these rates. The camera's sizes are one stream's, or streams of their own.
+fn reporting_room(in_one_stream: bool, rates: [u64; 2]) -> (World, Camera, [Downlink; 2]) {
+    let mut world = World::with(|config| config.clear_rtp = true);
+    let publisher = world.clear_peer();
+    let (format, rids) = match in_one_stream {
+        true => (vp9(), &RIDS[..1]),
+        false => (vp8(), &RIDS[..]),
+    };
+    let track = world.publish_video_as(publisher, rids, format);
+    let downlinks = rates.map(|rate| {
+        let receiver = world.clear_reporting_peer();
+        world.subscribe_as(receiver, track, 100 * receiver as u32, format, BEST);
+        Downlink::new(&world, receiver, rate)
+    });
+    let mut camera = Camera::new(publisher, 11);
+    camera.in_one_stream = in_one_stream;
+    (world, camera, downlinks)
+}
+
+#[test]
+fn what_the_best_downlink_is_found_to_carry_is_told_until_nobody_is_limited() {
+    let (mut world, camera, mut downlinks) = reporting_room(true, [300_000, 1_200_000]);
+    let mut cameras = [camera];
+    play(&mut world, &mut cameras, &mut downlinks, 10_000);
+    let limited = *told(&world, 0).last().expect("it is told");
+    assert!((900_000..1_400_000).contains(&limited), "{limited}");
+    downlinks[1].link.rate = 20_000_000;
+    play(&mut world, &mut cameras, &mut downlinks, 20_000);
+    let free = *told(&world, 0).last().expect("it is told");
+    assert!(free > 2 * (RATES[0] + RATES[1] + RATES[2]), "{free}");
+}
+
+#[test]
+fn who_sends_several_sizes_is_told_nothing() {
+    let (mut world, camera, mut downlinks) = reporting_room(false, [300_000, 1_200_000]);
+    play(&mut world, &mut [camera], &mut downlinks, 5_000);
+    assert!(told(&world, 0).is_empty());
 }
 
 #[test]

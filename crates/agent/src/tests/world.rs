@@ -103,7 +103,16 @@ impl World {
 
     /// A peer without encryption, and without transport-wide numbers in what it sends.
     pub(super) fn clear_peer(&mut self) -> usize {
-        let peer = self.add_peer(DtlsRole::Server, Vec::new());
+        self.clear_peer_with(ExtensionMap::default())
+    }
+
+    /// The same that reports on what it gets.
+    pub(super) fn clear_reporting_peer(&mut self) -> usize {
+        self.clear_peer_with(extensions())
+    }
+
+    fn clear_peer_with(&mut self, extensions_out: ExtensionMap) -> usize {
+        let peer = self.add_peer_with(DtlsRole::Server, Vec::new(), extensions_out);
         let mut remote = self.peers[peer].description(DtlsRole::Server);
         remote.fingerprints.clear();
         remote.extensions_in = ExtensionMap::default();
