@@ -1,7 +1,7 @@
 //! Rooms in the kernel: RTP of a stream is copied to those who get it, each copy with its receiver's numbers, before any socket has seen it.
 //!
 //! What is taken are legs without encryption, streams without retransmissions, and the replicas of those; see [`fit`] for what is not. A stream
-//! may have replicas here and others in the base: its packets go up then, and the base sends only what is not sent here ([`Offload::sends`]).
+//! may have replicas here and others in the base: its packets go up then, and the base sends only what is not sent here ([`sends`](dataplane::Offload::sends)).
 //!
 //! Read `program/fanout.bpf.c` for what becomes of a packet, then [`book`] for what the kernel is told, and when.
 
@@ -15,6 +15,7 @@ mod inherited;
 mod kernel;
 mod log;
 mod merging;
+mod offload;
 mod repair;
 #[cfg(test)]
 mod rewriting;
@@ -28,11 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dataplane::limits::PROBE_PACKETS_MAX;
-use dataplane::{
-    Continuation, Counter, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId,
-    ReplicaStatistics, StreamKey, StreamStatistics, Update,
-};
+use dataplane::{Event, LegId};
 use wire::codec::Layer;
 
 use crate::clock::Monotonic;
@@ -48,9 +45,6 @@ use log::Log;
 
 /// How often at most the kernel is made to look for one receiver's hardware address.
 const NUDGE_EVERY: Duration = Duration::from_secs(1);
-
-/// The most that one probe sends.
-const PROBE_BYTES_MAX: u32 = 65_536;
 
 /// Where nobody listens (RFC 863).
 const DISCARD: u16 = 9;
@@ -288,159 +282,3 @@ impl Fanout {
         }
     }
 }
-
-impl Offload for Fanout {
-    fn offer(&mut self, now: Instant, update: &Update) -> Result<(), Refused> {
-        self.sweep(now);
-        match update {
-            Update::SetLeg(id, leg) => {
-                let answer = self.book.set_leg(now, *id, leg.clone());
-                self.nudge(*id);
-                return answer;
-            }
-            Update::SetStream(key, stream) => return self.book.set_stream(now, *key, stream.clone()),
-            Update::SetReplica(id, replica) => return self.book.set_replica(now, *id, replica.clone()),
-            Update::RemoveLeg(id) => {
-                self.log.forget(*id);
-                self.book.remove_leg(now, *id);
-            }
-            Update::RemoveStream(key) => self.book.remove_stream(now, *key),
-            Update::RemoveReplica(id) => self.book.remove_replica(now, *id),
-            Update::RemoveRelay(_) => {}
-            // Nothing waits in the kernel: a pace is the base's.
-            Update::SetPace(_, None) => {}
-            Update::SetPace(_, Some(_)) | Update::SetRelay(..) => return Err(Refused::Unsupported(Reason::Table)),
-        }
-        Ok(())
-    }
-
-    fn poll(&mut self) -> Option<Event> {
-        if let Some(event) = self.wanted.pop_front() {
-            return Some(event);
-        }
-        if self.book.sweeps_at().is_some() {
-            self.sweep(self.clock.now());
-        }
-        self.watch();
-        self.book.look_for_room(self.clock.now());
-        while let Some(note) = self.book.kernel.next_note() {
-            if let Some(event) = self.read_note(note) {
-                return Some(event);
-            }
-        }
-        self.log.next(&mut self.book, &self.clock)
-    }
-
-    fn relay_traffic(&mut self, _at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
-        None
-    }
-
-    fn counters(&mut self) -> Counters {
-        let counts = self.book.kernel.counts();
-        let mut counters = Counters::default();
-        for (at, counter) in COUNTERS {
-            counters[counter] += counts[at as usize];
-        }
-        counters[Counter::NoRetransmission] += self.not_resent;
-        counters
-    }
-
-    fn takes_replicas(&self) -> bool {
-        true
-    }
-
-    fn sends(&self, replica: ReplicaId) -> bool {
-        self.book.sends(replica)
-    }
-
-    fn goes_on(&self, id: ReplicaId) -> Option<Continuation> {
-        self.book.goes_on(id)
-    }
-
-    fn next_takeable(&mut self) -> Option<ReplicaId> {
-        self.book.next_takeable()
-    }
-
-    fn take_over(
-        &mut self,
-        replica: ReplicaId,
-        from: Option<Continuation>,
-        transport_sequence: u16,
-    ) -> Result<(), Refused> {
-        self.book.take_over(self.clock.now(), replica, from, transport_sequence)
-    }
-
-    fn want(&mut self, _now: Instant, replica: ReplicaId, sequences: &[u16]) {
-        self.not_resent += sequences.len() as u64;
-        if let Some((stream, sequences)) = self.book.want(replica, sequences) {
-            self.wanted.push_back(Event::Wanted { stream, sequences });
-        }
-    }
-
-    fn probe(&mut self, leg: LegId, probe: u32, bytes: u32, packets: u32) -> bool {
-        let begun = self
-            .book
-            .probe(leg, packets.min(PROBE_PACKETS_MAX), bytes.min(PROBE_BYTES_MAX));
-        if begun {
-            self.log.probes(leg, probe);
-        }
-        begun
-    }
-
-    fn next_stamped(&mut self) -> Option<LegId> {
-        self.book.counts.next_new()
-    }
-
-    fn replica_statistics(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
-        let (_, cell) = self.book.replica(id)?;
-        let source = cell.progress.source.checked_sub(1);
-        Some(ReplicaStatistics {
-            packets: cell.progress.packets,
-            octets: cell.progress.octets,
-            resent: cell.progress.resent,
-            source: source.and_then(|state| self.book.stream_of(state)),
-            timestamp_offset: cell.progress.timestamp_offset,
-        })
-    }
-
-    /// Without jitter, which is for who sees packets arrive.
-    fn stream_statistics(&self, key: StreamKey) -> Option<StreamStatistics> {
-        let progress = self.book.stream(key)?.progress;
-        Some(StreamStatistics {
-            packets: progress.packets,
-            octets: progress.octets,
-            first: progress.first,
-            highest: progress.newest,
-            jitter: 0,
-        })
-    }
-}
-
-/// What the program counts, by the contract's names.
-const COUNTERS: [(u32, Counter); 25] = [
-    (layout::FAN_RECEIVED, Counter::Received),
-    (layout::FAN_FORWARDED, Counter::Forwarded),
-    (layout::FAN_RESENT, Counter::Resent),
-    (layout::FAN_MALFORMED, Counter::Malformed),
-    (layout::FAN_OVERSIZED, Counter::Oversized),
-    (layout::FAN_DUPLICATE, Counter::Duplicate),
-    (layout::FAN_TOO_LATE, Counter::TooLate),
-    (layout::FAN_UNKNOWN_FORMAT, Counter::UnknownFormat),
-    (layout::FAN_PADDING_ONLY, Counter::PaddingOnly),
-    (layout::FAN_NO_REPLICA, Counter::NoReplica),
-    (layout::FAN_NOT_SELECTED, Counter::NotSelected),
-    (layout::FAN_PAUSED, Counter::Paused),
-    (layout::FAN_AWAITING_KEY_FRAME, Counter::AwaitingKeyFrame),
-    (layout::FAN_BEFORE_SWITCH, Counter::BeforeSwitch),
-    (layout::FAN_NOT_NEGOTIATED, Counter::NotNegotiated),
-    (layout::FAN_NOT_READY, Counter::NotReady),
-    (layout::FAN_OUTSIDE_TARGET, Counter::OutsideTarget),
-    (layout::FAN_UNDECODABLE, Counter::Undecodable),
-    (layout::FAN_SEND_FAILED, Counter::SendFailed),
-    (layout::FAN_MERGED, Counter::SendFailed),
-    (layout::FAN_REPLICA_OVERSIZED, Counter::ReplicaOversized),
-    (layout::FAN_LOG_FULL, Counter::PuntQueueFull),
-    (layout::FAN_LEFT, Counter::Forwarded),
-    (layout::FAN_LEFT_AGAIN, Counter::Resent),
-    (layout::FAN_PROBED, Counter::Probed),
-];

@@ -10,22 +10,26 @@
 //! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
 
 mod going_on;
+mod segment;
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use wire::codec::Layer;
 use wire::red::RedPayload;
-use wire::{Codec, NtpTime, PayloadType};
+use wire::{Codec, PayloadType};
 
 use super::header::{self, Stamps};
 use super::select::{Decision, Selection, Wanted};
 use super::stream::MediaPacket;
 use super::{Egress, Model};
-use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX, REORDER_MAX};
+use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX};
 use crate::{
     Continuation, Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError,
 };
+
+use segment::{Last, Segment};
+
+pub(super) use segment::Vp8Ids;
 
 #[derive(Debug)]
 pub(super) struct ReplicaState {
@@ -40,112 +44,6 @@ pub(super) struct ReplicaState {
     let_go: bool,
     pub statistics: ReplicaStatistics,
     pub rtx_next: u16,
-}
-
-/// A stretch of following one stream.
-#[derive(Debug)]
-pub(super) struct Segment {
-    /// Source number of the first packet.
-    first: u64,
-    /// Its number in the replica.
-    egress_first: u64,
-    /// Source number of the newest packet, sent or not.
-    newest: u64,
-    /// Source numbers that were not sent, though they arrived in order.
-    closed_up: BTreeSet<u64>,
-    /// What is added to the source's timestamps.
-    pub timestamp_offset: u32,
-    /// What is added to VP8's picture id and TL0PICIDX, but for pictures held back.
-    pub vp8_offset: Vp8Ids,
-    /// What is added to the dependency descriptor's frame numbers.
-    pub frame_offset: u16,
-    /// Which layers.
-    pub selection: Selection,
-    last: Last,
-}
-
-/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One that comes late is it all the same
-/// when what came before it was not sent.
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    /// Its source number.
-    number: u64,
-    at: Instant,
-    capture: Option<NtpTime>,
-    timestamp: u32,
-    vp8: Vp8Ids,
-    /// The newest frame number of all, where packets have one.
-    frame: Option<u16>,
-}
-
-/// VP8's running counters, or offsets between them. KEYIDX stays the source's: it is only compared with itself within a segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Vp8Ids {
-    pub picture: u16,
-    pub tl0: u8,
-}
-
-impl Vp8Ids {
-    pub fn plus(self, offset: Vp8Ids) -> Self {
-        Vp8Ids {
-            picture: self.picture.wrapping_add(offset.picture),
-            tl0: self.tl0.wrapping_add(offset.tl0),
-        }
-    }
-
-    pub fn minus_pictures(self, count: u16) -> Self {
-        Vp8Ids {
-            picture: self.picture.wrapping_sub(count),
-            ..self
-        }
-    }
-
-    /// The offset that makes `first` follow `self`.
-    fn offset_to_follow(self, first: Vp8Ids) -> Self {
-        Vp8Ids {
-            picture: self.picture.wrapping_add(1).wrapping_sub(first.picture),
-            tl0: self.tl0.wrapping_add(1).wrapping_sub(first.tl0),
-        }
-    }
-}
-
-impl Segment {
-    /// The replica's number for a source number. Meaningful for numbers of this segment that were not closed up.
-    pub fn number(&self, source: u64) -> u64 {
-        let closed = self.closed_up.range(..source).count() as u64;
-        self.egress_first.wrapping_add(source - self.first).wrapping_sub(closed)
-    }
-
-    /// Moves on to a newer packet, and folds what is now too old to matter on its own into the first number.
-    fn advance(&mut self, newest: u64) {
-        self.newest = newest;
-        while let Some(oldest) = self
-            .closed_up
-            .first()
-            .filter(|closed| **closed + REORDER_MAX < newest)
-            .copied()
-        {
-            self.closed_up.remove(&oldest);
-            self.egress_first = self.egress_first.wrapping_sub(1);
-        }
-    }
-
-    /// Where the numbers go on behind this segment.
-    fn next(&self) -> u64 {
-        self.number(self.newest + 1)
-    }
-
-    /// The source number behind one of the replica's, among those that may still be asked for.
-    pub fn source(&self, number: u64) -> Option<u64> {
-        let oldest = self.first.max(self.newest.saturating_sub(REORDER_MAX));
-        (oldest..=self.newest).find(|source| !self.closed_up.contains(source) && self.number(*source) == number)
-    }
-
-    /// The extended number that the 16 bits of a NACK mean: the nearest to the highest.
-    pub fn extend(&self, sequence: u16) -> u64 {
-        let highest = self.next() - 1;
-        highest.wrapping_add_signed(i64::from(sequence.wrapping_sub(highest as u16) as i16))
-    }
 }
 
 impl ReplicaState {
@@ -248,7 +146,7 @@ impl ReplicaState {
             egress_first,
             // Nothing is accounted for yet; `place` takes the first packet like any other.
             newest: packet.number - 1,
-            closed_up: BTreeSet::new(),
+            closed_up: Default::default(),
             timestamp_offset,
             vp8_offset,
             frame_offset,

@@ -18,9 +18,10 @@
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
+mod state;
 mod switch;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use wire::codec::Layer;
 use wire::codec::dependency::DecodeTargets;
@@ -30,6 +31,10 @@ use super::frame::{Dependencies, Frame, FrameId, Rules};
 use super::stream::MediaPacket;
 use crate::limits::FRAMES_MAX;
 use crate::{Counter, Decided};
+
+use state::State;
+
+pub(super) use state::Active;
 
 /// What a replica is to get.
 #[derive(Clone, Copy, Debug)]
@@ -61,25 +66,6 @@ pub(super) struct Selection {
     decisions: BTreeMap<FrameId, (Decision, State)>,
 }
 
-/// What is selected behind some frame.
-#[derive(Clone, Debug)]
-struct State {
-    /// The highest layer it gets.
-    current: Layer,
-    /// The decode target it gets, of the structure that this frame brought.
-    decode_target: Option<(u64, usize)>,
-    /// The one it keeps beside it, of the same structure.
-    kept_target: Option<usize>,
-    /// Chains of which a frame was held back, and which did not start again.
-    broken: BTreeSet<usize>,
-    /// VP9: the spatial layers of which everything was sent since a frame that needs no other picture.
-    complete: BTreeSet<u8>,
-    /// Pictures that were held back in this segment: by so much VP8's picture ids close up.
-    held_back: u16,
-    /// Frames are told apart by VP8's descriptor.
-    is_of_vp8: bool,
-}
-
 /// What was decided about a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decision {
@@ -95,16 +81,6 @@ pub(super) struct Decision {
     pub active: Active,
 }
 
-/// The decode targets a receiver can have.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Active {
-    pub targets: DecodeTargets,
-    /// They are fewer than the sender produces.
-    pub fewer: bool,
-    /// They are others than the receiver knows of.
-    pub new: bool,
-}
-
 impl Selection {
     /// For a segment that starts with a key frame: nothing has been held back.
     pub fn new(wanted: Wanted) -> Self {
@@ -116,8 +92,8 @@ impl Selection {
                 },
                 decode_target: None,
                 kept_target: None,
-                broken: BTreeSet::new(),
-                complete: BTreeSet::new(),
+                broken: Default::default(),
+                complete: Default::default(),
                 held_back: 0,
                 is_of_vp8: false,
             },
@@ -366,62 +342,5 @@ impl Selection {
     fn was_held_back(&self, number: u64) -> bool {
         let decision = self.decisions.get(&FrameId::Number(number));
         decision.is_some_and(|(decision, _)| decision.send.is_err())
-    }
-}
-
-impl State {
-    /// The decode targets the receiver can have from a frame on.
-    fn active(&self, frame: &Frame) -> Active {
-        let Rules::Dependency(rules) = &frame.rules else {
-            return Active::default();
-        };
-        let targets = rules.structure.targets_within(self.current).intersection(rules.active);
-        Active {
-            targets,
-            fewer: targets != rules.active,
-            new: false,
-        }
-    }
-
-    /// Whether a frame is sent, if it is, for nothing but to keep its size.
-    fn is_only_kept(&self, frame: &Frame) -> bool {
-        let Rules::Dependency(rules) = &frame.rules else {
-            return false;
-        };
-        let is_part = |target: usize| rules.indications.get(target).is_present();
-        let is_selected = self.decode_target.is_some_and(|(_, target)| is_part(target));
-        self.kept_target.is_some_and(is_part) && !is_selected
-    }
-
-    /// A picture ended for the receiver before it was whole. `frame` is of the next one.
-    fn lose_kept(&mut self, frame: &Frame) {
-        if let (Rules::Dependency(rules), Some(kept)) = (&frame.rules, self.kept_target) {
-            self.broken.extend(rules.structure.protecting_chain(kept));
-        }
-    }
-
-    /// What the decision about the newest frame means for those behind it.
-    fn remember(&mut self, codec: Codec, frame: &Frame, send: Result<(), Counter>) {
-        if codec == Codec::Vp8 && send.is_err() {
-            self.held_back = self.held_back.wrapping_add(1);
-        }
-        match &frame.rules {
-            Rules::Vp9 { inter_picture, .. } => {
-                if send.is_ok() && !inter_picture {
-                    self.complete.insert(frame.layer.spatial);
-                }
-                if send.is_err() && frame.layer.temporal <= self.current.temporal {
-                    self.complete.remove(&frame.layer.spatial);
-                }
-            }
-            Rules::Dependency(rules) if send.is_err() => self.broken.extend(&rules.chains),
-            Rules::Dependency(rules) => {
-                let starts = |chain: &&usize| rules.previous.get(**chain).is_some_and(Option::is_none);
-                for chain in rules.chains.iter().filter(starts) {
-                    self.broken.remove(chain);
-                }
-            }
-            Rules::Vp8 { .. } | Rules::Unreadable => {}
-        }
     }
 }
