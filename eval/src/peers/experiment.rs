@@ -231,4 +231,12 @@ impl Experiment {
     pub fn named(name: &str) -> Option<&'static Self> {
         EXPERIMENTS.iter().find(|experiment| experiment.name == name)
     }
+
+    /// What its loads are called.
+    pub fn loads(&self) -> Vec<&'static str> {
+        match self.method {
+            Method::Rounds(cases) => cases.iter().map(|case| case.name).collect(),
+            Method::Search(climbs) => climbs.iter().map(|climb| climb.name).collect(),
+        }
+    }
 }

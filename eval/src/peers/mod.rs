@@ -60,10 +60,27 @@ impl Options {
     fn asks_for(&self, peer: &config::Peer) -> bool {
         self.only.contains(&peer.name) || (self.only.is_empty() && !peer.on_request)
     }
+
+    /// A load that none of the experiments has would leave an empty table where a full one was.
+    fn refuse_unknown_loads(&self) -> Result<(), PeersError> {
+        let loads: Vec<&str> = self
+            .experiments
+            .iter()
+            .flat_map(|experiment| experiment.loads())
+            .collect();
+        match self.cases.iter().find(|name| !loads.contains(&name.as_str())) {
+            Some(name) => Err(PeersError::Unknown(format!(
+                "no load {name}; there are {}",
+                loads.join(", ")
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Measures everything that was asked for; says whether every server could be measured under every load.
 pub fn compare(options: &Options) -> Result<bool, PeersError> {
+    options.refuse_unknown_loads()?;
     let field = Field::prepare(options)?;
     let mut complete = true;
     for experiment in &options.experiments {
