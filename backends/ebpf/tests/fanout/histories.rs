@@ -7,9 +7,9 @@ use conformance::random::{Network, Options, Srtp, history};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::{Injection, Step};
-use dataplane::{Replica, Stream, Update};
+use dataplane::{Replica, Stream, StreamFormat, Update};
 use veth::{Pair, pair_or_skip};
-use wire::{ExtensionKind, ExtensionMap};
+use wire::{Codec, ExtensionKind, ExtensionMap, PayloadType};
 
 use crate::device::Cable;
 
@@ -85,6 +85,20 @@ pub fn plain(step: Step) -> Step {
         // A probe sends packets twice here, and on purpose.
         Step::Inject(Injection::Probe { leg, .. }) => Step::Inject(Injection::Report(leg)),
         other => other,
+    }
+}
+
+/// A stream of these formats, without retransmissions.
+pub fn of_formats(stream: Stream, formats: &[(u8, Codec)]) -> Stream {
+    let format = |(payload_type, codec): &(u8, Codec)| StreamFormat {
+        payload_type: PayloadType::new(*payload_type).expect("below 128"),
+        codec: *codec,
+        rtx: None,
+    };
+    Stream {
+        formats: formats.iter().map(format).collect(),
+        rtx: None,
+        ..stream
     }
 }
 

@@ -11,12 +11,12 @@ use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::vector::run;
 use conformance::{Observation, Step, Subject};
-use dataplane::{Event, LegId, Path, Stream, StreamFormat, Update};
+use dataplane::{Event, LegId, Path, Update};
 use veth::pair_or_skip;
-use wire::{Codec, ExtensionKind, ExtensionMap, PayloadType, RtpPacket};
+use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
 use crate::device::Cable;
-use crate::histories::plain;
+use crate::histories::{of_formats, plain};
 use crate::vectors::vectors_as;
 
 /// The id of dependency descriptors that receivers get.
@@ -100,20 +100,7 @@ fn in_layers(step: Step) -> Step {
         }
         Step::Write(Update::SetStream(key, stream)) => {
             // A replica whose source changes to one of other formats would go to the base.
-            let formats = FORMATS.map(|(payload_type, codec)| StreamFormat {
-                payload_type: PayloadType::new(payload_type).expect("below 128"),
-                codec,
-                rtx: None,
-            });
-            let formats = formats.to_vec();
-            Step::Write(Update::SetStream(
-                key,
-                Stream {
-                    formats,
-                    rtx: None,
-                    ..stream
-                },
-            ))
+            Step::Write(Update::SetStream(key, of_formats(stream, &FORMATS)))
         }
         other => plain(other),
     }

@@ -7,15 +7,15 @@ use conformance::device::ModelDevice;
 use conformance::random::{Network, Options, Srtp, history};
 use conformance::text::print_history;
 use conformance::{Observation, Step, Subject};
-use dataplane::{Event, Path, Replica, ReplicaId, Stream, StreamFormat, StreamKey, Update};
+use dataplane::{Event, Path, Replica, ReplicaId, StreamKey, Update};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use veth::{Pair, pair_or_skip};
 use wire::extension::PlayoutDelay;
-use wire::{Codec, ExtensionKind, ExtensionMap, PayloadType, RtpPacket};
+use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
 use crate::device::Cable;
-use crate::histories::plain;
+use crate::histories::{of_formats, plain};
 use crate::layers::leave_out_other_families;
 
 /// As histories have them, but for those of which only one device knows what it decided.
@@ -40,13 +40,7 @@ fn movable(step: Step) -> Step {
             Step::Write(Update::SetLeg(id, leg))
         }
         Step::Write(Update::SetStream(key, stream)) => {
-            let formats = FORMATS.map(|(payload_type, codec)| StreamFormat {
-                payload_type: PayloadType::new(payload_type).expect("below 128"),
-                codec,
-                rtx: None,
-            });
-            let formats = formats.to_vec();
-            Step::Write(Update::SetStream(key, Stream { formats, ..stream }))
+            Step::Write(Update::SetStream(key, of_formats(stream, &FORMATS)))
         }
         other => other,
     }

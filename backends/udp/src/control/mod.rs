@@ -180,12 +180,6 @@ impl Control {
 
     /// Hands on what the agent wants done; what finds no room is counted and gone.
     pub fn inject(&mut self, what: Inject<'_>) {
-        let what = match what {
-            // Without which numbers would come twice.
-            Inject::GoOn { replica, from } => return self.order_owner(replica, Order::GoOn(replica, from)),
-            Inject::LetGo { replica } => return self.order_owner(replica, Order::LetGo(replica)),
-            what => what,
-        };
         let (shard, order) = match what {
             Inject::Datagram { path, bytes } => (
                 self.book.owner_of_path(&path).unwrap_or(0),
@@ -228,7 +222,10 @@ impl Control {
                 Some(owner) => (owner, Order::Report(leg)),
                 None => return,
             },
-            Inject::ReportRelay { .. } | Inject::GoOn { .. } | Inject::LetGo { .. } => return,
+            // Without these two numbers would come twice: they wait for room.
+            Inject::GoOn { replica, from } => return self.order_owner(replica, Order::GoOn(replica, from)),
+            Inject::LetGo { replica } => return self.order_owner(replica, Order::LetGo(replica)),
+            Inject::ReportRelay { .. } => return,
         };
         if !self.shards[shard].try_order(order) {
             self.counters.count(Counter::WorkerQueueFull);

@@ -99,18 +99,6 @@ impl Link {
 }
 
 impl Media {
-    /// The same of one that reports which packets arrived: what follows from that.
-    pub(super) fn pass_on_own_estimate(&mut self, now: Instant, to: TransportId) {
-        let Some(link) = self.links.get(&to).filter(|link| link.clear) else {
-            return;
-        };
-        let Some(estimate) = link.budget.as_ref().and_then(|budget| budget.carries(now)) else {
-            return;
-        };
-        let about: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
-        self.pass_on_estimate(now, to, &about, estimate);
-    }
-
     /// A receiver estimates so much for these subscriptions together.
     pub(super) fn pass_on_estimate(&mut self, now: Instant, to: TransportId, about: &[SubscriptionId], estimate: u64) {
         if !self.links.get(&to).is_some_and(|link| link.clear) {
@@ -132,6 +120,18 @@ impl Media {
                 link.best.said(now, to, rate);
             }
         }
+    }
+
+    /// The same of a receiver that reports which packets arrived: what follows from that.
+    pub(super) fn pass_on_own_estimate(&mut self, now: Instant, to: TransportId) {
+        let Some(link) = self.links.get(&to).filter(|link| link.clear) else {
+            return;
+        };
+        let Some(estimate) = link.budget.as_ref().and_then(|budget| budget.carries(now)) else {
+            return;
+        };
+        let about: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
+        self.pass_on_estimate(now, to, &about, estimate);
     }
 
     /// Takes account of what was sent to a receiver, in a round of reports.
