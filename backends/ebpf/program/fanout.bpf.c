@@ -1,279 +1,15 @@
 // Replicates RTP in the kernel: finds the stream a packet is of, and sends a copy to each of those who get it.
 //
 // Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse (packet.h, fanout_read.h), match (here), window (fanout_window.h),
-// extend (fanout_extensions.h), number (fanout_number.h), stamp (fanout_stamp.h), rewrite and send (fanout_write.h), log (fanout_log.h). What is not RTP of a stream in the table
-// goes on to the stack and the base, untouched.
+// extend (fanout_extensions.h), and for each copy (fanout_copy.h) number (fanout_number.h), stamp (fanout_stamp.h), rewrite and send (fanout_write.h); then log
+// (fanout_log.h). What is not RTP of a stream in the table goes on to the stack and the base, untouched.
 
-#include "fanout_extensions.h"
-#include "fanout_plain.h"
-#include "fanout_probe.h"
-#include "fanout_read.h"
-#include "fanout_repair.h"
-#include "fanout_way.h"
-#include "fanout_tell.h"
-#include "fanout_write.h"
+#include "fanout_copy.h"
 
 #define NEXT (-1) // to the next program, or the stack
 #define DROP 2
 #define FRAME_MAX (DATAGRAM_MAX + 128)
-#define UNCONCERNED FAN_COUNTS // no count: a replica that has nothing to do with the stream
 #define ONCE 0x5765 // a copy for the base, which is not to be copied again
-
-static void note(__u32 kind, __u32 replica, const struct scratch *scratch)
-{
-	struct fanout_note *note = bpf_ringbuf_reserve(&notes, sizeof(*note), 0);
-
-	if (!note)
-		return;
-	note->replica = replica;
-	note->source = scratch->media.stream;
-	note->spatial = scratch->number.selected >> 8 & 255;
-	note->temporal = scratch->number.selected & 255;
-	note->awaits = scratch->number.selected >> 16;
-	note->kind = kind;
-	bpf_ringbuf_submit(note, 0);
-}
-
-static __always_inline void tell(__u32 kind, const struct replica_entry *entry, const struct scratch *scratch)
-{
-	note(kind, entry->state, scratch);
-}
-
-// The steps of a packet of a stream that is ours. Each is verified by itself, whatever came before; what they tell each other is in the scratch.
-
-// Looks for the way to a replica's receiver, and keeps what was found.
-static __always_inline int find_and_keep_way(struct packet packet, __u32 place)
-{
-	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	struct scratch *scratch = scratch_here();
-	struct replica_state *state;
-	__u32 key;
-
-	if (!entry || !scratch)
-		return 0;
-	find_way(packet, &scratch->way, entry, &scratch->media);
-	if (!scratch->way.interface)
-		tell(NOTE_NO_WAY, entry, scratch);
-	key = entry->state;
-	state = bpf_map_lookup_elem(&replica_states, &key);
-	if (!state)
-		return 0;
-	bpf_spin_lock(&state->lock);
-	state->way = scratch->way;
-	bpf_spin_unlock(&state->lock);
-	return 1;
-}
-
-__noinline int look_up_way(struct __sk_buff *skb, __u32 place)
-{
-	return find_and_keep_way(of_stack(skb), place);
-}
-
-// Gives one replica's copy its number, and says which way it goes, as far as is known: a count, or FAN_NOTHING where it can be made.
-__noinline int number_copy(__u32 place)
-{
-	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	struct scratch *scratch = scratch_here();
-	struct replica_state *state;
-	struct layers_given *layers;
-	__u32 key;
-
-	if (!entry || !scratch)
-		return UNCONCERNED;
-	key = entry->state;
-	state = bpf_map_lookup_elem(&replica_states, &key);
-	layers = bpf_map_lookup_elem(&replica_layers, &key);
-	if (scratch->media.arrival.wanted && !was_asked(entry, &scratch->media) && scratch->media.arrival.again)
-		return UNCONCERNED;
-	if (!state || !layers)
-		return UNCONCERNED;
-	bpf_spin_lock(&state->lock);
-	give(&state->progress, layers, entry, &scratch->media, &scratch->frame, &scratch->number);
-	scratch->way = state->way;
-	bpf_spin_unlock(&state->lock);
-	if (scratch->number.selects)
-		tell(NOTE_SELECTED, entry, scratch);
-	if (!scratch->number.concerned)
-		return UNCONCERNED;
-	if (scratch->number.refused == FAN_NOTHING && scratch->media.oversized)
-		return FAN_REPLICA_OVERSIZED;
-	return scratch->number.refused;
-}
-
-// Makes one replica's copy of it, now that it has a number: what became of that.
-__noinline int serve(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
-{
-	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-
-	if (!entry || !scratch)
-		return UNCONCERNED;
-	if (scratch->way.until < scratch->media.at)
-		look_up_way(skb, place);
-	stamp(scratch, entry);
-	if (!send_copy(skb, place, scratch))
-		return FAN_SEND_FAILED;
-	if (!entry->number_id || !is_probed(entry)) {
-		departs(scratch, entry, scratch->number.transport_number, 0);
-	} else {
-		departs(scratch, entry, scratch->number.transport_number, FANOUT_PROBED);
-		send_probe(skb, place, scratch);
-	}
-	return FAN_FORWARDED;
-}
-
-// Takes note of what became of one copy.
-static __always_inline void tally(struct scratch *scratch, __u32 became)
-{
-	if (became == UNCONCERNED)
-		return;
-	scratch->concerned += 1;
-	if (became == FAN_FORWARDED)
-		scratch->sent += 1;
-	else if (became != FAN_PADDING_ONLY)
-		count(became);
-}
-
-// What each copy is made of.
-struct copying {
-	struct __sk_buff *skb;
-	const struct stream_entry *stream;
-	struct scratch *scratch;
-};
-
-// The place of a copy's replica: among all of the stream, or those that were left.
-static __always_inline __u32 place_of_copy(__u32 index, const struct stream_entry *stream, const struct scratch *scratch)
-{
-	return scratch->left ? scratch->places[index] : stream->replicas[index >> 5].places[index & 31];
-}
-
-// Makes one replica's copy, whatever there is to decide.
-static long copy(__u32 index, struct copying *copying)
-{
-	struct scratch *scratch = copying->scratch;
-	__u32 place, became, says;
-
-	if (index >= FANOUT_COPIES)
-		return 1;
-	place = place_of_copy(index, copying->stream, scratch);
-	became = number_copy(place);
-	says = says_of_targets(scratch);
-	if (became == FAN_NOTHING && says != scratch->media.says)
-		tell_targets(copying->skb, says);
-	if (became == FAN_NOTHING)
-		became = serve(copying->skb, place, scratch);
-	tally(scratch, became);
-	return 0;
-}
-
-// Makes one replica's copy, where that is plain: what became of that. FAN_NOTHING where more is to be decided.
-static __always_inline __u32 serve_plain(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
-{
-	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
-	const struct way *way = &scratch->way;
-	struct number number = {};
-
-	if (!entry || (entry->number_id && is_probed(entry)) || !number_plain(entry, scratch, &number))
-		return FAN_NOTHING;
-	if (way->until < scratch->media.at)
-		look_up_way(skb, place);
-	if (entry->number_id)
-		number.transport_number = next_number(entry);
-	if (!way->interface || skb->len > way->mtu + ETH_HLEN ||
-	    !write_plain((void *)(long)skb->data, (void *)(long)skb->data_end, entry, way->to, &scratch->media, &number) ||
-	    bpf_clone_redirect(skb, way->interface, 0))
-		return FAN_SEND_FAILED;
-	departs(scratch, entry, number.transport_number, 0);
-	return FAN_FORWARDED;
-}
-
-static long copy_plain(__u32 index, struct copying *copying)
-{
-	__u32 place, became;
-
-	if (index >= FANOUT_COPIES)
-		return 1;
-	place = copying->stream->replicas[index >> 5].places[index & 31];
-	became = serve_plain(copying->skb, place, copying->scratch);
-	if (became == FAN_NOTHING)
-		leave(copying->scratch, place);
-	else
-		tally(copying->scratch, became);
-	return 0;
-}
-
-// Takes account of it. Likewise.
-static __always_inline int take_account(struct scratch *scratch, __u32 place)
-{
-	struct stream_state *state = bpf_map_lookup_elem(&stream_states, &place);
-	struct media *media = &scratch->media;
-	int refused;
-
-	if (!state)
-		return FAN_MALFORMED;
-	scratch->concerned = scratch->sent = scratch->log.departures = 0;
-	media->begins = !state->progress.packets;
-	bpf_spin_lock(&state->lock);
-	arrive(&state->progress, media->sequence, media->known, media->end - media->rtp_at, &media->arrival);
-	bpf_spin_unlock(&state->lock);
-	refused = admit(media);
-	if (refused == FAN_NOTHING && (media->descriptor_len || media->layers == LAYERS_VP9))
-		read_layers(place);
-	return refused;
-}
-
-// What is to be counted once all copies were looked at, where there were none.
-static __always_inline int no_copies(const struct scratch *scratch)
-{
-	if (scratch->media.arrival.again)
-		return FAN_DUPLICATE;
-	if (scratch->media.is_padding)
-		return FAN_PADDING_ONLY;
-	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
-}
-
-// Gives it the header extension of its copies. Likewise.
-__noinline int extend_in_stack(struct __sk_buff *skb, __u32 entry)
-{
-	return extend(of_stack(skb), entry);
-}
-
-static __always_inline void copy_to_all(struct __sk_buff *skb, const struct stream_entry *stream, struct scratch *scratch)
-{
-	struct copying copying = { .skb = skb, .stream = stream, .scratch = scratch };
-
-	__u32 rest = stream->replicas_count;
-
-	prepare((void *)(long)skb->data, (void *)(long)skb->data_end, scratch);
-	if (scratch->media.plain) {
-		bpf_loop(rest, copy_plain, &copying, 0);
-		rest = scratch->left;
-	}
-	if (rest)
-		bpf_loop(rest, copy, &copying, 0);
-}
-
-// Takes account of it, and copies it. Likewise.
-__noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
-{
-	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);
-	struct scratch *scratch = scratch_here();
-	int refused;
-
-	if (!stream || !scratch)
-		return FAN_MALFORMED;
-	refused = take_account(scratch, place);
-	if (refused == FAN_NOTHING && is_extended(stream, &scratch->media))
-		refused = extend_in_stack(skb, entry);
-	if (refused == FAN_NOTHING)
-		copy_to_all(skb, stream, scratch);
-	write_log(scratch, refused, stream->goes_up);
-	if (refused != FAN_NOTHING)
-		return refused;
-	if (!scratch->sent)
-		return no_copies(scratch);
-	count_many(scratch->media.arrival.again ? FAN_RESENT : FAN_FORWARDED, scratch->sent);
-	return FAN_NOTHING;
-}
 
 static __always_inline int fan(struct __sk_buff *skb, const struct stream_place *place, const struct media *media)
 {
@@ -404,13 +140,14 @@ int fan_out(struct __sk_buff *skb)
 		skb->tc_index = ONCE;
 		bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
 	}
+	scratch->onward = 0;
 	refused = fan(skb, &place, &scratch->media);
 	if (counted) {
 		count(FAN_RECEIVED);
 		if (refused != FAN_NOTHING)
 			count(refused);
 	}
-	return DROP;
+	return scratch->onward ? bpf_redirect(scratch->onward, 0) : DROP;
 }
 
 #include "fanout_leave.h"

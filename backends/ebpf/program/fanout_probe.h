@@ -26,7 +26,7 @@ __noinline int send_copy(struct __sk_buff *skb, __u32 place, struct scratch *scr
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
 
-	return entry && scratch && send(skb, entry, &scratch->way, &scratch->media, &scratch->number);
+	return entry && scratch && send(skb, entry, scratch);
 }
 
 // Sends the copy that was sent last once more.

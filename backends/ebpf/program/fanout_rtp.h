@@ -114,6 +114,8 @@ struct scratch {
 	struct way way;
 	__u32 concerned; // replicas that have to do with the stream
 	__u32 sent;
+	__u32 last; // whether the copy that is made is the last one,
+	__u32 onward; // and the interface by which the packet itself leaves as that; 0 where it does not
 	__u32 left; // how many copies of a plain packet are not as the others,
 	__u32 places[FANOUT_COPIES]; // and the places of their replicas' entries
 	struct fanout_log log;

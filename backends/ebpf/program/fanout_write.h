@@ -139,17 +139,28 @@ static __always_inline struct udphdr *write(void *data, void *end, const struct 
 	return udp;
 }
 
-// Writes and sends one copy. False when it could not leave.
-static __always_inline int send(struct __sk_buff *skb, const struct replica_entry *entry, const struct way *way,
-				const struct media *media, const struct number *number)
+// Lets what was written leave: a clone, or, where it is the last copy, the packet itself, once the program is done with it (`onward`). False when it could not;
+// whether the packet itself can nobody hears.
+static __always_inline int let_go(struct __sk_buff *skb, struct scratch *scratch, int is_last)
 {
+	if (!is_last)
+		return !bpf_clone_redirect(skb, scratch->way.interface, 0);
+	scratch->onward = scratch->way.interface;
+	return 1;
+}
+
+// Writes and sends one copy. False when it could not leave.
+static __always_inline int send(struct __sk_buff *skb, const struct replica_entry *entry, struct scratch *scratch)
+{
+	const struct media *media = &scratch->media;
+	const struct way *way = &scratch->way;
 	__u32 checksum_at = media->rtp_at - sizeof(struct udphdr) + offsetof(struct udphdr, check);
 	struct change change;
 	struct udphdr *udp;
 
 	if (!way->interface || skb->len > way->mtu + ETH_HLEN)
 		return 0;
-	udp = write((void *)(long)skb->data, (void *)(long)skb->data_end, entry, way, media, number, &change);
+	udp = write((void *)(long)skb->data, (void *)(long)skb->data_end, entry, way, media, &scratch->number, &change);
 	if (!udp)
 		return 0;
 	if (!media->unfinished) {
@@ -159,5 +170,5 @@ static __always_inline int send(struct __sk_buff *skb, const struct replica_entr
 		// Only the kernel knows whether it is.
 		return 0;
 	}
-	return !bpf_clone_redirect(skb, way->interface, 0);
+	return let_go(skb, scratch, scratch->last);
 }

@@ -21,13 +21,19 @@ use crate::layout::fanout::{
 };
 use crate::pins::{self, Pins};
 use crate::relay::allow_look_ups;
-use crate::{Attached, EbpfError, Found, RelayOffload, Step, attach};
+use crate::{Attached, EbpfError, Found, RelayOffload, Step, Tried, attach};
 
 /// `program/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
 
 /// What the program says of a frame that is not its: on to the stack.
-pub(super) const NEXT: i32 = -1;
+const NEXT: i32 = -1;
+
+/// And of one that leaves as the last of its copies.
+const REDIRECT: i32 = 7;
+
+/// No packet grows by more: header extensions, and a word for a dependency descriptor.
+const GROWTH: usize = 512;
 
 /// `struct __sk_buff` up to the number of the interface, which is at the end then.
 const CONTEXT: usize = 44;
@@ -152,16 +158,25 @@ impl Kernel {
         true
     }
 
-    /// Runs the program on a frame: what it says becomes of it.
-    pub(super) fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<i32, EbpfError> {
+    /// Runs the program on a frame: what it says becomes of it, and how it looks then.
+    pub(super) fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
         let mut context = [0; CONTEXT];
         context[CONTEXT_INTERFACE..].copy_from_slice(&interface.to_ne_bytes());
         let mut options = TestRunOptions::new();
         options.data_in = Some(frame);
         options.ctx_in = Some(&context);
+        let mut out = vec![0; frame.len() + GROWTH];
+        options.data_out = Some(&mut out);
         let failed = |error| EbpfError::inside(Step::Load, error);
         let result = self.program()?.test_run(options).map_err(failed)?;
-        Ok(result.return_value as i32)
+        let len = result.data_size_out as usize;
+        out.truncate(len);
+        let tried = match result.return_value as i32 {
+            NEXT => Tried::Passed,
+            REDIRECT => Tried::Redirected,
+            _ => Tried::Dropped,
+        };
+        Ok((tried, out))
     }
 
     /// Has a frame arrive at an interface, at which the driver's program is.

@@ -203,12 +203,10 @@ impl Fanout {
         })
     }
 
-    /// Runs the program on a frame as if it had arrived at the interface with this number. What is copied of it is sent.
-    pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<Tried, EbpfError> {
-        match self.book.kernel.try_frame(interface, frame)? {
-            kernel::NEXT => Ok(Tried::Passed),
-            _ => Ok(Tried::Dropped),
-        }
+    /// Runs the program on a frame as if it had arrived at the interface with this number: what becomes of it, and how it looks then. Clones are sent, but the
+    /// last copy of a frame is the frame itself, and nobody sends that ([`Tried::Redirected`]).
+    pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
+        self.book.kernel.try_frame(interface, frame)
     }
 
     /// Has a frame arrive at the interface with this number, where the driver's program is: what that leaves goes on to the stack.

@@ -198,6 +198,25 @@ fn everybody_gets_each_packet_as_it_is_theirs() {
     });
 }
 
+/// Copies are clones, all but the last one: that is the packet itself.
+#[test]
+fn all_copies_are_right_whoever_finishes_checksums() {
+    with_families(|pair, like| {
+        // The sender, so that all copies are verified where they arrive; the device they leave by; nobody, on a cable that does not need them.
+        for (far, near) in [("off", "on"), ("on", "off"), ("on", "on")] {
+            for (side, name, tx) in [(&pair.far, "far0", far), (&pair.near, "near0", near)] {
+                if let Err(reason) = side.command("ethtool", &format!("-K {name} tx {tx}")) {
+                    eprintln!("SKIPPED, nothing was tested: {reason}");
+                    return;
+                }
+            }
+            for listeners in 1..4 {
+                Room::new(pair, like, false, listeners).hears(3..13, 102);
+            }
+        }
+    });
+}
+
 #[test]
 fn what_is_copied_goes_up_as_well_where_that_is_wanted() {
     with_families(|pair, like| {

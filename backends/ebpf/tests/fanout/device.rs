@@ -36,7 +36,8 @@ pub struct Cable {
     /// Packets that were taken in the kernel, and copies that left from there, over all devices.
     pub taken: Rc<Cell<u64>>,
     pub copied: Rc<Cell<u64>>,
-    /// Those of them that the driver made.
+    /// Those of them that were the packet itself, and those that the driver made.
+    pub as_itself: Rc<Cell<u64>>,
     pub by_driver: Rc<Cell<u64>>,
     /// Replicas that came from the base.
     pub came: Rc<Cell<u64>>,
@@ -69,6 +70,7 @@ impl Cable {
             goes_up: Rc::new(tap()),
             taken: Rc::default(),
             copied: Rc::default(),
+            as_itself: Rc::default(),
             by_driver: Rc::default(),
             came: Rc::default(),
             driver: None,
@@ -115,8 +117,10 @@ impl Cable {
             sent: Vec::new(),
             numbers: Numbers::default(),
             forwarded: 0,
+            last: None,
             taken: self.taken.clone(),
             copied: self.copied.clone(),
+            as_itself: self.as_itself.clone(),
             by_driver: self.by_driver.clone(),
             came: self.came.clone(),
         })
@@ -133,8 +137,10 @@ struct KernelDevice {
     sent: Vec<Datagram>,
     numbers: Numbers,
     forwarded: u64,
+    last: Option<Vec<u8>>,
     taken: Rc<Cell<u64>>,
     copied: Rc<Cell<u64>>,
+    as_itself: Rc<Cell<u64>>,
     by_driver: Rc<Cell<u64>>,
     came: Rc<Cell<u64>>,
 }
@@ -145,28 +151,40 @@ impl KernelDevice {
         let counters = self.plane.offload_mut().counters();
         let forwarded = counters[Counter::Forwarded] + counters[Counter::Resent];
         let deadline = Instant::now() + PATIENCE;
-        while self.forwarded < forwarded {
+        // What leaves as the last copy is the frame itself, which the kernel only has looked at here.
+        let last = self.last.take();
+        while self.forwarded + u64::from(last.is_some()) < forwarded {
             assert!(
                 Instant::now() < deadline,
                 "{} copies did not arrive",
                 forwarded - self.forwarded
             );
-            let Some((to, path, bytes)) = catch(&self.caught).and_then(|bytes| frame::left(&bytes)) else {
-                continue;
-            };
-            assert_eq!(to, FAR);
-            self.sent.push(Datagram { path, bytes });
-            self.forwarded += 1;
-            self.copied.set(self.copied.get() + 1);
+            if let Some(copy) = catch(&self.caught).and_then(|bytes| frame::left(&bytes)) {
+                self.has_left(copy);
+            }
         }
+        if let Some(last) = last {
+            self.has_left(frame::left(&last).expect("a datagram"));
+            self.as_itself.set(self.as_itself.get() + 1);
+        }
+    }
+
+    fn has_left(&mut self, (to, path, bytes): ([u8; 6], Path, Vec<u8>)) {
+        assert_eq!(to, FAR);
+        self.sent.push(Datagram { path, bytes });
+        self.forwarded += 1;
+        self.copied.set(self.copied.get() + 1);
     }
 
     /// Has a frame arrive: whether the kernel takes it.
     fn arrive(&mut self, frame: &[u8]) -> bool {
         let offload = self.plane.offload_mut();
         if !self.in_driver {
-            let tried = offload.try_frame(self.interface, frame);
-            return tried.expect("the program can be run") != Tried::Passed;
+            let (tried, out) = offload
+                .try_frame(self.interface, frame)
+                .expect("the program can be run");
+            self.last = (tried == Tried::Redirected).then_some(out);
+            return tried != Tried::Passed;
         }
         // What came up before was looked at, or was nobody's.
         while catch(&self.goes_up).is_some() {}

@@ -49,12 +49,15 @@ fn keep_promises(cable: fn(&Pair) -> Cable) {
             }
         }
         println!(
-            "{} packets in the kernel, {} copies, {} in the driver",
+            "{} packets in the kernel, {} copies, {} of them the packet itself, {} in the driver",
             cable.taken.get(),
             cable.copied.get(),
+            cable.as_itself.get(),
             cable.by_driver.get()
         );
         assert!(cable.copied.get() > 0);
+        // What the driver leaves the stack is really sent on.
+        assert_eq!(cable.as_itself.get() > 0, !cable.is_of_drivers());
         assert_eq!(cable.by_driver.get() > 0, cable.is_of_drivers());
     });
 }
