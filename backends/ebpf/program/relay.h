@@ -76,7 +76,7 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 		return 0;
 	line->relay = relay;
 	line->way = way_place(&relay);
-	line->serial = 0;
+	line->exit.until = 0;
 	expect(line, protocol);
 	prepare(line);
 	return 1;
@@ -85,25 +85,24 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const struct datagram *found, struct line *line)
 {
 	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &line->relay.slot);
-	struct way *way = bpf_map_lookup_elem(&ways, &line->way);
 	__u64 ticks = bpf_jiffies64();
 
-	if (!traffic || !way)
+	if (!traffic)
 		return LEFT;
-	if (way->serial != line->serial || ticks >= way->until) {
-		__u32 answer = look_up_way(context, line, way, ip_len(found));
+	if (ticks >= line->exit.until) {
+		__u32 answer = look_up_exit(context, line, ip_len(found));
 
 		if (answer != RELAYED)
 			return leave(answer);
 	}
-	if (ip_len(found) > way->mtu)
+	if (ip_len(found) > line->exit.mtu)
 		return leave(TOO_LARGE);
 	traffic->packets++;
 	traffic->bytes += found->len;
 	traffic->last = ticks;
-	write(skb, found, line, way);
+	write(skb, found, line);
 	count(RELAYED);
-	return way->interface;
+	return line->exit.interface;
 }
 
 // Does with a datagram what is to be done. `skb` is null in the driver.

@@ -56,6 +56,16 @@ struct {
 	__type(value, struct bpf_devmap_val);
 } interfaces SEC(".maps");
 
+// How packets leave, as the kernel last said.
+struct exit {
+	__u64 until; // when it has to be asked again, in ticks
+	__u32 interface;
+	__u32 mtu; // how long they may be with their IP header
+	__u8 to[ETH_ALEN]; // the hardware addresses
+	__u8 from[ETH_ALEN];
+	__u32 zero;
+};
+
 // What a processor keeps of a relay, so that most packets of it need no look-up.
 struct line {
 	__u64 addresses[4]; // from whom and to whom packets are, as it stands in them: of IPv4 the first,
@@ -65,8 +75,8 @@ struct line {
 	__u32 change; // what is added to the sum under UDP's checksum when addresses and ports are written
 	__u32 pseudo; // the sum of what that covers beside UDP itself, less the length
 	__u32 header; // the sum of an IPv4 header that leaves, less its length and identification
-	__u32 way; // its place in `ways`,
-	__u32 serial; // and whose the way there has to be
+	__u32 way; // its place in `ways`
+	struct exit exit; // as there
 };
 
 // By where a packet arrives: several ports may share a line, which then is each one's in turn.
@@ -79,16 +89,12 @@ struct {
 
 // How packets get from an address of ours to somebody, as a processor last heard from the kernel. All relays between the two go by it.
 struct way {
-	__u64 until; // when it has to be looked up again, in ticks
+	struct exit exit;
 	__u64 confirmed; // when a packet was last left to the base for the sake of the neighbour, in nanoseconds of the monotonic clock
-	__u32 serial; // changes with the addresses
-	__u32 interface; // where packets leave,
-	__u32 mtu; // how long they may be with their IP header,
-	__u8 to[ETH_ALEN]; // and the hardware addresses
-	__u8 from[ETH_ALEN];
 	__u32 ours[4]; // between which addresses,
 	__u32 theirs[4];
 	__u32 tos; // and for which type of service
+	__u32 zero;
 };
 
 // By the addresses: as with lines.

@@ -87,7 +87,6 @@ static __always_inline int is_between(struct way *way, const struct relay *relay
 	__builtin_memcpy(way->ours, ours, sizeof(way->ours));
 	__builtin_memcpy(way->theirs, theirs, sizeof(way->theirs));
 	way->tos = relay->tos;
-	way->serial++;
 	return 0;
 }
 
@@ -103,8 +102,8 @@ static __always_inline void look_at_clock(__u64 now, __u64 ticks)
 	}
 }
 
-// Finds the way of a line, whose way is another's or old, for a packet of this length: RELAYED, or why there is none.
-static __noinline __u32 look_up_way(void *context, struct line *line, struct way *way, __u32 len)
+// Finds the way of a line, for a packet of this length: RELAYED, or why there is none.
+static __always_inline __u32 look_up_way(void *context, const struct line *line, struct way *way, __u32 len)
 {
 	__u64 now = bpf_ktime_get_coarse_ns(), ticks = bpf_jiffies64();
 	struct bpf_fib_lookup asked = {};
@@ -112,10 +111,9 @@ static __noinline __u32 look_up_way(void *context, struct line *line, struct way
 
 	if (!is_between(way, &line->relay)) {
 		way->confirmed = now; // whoever begins has just been spoken to
-		way->until = 0;
+		way->exit.until = 0;
 	}
-	line->serial = way->serial;
-	if (ticks < way->until)
+	if (ticks < way->exit.until)
 		return RELAYED;
 	look_at_clock(now, ticks);
 	if (now - way->confirmed >= confirm_every) {
@@ -123,7 +121,7 @@ static __noinline __u32 look_up_way(void *context, struct line *line, struct way
 		if (is_heard(context, line))
 			return CONFIRMING;
 	}
-	way->until = 0;
+	way->exit.until = 0;
 	answer = ask(context, &asked, line, len);
 	if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
 		return TOO_LARGE;
@@ -131,10 +129,24 @@ static __noinline __u32 look_up_way(void *context, struct line *line, struct way
 		return NO_NEIGHBOUR;
 	if (!bpf_map_lookup_elem(&interfaces, &asked.ifindex))
 		return OTHER_INTERFACE;
-	way->interface = asked.ifindex;
-	way->mtu = asked.mtu_result < LEN_MAX ? asked.mtu_result : LEN_MAX;
-	__builtin_memcpy(way->to, asked.dmac, ETH_ALEN);
-	__builtin_memcpy(way->from, asked.smac, ETH_ALEN);
-	way->until = ticks + fresh_for;
+	way->exit.interface = asked.ifindex;
+	way->exit.mtu = asked.mtu_result < LEN_MAX ? asked.mtu_result : LEN_MAX;
+	__builtin_memcpy(way->exit.to, asked.dmac, ETH_ALEN);
+	__builtin_memcpy(way->exit.from, asked.smac, ETH_ALEN);
+	way->exit.until = ticks + fresh_for;
 	return RELAYED;
+}
+
+// Has a line know how its packets leave, when what it knows is old. As above.
+static __noinline __u32 look_up_exit(void *context, struct line *line, __u32 len)
+{
+	struct way *way = bpf_map_lookup_elem(&ways, &line->way);
+	__u32 answer;
+
+	if (!way)
+		return NO_NEIGHBOUR;
+	answer = look_up_way(context, line, way, len);
+	if (answer == RELAYED)
+		line->exit = way->exit;
+	return answer;
 }

@@ -127,10 +127,10 @@ static __always_inline void write_address(__u8 *to, const __u8 *from)
 }
 
 // Writes all but UDP's checksum.
-static __always_inline void write_addresses(const struct datagram *found, const struct line *line, const struct way *way)
+static __always_inline void write_addresses(const struct datagram *found, const struct line *line)
 {
-	write_address(found->ethernet->h_dest, way->to);
-	write_address(found->ethernet->h_source, way->from);
+	write_address(found->ethernet->h_dest, line->exit.to);
+	write_address(found->ethernet->h_source, line->exit.from);
 	if (found->v4)
 		write_ipv4(found->v4, line);
 	else
@@ -167,17 +167,17 @@ static __noinline void have_followed(struct __sk_buff *skb, const struct line *l
 
 // Makes a packet one of ours. In the stack (`skb`) a packet may be in one of three states: its checksum is to be looked at, it is yet to be finished, or the sum of
 // all of the packet stands beside it, which changes with it. Nothing may be read in the packet afterwards.
-static __always_inline void write(struct __sk_buff *skb, const struct datagram *found, const struct line *line, const struct way *way)
+static __always_inline void write(struct __sk_buff *skb, const struct datagram *found, const struct line *line)
 {
 	int is_summed = skb && bpf_csum_update(skb, 0) >= 0;
 	__u32 before = is_summed ? headers_sum(found) : 0;
 
 	if (skb && !is_summed && looks_unfinished(found, line)) {
-		write_addresses(found, line, way);
+		write_addresses(found, line);
 		have_followed(skb, line);
 		return;
 	}
-	write_addresses(found, line, way);
+	write_addresses(found, line);
 	follow(found->udp, line->change);
 	if (is_summed)
 		bpf_csum_update(skb, (__u16)~before + headers_sum(found));
