@@ -178,6 +178,9 @@ pub struct Load {
     /// Between the last join and the measured window: key frames and rate estimates calm down.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=600))]
     pub settle: u64,
+    /// Receivers decrypt and check one packet in so many, and recognize the others by their headers: more clients to a processor. 1 for all.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub open_one_in: u32,
     /// The measured window.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,

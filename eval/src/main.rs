@@ -48,6 +48,7 @@ fn settings(target: &Target, load: &Load, scenario: Scenario) -> Result<Settings
         settle: load.settle(),
         window: load.window(),
         join_rate: load.join_rate(scenario),
+        open_one_in: load.open_one_in,
     })
 }
 

@@ -131,8 +131,7 @@ impl Inbox {
             let mut message = Message {
                 len: result.bytes,
                 segment: result.bytes,
-                // The kernel's own stamp replaces this one; the reading of the clock is for kernels without.
-                arrived_ns: crate::clock::wall_ns(),
+                arrived_ns: 0,
                 from: result
                     .address
                     .and_then(address)
@@ -146,6 +145,10 @@ impl Inbox {
                     ControlMessageOwned::UdpGroSegments(size) => message.segment = size.max(1) as usize,
                     _ => {}
                 }
+            }
+            if message.arrived_ns == 0 {
+                // A kernel that does not stamp.
+                message.arrived_ns = crate::clock::wall_ns();
             }
             *slot = Some(message);
             count += 1;

@@ -22,6 +22,9 @@ pub enum Carries {
     Repair,
 }
 
+/// The P bit of an RTP header's first byte.
+const PADDED: u8 = 0x20;
+
 /// All streams that come in on one transport.
 pub struct Inbound {
     carries: [Carries; 128],
@@ -32,6 +35,8 @@ pub struct Inbound {
     octets: u64,
     streams: Vec<InStream>,
     arrivals: Vec<(u16, u64)>,
+    /// Whether a stream may have something to ask of the server.
+    wanting: bool,
 }
 
 impl Default for Inbound {
@@ -46,6 +51,7 @@ impl Default for Inbound {
             octets: 0,
             streams,
             arrivals,
+            wanting: false,
         }
     }
 }
@@ -101,24 +107,78 @@ impl Inbound {
         std::mem::swap(into, &mut self.arrivals);
     }
 
+    /// Takes a packet that is still sealed, its tag left out, if its header says which one it is; if not, it is to be opened.
+    pub fn recognize(
+        &mut self,
+        now: Instant,
+        arrived_ns: u64,
+        clear: &mut [u8],
+        meter: &mut Meter,
+        totals: &mut Totals,
+    ) -> bool {
+        // How much of a packet is padding is said inside, where it cannot be read.
+        let (first, len) = (clear[0], clear.len());
+        clear[0] &= !PADDED;
+        let known = RtpPacket::parse(clear).is_ok_and(|packet| {
+            self.recognize_parsed(now, arrived_ns, (&packet, len, first & PADDED != 0), meter, totals)
+        });
+        clear[0] = first;
+        known
+    }
+
+    fn recognize_parsed(
+        &mut self,
+        now: Instant,
+        arrived_ns: u64,
+        (packet, len, padded): (&RtpPacket<'_>, usize, bool),
+        meter: &mut Meter,
+        totals: &mut Totals,
+    ) -> bool {
+        let is_media = matches!(self.carries(packet), Carries::Video | Carries::Audio);
+        let Some(stream) = self.stream_mut(packet.ssrc().0).filter(|_| is_media) else {
+            return false;
+        };
+        let renaming = stream.renaming.as_mut();
+        let Some(received) = renaming.and_then(|renaming| totals.ledger.recognize(packet, padded, renaming)) else {
+            return false;
+        };
+        let repair = stream.arrive(now, arrived_ns, packet);
+        stream.needs_key_frame &= !received.key_frame_start;
+        let wants = stream.wants();
+        self.wanting |= wants;
+        self.note_arrival(arrived_ns, len, packet, totals);
+        meter.record(&received, repair, arrived_ns, totals);
+        true
+    }
+
     /// Takes a decrypted packet.
     pub fn handle(&mut self, now: Instant, arrived_ns: u64, bytes: &[u8], meter: &mut Meter, totals: &mut Totals) {
         let Ok(packet) = RtpPacket::parse(bytes) else {
             totals.damaged += 1;
             return;
         };
-        self.octets += bytes.len() as u64;
-        (totals.packets, totals.bytes) = (totals.packets + 1, totals.bytes + bytes.len() as u64);
-        if let Some(number) = self.transport_sequence_id.and_then(|id| packet.extension(id))
-            && let Some(&number) = number.first_chunk()
-        {
-            self.arrivals.push((u16::from_be_bytes(number), arrived_ns));
-        }
-        match self.carries[usize::from(packet.payload_type().get())] {
+        totals.opened += 1;
+        self.wanting = true;
+        self.note_arrival(arrived_ns, bytes.len(), &packet, totals);
+        match self.carries(&packet) {
             Carries::Nothing => totals.damaged += 1,
             Carries::Repair => self.handle_repair(now, arrived_ns, &packet, meter, totals),
             Carries::Video => self.handle_media(now, arrived_ns, &packet, true, meter, totals),
             Carries::Audio => self.handle_media(now, arrived_ns, &packet, false, meter, totals),
+        }
+    }
+
+    fn carries(&self, packet: &RtpPacket<'_>) -> Carries {
+        self.carries[usize::from(packet.payload_type().get())]
+    }
+
+    fn note_arrival(&mut self, arrived_ns: u64, len: usize, packet: &RtpPacket<'_>, totals: &mut Totals) {
+        self.octets += len as u64;
+        (totals.packets, totals.bytes) = (totals.packets + 1, totals.bytes + len as u64);
+        if let Some(number) = self.transport_sequence_id.and_then(|id| packet.extension(id))
+            && let Some(&number) = number.first_chunk()
+        {
+            self.arrivals.push((u16::from_be_bytes(number), arrived_ns));
         }
     }
 
@@ -133,11 +193,7 @@ impl Inbound {
     ) {
         let repeats = self.repeats[usize::from(packet.payload_type().get())];
         let stream = self.stream(packet.ssrc().0, video, repeats);
-        let repair = stream.count(now, packet.sequence().0);
-        stream
-            .jitter
-            .update(arrived_ns, packet.timestamp().0, if video { 90_000 } else { 48_000 });
-        stream.shown.count(packet.marker(), &stream.jitter);
+        let repair = stream.arrive(now, arrived_ns, packet);
         if packet.payload().is_empty() {
             return;
         }
@@ -151,6 +207,7 @@ impl Inbound {
             return;
         };
         stream.source = Some(received.stamp.source);
+        stream.renaming = totals.ledger.learn(packet, &received.stamp);
         stream.needs_key_frame &= !received.key_frame_start;
         // Without a retransmission format the server repeats the packet itself.
         meter.record(&received, repair, arrived_ns, totals);
@@ -226,7 +283,10 @@ impl Inbound {
 
     /// What is to be asked of the server now, by stream.
     pub fn wanted(&mut self, now: Instant) -> impl Iterator<Item = (u32, Wanted)> {
-        self.streams.iter_mut().filter_map(move |stream| {
+        let wanting = self.wanting;
+        self.wanting = wanting && self.streams.iter().any(InStream::wants);
+        let streams = self.streams.iter_mut().take(if wanting { usize::MAX } else { 0 });
+        streams.filter_map(move |stream| {
             let wanted = stream.wanted(now);
             (wanted != Wanted::default()).then_some((stream.ssrc, wanted))
         })
@@ -237,3 +297,6 @@ impl Inbound {
         self.streams.iter_mut().map(move |stream| stream.reception(now))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use wire::Unwrapper;
+use wire::{RtpPacket, Unwrapper};
+
+use super::ledger::Renaming;
 
 /// A gap older than this may be reordering no longer, and is asked for.
 const ASK_AFTER: Duration = Duration::from_millis(5);
@@ -48,6 +50,8 @@ pub struct InStream {
     pub shown: Shown,
     /// The last sender report: the middle 32 bits of its NTP time, and when it came.
     pub last_report: Option<(u32, Instant)>,
+    /// How its headers follow from what its source sent, once a packet has shown it.
+    pub renaming: Option<Renaming>,
     expected_before: u64,
     received_before: u64,
 }
@@ -110,6 +114,7 @@ impl InStream {
             jitter: Jitter::default(),
             shown: Shown::default(),
             last_report: None,
+            renaming: None,
             expected_before: 0,
             received_before: 0,
         }
@@ -143,6 +148,20 @@ impl InStream {
             self.missing.extend((highest + 1..number).map(missing));
         }
         false
+    }
+
+    /// Takes a packet's arrival from its header; says whether it was asked for.
+    pub fn arrive(&mut self, now: Instant, arrived_ns: u64, packet: &RtpPacket<'_>) -> bool {
+        let repair = self.count(now, packet.sequence().0);
+        let clock_rate = if self.video { 90_000 } else { 48_000 };
+        self.jitter.update(arrived_ns, packet.timestamp().0, clock_rate);
+        self.shown.count(packet.marker(), &self.jitter);
+        repair
+    }
+
+    /// Whether there is something to ask of the server, now or soon.
+    pub fn wants(&self) -> bool {
+        self.needs_key_frame || self.key_frame_asked.is_some() || !self.missing.is_empty()
     }
 
     /// What is to be asked of the server now.

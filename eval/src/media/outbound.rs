@@ -35,6 +35,10 @@ pub struct Written {
     pub header_len: usize,
     /// The 48-bit extended sequence number, for SRTP.
     pub index: u64,
+    /// Its number at its source.
+    pub number: u64,
+    /// When it was stamped, in nanoseconds since 1970.
+    pub sent_ns: u64,
 }
 
 /// Where a packet stands in its stream's media.
@@ -155,6 +159,8 @@ impl Outbound {
             len,
             header_len,
             index: self.sequence,
+            number: stamp.number,
+            sent_ns: stamp.sent_ns,
         };
         self.remember(place, &out[header_len..len]);
         self.sequence += 1;
@@ -181,6 +187,8 @@ impl Outbound {
             len,
             header_len,
             index: self.repair_sequence,
+            number: self.number,
+            sent_ns: 0,
         };
         self.repair_sequence += 1;
         self.repairs += 1;

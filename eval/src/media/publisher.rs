@@ -6,11 +6,11 @@ use std::time::Instant;
 use super::Stamp;
 use super::camera::Camera;
 use super::layers::Dependency;
-use super::outbound::{Negotiated, Outbound, Place};
+use super::ledger::{Ledger, Sent};
+use super::outbound::{Negotiated, Outbound, Place, Written};
 use super::payload::{write_audio, write_video};
 use super::schedule::VideoPlan;
 use super::speech::{Speech, SpeechSchedule, Utterance};
-use crate::clock;
 use crate::peer::{Dice, Transport};
 
 /// What a participant publishes.
@@ -133,19 +133,19 @@ impl Publisher {
         self.unsent
     }
 
-    /// Sends what is due. Nothing is due before the transport has keys.
-    pub fn send_due(&mut self, now: Instant, transport: &mut Transport) {
+    /// Sends what is due, and notes it. Nothing is due before the transport has keys.
+    pub fn send_due(&mut self, now: Instant, transport: &mut Transport, ledger: &mut Ledger) {
         if transport.profile().is_none() {
             return;
         }
         while let Some(utterance) = self.audio.as_mut().and_then(|audio| audio.schedule.poll(now)) {
-            self.prepare_audio(utterance, transport);
+            self.prepare_audio(utterance, transport, ledger);
         }
-        self.prepare_video(now, transport);
+        self.prepare_video(now, transport, ledger);
         self.flush(transport);
     }
 
-    fn prepare_audio(&mut self, utterance: Utterance, transport: &mut Transport) {
+    fn prepare_audio(&mut self, utterance: Utterance, transport: &mut Transport, ledger: &mut Ledger) {
         let Some(audio) = &mut self.audio else { return };
         let slot = next_slot(&mut self.arena, self.sealed.len());
         let timestamp = (utterance.number as u32).wrapping_mul(AUDIO_TICKS);
@@ -164,15 +164,16 @@ impl Publisher {
         let written = audio
             .stream
             .write(slot, &mut self.transport_sequence, place, write_audio);
+        ledger.note(audio.stream.source(), sent(&written, &place, false));
         audio.last = LastSent {
-            wall_ns: clock::wall_ns(),
+            wall_ns: written.sent_ns,
             timestamp,
         };
         self.sealed
             .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
     }
 
-    fn prepare_video(&mut self, now: Instant, transport: &mut Transport) {
+    fn prepare_video(&mut self, now: Instant, transport: &mut Transport, ledger: &mut Ledger) {
         let Some(video) = &mut self.video else { return };
         for (fragment, place) in video.camera.leaving(now) {
             let slot = next_slot(&mut self.arena, self.sealed.len());
@@ -183,8 +184,10 @@ impl Publisher {
                 });
             self.sealed
                 .extend(transport.seal_rtp(slot, written.len, written.header_len, written.index));
+            let key_frame_start = fragment.key_frame && fragment.first;
+            ledger.note(video.stream.source(), sent(&written, &place, key_frame_start));
             video.last = LastSent {
-                wall_ns: clock::wall_ns(),
+                wall_ns: written.sent_ns,
                 timestamp: place.timestamp,
             };
         }
@@ -224,6 +227,17 @@ impl Publisher {
             }
         }
         self.flush(transport);
+    }
+}
+
+fn sent(written: &Written, place: &Place, key_frame_start: bool) -> Sent {
+    Sent {
+        number: written.number,
+        sent_ns: written.sent_ns,
+        timestamp: place.timestamp,
+        payload_len: place.payload_len as u16,
+        marker: place.marker,
+        key_frame_start,
     }
 }
 

@@ -1,4 +1,5 @@
 use super::Stamp;
+use super::ledger::Ledger;
 use super::payload::Received;
 use crate::measure::{Arrival, Histogram, Tally};
 
@@ -15,6 +16,10 @@ pub struct Totals {
     pub foreign: u64,
     /// Packets whose payload is not what a source sent.
     pub damaged: u64,
+    /// Packets that were decrypted and checked; the others were recognized by their headers.
+    pub opened: u64,
+    /// What publishers have sent.
+    pub ledger: Ledger,
     /// By source and packet of the window: the latency to the last of those who got it at once.
     slowest: Vec<Vec<u64>>,
     /// For each source, the number of its first packet in the window; nothing is measured before there is one.
@@ -24,9 +29,18 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Totals of receivers that know by this ledger what was sent.
+    pub fn with(ledger: Ledger) -> Self {
+        Self {
+            ledger,
+            ..Self::default()
+        }
+    }
+
     /// Begins the measured window: the packets from these numbers on, by source.
     pub fn begin_window(&mut self, starts: Vec<u64>) {
         *self = Self {
+            ledger: std::mem::take(&mut self.ledger),
             slowest: vec![Vec::new(); starts.len()],
             window_starts: starts,
             ..Self::default()
@@ -103,6 +117,12 @@ impl Meter {
         self.allowed
             .iter()
             .map(|&source| (source, &self.tallies[source as usize]))
+    }
+
+    /// By source.
+    #[cfg(test)]
+    pub(super) fn tallies(&self) -> &[Tally] {
+        &self.tallies
     }
 
     /// Whether every source has been heard.

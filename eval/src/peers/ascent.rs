@@ -14,6 +14,8 @@ use crate::report::Report;
 const CLOSE_ENOUGH: f64 = 1.1;
 /// A failed step is tried again: one hiccup of the machine is no limit of a server.
 const ATTEMPTS: usize = 2;
+/// Not so one that is at least this far above what holds: steps between are still to come.
+const FAR: f64 = 1.3;
 /// No step is begun in a turn that has lasted so long.
 const TURN: Duration = Duration::from_secs(90);
 
@@ -84,6 +86,12 @@ impl Progress {
         }
     }
 
+    /// How often a step that does not hold is made.
+    fn attempts(&self, count: u32) -> usize {
+        let far = self.holds > 0 && f64::from(count) >= f64::from(self.holds) * FAR;
+        if far { 1 } else { ATTEMPTS }
+    }
+
     /// Notes what became of a step.
     pub fn note(&mut self, receivers: u32, verdict: &Verdict) {
         if *verdict == Verdict::Holds {
@@ -105,12 +113,13 @@ impl Ascent {
     pub fn perform(&self) -> Vec<(u32, Outcome)> {
         let (began, mut progress, mut outcomes) = (clock::now(), self.progress, Vec::new());
         while let Some(count) = progress.next().filter(|_| began.elapsed() < TURN) {
-            for attempt in 1..=ATTEMPTS {
+            let attempts = progress.attempts(count);
+            for attempt in 1..=attempts {
                 let load = [self.load.clone(), vec![self.by.scenario(count)]].concat();
                 let outcome = self.bench.measure(&self.job, &load);
                 let verdict = judge(self.limit, &outcome);
                 outcomes.push((count, outcome));
-                if verdict == Verdict::Holds || attempt == ATTEMPTS {
+                if verdict == Verdict::Holds || attempt == attempts {
                     progress.note(count, &verdict);
                     break;
                 }

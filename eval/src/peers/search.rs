@@ -17,6 +17,9 @@ use super::{Options, PeersError};
 use crate::measure::Machine;
 use crate::report::Quality;
 
+/// Searches are for the server's limit: the generator's must lie above it.
+const OPEN: [&str; 2] = ["--open-one-in", "64"];
+
 /// One server under one growing load.
 struct Found {
     climb: Climb,
@@ -80,7 +83,7 @@ fn measure_server(field: &Field, options: &Options, climb: &Climb, server: &Serv
                 folder: field.folder.clone(),
             },
             job: field.job(server)?,
-            load: load(climb.load, options),
+            load: [OPEN.map(String::from).to_vec(), load(climb.load, options)].concat(),
             by: climb.by,
             limit: climb.limit,
             progress: Progress::new(climb.first, climb.by.most()),

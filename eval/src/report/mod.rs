@@ -68,6 +68,9 @@ pub struct Report {
     pub foreign: u64,
     /// Packets whose payload is not what was sent.
     pub damaged: u64,
+    /// Packets that receivers decrypted, of all that they got.
+    #[serde(default)]
+    pub packets_opened: [u64; 2],
     /// Packets that receivers asked for again, and that the server asked publishers for again.
     pub asked: [u64; 2],
     /// Key frames that receivers asked for, and that the server asked publishers for.

@@ -66,7 +66,12 @@ impl Report {
             "duplicates, reordered",
             format!("{}, {}", self.duplicates, self.reordered),
         );
-        row("foreign, damaged", format!("{}, {}", self.foreign, self.damaged));
+        let [opened, received] = self.packets_opened;
+        let checked = format!("of {opened} decrypted packets of {received}");
+        row(
+            "foreign, damaged",
+            format!("{}, {}, {checked}", self.foreign, self.damaged),
+        );
         row(
             "key frames asked",
             format!("{} / by server {}", self.key_frames_asked[0], self.key_frames_asked[1]),

@@ -99,6 +99,7 @@ impl World {
             to_last: Latency::of(&self.totals.to_last()),
             foreign: self.totals.foreign,
             damaged: self.totals.damaged,
+            packets_opened: [self.totals.opened, self.totals.packets],
             impairment: settings.behaviour.impairment,
             received_bits_per_second: self.totals.bytes as f64 * 8.0 / seconds / self.receivers() as f64,
             idle_share: end.machine.idle_share_since(&start.machine),

@@ -1,6 +1,7 @@
 //! One measurement of one server: join, settle, measure, drain, change, leave.
 
 mod account;
+mod agenda;
 mod changes;
 mod error;
 mod joining;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub window: Duration,
     /// Participants that begin to join per second; none: a few at a time, as fast as the server lets them.
     pub join_rate: Option<f64>,
+    /// One received packet in so many is decrypted; 1: all.
+    pub open_one_in: u32,
 }
 
 /// Behind the window: what is under way or being repaired may still arrive.

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 
+use super::agenda::Agenda;
 use super::{RunError, Settings};
 use crate::clock;
-use crate::media::{Shown, Totals};
+use crate::media::{Ledger, Shown, Totals};
 use crate::net::{self, Inbox};
 use crate::peer::{Identity, Joining, Participant, Plan, Traffic};
 
@@ -25,6 +26,7 @@ pub struct World {
     pub(super) participants: Vec<Participant>,
     /// Those among them who publish.
     publishers: Vec<usize>,
+    agenda: Agenda,
     inbox: Inbox,
     pub(super) totals: Totals,
     tick_at: Instant,
@@ -52,8 +54,9 @@ impl World {
             local_ip: net::local_ip_towards(settings.server.address()).map_err(RunError::Machine)?,
             participants: Vec::new(),
             publishers: Vec::new(),
+            agenda: Agenda::default(),
             inbox: Inbox::default(),
-            totals: Totals::default(),
+            totals: Totals::with(Ledger::new(settings.open_one_in)),
             tick_at: clock::now(),
             window: Window::default(),
         })
@@ -87,7 +90,8 @@ impl World {
     /// Waits for sockets or the next deadline, no longer than until `deadline`, and serves what there is.
     pub(super) fn turn(&mut self, deadline: Instant) -> Result<(), RunError> {
         let wake = self
-            .media_due()
+            .agenda
+            .next()
             .into_iter()
             .chain([self.tick_at, deadline])
             .min()
@@ -107,11 +111,6 @@ impl World {
         Ok(())
     }
 
-    fn media_due(&self) -> Option<Instant> {
-        let publishers = self.publishers.iter().map(|&place| &self.participants[place]);
-        publishers.filter_map(Participant::media_due).min()
-    }
-
     fn serve(&mut self, now: Instant, token: u64) -> Result<(), RunError> {
         let (number, which) = (
             (token / Participant::SOCKETS) as usize,
@@ -129,10 +128,11 @@ impl World {
 
     fn send_media(&mut self) {
         let now = clock::now();
-        for &place in &self.publishers {
+        while let Some(place) = self.agenda.take(now) {
             let participant = &mut self.participants[place];
-            if participant.media_due().is_some_and(|due| due <= now) {
-                participant.send_media(now);
+            participant.send_media(now, &mut self.totals.ledger);
+            if let Some(due) = participant.media_due() {
+                self.agenda.put(place, due);
             }
         }
     }
@@ -148,6 +148,12 @@ impl World {
                 .and_then(|()| participant.handle_timeout(now))
                 .and_then(|()| participant.calm(&self.epoll, &self.pool))
                 .map_err(|error| RunError::Participant(number, error))?;
+        }
+        for &place in &self.publishers {
+            let due = self.participants[place].media_due();
+            if let Some(due) = due.filter(|_| self.agenda.lacks(place)) {
+                self.agenda.put(place, due);
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use backend_udp::srtp::rtp_overhead;
 use dataplane::SrtpProfile;
 use dimpl::Dtls;
 use is::stun::{StunMessage, StunPacket};
@@ -93,6 +94,11 @@ impl Transport {
     /// The SRTP profile, once keys are there: media can flow.
     pub fn profile(&self) -> Option<SrtpProfile> {
         self.srtp.as_ref().map(|srtp| srtp.profile)
+    }
+
+    /// Bytes of the tag behind a sealed RTP packet, once there are keys.
+    pub fn rtp_overhead(&self) -> Option<usize> {
+        self.profile().map(rtp_overhead)
     }
 
     /// Datagrams that could not be read or decrypted.
