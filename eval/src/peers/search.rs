@@ -35,6 +35,8 @@ struct Step {
     figures: Option<Figures>,
     to_last_p99: f64,
     cores: f64,
+    /// Of the generator.
+    generator: f64,
     first_room: Option<Quality>,
     verdict: Verdict,
 }
@@ -122,6 +124,7 @@ impl Step {
             cores: report
                 .and_then(|report| report.server)
                 .map_or(0.0, |server| server.cores),
+            generator: report.map_or(0.0, |report| report.generator.cores),
             first_room: report.and_then(|report| report.first_room),
             verdict: judge(limit, outcome),
         }
@@ -134,9 +137,10 @@ impl Step {
         };
         let doubts: Vec<String> = it.doubts.iter().map(ToString::to_string).collect();
         format!(
-            "{count}: {:.0} replicas/s, {:.2} cores, p50 {:.0} p99 {:.0} us, to the last p99 {:.0} us, lost {}: {verdict:?} {}",
+            "{count}: {:.0} replicas/s, {:.2} cores (the generator {:.2}), p50 {:.0} p99 {:.0} us, to the last p99 {:.0} us, lost {}: {verdict:?} {}",
             it.offered,
             self.cores,
+            self.generator,
             it.p50,
             it.p99,
             self.to_last_p99,

@@ -43,14 +43,29 @@ impl Drops {
 impl Sample {
     /// Takes it now.
     pub fn take(settings: &Settings) -> Self {
-        let others = Processes::sample();
+        Self::begin(settings).finish(settings)
+    }
+
+    /// Takes what takes milliseconds, in which clients are not served; the rest comes with [`finish`](Self::finish).
+    pub fn begin(settings: &Settings) -> Self {
         Self {
-            others,
+            others: Processes::sample(),
+            drops: Drops::sample(settings),
+            at: clock::now(),
+            machine: Machine::sample(),
+            server: None,
+            generator: ProcessSample::default(),
+        }
+    }
+
+    /// Takes the rest.
+    pub fn finish(self, settings: &Settings) -> Self {
+        Self {
             at: clock::now(),
             machine: Machine::sample(),
             server: settings.server_pid.and_then(process),
             generator: process(std::process::id()).unwrap_or_default(),
-            drops: Drops::sample(settings),
+            ..self
         }
     }
 

@@ -45,6 +45,9 @@ pub struct Settings {
 /// Behind the window: what is under way or being repaired may still arrive.
 const DRAIN: Duration = Duration::from_millis(1200);
 
+/// Before the window: frames that became due while the machine was looked at leave in a burst.
+const CATCH_UP: Duration = Duration::from_millis(100);
+
 /// Measures once.
 pub fn run(settings: &Settings) -> Result<Report, RunError> {
     if let Some(pid) = settings.server_pid {
@@ -71,7 +74,9 @@ struct Window {
 impl World {
     /// Serves everybody for the measured window, and for a moment behind it.
     fn measure(&mut self, settings: &Settings) -> Result<Window, RunError> {
-        let (start, told) = (Sample::take(settings), self.traffic());
+        let start = Sample::begin(settings);
+        self.turn_until(clock::now() + CATCH_UP)?;
+        let (start, told) = (start.finish(settings), self.traffic());
         self.begin_window();
         self.turn_until(clock::now() + settings.window)?;
         self.end_window();
