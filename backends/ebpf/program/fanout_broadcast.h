@@ -6,6 +6,7 @@
 // is told by nobody which one it is, but the copies of one packet come in turn, and the packet's metadata, which is copied with it, says whose orders are theirs.
 #pragma once
 
+#include "fanout_find.h"
 #include "fanout_plain.h"
 
 #define ROUNDS 64  // packets whose copies are not all gone; a driver looks at no more before it lets go what was queued
@@ -300,12 +301,11 @@ int fan_out_in_driver(struct xdp_md *frame)
 	struct scratch *scratch;
 	struct outbox *outbox;
 	struct datagram found;
-	struct pair pair = {};
 	int refused;
 
 	if (!parse(&found, (void *)(long)frame->data, end))
 		return XDP_PASS;
-	known = find_stream(&found, end, &pair);
+	known = find_stream(&found, end);
 	if (!known)
 		return XDP_PASS;
 	place = *known;
@@ -314,7 +314,7 @@ int fan_out_in_driver(struct xdp_md *frame)
 	outbox = outbox_here();
 	if (!stream || !scratch || !outbox || stream->in_driver != in_driver)
 		return XDP_PASS;
-	found_at(&scratch->media, &found, &pair, &place);
+	found_at(&scratch->media, &found, &place);
 	if (scratch->media.unfinished || !take_along(frame, outbox))
 		return XDP_PASS;
 	count(FAN_RECEIVED);

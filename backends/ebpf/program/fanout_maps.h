@@ -36,6 +36,14 @@ struct {
 	__type(value, struct stream_place);
 } streams SEC(".maps");
 
+// How often one of the two tables above was changed. Raised behind the change.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} changes SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, FANOUT_STREAM_ENTRIES);

@@ -134,14 +134,14 @@ impl Book {
         let accepted = if answer.is_ok() { &leg.paths[..] } else { &[] };
         if let Some(before) = self.legs.get(&id) {
             for gone in before.paths.iter().filter(|path| !accepted.contains(path)) {
-                let _ = self.kernel.legs.remove(&pair(gone.local, gone.remote));
+                self.kernel.remove_leg(&pair(gone.local, gone.remote));
             }
         }
         let number = self.number_of(id);
         for path in accepted {
             let pair = pair(path.local, path.remote);
             self.inherited.claim(&pair);
-            self.kernel.legs.insert(pair, number, 0).map_err(|_| Refused::Full)?;
+            self.kernel.set_leg(pair, number).map_err(|_| Refused::Full)?;
         }
         self.legs.insert(id, leg);
         let concerned: Vec<ReplicaId> = self.concerned(id).collect();
@@ -161,7 +161,7 @@ impl Book {
         streams.into_iter().for_each(|key| self.remove_stream(now, key));
         if let Some(leg) = self.legs.remove(&id) {
             for path in &leg.paths {
-                let _ = self.kernel.legs.remove(&pair(path.local, path.remote));
+                self.kernel.remove_leg(&pair(path.local, path.remote));
             }
         }
         self.counts.remove(now, id);

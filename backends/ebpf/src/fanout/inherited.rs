@@ -31,12 +31,12 @@ impl Inherited {
     pub(super) fn read(kernel: &Kernel, now: Instant, keep: Duration) -> Result<Self, MapError> {
         let mut inherited = Inherited::default();
         let mut legs = BTreeSet::new();
-        for entry in kernel.legs.iter() {
+        for entry in kernel.legs() {
             let (pair, leg) = entry?;
             inherited.pairs.push(pair);
             legs.insert(leg);
         }
-        for entry in kernel.streams.iter() {
+        for entry in kernel.streams() {
             let (key, place) = entry?;
             inherited.streams.push(key);
             inherited.stream_entries.insert(place.entry);
@@ -73,12 +73,11 @@ impl Inherited {
 
     /// Has the kernel forget it. Its places are free then.
     pub(super) fn remove_from(&self, kernel: &mut Kernel) {
-        // Where the kernel does not answer there is nothing that could be undone.
         for key in &self.streams {
-            let _ = kernel.streams.remove(key);
+            kernel.remove_stream(key);
         }
         for pair in &self.pairs {
-            let _ = kernel.legs.remove(pair);
+            kernel.remove_leg(pair);
         }
     }
 }

@@ -39,14 +39,16 @@ const GROWTH: usize = 512;
 const CONTEXT: usize = 44;
 const CONTEXT_INTERFACE: usize = 40;
 
-/// Maps that are no tables: what one packet needs while it is copied, what was noted for a process that is gone, and where broadcasts go, which end with it.
-const OF_THIS_PROGRAM: [&str; 6] = ["scratches", "notes", "log_ring", "outboxes", "fans", "tried"];
+/// Maps that are no tables: what one packet needs while it is copied, what a processor keeps of others, what was noted for a process that is gone, and where broadcasts go, which end with it.
+const OF_THIS_PROGRAM: [&str; 7] = ["scratches", "lines", "notes", "log_ring", "outboxes", "fans", "tried"];
 
 /// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
 pub(super) struct Kernel {
     loaded: Ebpf,
-    pub(super) legs: HashMap<MapData, Pair, u32>,
-    pub(super) streams: HashMap<MapData, StreamKey, StreamPlace>,
+    legs: HashMap<MapData, Pair, u32>,
+    streams: HashMap<MapData, StreamKey, StreamPlace>,
+    /// How often these two were changed: what processors keep of them is as of that.
+    changes: Array<MapData, u32>,
     pub(super) stream_entries: Array<MapData, StreamEntry>,
     pub(super) stream_states: Array<MapData, StreamCell>,
     pub(super) replica_entries: Array<MapData, ReplicaEntry>,
@@ -93,6 +95,7 @@ impl Kernel {
             broadcast: broadcast(&mut loaded, config, &counts, mark, relays)?,
             legs: take(&mut loaded, "legs")?,
             streams: take(&mut loaded, "streams")?,
+            changes: take(&mut loaded, "changes")?,
             stream_entries: take(&mut loaded, "stream_entries")?,
             stream_states: take(&mut loaded, "stream_states")?,
             replica_entries: take(&mut loaded, "replica_entries")?,
@@ -108,6 +111,44 @@ impl Kernel {
             _pins: pins,
         };
         Ok((kernel, found))
+    }
+
+    /// All pairs of addresses, and whose they are.
+    pub(super) fn legs(&self) -> impl Iterator<Item = Result<(Pair, u32), MapError>> {
+        self.legs.iter()
+    }
+
+    pub(super) fn set_leg(&mut self, pair: Pair, number: u32) -> Result<(), MapError> {
+        let written = self.legs.insert(pair, number, 0);
+        self.have_looked_again();
+        written
+    }
+
+    /// Where the kernel does not answer there is nothing that could be undone; likewise below.
+    pub(super) fn remove_leg(&mut self, pair: &Pair) {
+        let _ = self.legs.remove(pair);
+        self.have_looked_again();
+    }
+
+    pub(super) fn streams(&self) -> impl Iterator<Item = Result<(StreamKey, StreamPlace), MapError>> {
+        self.streams.iter()
+    }
+
+    /// Full only when there are more streams than places, which there are not.
+    pub(super) fn set_stream(&mut self, key: StreamKey, place: StreamPlace) {
+        let _ = self.streams.insert(key, place, 0);
+        self.have_looked_again();
+    }
+
+    pub(super) fn remove_stream(&mut self, key: &StreamKey) {
+        let _ = self.streams.remove(key);
+        self.have_looked_again();
+    }
+
+    /// Has processors ask for all they keep of where streams are.
+    fn have_looked_again(&mut self) {
+        let changes = self.changes.get(&0, 0).unwrap_or(0);
+        let _ = self.changes.set(0, changes.wrapping_add(1), 0);
     }
 
     /// How often each thing was counted.

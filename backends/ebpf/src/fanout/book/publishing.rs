@@ -29,11 +29,10 @@ impl Book {
         stream.place = place;
         match (place, stream.state) {
             (Some(entry), Some(state)) => {
-                // Full only when there are more streams than places, which there are not.
-                let _ = self.kernel.streams.insert(name, StreamPlace { entry, state }, 0);
+                self.kernel.set_stream(name, StreamPlace { entry, state });
             }
             _ => {
-                let _ = self.kernel.streams.remove(&name);
+                self.kernel.remove_stream(&name);
                 if let Some(state) = stream.state.take() {
                     self.by_state.remove(&state);
                     self.stream_states.give_up(state, now);
