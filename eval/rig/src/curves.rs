@@ -59,15 +59,17 @@ impl Drawing {
         );
         text(&mut svg, (width / 2.0, 18.0), "middle", &self.title);
         let names = self.names();
-        let apart = f64::min(110.0, (width - LEFT) / names.len() as f64);
+        let taken: f64 = names.iter().map(|name| legend_width(name)).sum();
+        let apart = f64::clamp((width - LEFT - taken) / names.len() as f64, 4.0, 24.0);
+        let mut x = LEFT;
         for (place, name) in names.iter().enumerate() {
-            let x = LEFT + apart * place as f64;
             let _ = writeln!(
                 svg,
                 "<path d=\"M{x:.1} 31h14\" stroke=\"{}\" stroke-width=\"2\"/>",
                 colour(place)
             );
             text(&mut svg, (x + 19.0, 35.0), "start", name);
+            x += legend_width(name) + apart;
         }
         for (place, panel) in self.panels.iter().enumerate() {
             let _ = writeln!(svg, "<g transform=\"translate({} 0)\">", PANEL_WIDTH * place as f64);
@@ -120,6 +122,11 @@ impl Panel {
             draw_curve(svg, curve.points.iter().map(|&point| at(point)), colour(place));
         }
     }
+}
+
+/// What a name takes with its line, in letters of common width.
+fn legend_width(name: &str) -> f64 {
+    19.0 + 5.6 * name.chars().count() as f64
 }
 
 fn draw_curve(svg: &mut String, points: impl Iterator<Item = (f64, f64)>, colour: &str) {
