@@ -10,8 +10,10 @@ use crate::limits::ARRIVALS_MAX;
 const KEPT: i64 = 1_000_000;
 /// Long enough to even out frames.
 const WINDOW: i64 = 500_000;
-/// Short enough to be all from after a sudden change, and to be filled by one large frame.
-const BURST_WINDOWS: [i64; 3] = [125_000, 250_000, 400_000];
+/// Short enough to be all from after a sudden change, and to be filled by one large frame; the longest because others' traffic takes more at one moment and less at another.
+const BURST_WINDOWS: [i64; 4] = [125_000, 250_000, 400_000, 800_000];
+/// What arrived within this time is exact if the queue never drained in it. A longer time could be from before a fall.
+const BUSY_MAX: i64 = 400_000;
 /// A path is busy for so long before what it carried is exact. Shape: microseconds.
 const BUSY_MIN: i64 = 80_000;
 /// Fewer packets say nothing.
@@ -150,7 +152,7 @@ impl Acknowledged {
 
     /// What arrived within the last `busy`, in which the path was never idle: just what it carries. Shape: bits per second.
     pub(crate) fn busy_rate(&self, busy: Duration) -> Option<f64> {
-        let busy = (busy.as_micros() as i64).min(BURST_WINDOWS[1]);
+        let busy = (busy.as_micros() as i64).min(BUSY_MAX);
         (busy >= BUSY_MIN).then(|| self.dispersion(busy, GAPLESS)).flatten()
     }
 

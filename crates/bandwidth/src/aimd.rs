@@ -8,8 +8,10 @@ use crate::Usage;
 
 /// What is kept of what arrives when too much is sent. The draft keeps 0.85 so that the queue drains; here what may be sent falls further
 /// by itself until it has drained, and the estimate stays near the truth.
-const DECREASE: f64 = 0.92;
-const LONG_QUEUE_DECREASE: f64 = 0.95;
+const DECREASE: f64 = 0.94;
+/// While the queue is long the rate falls by steps, down to this share of what arrives on average.
+const LONG_QUEUE_STEP: f64 = 0.95;
+const LONG_QUEUE_DECREASE: f64 = 0.92;
 /// Growth per second far from the known capacity.
 const GROWTH: f64 = 1.08;
 const FAR_GROWTH_MIN: f64 = 8_000.0;
@@ -179,8 +181,10 @@ impl Aimd {
 
     /// A burst may seem to arrive faster than it can, so a long queue brings the rate down in steps, as far as the average says.
     fn cautious(&self, input: Input) -> f64 {
-        let average = input.throughput.map_or(0.0, |throughput| DECREASE * throughput);
-        (LONG_QUEUE_DECREASE * self.rate).max(average)
+        let average = input
+            .throughput
+            .map_or(0.0, |throughput| LONG_QUEUE_DECREASE * throughput);
+        (LONG_QUEUE_STEP * self.rate).max(average)
     }
 
     /// Once a round trip is enough: what was sent before the last decrease still arrives. Unless it is very much too much.

@@ -13,6 +13,7 @@ use crate::bursts::Bursts;
 use crate::cluster::{Clusters, Found};
 use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN, SURGE};
 use crate::lately::Lately;
+use crate::less::Less;
 use crate::loss::LossBased;
 use crate::overflow::Overflow;
 use crate::probe::{Prober, Situation};
@@ -57,6 +58,7 @@ pub struct Gcc {
     lately: Lately,
     application: Application,
     clusters: Clusters,
+    less: Less,
     delay: DelayBased,
     loss: LossBased,
     overflow: Overflow,
@@ -98,6 +100,7 @@ impl Gcc {
             lately: Lately::default(),
             application: Application::default(),
             clusters: Clusters::default(),
+            less: Less::default(),
             delay: DelayBased::new(&config),
             loss: LossBased::new(min, max),
             overflow: Overflow::default(),
@@ -211,17 +214,20 @@ impl Gcc {
         Some(measured)
     }
 
-    /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise, and never when more than that arrives.
-    fn probed(&self, now: Instant, probe: ProbeId, found: Found) -> Option<f64> {
+    /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise, when two say so, and never when more than that arrives.
+    fn probed(&mut self, now: Instant, probe: ProbeId, found: Found) -> Option<f64> {
         let Found::Rate { rate, .. } = found else {
             return None;
         };
-        let arrives = self.throughput.unwrap_or_default();
-        let lower_counts = self.application.limited() && rate >= arrives;
-        match rate > self.target {
-            true => (rate > PROBE_WORTH * self.target && self.prober.believes(probe)).then(|| self.credible(now, rate)),
-            false => lower_counts.then_some(rate),
+        if rate > self.target {
+            self.less.refuted();
+            let counts = rate > PROBE_WORTH * self.target && self.prober.believes(probe);
+            return counts.then(|| self.credible(now, rate));
         }
+        let arrives = self.throughput.unwrap_or_default();
+        let counts = self.application.limited() && rate >= arrives;
+        let proved = counts.then(|| self.less.found(probe, rate)).flatten();
+        proved.filter(|rate| *rate < self.target)
     }
 
     /// How much of what a probe found is believed.

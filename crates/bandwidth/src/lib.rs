@@ -23,6 +23,7 @@ mod gcc;
 mod groups;
 pub mod history;
 mod lately;
+mod less;
 pub mod limits;
 mod loss;
 mod overflow;

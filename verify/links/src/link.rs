@@ -28,6 +28,8 @@ pub struct Path {
     pub jitter: Duration,
     /// Part of the packets that fall behind others.
     pub reordering: f64,
+    /// How often the receiver has no processor, and for how long at most: what arrives meanwhile it sees when it has one again.
+    pub stalls: Option<(Duration, Duration)>,
     /// Traffic that does not adapt, on the same queue. Shape: as a capacity.
     pub cross: Option<Capacity>,
 }
@@ -63,6 +65,9 @@ pub(crate) struct Link {
     free_at: Duration,
     /// When the last packet in order arrived.
     in_order: Duration,
+    /// From when to when the receiver sees nothing, and chance of its own: other paths are what they were.
+    stall: (Duration, Duration),
+    stall_rng: StdRng,
     /// Bytes of cross traffic due.
     cross_due: f64,
     stepped: Duration,
@@ -81,6 +86,8 @@ impl Link {
             waiting_bytes: 0,
             free_at: Duration::ZERO,
             in_order: Duration::ZERO,
+            stall: (Duration::ZERO, Duration::ZERO),
+            stall_rng: StdRng::seed_from_u64(seed.wrapping_mul(7919)),
             cross_due: 0.0,
             stepped: Duration::ZERO,
             waited: Duration::ZERO,
@@ -127,8 +134,21 @@ impl Link {
         if self.rng.random_bool(self.path.reordering) {
             return left + self.path.delay + jitter + Duration::from_millis(self.rng.random_range(REORDERED));
         }
-        self.in_order = self.in_order.max(left + self.path.delay + jitter);
+        let at = self.seen(left + self.path.delay + jitter);
+        self.in_order = self.in_order.max(at);
         self.in_order
+    }
+
+    /// When the receiver sees what arrives at this time.
+    fn seen(&mut self, at: Duration) -> Duration {
+        let Some((every, most)) = self.path.stalls else {
+            return at;
+        };
+        while at >= self.stall.1 {
+            let from = self.stall.1 + every.mul_f64(exponential(&mut self.stall_rng));
+            self.stall = (from, from + most.mul_f64(self.stall_rng.random_range(0.0..1.0)));
+        }
+        if at < self.stall.0 { at } else { self.stall.1 }
     }
 
     fn cross(&mut self, now: Duration) {

@@ -46,6 +46,7 @@ impl Scenario {
                 delay: Duration::from_millis(20),
                 jitter: Duration::ZERO,
                 reordering: 0.0,
+                stalls: None,
                 cross: None,
             },
             flows: vec![spec(0)],
@@ -87,6 +88,12 @@ impl Scenario {
 
     fn reordering(mut self, part: f64) -> Self {
         self.path.reordering = part;
+        self
+    }
+
+    /// A receiver that has too little processor: about twenty times a second, for so long at most.
+    fn stalls(mut self, milliseconds: u64) -> Self {
+        self.path.stalls = Some((Duration::from_millis(50), Duration::from_millis(milliseconds)));
         self
     }
 
@@ -228,6 +235,14 @@ fn limited() -> Vec<Scenario> {
             .media(Media::Layers(vec![150, 500, 1700])),
         Scenario::new("4, 0.5, 4 Mbit/s, layers of 0.15, 0.4, 1.7 Mbit/s", fall(), 75)
             .media(Media::Layers(vec![150, 400, 1700])),
+        Scenario::new(
+            "4, 0.5, 4 Mbit/s, layers of 0.15, 0.4, 1.7 Mbit/s, busy receiver",
+            fall(),
+            75,
+        )
+        .media(Media::Layers(vec![150, 400, 1700]))
+        .stalls(20),
+        Scenario::new("3, 1, 3 Mbit/s, busy receiver", steps(), 75).stalls(20),
         Scenario::new("2 Mbit/s, 0.5 Mbit/s sent", Capacity::constant(2000), 40).media(Media::AtMost(500)),
     ]
 }
