@@ -88,11 +88,13 @@ function stepsTable(results) {
   );
 }
 
-/** The worse of both pictures: seconds frozen by the browser's account, and the longest wait for a picture. */
+/** The worse of both pictures: seconds frozen by the browser's account, and the longest wait for a picture; beside it what was announced. */
 function frozen(result, index) {
   const views = limited(result);
   const said = (value) => bold(value.toFixed(2), value > result.freezeMax);
-  return `${said(worst(views, index, "frozen"))} / ${said(worst(views, index, "gap"))} s`;
+  const paused = worst(views, index, "paused");
+  const apart = paused > 0 ? `, paused ${paused.toFixed(1)} s` : "";
+  return `${said(worst(views, index, "frozen"))} / ${said(worst(views, index, "gap"))} s${apart}`;
 }
 
 function recovery(result, what) {

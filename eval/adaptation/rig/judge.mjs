@@ -1,6 +1,7 @@
 // From curves to figures.
 
 import { between, framesSent, rateAt, views } from "./curves.mjs";
+import { announcedPauses, endedIn, paused } from "./pauses.mjs";
 
 /** The part of a step that counts as settled. */
 const SETTLED = 0.4;
@@ -50,7 +51,16 @@ export function judge(record) {
       from: view.from,
       limited: view.limited,
       codec: view.samples.at(-1)?.codec ?? "",
-      steps: steps.map((step) => figures(view, step, record.people[view.from].samples, start, experiment.video.height)),
+      steps: steps.map((step) =>
+        figures(
+          view,
+          step,
+          record.people[view.from].samples,
+          start,
+          experiment.video.height,
+          announcedPauses(record, view),
+        ),
+      ),
       recovery: recovery(view, steps.at(-1), experiment.video.height, reference(view)),
       ...(experiment.kind === "distribution" && { distribution: distribution(view, steps) }),
     })),
@@ -58,7 +68,7 @@ export function judge(record) {
 }
 
 /** What one receiver had of one camera during one step. */
-function figures(view, { from, to }, sender, start, height) {
+function figures(view, { from, to }, sender, start, height, pauses) {
   const [first, last] = [at(view.samples, from), at(view.samples, to)];
   const tail = from + (1 - SETTLED) * (to - from);
   const settled = between(view.pictures, tail, to);
@@ -72,9 +82,13 @@ function figures(view, { from, to }, sender, start, height) {
     height: commonest(settled.map(([, height]) => height)),
     fps: round(settled.length / (to - tail), 1),
     freezes: span("freezeCount"),
-    // After five seconds the browser speaks of a pause instead; to who watches it is the same.
-    frozen: round(span("totalFreezesDuration") + (span("totalPausesDuration") || 0), 2),
-    gap: round(longestGap(view.pictures, from, to), 2),
+    // After five seconds the browser speaks of a pause instead; to who watches it is the same, unless the server said so.
+    frozen: round(
+      Math.max(0, span("totalFreezesDuration") + (span("totalPausesDuration") || 0) - endedIn(pauses, from, to)),
+      2,
+    ),
+    gap: round(longestGap(view.pictures, from, to, pauses), 2),
+    paused: round(paused(pauses, from, to), 1),
     sent,
     decoded: span("framesDecoded"),
     share: round(span("framesDecoded") / Math.max(1, sent), 4),
@@ -98,14 +112,17 @@ function shareOf(pictures, height) {
 
 const at = (samples, time) => samples.findLast((sample) => sample.time <= time) ?? samples[0];
 
-/** The longest time between two pictures of which the first is in the step, or in which the step began. */
-function longestGap(pictures, from, to) {
+/** The longest time between two pictures of which the first is in the step, or in which the step began, without what was announced. */
+function longestGap(pictures, from, to, pauses) {
   const inside = between(pictures, from, to);
   const before = pictures.findLast(([time]) => time < from);
   const after = pictures.find(([time]) => time >= to);
   const times = [before?.[0] ?? from, ...inside.map(([time]) => time), after?.[0] ?? to];
   // The gap over the beginning counts from the beginning: what was before is the step before.
-  const gaps = times.slice(1).map((time, index) => time - Math.max(times[index], index === 0 ? from : 0));
+  const gaps = times.slice(1).map((time, index) => {
+    const since = Math.max(times[index], index === 0 ? from : 0);
+    return time - since - paused(pauses, since, time);
+  });
   return Math.max(...gaps);
 }
 

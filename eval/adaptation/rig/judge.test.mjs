@@ -93,4 +93,27 @@ describe("what the figures mean", () => {
     ).steps;
     assert.deepEqual([first.frozen, second.frozen], [0, 1.5]);
   });
+
+  it("a pause the server announced is no freeze, but what comes after it is", () => {
+    const frozen = record(
+      (time) => (time > 25 && time < 31 ? 0 : 360),
+      (time) => (time > 31 ? 6 : 0),
+    );
+    const says = (second) => ({
+      time: START + 1000 * second,
+      receivers: [
+        {
+          identity: "cyd",
+          subscriptions: [
+            { kind: "audio", publisher: "ada", state: "sent" },
+            { kind: "video", publisher: "ada", state: second >= 25 && second < 30 ? "no_room" : "sent" },
+          ],
+        },
+      ],
+    });
+    const downlinks = Array.from({ length: 2 * STEP_S }, (_, second) => says(second));
+    const [, step] = cyd(judge({ ...frozen, downlinks })).steps;
+    assert.equal(step.paused, 5);
+    assert.ok(step.frozen > 0.9 && step.frozen < 1.1 && step.gap > 0.9 && step.gap < 1.2, JSON.stringify(step));
+  });
 });

@@ -32,6 +32,7 @@ function sentence(it) {
     `${it.kbit} kbit/s`,
     `frozen ${it.frozen} s in ${it.freezes}`,
     `longest gap ${it.gap} s`,
+    ...(it.paused > 0 ? [`paused ${it.paused} s`] : []),
     `decoded ${it.decoded} of ${it.sent} (${(100 * it.share).toFixed(1)} %)`,
     `lost ${it.lost}/${it.received}`,
     `nack ${it.nacks} pli ${it.plis} key ${it.keyFrames}`,

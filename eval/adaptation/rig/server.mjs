@@ -56,9 +56,9 @@ function weirCommand(network, folder, { adaptation, kernel }) {
   return `${serve} --config ${config}`;
 }
 
-/** The revision a Weir of this tree was built from, if it was built last; nothing is known of another one. */
+/** The revision a Weir of this tree was built from, if it was built last; of another one only who chose it knows. */
 function weirVersion() {
-  if (process.env.WEIR_BINARY) return "";
+  if (process.env.WEIR_BINARY) return process.env.WEIR_REVISION ?? "";
   try {
     return shell("git describe --always --dirty=+").trim();
   } catch {
