@@ -70,6 +70,7 @@ __noinline int number_copy(__u32 place)
 	struct scratch *scratch = scratch_here();
 	struct replica_state *state;
 	struct layers_given *layers;
+	struct frame_numbers *numbers;
 	__u32 key;
 
 	if (!entry || !scratch)
@@ -77,12 +78,13 @@ __noinline int number_copy(__u32 place)
 	key = entry->state;
 	state = bpf_map_lookup_elem(&replica_states, &key);
 	layers = bpf_map_lookup_elem(&replica_layers, &key);
+	numbers = bpf_map_lookup_elem(&replica_frames, &key);
 	if (scratch->media.arrival.wanted && !was_asked(entry, &scratch->media) && scratch->media.arrival.again)
 		return UNCONCERNED;
-	if (!state || !layers)
+	if (!state || !layers || !numbers)
 		return UNCONCERNED;
 	bpf_spin_lock(&state->lock);
-	give(&state->progress, layers, entry, &scratch->media, &scratch->frame, &scratch->number);
+	give(&state->progress, layers, numbers, entry, &scratch->media, &scratch->frame, &scratch->number);
 	scratch->way = state->way;
 	bpf_spin_unlock(&state->lock);
 	if (scratch->number.selects)

@@ -23,6 +23,8 @@
 #define FANOUT_LOG 1048576 // and of the log
 #define FANOUT_ASKS 16384 // packets that receivers have asked for again, each counted for each of them
 #define FANOUT_FRAMES 16 // of which a replica remembers what it decided
+#define HISTORY_FRAMES 3 // before the newest, that S-LR knows
+#define NUMBERED_FRAMES 32 // whose packets can come again where frames number them: a power of two
 #define WINDOW_WORDS 16 // how far behind the newest packet one may come, in 64 numbers
 #define HISTORY_WORDS 32 // for how many of those a replica knows its numbers: a power of two above the window
 #define ROOMS_INTERFACES 16 // copies made in drivers leave by so many at most
@@ -130,10 +132,52 @@ struct replica_entry {
 	__u32 leg; // where its leg's transport-wide numbers are counted
 	__u8 time_id; // of sending times and transport-wide numbers; 0 for none
 	__u8 number_id;
-	__u16 unused;
+	__u8 rewriting; // rewriting
+	__u8 unused;
 };
 
 #define NOT_NEGOTIATED 255
+
+// How a replica that leaves frames out numbers the rest.
+enum rewriting {
+	REWRITING_EXACT, // by every packet
+	REWRITING_LOW_MEMORY, // S-LM
+	REWRITING_LOW_RETRANSMISSION, // S-LR
+};
+
+// A frame before the newest.
+struct past {
+	__u16 frame;
+	__u16 offset; // source's number less replica's
+};
+
+// The newest frame a replica got, what lies before it, and the cadence.
+struct rewriter {
+	__u16 number; // of its newest packet
+	__u16 frame;
+	__u16 offset;
+	__u16 coming; // the cadence holds from this frame on,
+	__u8 has_coming; // if this says so
+	__u8 ended; // its last packet was seen
+	__u8 period; // from one frame the replica gets to the next
+	__u8 zero;
+	struct past history[HISTORY_FRAMES]; // S-LR: from the newest to the oldest
+};
+
+// A frame of which something was sent: from one of the source's numbers to another.
+struct numbered_frame {
+	__u16 frame;
+	__u16 offset;
+	__u16 first;
+	__u16 last;
+};
+
+// What numbers a replica's packets where its frames do.
+struct frame_numbers {
+	struct rewriter known;
+	__u32 rewriting; // of this segment
+	struct numbered_frame frames[NUMBERED_FRAMES]; // by the frame's number
+};
 
 // What has arrived of a stream. The kernel's word for the lock in front of it is not ours.
 struct stream_progress {

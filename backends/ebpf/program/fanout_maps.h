@@ -94,6 +94,14 @@ struct {
 	__type(value, struct layers_given);
 } replica_layers SEC(".maps");
 
+// What numbers its packets where frames do: likewise.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FANOUT_REPLICAS);
+	__type(key, __u32);
+	__type(value, struct frame_numbers);
+} replica_frames SEC(".maps");
+
 // Until when somebody may still want a packet of a stream again, by its state.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -4,6 +4,7 @@
 // number as far back as the window goes.
 #pragma once
 
+#include "fanout_numbered.h"
 #include "fanout_select.h"
 
 #define ALIGNMENT_MAX_SECONDS 5
@@ -27,12 +28,6 @@ static __always_inline __u32 ticks_since(const struct replica_progress *replica,
 	return ticks < 1 ? 1 : ticks;
 }
 
-// Whether a packet's frame has a number.
-static __always_inline int has_number(const struct media *media)
-{
-	return media->layers == LAYERS_DESCRIPTOR || media->layers == LAYERS_UNREADABLE;
-}
-
 // Begins a segment with a packet of this number at its source, which gets the `next` one.
 static __always_inline void begin_segment(struct replica_progress *replica, __u32 source, __u64 first, __u64 next)
 {
@@ -48,8 +43,8 @@ static __always_inline void begin_segment(struct replica_progress *replica, __u3
 }
 
 // Goes on where the base stopped, with any packet behind that. False for one from before.
-static __always_inline int go_on(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
-				 const struct media *media)
+static __always_inline int go_on(struct replica_progress *replica, struct layers_given *layers, struct frame_numbers *numbers,
+				 const struct replica_entry *entry, const struct media *media)
 {
 	__u16 ahead = media->arrival.number - replica->newest;
 
@@ -57,12 +52,13 @@ static __always_inline int go_on(struct replica_progress *replica, struct layers
 		return 0;
 	begin_segment(replica, media->stream, media->arrival.number - ahead + 1, replica->newest + 1 + replica->shift);
 	begin_layers(layers, entry);
+	numbers->rewriting = REWRITING_EXACT;
 	return 1;
 }
 
 // Starts to follow a stream with a packet that starts a key frame: numbers, timestamps and picture ids go on from the segment before.
-static __always_inline void follow(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
-				   const struct media *media, const struct frame *frame)
+static __always_inline void follow(struct replica_progress *replica, struct layers_given *layers, struct frame_numbers *numbers,
+				   const struct replica_entry *entry, const struct media *media, const struct frame *frame)
 {
 	__u64 next = (1 << 16) + entry->first_sequence;
 
@@ -76,6 +72,7 @@ static __always_inline void follow(struct replica_progress *replica, struct laye
 	if (replica->has_frame && has_number(media) && (__s16)((__u16)frame->number - replica->last_frame) <= 0)
 		replica->frame_offset = replica->last_frame + 1 - (__u16)frame->number;
 	begin_segment(replica, media->stream, media->arrival.number, next);
+	start_numbers(numbers, entry, media, frame, next);
 	replica->spatial = 0;
 	replica->temporal = entry->temporal;
 	replica->awaits = 0;
@@ -143,12 +140,26 @@ static __always_inline void remember(struct replica_progress *replica, const str
 	}
 }
 
+// The number of a packet by all that came before, sent or not: a count, or FAN_NOTHING.
+static __always_inline __u32 number_by_all(struct replica_progress *replica, __u64 source, __u32 reason, __u16 *sequence)
+{
+	if (advance(replica, source) && reason != FAN_NOTHING)
+		close_up(replica);
+	if (reason != FAN_NOTHING)
+		return reason;
+	if ((replica->newest >> 6) - (source >> 6) >= HISTORY_WORDS)
+		return FAN_TOO_LATE;
+	*sequence = source + replica->shifts[word_of(source)];
+	*sequence -= ones(replica->closed[word_of(source)] & ((1ULL << (source & 63)) - 1));
+	return FAN_NOTHING;
+}
+
 // Gives a packet its number, or says why it gets none.
-static __always_inline void give(struct replica_progress *replica, struct layers_given *layers, const struct replica_entry *entry,
-				 const struct media *media, const struct frame *frame, struct number *number)
+static __always_inline void give(struct replica_progress *replica, struct layers_given *layers, struct frame_numbers *numbers,
+				 const struct replica_entry *entry, const struct media *media, const struct frame *frame, struct number *number)
 {
 	__u64 source = media->arrival.number;
-	__u32 reason, before = selected(replica);
+	__u32 reason, unfit_for, before = selected(replica);
 
 	if (replica->epoch != entry->epoch) {
 		replica->epoch = entry->epoch;
@@ -160,20 +171,20 @@ static __always_inline void give(struct replica_progress *replica, struct layers
 	number->refused = FAN_PAUSED;
 	if (!number->concerned || entry->paused)
 		return;
-	reason = unfit(entry, media);
+	reason = unfit_for = unfit(entry, media);
 	if (replica->source != media->stream) {
 		number->refused = media->arrival.again ? FAN_BEFORE_SWITCH : reason;
 		if (number->refused != FAN_NOTHING)
 			return;
 		if (replica->continues && entry->source == media->stream) {
 			number->refused = FAN_BEFORE_SWITCH;
-			if (!go_on(replica, layers, entry, media))
+			if (!go_on(replica, layers, numbers, entry, media))
 				return;
 		} else {
 			number->refused = FAN_AWAITING_KEY_FRAME;
 			if (!media->arrival.is_newest || !media->starts_key_frame)
 				return;
-			follow(replica, layers, entry, media, frame);
+			follow(replica, layers, numbers, entry, media, frame);
 		}
 		number->selects = 1;
 	}
@@ -186,17 +197,14 @@ static __always_inline void give(struct replica_progress *replica, struct layers
 		reason = select_packet(replica, layers, entry, media, frame, number);
 	number->selected = selected(replica);
 	number->selects |= number->selected != before;
-	number->refused = reason;
-	if (advance(replica, source) && reason != FAN_NOTHING)
-		close_up(replica);
-	if (reason != FAN_NOTHING)
+	if (!numbers->rewriting)
+		number->refused = number_by_all(replica, source, reason, &number->sequence);
+	else if (unfit_for != FAN_NOTHING)
+		number->refused = unfit_for; // which those see nothing of that number by frames
+	else
+		number->refused = number_by_frames(replica, numbers, media, frame, reason, &number->sequence);
+	if (number->refused != FAN_NOTHING)
 		return;
-	number->refused = FAN_TOO_LATE;
-	if ((replica->newest >> 6) - (source >> 6) >= HISTORY_WORDS)
-		return;
-	number->refused = FAN_NOTHING;
-	number->sequence = source + replica->shifts[word_of(source)];
-	number->sequence -= ones(replica->closed[word_of(source)] & ((1ULL << (source & 63)) - 1));
 	number->timestamp = media->timestamp + replica->timestamp_offset;
 	number->picture = media->picture + replica->picture_offset - number->held_back;
 	number->tl0 = media->tl0 + replica->tl0_offset;

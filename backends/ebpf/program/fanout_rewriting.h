@@ -5,6 +5,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "fanout_layout.h"
 #include "fanout_rewriting_layout.h"
 
 // The cadence between the newest frame and a newer one: before a key frame, and across a change, every frame counts as one the replica should have got.

@@ -1,29 +1,9 @@
-// What a rewriter keeps of a replica, and how it is asked by tests.
+// What a rewriter is asked. What it keeps of a replica is in fanout_layout.h.
 #pragma once
 #include <linux/types.h>
 
-#define HISTORY_FRAMES 3
 #define REWRITERS 2 // S-LM, and behind it S-LR
 #define QUESTIONS 80 // of one frame
-
-// A frame before the newest.
-struct past {
-	__u16 frame;
-	__u16 offset; // source's number less replica's
-};
-
-// The newest frame a replica got, what lies before it, and the cadence.
-struct rewriter {
-	__u16 number; // of its newest packet
-	__u16 frame;
-	__u16 offset;
-	__u16 coming; // the cadence holds from this frame on,
-	__u8 has_coming; // if this says so
-	__u8 ended; // its last packet was seen
-	__u8 period; // from one frame the replica gets to the next
-	__u8 zero;
-	struct past history[HISTORY_FRAMES]; // S-LR: from the newest to the oldest
-};
 
 // What is asked.
 enum question_kind {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use dataplane::Rewriting;
 use southbound::{Fingerprint, HashFunction};
 
 /// How a node's agent behaves.
@@ -29,6 +30,8 @@ pub struct Config {
     pub adaptation: bool,
     /// How what a downlink carries is divided among the videos that want it.
     pub policy: Policy,
+    /// How the numbers close up of what a receiver gets less of than there is.
+    pub rewriting: Rewriting,
     /// The longest a receiver is told to hold pictures back, so that what it lost is repaired in time; zero tells nobody anything.
     pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit. Screens, what it gave priority to, and who spoke last come first.
@@ -59,6 +62,7 @@ impl Config {
             consent_timeout: Duration::from_secs(30),
             adaptation: true,
             policy: Policy::Utility,
+            rewriting: Rewriting::Exact,
             playout_delay_max: Duration::from_millis(400),
             last_n: 0,
         }

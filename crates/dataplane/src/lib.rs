@@ -34,4 +34,6 @@ pub use model::{Egress, Ingress, Model};
 pub use offload::{Offload, Reason, Refused};
 pub use protection::{MasterKey, Protection, SrtpProfile};
 pub use relay::{Accept, Cover, Hop, Relay};
-pub use table::{Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey, Update};
+pub use table::{
+    Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update,
+};

@@ -2,7 +2,7 @@
 
 /// How far behind the newest packet of a stream one may still arrive, in sequence numbers. Later ones are dropped as
 /// [`TooLate`](crate::Counter::TooLate).
-pub const REORDER_MAX: u64 = 1024;
+pub const REORDER_MAX: u64 = rewriting::REORDER_MAX;
 
 /// How many packets of one video stream are kept for retransmission: about two seconds at 2 Mbit/s.
 pub const CACHE_VIDEO: u64 = 512;
@@ -29,6 +29,8 @@ pub const DATAGRAM_MAX: usize = 1_500;
 pub const ALIGNMENT_MAX_SECONDS: i64 = 5;
 
 /// How many frames of a source a replica remembers whether it sent. A packet of an older frame comes too late to be sent or sent again.
+///
+/// Likewise how many frames can be sent again of a replica that numbers by [frames](crate::Rewriting).
 pub const FRAMES_MAX: usize = 128;
 
 /// How many SSRCs one key of a relay may open or seal: each stays reserved, because its keystream does.

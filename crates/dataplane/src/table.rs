@@ -84,6 +84,24 @@ pub struct ReplicaFormat {
     pub primary_only: bool,
 }
 
+/// How a replica that leaves frames out numbers the rest. `crates/rewriting` says what each promises, and measures what it costs.
+///
+/// The latter two are for streams whose packets bring dependency descriptors: nothing else numbers frames and says how many layers there are. A segment that begins
+/// with another packet is numbered by [`Exact`](Self::Exact), whatever the entry says. Where there are several sizes, or a descriptor cannot be read, they
+/// close up nothing: what is left out is a gap, and so no loss is ever masked.
+///
+/// Source: Scallop section 7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rewriting {
+    /// By every packet of the source, sent or not.
+    #[default]
+    Exact,
+    /// S-LM: by the newest frame that was sent.
+    LowMemory,
+    /// S-LR: by that and three before it.
+    LowRetransmission,
+}
+
 /// One outgoing copy of a source.
 ///
 /// `leg`, `ssrc` and `rtx` are fixed when the entry is first written; the rest may change.
@@ -116,6 +134,8 @@ pub struct Replica {
     /// picture instead of waiting there for the key frame of what it is to get. Where larger sizes need it anyway it is sent in any case. Of streams
     /// with a dependency descriptor only: nothing else tells a receiver that both belong together.
     pub keeps: Option<u8>,
+    /// How its packets are numbered. What it is when it begins to follow a source counts.
+    pub rewriting: Rewriting,
     /// Nothing is sent while true; afterwards the replica starts again with a key frame.
     pub paused: bool,
 }

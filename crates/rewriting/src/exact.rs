@@ -1,8 +1,9 @@
 //! All decisions remembered.
 
-use dataplane::limits::REORDER_MAX;
-
 use crate::{Cadence, FramePacket, Rewriter};
+
+/// How many of the newest packets [`Exact`] remembers.
+pub const REORDER_MAX: u64 = 1024;
 
 const WORDS: usize = (REORDER_MAX / 64) as usize;
 

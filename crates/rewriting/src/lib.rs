@@ -15,7 +15,7 @@ mod low_memory;
 mod low_retransmission;
 mod newest;
 
-pub use exact::Exact;
+pub use exact::{Exact, REORDER_MAX};
 pub use low_memory::LowMemory;
 pub use low_retransmission::{HISTORY_FRAMES, LowRetransmission};
 pub use rewriter::{Cadence, FramePacket, Rewriter};

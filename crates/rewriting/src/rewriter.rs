@@ -12,7 +12,7 @@
 /// no leap is as long as 2^15 packets or frames (what comes after one that long starts a new rewriter, at a key frame).
 ///
 /// Source: Scallop section 7.
-pub trait Rewriter {
+pub trait Rewriter: std::fmt::Debug {
     /// A rewriter whose first packet is `first`, which goes out under `sequence`. [`rewrite`](Self::rewrite) is still to be called for it.
     fn start(first: &FramePacket, sequence: u16, cadence: Cadence) -> Self
     where
@@ -60,6 +60,16 @@ pub enum Cadence {
 }
 
 impl Cadence {
+    /// The share without so many of the highest layers. With more than two left out it is still [`Fourth`](Self::Fourth): what is not claimed of a cadence
+    /// masks no loss.
+    pub const fn without(layers: u8) -> Self {
+        match layers {
+            0 => Cadence::Every,
+            1 => Cadence::Second,
+            _ => Cadence::Fourth,
+        }
+    }
+
     /// From one frame the replica gets to the next, in frames.
     pub const fn period(self) -> u16 {
         match self {

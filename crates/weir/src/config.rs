@@ -189,6 +189,7 @@ impl Config {
                 ebpf: file.rtc.ebpf,
                 adaptation: file.rtc.adaptation.unwrap_or(true),
                 policy: file.rtc.policy,
+                rewriter: file.rtc.rewriter,
                 playout_delay_max: Duration::from_millis(file.rtc.playout_delay_max.unwrap_or(400)),
                 last_n: file.rtc.last_n,
                 clear_rtp: file.rtc.clear_rtp,
@@ -286,7 +287,7 @@ fn cores() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::media::Policy;
+    use super::media::{Policy, Rewriter};
     use super::*;
 
     fn error(text: &str) -> String {
@@ -299,6 +300,15 @@ mod tests {
         assert!(message.contains("porrt") && message.contains('3'), "{message}");
         let message = error("port: 7880\nlimits: {}\n");
         assert!(message.contains("limits") && message.contains('2'), "{message}");
+    }
+
+    #[test]
+    fn a_rewriter_has_a_name() {
+        let rewriter = |text: &str| File::parse("weir.yaml", text).unwrap().rtc.rewriter;
+        assert_eq!(rewriter("rtc: {}\n"), Rewriter::Exact);
+        assert_eq!(rewriter("rtc: {rewriter: s-lm}\n"), Rewriter::SLm);
+        assert_eq!(rewriter("rtc: {rewriter: s-lr}\n"), Rewriter::SLr);
+        assert!(error("rtc: {rewriter: guess}\n").contains("guess"));
     }
 
     #[test]

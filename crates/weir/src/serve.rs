@@ -50,6 +50,7 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
         agent::Config {
             adaptation: config.rtc.adaptation,
             policy: config.rtc.policy.into(),
+            rewriting: config.rtc.rewriter.into(),
             playout_delay_max: config.rtc.playout_delay_max,
             last_n: config.rtc.last_n,
             clear_rtp: config.rtc.clear_rtp,

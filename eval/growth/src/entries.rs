@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use dataplane::{
-    Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, SrtpProfile, Stream, StreamFormat, StreamKey,
+    Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, Rewriting, SrtpProfile, Stream, StreamFormat,
+    StreamKey,
 };
 use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, PayloadType, Ssrc};
@@ -118,6 +119,7 @@ pub(crate) fn replica(to: LegId, ssrc: u32, source: StreamKey, kind: MediaKind) 
         source: Some(source),
         target: Layer::HIGHEST,
         keeps: None,
+        rewriting: Rewriting::Exact,
         paused: false,
     }
 }

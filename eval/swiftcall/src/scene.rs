@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
 use dataplane::{
-    Leg, LegId, Path, Protection, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey, Update,
+    Leg, LegId, Path, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update,
 };
 use veth::{Pair, Side, Unavailable};
 use wire::codec::Layer;
@@ -199,6 +199,7 @@ fn replica(number: u32) -> Replica {
         source: Some(STREAM),
         target: Layer::HIGHEST,
         keeps: None,
+        rewriting: Rewriting::Exact,
         paused: false,
     }
 }

@@ -46,6 +46,20 @@ pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Res
     Ok(())
 }
 
+/// As [`compare`], of what is seen alone: for histories that do not keep what the invariants rest on.
+///
+/// Errors: the first difference.
+pub fn agree(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
+    let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
+    let mut device = Subject::new(new_device(start), start);
+    for (at, step) in steps.iter().enumerate() {
+        let (expected, got) = (model.step(step), device.step(step));
+        let what = expected.difference(&got);
+        what.map_or(Ok(()), |what| Err(Difference { step: at, what }))?;
+    }
+    Ok(())
+}
+
 /// As [`check`], for a history of a clean network: what receivers get must be decodable, too.
 ///
 /// Errors: the first promise that was broken.

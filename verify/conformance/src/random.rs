@@ -6,6 +6,7 @@ mod entries;
 mod layers;
 mod noise;
 mod relays;
+mod rewriting;
 mod sender;
 mod tables;
 
@@ -14,6 +15,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::{Injection, Step};
 pub use relays::{RelayOptions, relay_history};
+pub use rewriting::{disturbed, numbered};
 use tables::Tables;
 
 /// What kind of history to make.

@@ -9,8 +9,8 @@ use backend_udp::{UdpConfig, UdpPlane};
 use conformance::device::STARTED_AT;
 use conformance::rtp::RtpFields;
 use dataplane::{
-    Clock, DataPlane, Leg, LegId, Path, Protection, Replica, ReplicaFormat, ReplicaId, Stream, StreamFormat, StreamKey,
-    Update,
+    Clock, DataPlane, Leg, LegId, Path, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat,
+    StreamKey, Update,
 };
 use wire::codec::Layer;
 use wire::{Codec, ExtensionMap, MediaKind, PayloadType, Ssrc};
@@ -64,6 +64,7 @@ fn replica(ssrc: u32, source: Option<StreamKey>) -> Replica {
         source,
         target: Layer::HIGHEST,
         keeps: None,
+        rewriting: Rewriting::Exact,
         paused: false,
     }
 }

@@ -5,12 +5,12 @@
 use std::time::Instant;
 
 use conformance::device::{InlineDevice, ModelDevice};
-use conformance::differential::{Difference, check, check_clean, compare};
-use conformance::random::{Network, Options, RelayOptions, Srtp, history, relay_history};
+use conformance::differential::{Difference, agree, check, check_clean, compare};
+use conformance::random::{Network, Options, RelayOptions, Srtp, disturbed, history, numbered, relay_history};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::{Device, Step, Subject};
-use dataplane::{Counter, Counters};
+use dataplane::{Counter, Counters, Rewriting};
 
 #[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
 fn now() -> Instant {
@@ -117,6 +117,47 @@ fn three_shards_do_what_the_model_does_with_keys() {
     run_seeds(50_001, 100, Srtp::Mixed, |steps, start| {
         compare(steps, &three_shards, start)
     });
+}
+
+/// What these rewriters promise holds for streams that keep their cadence; that two say the same of any stream is asked here.
+fn number_by_frames_alike(first: u64, new_device: impl Fn(Instant) -> Box<dyn Device>) {
+    let by_frames = [Rewriting::LowMemory, Rewriting::LowRetransmission];
+    for (rewriting, network) in by_frames
+        .into_iter()
+        .flat_map(|kind| [(kind, Network::Rough), (kind, Network::Clean)])
+    {
+        let cases = first..first + 60;
+        for seed in cases {
+            let options = Options {
+                steps: 500,
+                srtp: Srtp::Never,
+                network,
+            };
+            let mut steps = numbered(history(seed, options), rewriting);
+            if network == Network::Clean {
+                steps = disturbed(steps, seed);
+            }
+            let start = now();
+            if let Err(difference) = agree(&steps, &new_device, start) {
+                let whole = difference.to_string();
+                let (steps, _) = shrink(steps, difference, |steps| agree(steps, &new_device, start).err());
+                panic!(
+                    "seed {seed} by {rewriting:?} fails {whole}\n\n{}",
+                    print_history("What is left of it.", &steps)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn one_shard_numbers_by_frames_as_the_model_does() {
+    number_by_frames_alike(90_001, one_shard);
+}
+
+#[test]
+fn three_shards_number_by_frames_as_the_model_does() {
+    number_by_frames_alike(91_001, three_shards);
 }
 
 fn one_shard(start: Instant) -> Box<dyn Device> {

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use dataplane::{
-    Clock, DataPlane, Ingress, Leg, LegId, Model, Path, Protection, Replica, ReplicaFormat, ReplicaId, Stream,
-    StreamFormat, StreamKey, Update,
+    Clock, DataPlane, Ingress, Leg, LegId, Model, Path, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting,
+    Stream, StreamFormat, StreamKey, Update,
 };
 use wire::codec::Layer;
 use wire::codec::vp8::Vp8Descriptor;
@@ -47,6 +47,7 @@ fn replica(source: u32) -> Update {
         source: Some(stream(source)),
         target: Layer::HIGHEST,
         keeps: None,
+        rewriting: Rewriting::Exact,
         paused: false,
     };
     Update::SetReplica(ReplicaId(1), replica)

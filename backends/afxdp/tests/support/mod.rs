@@ -9,8 +9,8 @@ use std::time::Instant;
 use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane};
 use backend_udp::UdpConfig;
 use dataplane::{
-    Clock, DataPlane, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, ReplicaId, SrtpProfile, Stream,
-    StreamFormat, StreamKey, Update,
+    Clock, DataPlane, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting,
+    SrtpProfile, Stream, StreamFormat, StreamKey, Update,
 };
 use veth::Pair;
 use wire::codec::Layer;
@@ -90,6 +90,7 @@ pub fn watch(plane: &mut dyn DataPlane, number: u32, near: SocketAddr, receiver:
         source: Some(STREAM),
         target: Layer::HIGHEST,
         keeps: None,
+        rewriting: Rewriting::Exact,
         paused: false,
     };
     write(plane, Update::SetReplica(ReplicaId(number), replica));

@@ -1,12 +1,15 @@
 //! Entries as the program has them.
 
-use dataplane::{Leg, Replica, Stream, StreamFormat};
+use dataplane::{Leg, Replica, Rewriting, Stream, StreamFormat};
 use wire::ExtensionKind;
 
 use super::fit;
 use super::kernel::pair;
 use super::stamp;
-use crate::layout::fanout::{FANOUT_FORMATS, NOT_NEGOTIATED, ReplicaEntry, StreamEntry};
+use crate::layout::fanout::{
+    FANOUT_FORMATS, NOT_NEGOTIATED, REWRITING_EXACT, REWRITING_LOW_MEMORY, REWRITING_LOW_RETRANSMISSION, ReplicaEntry,
+    StreamEntry,
+};
 
 /// A stream, with the places of those who get it.
 pub(super) fn stream(stream: &Stream, places: &[u32]) -> StreamEntry {
@@ -54,6 +57,11 @@ pub(super) fn replica(replica: &Replica, leg: &Leg, formats: &[StreamFormat], pl
         paused: replica.paused.into(),
         spatial: replica.target.spatial,
         temporal: replica.target.temporal,
+        rewriting: match replica.rewriting {
+            Rewriting::Exact => REWRITING_EXACT,
+            Rewriting::LowMemory => REWRITING_LOW_MEMORY,
+            Rewriting::LowRetransmission => REWRITING_LOW_RETRANSMISSION,
+        } as u8,
         types: [NOT_NEGOTIATED as u8; FANOUT_FORMATS as usize],
         ..ReplicaEntry::default()
     };

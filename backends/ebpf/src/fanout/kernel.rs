@@ -16,8 +16,8 @@ use super::{FanoutConfig, RoomsPath, merging};
 use crate::clock::nanoseconds;
 use crate::error::reason;
 use crate::layout::fanout::{
-    self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, Pair, Probe, ReplicaCell,
-    ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
+    self as layout, Ask, FAN_COUNTS, FAN_LEFT, FAN_LEFT_AGAIN, FAN_ORDERED, FanoutNote, FrameNumbers, Pair, Probe,
+    ReplicaCell, ReplicaEntry, StreamCell, StreamEntry, StreamKey, StreamPlace,
 };
 use crate::pins::{self, Pins};
 use crate::relay::allow_look_ups;
@@ -53,6 +53,7 @@ pub(super) struct Kernel {
     pub(super) stream_states: Array<MapData, StreamCell>,
     pub(super) replica_entries: Array<MapData, ReplicaEntry>,
     pub(super) replica_states: Array<MapData, ReplicaCell>,
+    pub(super) replica_frames: Array<MapData, FrameNumbers>,
     pub(super) wanted: Array<MapData, u64>,
     pub(super) asks: HashMap<MapData, Ask, u64>,
     counts: PerCpuArray<MapData, u64>,
@@ -100,6 +101,7 @@ impl Kernel {
             stream_states: take(&mut loaded, "stream_states")?,
             replica_entries: take(&mut loaded, "replica_entries")?,
             replica_states: take(&mut loaded, "replica_states")?,
+            replica_frames: take(&mut loaded, "replica_frames")?,
             wanted: take(&mut loaded, "wanted")?,
             asks: take(&mut loaded, "asks")?,
             counts,

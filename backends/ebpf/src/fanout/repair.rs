@@ -14,7 +14,9 @@ use dataplane::{ReplicaId, StreamKey};
 use super::book::Book;
 use super::kernel::set;
 use crate::clock::nanoseconds;
-use crate::layout::fanout::{Ask, HISTORY_WORDS, ReplicaProgress};
+use crate::layout::fanout::{
+    Ask, FrameNumbers, HISTORY_WORDS, NUMBERED_FRAMES, NumberedFrame, REWRITING_EXACT, ReplicaProgress,
+};
 
 /// How long an answer is waited for.
 const FRESH: Duration = Duration::from_secs(1);
@@ -32,7 +34,12 @@ impl Book {
         let key = self.stream_of(stream_state)?;
         let until = nanoseconds() + FRESH.as_nanos() as u64;
         let mut found = Vec::new();
-        for number in numbers(&cell.progress, sequences) {
+        let frames = self.kernel.replica_frames.get(&state, 0).ok()?;
+        let numbers = match frames.rewriting {
+            REWRITING_EXACT => numbers(&cell.progress, sequences),
+            _ => numbers_by_frames(&cell.progress, &frames, sequences),
+        };
+        for number in numbers {
             let ask = Ask {
                 number,
                 source,
@@ -63,6 +70,33 @@ fn sequence(progress: &ReplicaProgress, source: u64) -> Option<u16> {
     let (closed, bit) = (progress.closed[word], 1 << (source % 64));
     let before = (closed & (bit - 1)).count_ones() as u16;
     (closed & bit == 0).then(|| (source as u16).wrapping_add(progress.shifts[word]).wrapping_sub(before))
+}
+
+/// The same where its frames number a replica's packets: of those frames that are remembered.
+fn numbers_by_frames(progress: &ReplicaProgress, frames: &FrameNumbers, sequences: &[u16]) -> Vec<u64> {
+    let source = |sequence: u16| {
+        let of_frame = |frame: &NumberedFrame| {
+            let source = sequence.wrapping_add(frame.offset);
+            (source.wrapping_sub(frame.first) <= frame.last.wrapping_sub(frame.first)).then_some(source)
+        };
+        let known = frames
+            .frames
+            .iter()
+            .zip(0..)
+            .filter(|(frame, place)| frame.frame as u32 % NUMBERED_FRAMES == *place);
+        known.map(|(frame, _)| frame).find_map(of_frame)
+    };
+    let found: BTreeSet<u64> = sequences
+        .iter()
+        .filter_map(|sequence| source(*sequence))
+        .map(|source| {
+            progress
+                .newest
+                .wrapping_sub(u64::from((progress.newest as u16).wrapping_sub(source)))
+        })
+        .filter(|number| *number >= progress.first)
+        .collect();
+    found.into_iter().collect()
 }
 
 #[cfg(test)]

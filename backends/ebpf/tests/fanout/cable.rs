@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use backend_ebpf::{Fanout, FanoutConfig};
 use dataplane::{
-    Counter, Leg, LegId, Offload, Path, Protection, Reason, Refused, Replica, ReplicaFormat, ReplicaId, Stream,
-    StreamFormat, StreamKey, Update,
+    Counter, Leg, LegId, Offload, Path, Protection, Reason, Refused, Replica, ReplicaFormat, ReplicaId, Rewriting,
+    Stream, StreamFormat, StreamKey, Update,
 };
 use veth::{Pair, pair_or_skip};
 use wire::codec::Layer;
@@ -170,6 +170,7 @@ pub fn replica(number: u32) -> Replica {
         source: Some(STREAM),
         target: Layer::HIGHEST,
         keeps: None,
+        rewriting: Rewriting::Exact,
         paused: false,
     }
 }

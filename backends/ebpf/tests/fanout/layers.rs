@@ -6,12 +6,12 @@ use std::time::Instant;
 use conformance::device::ModelDevice;
 use conformance::differential::Difference;
 use conformance::invariants::Invariants;
-use conformance::random::{Network, Options, Srtp, history};
+use conformance::random::{Network, Options, Srtp, disturbed, history, numbered};
 use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::vector::run;
 use conformance::{Observation, Step, Subject};
-use dataplane::{Event, LegId, Path, Update};
+use dataplane::{Event, LegId, Path, Rewriting, Update};
 use veth::pair_or_skip;
 use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
@@ -192,6 +192,36 @@ fn compare(steps: &[Step], cable: &Cable, promises: Option<Invariants>) -> Resul
         what.map_err(|what| Difference { step: at, what })?;
     }
     Ok(())
+}
+
+/// By a few frames late is what the kernel remembers, too.
+#[test]
+fn histories_numbered_by_frames_are_those_of_the_model() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.near.run(|| {
+        let cable = Cable::new(&pair);
+        let by_frames = [Rewriting::LowMemory, Rewriting::LowRetransmission];
+        for (seed, rewriting) in SEEDS.flat_map(|seed| by_frames.map(|kind| (seed, kind))) {
+            let steps = numbered(disturbed(layered_history(seed), seed), rewriting);
+            if let Err(difference) = compare(&steps, &cable, None) {
+                let whole = difference.to_string();
+                let (steps, left) = shrink(steps, difference, |steps| compare(steps, &cable, None).err());
+                panic!(
+                    "seed {seed} by {rewriting:?} fails {whole}\n\n{}",
+                    print_history(
+                        &format!("What is left of it fails {left}").replace('\n', "\n# "),
+                        &steps
+                    )
+                );
+            }
+        }
+        println!(
+            "{} packets in the kernel, {} copies",
+            cable.taken.get(),
+            cable.copied.get()
+        );
+        assert!(cable.copied.get() > 0);
+    });
 }
 
 /// Over a clean network nothing is late, so nothing depends on how much is remembered.

@@ -103,6 +103,15 @@ pub(crate) struct Dependencies {
     pub(crate) chains_started: u32,
 }
 
+impl Dependencies {
+    /// The decode targets its sender produces, of those of the structure; all where it produces none.
+    pub(super) fn produced(&self) -> DecodeTargets {
+        let all = DecodeTargets::first(self.structure.decode_targets());
+        let produced = all.intersection(self.active);
+        if produced.is_empty() { all } else { produced }
+    }
+}
+
 impl Frame {
     /// Its layer, where it can be read.
     pub(crate) fn known_layer(&self) -> Option<Layer> {

@@ -13,6 +13,7 @@
 //! each datagram, [`work`](Shard::work) until nothing is left, [`flush`](Shard::flush), [`settle`](Shard::settle).
 
 mod bits;
+mod by_frames;
 mod cache;
 mod decisions;
 mod descriptor;

@@ -7,6 +7,7 @@ use dataplane::{Continuation, Counter, Replica, ReplicaFormat, ReplicaId, Replic
 use wire::codec::Layer;
 use wire::{Codec, PayloadType};
 
+use super::by_frames::ByFrames;
 use super::frame::Frame;
 use super::header::vp8_ids;
 use super::packet::{Facts, Packet, Span};
@@ -99,7 +100,8 @@ impl ReplicaState {
         };
         let (temporal, held_back, decided) = self.selection.stands()?;
         let (last, offsets) = (&segment.last, &segment.offsets);
-        last.frame.is_none().then(|| Continuation {
+        let is_named = last.frame.is_some() || segment.by_frames.is_some();
+        (!is_named).then(|| Continuation {
             source: Some(current.key),
             newest: segment.newest() as u16,
             next: segment.next() as u16,
@@ -235,7 +237,9 @@ impl ReplicaState {
             vp8: Vp8Ids::default(),
             frame: self.segment.as_ref().and_then(|before| before.last.frame),
         };
-        self.segment = Some(Segment::start(facts.number, egress_first, offsets, last));
+        let by_frames = ByFrames::start(self.entry.rewriting, facts, egress_first);
+        let segment = Segment::start(facts.number, egress_first, offsets, last);
+        self.segment = Some(segment.numbered(by_frames));
         self.selection.restart(Wanted::of(&self.entry));
         self.segments = self.segments.wrapping_add(1);
         std::mem::replace(&mut self.current, self.source)
@@ -256,13 +260,20 @@ impl ReplicaState {
         if segment.starts_behind(facts.number) {
             return Err(Counter::BeforeSwitch);
         }
+        let is_sendable = sendable.is_ok();
         let decision = match (sendable, &facts.frame) {
             (Ok(()), Some(frame)) => self.selection.decide(wanted, is_late, facts.codec, frame, facts.marker),
             (Ok(()), None) => self.selection.without_layers(Ok(())),
             (Err(reason), _) => self.selection.without_layers(Err(reason)),
         };
-        segment.account(facts.number, decision.send.is_ok());
-        decision.send?;
+        let number = match &mut segment.by_frames {
+            None => {
+                segment.account(facts.number, decision.send.is_ok());
+                decision.send.map(|()| segment.number(facts.number))
+            }
+            Some(by_frames) if is_sendable => by_frames.number(facts, self.selection.temporal(), decision.send),
+            Some(_) => Err(decision.send.err().unwrap_or(Counter::NotSelected)),
+        }?;
         if facts.number > segment.last.number {
             let frame = facts.frame.as_ref().and_then(Frame::number);
             let offsets = &segment.offsets;
@@ -275,7 +286,7 @@ impl ReplicaState {
                 frame: frame.map_or(segment.last.frame, |number| Some(number.wrapping_add(offsets.frame))),
             };
         }
-        Ok((segment.number(facts.number), decision))
+        Ok((number, decision))
     }
 
     pub(crate) fn report(&self) -> ReplicaStatistics {

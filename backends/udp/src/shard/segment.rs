@@ -7,6 +7,7 @@ use dataplane::limits::REORDER_MAX;
 use wire::NtpTime;
 
 use super::bits::RecentBits;
+use super::by_frames::ByFrames;
 
 /// A stretch in which a replica follows one stream.
 ///
@@ -25,6 +26,8 @@ pub(crate) struct Segment {
     /// Replica's number minus source's, modulo 2^64, for the newest packet.
     shift: u64,
     closed: RecentBits,
+    /// What numbers its packets instead, where frames do.
+    pub(crate) by_frames: Option<Box<ByFrames>>,
     pub(crate) offsets: Offsets,
     /// The newest packet that was sent.
     pub(crate) last: Last,
@@ -94,9 +97,15 @@ impl Segment {
             newest: first - 1,
             shift: egress_first.wrapping_sub(first),
             closed: RecentBits::new(),
+            by_frames: None,
             offsets,
             last,
         }
+    }
+
+    /// The same, whose frames number its packets if there is something to do so.
+    pub(crate) fn numbered(self, by_frames: Option<Box<ByFrames>>) -> Self {
+        Segment { by_frames, ..self }
     }
 
     /// What another device sent, of which nothing is known but its end.
@@ -154,11 +163,17 @@ impl Segment {
 
     /// Where the numbers go on behind this segment.
     pub(crate) fn next(&self) -> u64 {
+        if let Some(by_frames) = &self.by_frames {
+            return by_frames.next();
+        }
         (self.newest + 1).wrapping_add(self.shift)
     }
 
     /// The source number behind one of the replica's newest, the inverse of [`number`](Self::number).
     pub(crate) fn source(&self, number: u64) -> Option<u64> {
+        if let Some(by_frames) = &self.by_frames {
+            return by_frames.source(number);
+        }
         let behind = self.next().wrapping_sub(1).wrapping_sub(number);
         if behind >= REORDER_MAX || self.newest < self.first {
             return None;

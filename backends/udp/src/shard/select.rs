@@ -129,6 +129,11 @@ impl Selection {
         Some((self.now.layer.temporal, self.now.held_back, decided))
     }
 
+    /// The highest temporal layer it gets.
+    pub(crate) fn temporal(&self) -> u8 {
+        self.now.layer.temporal
+    }
+
     /// The highest layer it gets, once it has got one, and whether it waits for a key frame.
     pub(crate) fn report(&self) -> (Layer, bool) {
         let layer = if self.past.is_empty() {

@@ -165,9 +165,7 @@ fn kept_target(keeps: Option<u8>, current: Layer, rules: &Dependencies) -> Optio
 
 /// The decode target with the highest layer within `wanted`, of those the sender produces; the lowest of all when none is.
 fn goal(wanted: Layer, rules: &Dependencies) -> usize {
-    let all = DecodeTargets::first(rules.structure.decode_targets());
-    let produced = all.intersection(rules.active);
-    let produced = if produced.is_empty() { all } else { produced };
+    let produced = rules.produced();
     let rank = |target: usize| {
         let Layer { spatial, temporal } = layer_of(rules, target);
         (spatial, temporal)

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use backend_udp::srtp::{Opener, Sealer, rtp_overhead};
 use dataplane::{
-    Clock, DataPlane, Event, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, ReplicaId, SrtpProfile,
-    Stream, StreamFormat, StreamKey, Update,
+    Clock, DataPlane, Event, Leg, LegId, MasterKey, Path, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting,
+    SrtpProfile, Stream, StreamFormat, StreamKey, Update,
 };
 use wire::codec::Layer;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PayloadType, RtpPacket, Ssrc};
@@ -123,6 +123,7 @@ pub fn replica(to: u32, ssrc: u32, source: StreamKey) -> Replica {
         source: Some(source),
         target: Layer::HIGHEST,
         keeps: None,
+        rewriting: Rewriting::Exact,
         paused: false,
     }
 }

@@ -1,6 +1,6 @@
 //! One receiver's copy of a track.
 
-use dataplane::{LegId, Replica, ReplicaFormat, ReplicaId, StreamKey};
+use dataplane::{LegId, Replica, ReplicaFormat, ReplicaId, Rewriting, StreamKey};
 use southbound::{PayloadFormat, Subscription};
 use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
@@ -57,6 +57,7 @@ pub(super) struct Entry {
     pub(super) replica: ReplicaId,
     pub(super) first_sequence: u16,
     pub(super) rtx_first_sequence: u16,
+    pub(super) rewriting: Rewriting,
 }
 
 /// How much of a track a receiver gets.
@@ -195,6 +196,7 @@ impl Downlink {
                 false => self.target(),
             },
             keeps: self.keeps,
+            rewriting: entry.rewriting,
             paused: !self.is_sent(),
         }
     }

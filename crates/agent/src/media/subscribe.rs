@@ -189,6 +189,7 @@ impl Media {
             replica: ReplicaId(self.replica_ids.take()),
             first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
+            rewriting: cx.shared.config.rewriting,
         });
         let is_lowering = self.make_way(cx, id, leg, entry);
         let Some(downlink) = self.downlinks.get_mut(&id) else {

@@ -84,6 +84,17 @@ pub(super) struct Dependencies {
     pub previous: Vec<Option<u64>>,
 }
 
+impl Dependencies {
+    /// The decode targets its sender produces, of those of the structure; all where it produces none.
+    pub fn produced(&self) -> DecodeTargets {
+        let all = DecodeTargets::first(self.structure.decode_targets());
+        match all.intersection(self.active) {
+            none if none.is_empty() => all,
+            some => some,
+        }
+    }
+}
+
 impl FrameId {
     /// Whether two frames can be put in order: they are named in the same way.
     pub fn is_comparable(&self, other: &FrameId) -> bool {

@@ -9,6 +9,7 @@
 //!
 //! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
 
+mod by_frames;
 mod going_on;
 mod segment;
 
@@ -27,6 +28,7 @@ use crate::{
     Continuation, Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError,
 };
 
+use by_frames::ByFrames;
 use segment::{Last, Segment};
 
 pub(super) use segment::Vp8Ids;
@@ -147,6 +149,7 @@ impl ReplicaState {
             // Nothing is accounted for yet; `place` takes the first packet like any other.
             newest: packet.number - 1,
             closed_up: Default::default(),
+            by_frames: ByFrames::start(self.entry.rewriting, packet, egress_first),
             timestamp_offset,
             vp8_offset,
             frame_offset,
@@ -169,19 +172,17 @@ impl ReplicaState {
         if packet.number < segment.first {
             return Err(Counter::BeforeSwitch);
         }
-        let in_order = packet.number > segment.newest;
-        if in_order {
-            segment.advance(packet.number);
-        }
-        let decided = sendable.and_then(|()| {
-            let decision = segment.selection.decide(wanted, packet);
-            decision.send.map(|()| decision)
-        });
-        let decision = decided.inspect_err(|_| {
-            if in_order {
-                segment.closed_up.insert(packet.number);
+        let decided = sendable.map(|()| segment.selection.decide(wanted, packet));
+        let send = decided.and_then(|decision| decision.send);
+        let number = match &mut segment.by_frames {
+            // Of what it cannot send at all it sees nothing.
+            Some(by_frames) => decided.and_then(|_| by_frames.number(packet, &segment.selection, send)),
+            None => {
+                segment.account(packet.number, send.is_ok());
+                send.map(|()| segment.number(packet.number))
             }
-        })?;
+        }?;
+        let decision = decided?;
         if packet.number > segment.last.number {
             let ids = vp8_ids(packet).plus(segment.vp8_offset.minus_pictures(decision.held_back));
             let number = packet
@@ -196,7 +197,7 @@ impl ReplicaState {
                 frame: number.or(segment.last.frame),
             };
         }
-        Ok((segment.number(packet.number), decision))
+        Ok((number, decision))
     }
 
     /// What it forwards now, and whether it waits for a key frame of it.

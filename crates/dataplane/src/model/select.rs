@@ -23,6 +23,7 @@ mod switch;
 
 use std::collections::BTreeMap;
 
+use rewriting::Cadence;
 use wire::codec::Layer;
 use wire::codec::dependency::DecodeTargets;
 use wire::{Codec, RtpTimestamp};
@@ -134,6 +135,30 @@ impl Selection {
         match self.decisions.is_empty() {
             true => Layer::default(),
             false => self.state.current,
+        }
+    }
+
+    /// Which share of the frames it gets, as a frame says that arrived: known where there is one size.
+    pub fn cadence(&self, frame: &Frame) -> Cadence {
+        let Rules::Dependency(rules) = &frame.rules else {
+            return Cadence::Every;
+        };
+        let produced = rules.produced().iter();
+        let layers = produced.map(|target| {
+            rules
+                .structure
+                .target_layer(target)
+                .expect("a target of this structure")
+        });
+        let highest = layers.reduce(|one, other| Layer {
+            spatial: one.spatial.max(other.spatial),
+            temporal: one.temporal.max(other.temporal),
+        });
+        match highest {
+            Some(Layer { spatial: 0, temporal }) => {
+                Cadence::without(temporal.saturating_sub(self.state.current.temporal))
+            }
+            _ => Cadence::Every,
         }
     }
 

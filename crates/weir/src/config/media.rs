@@ -20,6 +20,7 @@ pub(super) struct RtcFile {
     pub(super) coalesce_us: u64,
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
+    pub(super) rewriter: Rewriter,
     pub(super) playout_delay_max: Option<u64>,
     pub(super) last_n: usize,
     pub(super) clear_rtp: bool,
@@ -56,6 +57,8 @@ pub struct Rtc {
     pub adaptation: bool,
     /// How that is divided among the videos that want it.
     pub policy: Policy,
+    /// How the numbers close up of what a receiver gets less of than there is.
+    pub rewriter: Rewriter,
     /// The longest a receiver that loses packets is told to hold pictures back; zero is never.
     pub playout_delay_max: Duration,
     /// The most videos one receiver is shown at a time; 0 is no limit.
@@ -170,6 +173,29 @@ impl From<Policy> for agent::Policy {
         match policy {
             Policy::Utility => Self::Utility,
             Policy::Thresholds => Self::Thresholds,
+        }
+    }
+}
+
+/// How packets are numbered where frames are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rewriter {
+    /// By every packet that came.
+    #[default]
+    Exact,
+    /// By the newest frame that was sent.
+    SLm,
+    /// By that and three before it.
+    SLr,
+}
+
+impl From<Rewriter> for dataplane::Rewriting {
+    fn from(rewriter: Rewriter) -> Self {
+        match rewriter {
+            Rewriter::Exact => Self::Exact,
+            Rewriter::SLm => Self::LowMemory,
+            Rewriter::SLr => Self::LowRetransmission,
         }
     }
 }

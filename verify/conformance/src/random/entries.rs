@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use dataplane::{
-    Leg, LegId, Protection, Replica, ReplicaFormat, ReplicaId, SrtpProfile, Stream, StreamFormat, StreamKey, Update,
+    Leg, LegId, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting, SrtpProfile, Stream, StreamFormat, StreamKey,
+    Update,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -195,6 +196,7 @@ impl Tables {
             source: self.random_stream(rng).filter(|_| rng.random_bool(0.9)),
             target: target(rng),
             keeps: keeps(rng),
+            rewriting: Rewriting::Exact,
             paused: rng.random_bool(0.05),
         };
         self.replicas.insert(id, (replica.clone(), Progress(first)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dataplane::{Leg, Protection, Replica, ReplicaFormat, SrtpProfile, Stream, StreamFormat};
+use dataplane::{Leg, Protection, Replica, ReplicaFormat, Rewriting, SrtpProfile, Stream, StreamFormat};
 use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
@@ -15,6 +15,12 @@ pub(super) const PROFILES: [(&str, SrtpProfile); 3] = [
     ("gcm128", SrtpProfile::AeadAes128Gcm),
     ("gcm256", SrtpProfile::AeadAes256Gcm),
     ("cm", SrtpProfile::AesCm128HmacSha1_80),
+];
+
+pub(super) const REWRITING: [(&str, Rewriting); 3] = [
+    ("exact", Rewriting::Exact),
+    ("s-lm", Rewriting::LowMemory),
+    ("s-lr", Rewriting::LowRetransmission),
 ];
 
 pub(super) const EXTENSIONS: [(&str, ExtensionKind); 16] = [
@@ -84,6 +90,7 @@ pub(super) fn replica(mut replica: Replica, words: &mut Words<'_>, names: &mut N
             "playout" => replica.playout_delay = optional(words.word("a playout delay")?, playout_delay)?,
             "target" => replica.target = target(words.word("a layer")?)?,
             "keeps" => replica.keeps = optional(words.word("a size")?, size)?,
+            "rewriting" => replica.rewriting = find(&REWRITING, words.word("a rewriter")?, "a rewriter")?,
             "paused" => replica.paused = true,
             "running" => replica.paused = false,
             _ => return problem(format!("`{word}` is not an attribute of a replica")),

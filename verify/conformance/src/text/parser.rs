@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use dataplane::{
-    Counter, Leg, LegId, Protection, PuntKind, Relay, Replica, ReplicaId, Stream, StreamKey, Update, WriteError,
+    Counter, Leg, LegId, Protection, PuntKind, Relay, Replica, ReplicaId, Rewriting, Stream, StreamKey, Update,
+    WriteError,
 };
 use wire::codec::Layer;
 use wire::{ExtensionMap, MediaKind, Mid, Rid, Ssrc};
@@ -163,6 +164,7 @@ impl Parser {
             source: None,
             target: Layer::HIGHEST,
             keeps: None,
+            rewriting: Rewriting::Exact,
             paused: false,
         };
         let start = starting_value(self.replicas.get(&id), fresh, change)?;

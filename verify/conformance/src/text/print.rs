@@ -7,7 +7,7 @@ use wire::ExtensionMap;
 use wire::codec::Layer;
 
 use super::continuation;
-use super::entry::{EXTENSIONS, PROFILES};
+use super::entry::{EXTENSIONS, PROFILES, REWRITING};
 use super::names::Names;
 use super::relay;
 use crate::rtp::{RtpFields, hex};
@@ -142,7 +142,7 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
         format!("{}>{}{rtx}{primary}", format.source, format.payload_type)
     });
     format!(
-        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} playout {} target {} keeps {} {}",
+        "to {} ssrc {:#x} first {} from {} types {} rtx {} mid {} playout {} target {} keeps {} rewriting {} {}",
         names.of_leg(replica.leg),
         replica.ssrc.0,
         replica.first_sequence,
@@ -157,6 +157,10 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
             .map_or("none".into(), |delay| format!("{}ms", delay.min().as_millis())),
         print_target(replica.target),
         replica.keeps.map_or("none".into(), |size| format!("S{size}")),
+        REWRITING
+            .iter()
+            .find_map(|(name, kind)| (*kind == replica.rewriting).then_some(*name))
+            .expect("all have names"),
         if replica.paused { "paused" } else { "running" },
     )
 }

@@ -58,6 +58,7 @@ impl Segment {
             egress_first: (1 << 16) + u64::from(from.next),
             newest: first - 1,
             closed_up: BTreeSet::new(),
+            by_frames: None,
             timestamp_offset: from.timestamp_offset,
             vp8_offset: Vp8Ids::default(),
             frame_offset: 0,
@@ -92,7 +93,7 @@ impl ReplicaState {
         };
         let (temporal, held_back, decided) = segment.selection.stands()?;
         let offset = segment.vp8_offset.minus_pictures(held_back);
-        let is_named = segment.last.frame.is_some();
+        let is_named = segment.last.frame.is_some() || segment.by_frames.is_some();
         (!is_named).then(|| Continuation {
             source: Some(source),
             newest: segment.newest as u16,
@@ -118,6 +119,7 @@ impl ReplicaState {
             egress_first: (1 << 16) + u64::from(from.next),
             newest: first - 1,
             closed_up: BTreeSet::new(),
+            by_frames: None,
             timestamp_offset: from.timestamp_offset,
             vp8_offset: Vp8Ids {
                 picture: from.picture_offset,

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use wire::NtpTime;
 
+use super::by_frames::ByFrames;
 use crate::limits::REORDER_MAX;
 use crate::model::select::Selection;
 
@@ -19,6 +20,8 @@ pub(in crate::model) struct Segment {
     pub(super) newest: u64,
     /// Source numbers that were not sent, though they arrived in order.
     pub(super) closed_up: BTreeSet<u64>,
+    /// What numbers its packets instead, where frames do.
+    pub(super) by_frames: Option<ByFrames>,
     /// What is added to the source's timestamps.
     pub timestamp_offset: u32,
     /// What is added to VP8's picture id and TL0PICIDX, but for pictures held back.
@@ -82,8 +85,19 @@ impl Segment {
         self.egress_first.wrapping_add(source - self.first).wrapping_sub(closed)
     }
 
+    /// Takes account of a packet that is sent or not.
+    pub(super) fn account(&mut self, number: u64, is_sent: bool) {
+        if number <= self.newest {
+            return;
+        }
+        self.advance(number);
+        if !is_sent {
+            self.closed_up.insert(number);
+        }
+    }
+
     /// Moves on to a newer packet, and folds what is now too old to matter on its own into the first number.
-    pub(super) fn advance(&mut self, newest: u64) {
+    fn advance(&mut self, newest: u64) {
         self.newest = newest;
         while let Some(oldest) = self
             .closed_up
@@ -98,11 +112,17 @@ impl Segment {
 
     /// Where the numbers go on behind this segment.
     pub(super) fn next(&self) -> u64 {
-        self.number(self.newest + 1)
+        match &self.by_frames {
+            Some(by_frames) => by_frames.next(),
+            None => self.number(self.newest + 1),
+        }
     }
 
     /// The source number behind one of the replica's, among those that may still be asked for.
     pub fn source(&self, number: u64) -> Option<u64> {
+        if let Some(by_frames) = &self.by_frames {
+            return by_frames.source(number);
+        }
         let oldest = self.first.max(self.newest.saturating_sub(REORDER_MAX));
         (oldest..=self.newest).find(|source| !self.closed_up.contains(source) && self.number(*source) == number)
     }

@@ -15,7 +15,7 @@
 
 use wire::RtpTimestamp;
 use wire::codec::Layer;
-use wire::codec::dependency::{DecodeTargets, Indication};
+use wire::codec::dependency::Indication;
 
 use super::{Selection, State, Wanted};
 use crate::model::frame::{Dependencies, Frame, FrameId, Rules};
@@ -166,11 +166,7 @@ fn goal(wanted: Layer, rules: &Dependencies) -> usize {
         let layer = structure.target_layer(*target).expect("a target of this structure");
         (layer.spatial, layer.temporal)
     };
-    let all = DecodeTargets::first(structure.decode_targets());
-    let active = match all.intersection(rules.active) {
-        none if none.is_empty() => all,
-        some => some,
-    };
+    let active = rules.produced();
     let within = structure.targets_within(wanted).intersection(active);
     // Of two alike the first: one that comes later must be better to be taken.
     let best = within
