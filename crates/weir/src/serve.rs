@@ -39,6 +39,9 @@ pub fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
+    if let Some(name) = config.rtc.rewriter.by_frames() {
+        info!("{name} numbers replicas of streams with dependency descriptors; all others are numbered exactly");
+    }
     let clocks = Clocks::read();
     let metrics = Metrics::default();
     let waker = node::Waker::default();

@@ -146,6 +146,40 @@ mod tests {
     }
 
     #[test]
+    fn by_frames_what_was_sent_of_those_remembered_is_found_and_nothing_else() {
+        let progress = ReplicaProgress {
+            first: 131_000,
+            newest: 131_080,
+            ..ReplicaProgress::default()
+        };
+        let name = |place: usize| place as u16 + 1;
+        let mut frames = FrameNumbers {
+            rewriting: 1,
+            ..FrameNumbers::default()
+        };
+        for (place, frame) in frames.frames.iter_mut().enumerate() {
+            frame.frame = name(place);
+        }
+        // Frame 40 is 131,068 to 131,071 and goes out under 100 to 103; frame 42 from 131,076 on, behind a gap of one, across the end of 16 bits.
+        for (frame, first, last, number) in [(40, 131_068, 131_071_u64, 100), (42, 131_076, 131_080, 105)] {
+            frames.frames[frame % NUMBERED_FRAMES as usize] = NumberedFrame {
+                frame: frame as u16,
+                offset: (first as u16).wrapping_sub(number),
+                first: first as u16,
+                last: last as u16,
+            };
+        }
+        let found = |sequences: &[u16]| numbers_by_frames(&progress, &frames, sequences);
+        assert_eq!(found(&[100, 103, 105, 109]), [131_068, 131_071, 131_076, 131_080]);
+        assert_eq!(found(&[99, 104, 110, 0]), []);
+        let later = ReplicaProgress {
+            first: 131_070,
+            ..progress
+        };
+        assert_eq!(numbers_by_frames(&later, &frames, &[100, 103]), [131_071]);
+    }
+
+    #[test]
     fn what_was_sent_before_a_switch_is_not_found() {
         let (progress, sent) = after(100, 110, |_| false);
         assert_eq!(numbers(&progress, &[sent[0].1.wrapping_sub(1)]), []);

@@ -190,6 +190,17 @@ pub enum Rewriter {
     SLr,
 }
 
+impl Rewriter {
+    /// What numbers packets by the frames that are sent, if anything does.
+    pub fn by_frames(self) -> Option<&'static str> {
+        match self {
+            Rewriter::Exact => None,
+            Rewriter::SLm => Some("S-LM"),
+            Rewriter::SLr => Some("S-LR"),
+        }
+    }
+}
+
 impl From<Rewriter> for dataplane::Rewriting {
     fn from(rewriter: Rewriter) -> Self {
         match rewriter {
