@@ -13,6 +13,8 @@ use super::socket::Socket;
 
 /// How many runs one call takes.
 const BATCH: usize = 64;
+/// For how many there is room from the start: a frame of a small meeting.
+const FEW: usize = 8;
 /// How often a full socket is waited for before its datagrams are given up, 1 ms each.
 const WAITS_MAX: u32 = 5;
 
@@ -151,40 +153,40 @@ impl Sender {
     }
 }
 
+impl Through<'_> {
+    /// Sends what has gathered for one socket; returns how many datagrams could not be sent.
+    fn send_gathered(&mut self, socket: Option<usize>, gathered: &mut Vec<Run<'_>>) -> u64 {
+        let failed = match socket {
+            Some(socket) => self.sender.send(&self.sockets[socket], gathered),
+            None => gathered.iter().map(|run| run.datagrams().len() as u64).sum(),
+        };
+        gathered.clear();
+        failed
+    }
+}
+
 impl Transmit for Through<'_> {
     fn transmit<'a>(&mut self, runs: impl Iterator<Item = Run<'a>>) -> u64 {
         let sockets = self.sockets;
         let segments = !self.sender.cannot_segment && sockets.iter().all(|socket| socket.segments);
-        let runs = runs.flat_map(|run| {
-            if segments {
-                run.cut(run.bytes.len())
-            } else {
-                run.cut(run.segment)
-            }
-        });
         let socket_of = |run: &Run<'_>| {
-            sockets
-                .iter()
-                .position(|socket| socket.can_send_from(run.path.local.ip()))
+            let local = run.path.local.ip();
+            sockets.iter().position(|socket| socket.can_send_from(local))
         };
-        let mut runs = runs.peekable();
+        let (mut gathered, mut through) = (Vec::with_capacity(FEW), None);
         let mut failed = 0;
-        while let Some(first) = runs.next() {
-            let socket = socket_of(&first);
-            let mut batch = [first; BATCH];
-            let mut count = 1;
-            while count < BATCH
-                && let Some(run) = runs.next_if(|run| socket_of(run) == socket)
-            {
-                batch[count] = run;
-                count += 1;
+        for run in runs {
+            let socket = socket_of(&run);
+            let whole = if segments { run.bytes.len() } else { run.segment };
+            for run in run.cut(whole) {
+                if gathered.len() == BATCH || socket != through {
+                    failed += self.send_gathered(through, &mut gathered);
+                    through = socket;
+                }
+                gathered.push(run);
             }
-            failed += match socket {
-                Some(socket) => self.sender.send(&sockets[socket], &batch[..count]),
-                None => batch[..count].iter().map(|run| run.datagrams().len() as u64).sum(),
-            };
         }
-        failed
+        failed + self.send_gathered(through, &mut gathered)
     }
 }
 

@@ -46,6 +46,11 @@ impl Elements {
         (self.present & bit(kind) != 0).then(|| self.slice(bytes, kind as usize))
     }
 
+    /// Whether there is anything that a replica may carry on.
+    pub(crate) fn carries_any(&self) -> bool {
+        self.present & !OF_THE_HOP != 0
+    }
+
     /// What a replica may carry on, in the order of the kinds.
     pub(crate) fn carried<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = (ExtensionKind, &'a [u8])> {
         let mut left = self.present & !OF_THE_HOP;

@@ -16,7 +16,7 @@ use super::packet::{Packet, Span};
 use super::replica::ReplicaState;
 use super::segment::Vp8Ids;
 use super::select::Decision;
-use crate::srtp::{Bytes, Refused, rtp_overhead};
+use crate::srtp::{Bytes, RTP_OVERHEAD_MAX, Refused};
 pub(super) use layout::Layouts;
 
 /// Room for every kind of header extension.
@@ -246,7 +246,7 @@ fn depart(leg: &mut LegState, buffer: &mut Buffer, start: usize, probe: Option<u
 fn protect(leg: &mut LegState, bytes: &mut Vec<u8>, start: usize, header_len: usize, index: u64) {
     let Some(keys) = leg.keys_in_use() else { return };
     let clear_len = bytes.len() - start;
-    bytes.resize(bytes.len() + rtp_overhead(keys.egress_profile()), 0);
+    bytes.extend_from_slice(&[0; RTP_OVERHEAD_MAX]);
     let sealed = keys.sealer.seal_rtp(&mut bytes[start..], clear_len, header_len, index);
     bytes.truncate(start + sealed);
 }

@@ -17,7 +17,7 @@ impl Shard {
     /// What becomes of one datagram. Its replicas are written by [`work`](Self::work).
     pub fn receive(&mut self, now: Instant, path: Path, datagram: &[u8]) {
         self.counters.count(Counter::Received);
-        let judged = match (datagram.len() > DATAGRAM_MAX, self.routes.get(&path).copied()) {
+        let judged = match (datagram.len() > DATAGRAM_MAX, self.routes.find(&path)) {
             (true, _) => Err(Counter::Oversized),
             (false, Some(Route::Elsewhere(shard))) => self.hand_over(shard, path, datagram),
             (false, route) => self.judge(now, path, route, datagram),
@@ -29,11 +29,7 @@ impl Shard {
 
     /// What becomes of a datagram that another shard received for a leg of ours; it is counted as received there.
     pub(super) fn receive_relayed(&mut self, now: Instant, path: Path, datagram: &[u8]) {
-        let route = self
-            .routes
-            .get(&path)
-            .copied()
-            .filter(|route| matches!(route, Route::Here(_)));
+        let route = self.routes.find(&path).filter(|route| matches!(route, Route::Here(_)));
         if let Err(reason) = self.judge(now, path, route, datagram) {
             self.counters.count(reason);
         }

@@ -31,6 +31,7 @@ mod packet;
 mod placement;
 mod replica;
 mod resend;
+mod routes;
 mod segment;
 mod select;
 mod selected;
@@ -51,7 +52,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dataplane::{Clock, Counter, LegId, Path, ReplicaId, StreamKey};
+use dataplane::{Clock, Counter, LegId, ReplicaId, StreamKey};
 use rtrb::Consumer;
 
 use crate::control::Order;
@@ -66,6 +67,7 @@ use pace::Wakes;
 use packet::Pool;
 use relay::Link;
 use replica::ReplicaState;
+use routes::{Route, Routes};
 use slab::Slab;
 use stream::StreamState;
 
@@ -102,7 +104,7 @@ pub struct Shard {
     /// By shard; `None` in our own place.
     links: Vec<Option<Link>>,
 
-    routes: HashMap<Path, Route, Mixed>,
+    routes: Routes,
     legs: Slab<LegState>,
     leg_places: HashMap<LegId, usize, Mixed>,
     streams: Slab<StreamState>,
@@ -121,15 +123,6 @@ pub struct Shard {
     scratch: Vec<u8>,
 }
 
-/// Where datagrams between two addresses belong.
-#[derive(Clone, Copy, Debug)]
-enum Route {
-    /// To a leg here, at this place.
-    Here(usize),
-    /// To a leg of another shard.
-    Elsewhere(usize),
-}
-
 impl Shard {
     pub(crate) fn new(
         index: usize,
@@ -146,7 +139,7 @@ impl Shard {
             orders,
             notes,
             links,
-            routes: HashMap::default(),
+            routes: Routes::default(),
             legs: Slab::new(),
             leg_places: HashMap::default(),
             streams: Slab::new(),

@@ -79,26 +79,15 @@ impl Shard {
         rewrite: &mut Rewrite,
         moment: &Moment,
     ) -> Result<(), Counter> {
-        match &self.legs[self.replicas[replica].leg].pace {
-            None => self.send_now(replica, packet, rewrite, moment),
-            Some(_) => self.send_in_turn(replica, packet, rewrite, moment),
-        }
-    }
-
-    fn send_in_turn(
-        &mut self,
-        replica: usize,
-        packet: &Arc<Packet>,
-        rewrite: &mut Rewrite,
-        moment: &Moment,
-    ) -> Result<(), Counter> {
         let class = match (rewrite.is_retransmission(), packet.facts().kind) {
             (true, _) => Class::Resend,
             (false, MediaKind::Audio) => Class::Audio,
             (false, MediaKind::Video) => Class::Video,
         };
         let leg = self.replicas[replica].leg;
-        let pace = self.legs[leg].pace.as_mut().expect("the caller saw that it has one");
+        let Some(pace) = &mut self.legs[leg].pace else {
+            return self.send_now(replica, packet, rewrite, moment);
+        };
         if pace.pacer.may_leave(moment.at, class) {
             return self.send_now(replica, packet, rewrite, moment);
         }

@@ -95,8 +95,8 @@ impl Shard {
 
     fn set_route(&mut self, path: Path, shard: Option<usize>) {
         match shard {
-            Some(shard) => drop(self.routes.insert(path, Route::Elsewhere(shard))),
-            None => drop(self.routes.remove(&path)),
+            Some(shard) => self.routes.insert(path, Route::Elsewhere(shard)),
+            None => self.routes.remove(&path),
         }
     }
 

@@ -27,5 +27,5 @@ mod tests;
 
 pub use indexes::{Bytes, Refused, StreamIndexes};
 pub use opener::{OpenError, Opened, Opener};
-pub use overhead::{rtcp_overhead, rtp_overhead};
+pub use overhead::{RTP_OVERHEAD_MAX, rtcp_overhead, rtp_overhead};
 pub use sealer::{Exhausted, Sealer};

@@ -2,10 +2,13 @@
 
 use dataplane::SrtpProfile;
 
+/// The most bytes that sealing adds to an RTP packet.
+pub const RTP_OVERHEAD_MAX: usize = 16;
+
 /// Bytes that sealing adds to an RTP packet: the authentication tag.
 pub const fn rtp_overhead(profile: SrtpProfile) -> usize {
     match profile {
-        SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 16,
+        SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => RTP_OVERHEAD_MAX,
         SrtpProfile::AesCm128HmacSha1_80 => 10,
     }
 }

@@ -7,6 +7,8 @@ pub(super) struct Streams<T> {
     /// (SSRC, position in `states`), sorted by SSRC.
     order: Vec<(u32, usize)>,
     states: Vec<T>,
+    /// The SSRC and position that were looked up last: packets come in runs.
+    last: (u32, usize),
     limit: usize,
 }
 
@@ -16,6 +18,7 @@ impl<T> Streams<T> {
         Self {
             order: Vec::new(),
             states: Vec::new(),
+            last: (0, 0),
             limit,
         }
     }
@@ -30,8 +33,11 @@ impl<T> Streams<T> {
     }
 
     pub(super) fn get_mut(&mut self, ssrc: u32) -> Option<&mut T> {
-        let found = self.order.binary_search_by_key(&ssrc, |entry| entry.0).ok()?;
-        Some(&mut self.states[self.order[found].1])
+        if self.last.0 != ssrc {
+            let found = self.order.binary_search_by_key(&ssrc, |entry| entry.0).ok()?;
+            self.last = self.order[found];
+        }
+        self.states.get_mut(self.last.1)
     }
 
     /// Adds a stream that is not in the table, which the caller knows not to be full.
@@ -40,7 +46,8 @@ impl<T> Streams<T> {
         match self.order.binary_search_by_key(&ssrc, |entry| entry.0) {
             Ok(found) => self.states[self.order[found].1] = state,
             Err(place) => {
-                self.order.insert(place, (ssrc, self.states.len()));
+                self.last = (ssrc, self.states.len());
+                self.order.insert(place, self.last);
                 self.states.push(state);
             }
         }

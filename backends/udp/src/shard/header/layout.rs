@@ -12,18 +12,23 @@ use crate::shard::packet::Packet;
 const PACKETS: usize = 32;
 /// How many different ones of each: receivers of two makes do not crowd each other out.
 const WAYS: usize = 2;
+/// How many different ones that are no single packet's: by makes of receivers, and by how long the names of their media sections are.
+const COMMON_WAYS: usize = 8;
 /// Longer headers are rare, and cost an allocation.
 const LEN: usize = 384;
 /// The fixed fields, without CSRCs, and what comes before an extension's elements.
 const BEFORE_ELEMENTS: usize = 12 + 4;
 
 /// The headers of the newest packets.
-pub(crate) struct Layouts(Vec<Kept>);
+pub(crate) struct Layouts {
+    by_packet: Vec<Kept>,
+    /// Of packets that bring nothing along which a receiver gets: most of them, but for codecs with a descriptor in the header.
+    common: Kept,
+}
 
-/// Headers of one packet.
-#[derive(Default)]
+/// Headers of one packet, or of all that have the same.
 struct Kept {
-    ways: [Layout; WAYS],
+    ways: Vec<Layout>,
     /// The one to be overwritten next.
     oldest: usize,
 }
@@ -41,7 +46,8 @@ pub(super) struct Layout {
 /// What makes a header the same for two receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Of {
-    packet: (Life, u64),
+    /// `None` where nothing in it is the packet's own.
+    packet: Option<(Life, u64)>,
     extensions: ExtensionMap,
     mid_len: Option<usize>,
     playout_delay: Option<[u8; 3]>,
@@ -49,14 +55,18 @@ struct Of {
 
 impl Layouts {
     pub(crate) fn new() -> Self {
-        Layouts((0..PACKETS).map(|_| Kept::default()).collect())
+        Layouts {
+            by_packet: (0..PACKETS).map(|_| Kept::with_ways(WAYS)).collect(),
+            common: Kept::with_ways(COMMON_WAYS),
+        }
     }
 
     /// The header of a packet for the receiver at a leg, to be [written](Layout::write).
     pub(super) fn of(&mut self, leg: &LegState, packet: &Packet, rewrite: &Rewrite) -> &Layout {
         let facts = packet.facts();
+        let is_own = facts.elements.carries_any();
         let of = Of {
-            packet: (facts.life, facts.number),
+            packet: is_own.then_some((facts.life, facts.number)),
             extensions: leg.entry.extensions_out,
             mid_len: rewrite.mid.as_ref().map(|mid| mid.as_bytes().len()),
             playout_delay: rewrite.playout_delay,
@@ -64,19 +74,31 @@ impl Layouts {
         // Rarely needed, so that it is not even cleared.
         let mut room = None;
         let descriptor = rewrite.descriptor.apply(packet, &mut room);
-        let kept = &mut self.0[facts.number as usize % PACKETS];
+        let kept = match is_own {
+            true => &mut self.by_packet[facts.number as usize % PACKETS],
+            false => &mut self.common,
+        };
         let known = kept.ways.iter().position(|layout| layout.of == Some(of));
         let way = match known.filter(|_| descriptor.is_none()) {
             Some(known) => known,
             None => {
                 let way = kept.oldest;
-                kept.oldest = (way + 1) % WAYS;
+                kept.oldest = (way + 1) % kept.ways.len();
                 kept.ways[way].fill(leg, packet, rewrite, descriptor);
                 kept.ways[way].of = descriptor.is_none().then_some(of);
                 way
             }
         };
         &kept.ways[way]
+    }
+}
+
+impl Kept {
+    fn with_ways(count: usize) -> Self {
+        Kept {
+            ways: (0..count).map(|_| Layout::default()).collect(),
+            oldest: 0,
+        }
     }
 }
 

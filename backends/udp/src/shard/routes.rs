@@ -1,0 +1,68 @@
+//! Where datagrams between two addresses belong.
+
+use std::collections::HashMap;
+
+use dataplane::Path;
+
+use super::hash::Mixed;
+
+/// Where datagrams between two addresses belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// To a leg here, at this place.
+    Here(usize),
+    /// To a leg of another shard.
+    Elsewhere(usize),
+}
+
+/// The routes of a shard, by addresses.
+#[derive(Debug, Default)]
+pub(super) struct Routes {
+    all: HashMap<Path, Route, Mixed>,
+    /// The one that was found last: the packets of a picture arrive one behind the other.
+    last: Option<(Path, Route)>,
+}
+
+impl Routes {
+    pub(super) fn find(&mut self, path: &Path) -> Option<Route> {
+        if let Some((last, route)) = &self.last
+            && last == path
+        {
+            return Some(*route);
+        }
+        let route = self.all.get(path).copied()?;
+        self.last = Some((*path, route));
+        Some(route)
+    }
+
+    pub(super) fn insert(&mut self, path: Path, route: Route) {
+        self.last = None;
+        self.all.insert(path, route);
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) {
+        self.last = None;
+        self.all.remove(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_last_is_not_older_than_the_table() {
+        let path = Path {
+            local: "10.0.0.1:1".parse().unwrap(),
+            remote: "10.0.0.2:2".parse().unwrap(),
+        };
+        let mut routes = Routes::default();
+        assert_eq!(routes.find(&path), None);
+        for route in [Route::Here(1), Route::Elsewhere(2)] {
+            routes.insert(path, route);
+            assert_eq!([routes.find(&path), routes.find(&path)], [Some(route); 2]);
+        }
+        routes.remove(&path);
+        assert_eq!(routes.find(&path), None);
+    }
+}
