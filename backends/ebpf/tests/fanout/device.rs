@@ -14,7 +14,7 @@ use conformance::device::STARTED_AT;
 use conformance::{Datagram, Device};
 use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Offload, Path, Update, WriteError};
 use layered::Layered;
-use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, socket};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt};
 use veth::Pair;
 
 use crate::frame;
@@ -22,6 +22,9 @@ use crate::numbers::Numbers;
 
 /// How long copies may be on their way over the cable.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Bytes of frames that wait at a tap: all copies of a packet are made before any is looked at.
+const TAPPED: usize = 4 << 20;
 
 /// Hardware addresses of both ends of the cable.
 const NEAR: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -208,7 +211,9 @@ impl KernelDevice {
 /// Sees every frame of a namespace.
 fn tap() -> OwnedFd {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll).expect("root may")
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll).expect("root may");
+    setsockopt(&socket, sockopt::RcvBufForce, &TAPPED).expect("likewise");
+    socket
 }
 
 /// A frame that was seen.

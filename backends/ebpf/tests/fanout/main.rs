@@ -6,6 +6,7 @@ mod cable;
 mod device;
 mod driver;
 mod frame;
+mod full;
 mod histories;
 #[path = "../support/kept.rs"]
 mod kept;
