@@ -24,43 +24,52 @@ const JUMP: i64 = 3_000_000;
 /// Measures throughput.
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledged {
-    /// By arrival.
-    arrivals: VecDeque<Arrival>,
+    /// In their order.
+    moments: VecDeque<Moment>,
     /// How many of them are from before the newest's [`WINDOW`], as of the last report.
     before: usize,
+    /// Everything up to the newest packet.
+    all: Sums,
 }
 
+/// What arrived at one time: most of a picture, where the path is faster than the receiver's clock is fine. All that is asked is from when on to count, so that what is needed
+/// of the packets is where their first one begins.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+struct Moment {
     at: i64,
+    /// Of the first packet.
     size: u16,
-    /// Of the packet sent before it.
+    /// Of the packet sent before that.
     before: Known,
-    /// Everything up to here: what is between two packets is the difference.
+    /// Everything up to the first packet: what is between two packets is the difference.
+    sums: Sums,
+}
+
+/// What arrived since some packet long ago, by what is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sums {
+    /// Whatever was lost is part of what does not arrive; what was not reported is not.
     reported: Sum,
+    /// A path that loses was no less busy meanwhile.
     gapless: Sum,
 }
 
-/// After which packets the time up to an arrival, and its bytes, count; and where their sums are.
-#[derive(Clone, Copy)]
-struct Counted {
-    after: fn(Known) -> bool,
-    sum: fn(&Arrival) -> Sum,
+/// Which of the two is asked for.
+type Counted = fn(&Sums) -> Sum;
+const REPORTED: Counted = |sums| sums.reported;
+const GAPLESS: Counted = |sums| sums.gapless;
+
+/// Whether a packet counts behind one of which this is known, and the time up to it.
+const fn counts_reported(before: Known) -> bool {
+    !matches!(before, Known::Nothing)
 }
 
-/// Whatever was lost is part of what does not arrive; what was not reported is not.
-const REPORTED: Counted = Counted {
-    after: |before| before != Known::Nothing,
-    sum: |arrival| arrival.reported,
-};
-/// A path that loses was no less busy meanwhile.
-const GAPLESS: Counted = Counted {
-    after: |before| before == Known::Arrived,
-    sum: |arrival| arrival.gapless,
-};
+const fn counts_gapless(before: Known) -> bool {
+    matches!(before, Known::Arrived)
+}
 
 /// A [`Span`] since some packet long ago, modulo 2^32.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sum {
     packets: u32,
     bytes: u32,
@@ -76,53 +85,78 @@ struct Span {
 }
 
 impl Acknowledged {
+    /// A packet arrived. What came with the packet before, or after it, is told most often.
+    #[inline]
     pub(crate) fn arrived(&mut self, at: i64, size: u16, before: Known) {
-        let newest = self.arrivals.back().map_or(at, |back| back.at);
+        match self.moments.back() {
+            Some(last) if last.at == at => self.all.add(size, before, 0),
+            _ => self.begin(at, size, before),
+        }
+    }
+
+    fn begin(&mut self, at: i64, size: u16, before: Known) {
+        let newest = self.moments.back().map_or(at, |back| back.at);
         if at.abs_diff(newest) > JUMP as u64 {
-            self.arrivals.clear();
+            self.moments.clear();
             self.before = 0;
         }
-        let arrival = Arrival {
-            at,
-            size,
-            before,
-            reported: Sum::default(),
-            gapless: Sum::default(),
-        };
-        match self.arrivals.back() {
-            Some(last) if last.at <= at => self.arrivals.push_back(arrival.behind(last)),
-            None => self.arrivals.push_back(arrival),
-            Some(_) => self.insert(arrival),
+        match self.moments.back() {
+            Some(last) if last.at > at => return self.insert(at, size, before),
+            Some(last) => self.all.add(size, before, (at - last.at) as u32),
+            None => {}
         }
-        if self.arrivals.len() > ARRIVALS_MAX {
+        let sums = self.all;
+        self.moments.push_back(Moment { at, size, before, sums });
+        self.limit();
+    }
+
+    fn limit(&mut self) {
+        if self.moments.len() > ARRIVALS_MAX {
             self.forget_oldest();
         }
     }
 
     fn forget_oldest(&mut self) {
-        self.arrivals.pop_front();
+        self.moments.pop_front();
         self.before = self.before.saturating_sub(1);
     }
 
     /// Adds a packet that arrived before others that were told of already.
-    fn insert(&mut self, arrival: Arrival) {
-        let place = self.arrivals.partition_point(|other| other.at <= arrival.at);
-        self.arrivals.insert(place, arrival);
+    fn insert(&mut self, at: i64, size: u16, before: Known) {
+        let place = self.moments.partition_point(|other| other.at <= at);
+        let next = self.moments[place];
+        let last = place.checked_sub(1).map(|place| self.moments[place].at);
+        // What there was up to the moment before this one.
+        let mut sums = next.sums;
+        sums.take(next.size, next.before, (next.at - last.unwrap_or(at)) as u32);
+        if let Some(last) = last {
+            sums.add(size, before, (at - last) as u32);
+            let mut next_sums = sums;
+            next_sums.add(next.size, next.before, (next.at - at) as u32);
+            let mut shift = next_sums;
+            shift.subtract(&next.sums);
+            self.moments
+                .range_mut(place..)
+                .for_each(|moment| moment.sums.plus(&shift));
+            self.all.plus(&shift);
+            if last == at {
+                return;
+            }
+        }
+        self.moments.insert(place, Moment { at, size, before, sums });
         // It is looked for from the start again.
         self.before = self.before.min(place);
-        for index in place.max(1)..self.arrivals.len() {
-            self.arrivals[index] = self.arrivals[index].behind(&self.arrivals[index - 1]);
-        }
+        self.limit();
     }
 
     /// What arrives as of a report, whose packets were told, evened out over frames. Shape: bits per second.
     pub(crate) fn rate(&mut self) -> Option<f64> {
-        let newest = self.arrivals.back()?.at;
-        while self.arrivals.front().is_some_and(|front| front.at < newest - KEPT) {
+        let newest = self.moments.back()?.at;
+        while self.moments.front().is_some_and(|front| front.at < newest - KEPT) {
             self.forget_oldest();
         }
         while self
-            .arrivals
+            .moments
             .get(self.before)
             .is_some_and(|next| next.at <= newest - WINDOW)
         {
@@ -133,8 +167,8 @@ impl Acknowledged {
         }
         // The pause before the window's first packet belongs to it only in part.
         let mut span = self.span(self.before, REPORTED);
-        let first = self.arrivals.get(self.before)?;
-        if (REPORTED.after)(first.before) {
+        let first = self.moments.get(self.before)?;
+        if counts_reported(first.before) {
             span.add(first, first.at - (newest - WINDOW));
         }
         span.rate()
@@ -157,9 +191,9 @@ impl Acknowledged {
     }
 
     fn dispersion(&self, window: i64, counted: Counted) -> Option<f64> {
-        let newest = self.arrivals.back()?.at;
+        let newest = self.moments.back()?.at;
         let span = self.span(
-            self.arrivals.partition_point(|arrival| arrival.at <= newest - window),
+            self.moments.partition_point(|moment| moment.at <= newest - window),
             counted,
         );
         // Over less than a fifth of the window, one frame would be taken for the rate.
@@ -167,53 +201,84 @@ impl Acknowledged {
         span.rate().filter(|_| enough)
     }
 
-    /// All after the packet at `first`.
+    /// All after the first packet of this moment.
     fn span(&self, first: usize, counted: Counted) -> Span {
-        match (self.arrivals.get(first), self.arrivals.back()) {
-            (Some(first), Some(last)) => (counted.sum)(first).until((counted.sum)(last)),
-            _ => Span::default(),
+        match self.moments.get(first) {
+            Some(first) => counted(&first.sums).until(counted(&self.all)),
+            None => Span::default(),
         }
     }
 }
 
-impl Arrival {
-    /// With the sums it has behind this one.
-    fn behind(self, last: &Arrival) -> Self {
-        let time = (self.at - last.at) as u32;
-        let add = |sum: Sum, counts: bool| match counts {
-            true => sum.plus(self.size, time),
-            false => sum,
-        };
-        Arrival {
-            reported: add(last.reported, (REPORTED.after)(self.before)),
-            gapless: add(last.gapless, (GAPLESS.after)(self.before)),
-            ..self
+impl Sums {
+    /// One more packet, so long behind the last one.
+    fn add(&mut self, size: u16, before: Known, time: u32) {
+        if counts_reported(before) {
+            self.reported = self.reported.plus(Sum::of(size, time));
         }
+        if counts_gapless(before) {
+            self.gapless = self.gapless.plus(Sum::of(size, time));
+        }
+    }
+
+    /// Without that packet.
+    fn take(&mut self, size: u16, before: Known, time: u32) {
+        let mut one = Sums::default();
+        one.add(size, before, time);
+        self.subtract(&one);
+    }
+
+    fn plus(&mut self, others: &Sums) {
+        self.reported = self.reported.plus(others.reported);
+        self.gapless = self.gapless.plus(others.gapless);
+    }
+
+    fn subtract(&mut self, others: &Sums) {
+        self.reported = self.reported.less(others.reported);
+        self.gapless = self.gapless.less(others.gapless);
     }
 }
 
 impl Sum {
-    fn plus(self, size: u16, time: u32) -> Self {
+    fn of(size: u16, time: u32) -> Self {
         Sum {
-            packets: self.packets.wrapping_add(1),
-            bytes: self.bytes.wrapping_add(size.into()),
-            time: self.time.wrapping_add(time),
+            packets: 1,
+            bytes: size.into(),
+            time,
         }
     }
 
+    fn plus(self, other: Sum) -> Self {
+        Sum {
+            packets: self.packets.wrapping_add(other.packets),
+            bytes: self.bytes.wrapping_add(other.bytes),
+            time: self.time.wrapping_add(other.time),
+        }
+    }
+
+    fn less(self, other: Sum) -> Self {
+        Sum {
+            packets: self.packets.wrapping_sub(other.packets),
+            bytes: self.bytes.wrapping_sub(other.bytes),
+            time: self.time.wrapping_sub(other.time),
+        }
+    }
+
+    /// What came between this and a later one.
     fn until(self, later: Sum) -> Span {
+        let between = later.less(self);
         Span {
-            packets: later.packets.wrapping_sub(self.packets) as usize,
-            bytes: later.bytes.wrapping_sub(self.bytes).into(),
-            time: later.time.wrapping_sub(self.time).into(),
+            packets: between.packets as usize,
+            bytes: between.bytes.into(),
+            time: between.time.into(),
         }
     }
 }
 
 impl Span {
-    fn add(&mut self, arrival: &Arrival, time: i64) {
+    fn add(&mut self, first: &Moment, time: i64) {
         self.packets += 1;
-        self.bytes += u64::from(arrival.size);
+        self.bytes += u64::from(first.size);
         self.time += time;
     }
 
@@ -261,5 +326,77 @@ mod tests {
         }
         acknowledged.arrived(i64::MAX / 2, 1250, Known::Arrived);
         assert_eq!(acknowledged.rate(), None);
+    }
+
+    /// What [`Acknowledged`] says, by looking at each packet for each question.
+    #[derive(Default)]
+    struct Plain(Vec<(i64, u16, Known)>);
+
+    impl Plain {
+        fn arrived(&mut self, packet: (i64, u16, Known)) {
+            let place = self.0.partition_point(|other| other.0 <= packet.0);
+            self.0.insert(place, packet);
+        }
+
+        fn span(&self, window: i64, counts: fn(Known) -> bool) -> (Span, usize) {
+            let newest = self.0.last().unwrap().0;
+            let first = self.0.partition_point(|packet| packet.0 <= newest - window);
+            let kept = self.0.iter().position(|packet| packet.0 >= newest - KEPT).unwrap();
+            let mut span = Span::default();
+            for pair in self.0[first.max(kept)..].windows(2).filter(|pair| counts(pair[1].2)) {
+                span.packets += 1;
+                span.bytes += u64::from(pair[1].1);
+                span.time += pair[1].0 - pair[0].0;
+            }
+            (span, first - kept)
+        }
+
+        fn dispersion(&self, window: i64, counts: fn(Known) -> bool) -> Option<f64> {
+            let span = self.span(window, counts).0;
+            span.rate()
+                .filter(|_| span.packets + 1 >= PACKETS_MIN && span.time >= window / 5)
+        }
+
+        fn rate(&self) -> Option<f64> {
+            let (mut span, before) = self.span(WINDOW, counts_reported);
+            if before == 0 {
+                return self.dispersion(WINDOW, counts_reported);
+            }
+            let newest = self.0.last().unwrap().0;
+            let first = self.0[self.0.partition_point(|packet| packet.0 <= newest - WINDOW)];
+            if counts_reported(first.2) {
+                span.packets += 1;
+                span.bytes += u64::from(first.1);
+                span.time += first.0 - (newest - WINDOW);
+            }
+            span.rate()
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn it_says_what_each_packet_says(
+            reports in proptest::collection::vec(
+                proptest::collection::vec((-40_i64..60, 1_u16..1500, 0_u8..6), 1..12), 1..60,
+            ),
+        ) {
+            let (mut acknowledged, mut plain, mut at) = (Acknowledged::default(), Plain::default(), 1_000_000_000);
+            for report in reports {
+                for (step, size, before) in report {
+                    // Half of them at once.
+                    at += 500 * step.max(-30).clamp(-30, 60) * i64::from(step % 2 == 0);
+                    let before = [Known::Nothing, Known::Missing].get(usize::from(before)).copied().unwrap_or(Known::Arrived);
+                    acknowledged.arrived(at, size, before);
+                    plain.arrived((at, size, before));
+                }
+                proptest::prop_assert_eq!(acknowledged.rate(), plain.rate());
+                for window in BURST_WINDOWS {
+                    proptest::prop_assert_eq!(
+                        acknowledged.dispersion(window, GAPLESS),
+                        plain.dispersion(window, counts_gapless)
+                    );
+                }
+            }
+        }
     }
 }

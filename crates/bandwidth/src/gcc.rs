@@ -119,6 +119,21 @@ impl Gcc {
         }
     }
 
+    /// As [`feedback`](Estimator::feedback), for whoever knows what kind of report it is, so that no packet of it takes a virtual call.
+    pub fn report(&mut self, now: Instant, report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>) {
+        let mut fates = std::mem::take(&mut self.fates);
+        fates.clear();
+        self.history.resolve(report, &mut fates);
+        if !fates.is_empty() {
+            self.silence = Silence::Content;
+            self.resolved(now, &mut fates);
+            if self.prober.is_satisfied() {
+                self.prober.go_on(now, self.situation());
+            }
+        }
+        self.fates = fates;
+    }
+
     fn resolved(&mut self, now: Instant, fates: &mut [Fate]) {
         self.loss_report(now, fates);
         let overflowing = self.overflow.report(fates);
@@ -319,8 +334,8 @@ impl Estimator for Gcc {
             return;
         };
         let sendable = self.sendable();
-        packets.iter().for_each(|packet| self.history.sent(*packet));
         for together in packets.chunk_by(|one, next| one.at == next.at) {
+            self.history.sent_together(together);
             let others = together[1..].iter().map(|packet| u32::from(packet.size)).sum();
             self.application
                 .sent(together[0].at, together[0].size, others, sendable);
@@ -333,17 +348,7 @@ impl Estimator for Gcc {
     }
 
     fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
-        let mut fates = std::mem::take(&mut self.fates);
-        fates.clear();
-        self.history.resolve(report, &mut fates);
-        if !fates.is_empty() {
-            self.silence = Silence::Content;
-            self.resolved(now, &mut fates);
-            if self.prober.is_satisfied() {
-                self.prober.go_on(now, self.situation());
-            }
-        }
-        self.fates = fates;
+        self.report(now, report);
     }
 
     fn remb(&mut self, now: Instant, bits_per_second: u64) {

@@ -89,6 +89,15 @@ impl Tag {
 }
 
 impl Packet {
+    fn new(sent: &Sent, at: i64) -> Self {
+        Packet {
+            at,
+            probe: sent.probe.and_then(Tag::of),
+            size: sent.size,
+            known: Known::Nothing,
+        }
+    }
+
     fn is_old(&self, now: i64) -> bool {
         let age = now - self.at;
         age > AGE_MAX || self.known != Known::Nothing && age > REPORTED_AGE_MAX
@@ -124,6 +133,27 @@ impl SendClock {
 }
 
 impl History {
+    /// Packets left, all of them at one time.
+    pub fn sent_together(&mut self, packets: &[Sent]) {
+        let Some((first, rest)) = packets.split_first() else {
+            return;
+        };
+        self.sent(*first);
+        // Of which time the others are, unless the first one was too old to be known.
+        let at = self.clock.newest.filter(|(newest, _)| *newest == first.at);
+        for packet in rest {
+            let end = self.first + self.packets.len() as u64;
+            let is_next = packet.number == end as u16 && self.numbers.highest() == Some(end - 1);
+            match at {
+                Some((_, at)) if is_next && self.packets.len() < HISTORY_PACKETS_MAX => {
+                    self.numbers.extend(packet.number);
+                    self.packets.push_back(Some(Packet::new(packet, at)));
+                }
+                _ => self.sent(*packet),
+            }
+        }
+    }
+
     /// A packet left.
     pub fn sent(&mut self, sent: Sent) {
         let number = self.numbers.extend(sent.number);
@@ -136,12 +166,7 @@ impl History {
         }
         let (at, is_later) = self.clock.tick(sent.at);
         let index = (number - self.first) as usize;
-        let packet = Some(Packet {
-            at,
-            probe: sent.probe.and_then(Tag::of),
-            size: sent.size,
-            known: Known::Nothing,
-        });
+        let packet = Some(Packet::new(&sent, at));
         if index < self.packets.len() {
             self.packets[index] = packet;
         } else {
@@ -175,12 +200,15 @@ impl History {
     }
 
     /// Appends what a report says that was not known before, in the order of the report.
-    pub fn resolve(&mut self, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>, out: &mut Vec<Fate>) {
+    pub fn resolve(&mut self, report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>, out: &mut Vec<Fate>) {
         for (number, arrival) in report {
-            out.extend(self.resolve_one(number, arrival));
+            if let Some(fate) = self.resolve_one(number, arrival) {
+                out.push(fate);
+            }
         }
     }
 
+    #[inline]
     fn resolve_one(&mut self, number: u16, arrival: Option<ArrivalTicks>) -> Option<Fate> {
         let number = self.numbers.peek(number);
         let index = number.checked_sub(self.first).map(|index| index as usize);
@@ -251,7 +279,7 @@ mod tests {
 
     fn resolve(history: &mut History, number: u16, arrival: Option<u32>) -> Vec<Fate> {
         let mut out = Vec::new();
-        history.resolve(&mut [(number, arrival.map(ArrivalTicks))].into_iter(), &mut out);
+        history.resolve([(number, arrival.map(ArrivalTicks))].into_iter(), &mut out);
         out
     }
 
@@ -310,6 +338,26 @@ mod tests {
 
     proptest! {
         #[test]
+        fn what_is_told_together_is_known_as_if_it_were_told_one_by_one(
+            steps in proptest::collection::vec((-3_i16..6, 0_u64..2), 1..200),
+        ) {
+            let (mut together, mut alone, start) = (History::default(), History::default(), now());
+            let (mut number, mut at, mut packets) = (65_500_u16, start, Vec::new());
+            for (step, later) in steps {
+                number = number.wrapping_add_signed(step);
+                at += Duration::from_millis(later);
+                packets.push(sent(number, at));
+            }
+            packets.iter().for_each(|packet| alone.sent(*packet));
+            packets.chunk_by(|one, next| one.at == next.at).for_each(|chunk| together.sent_together(chunk));
+            let report = || (65_000..=u16::MAX).chain(0..1_000).map(|number| (number, Some(ArrivalTicks(7))));
+            let (mut fates, mut others) = (Vec::new(), Vec::new());
+            together.resolve(report(), &mut fates);
+            alone.resolve(report(), &mut others);
+            prop_assert_eq!(fates, others);
+        }
+
+        #[test]
         fn memory_is_bounded_and_each_arrival_counts_once(numbers in proptest::collection::vec((any::<u16>(), any::<u32>()), 1..400)) {
             let (mut history, now) = (History::default(), now());
             for (number, _) in &numbers {
@@ -317,8 +365,8 @@ mod tests {
                 prop_assert!(history.packets.len() <= HISTORY_PACKETS_MAX);
             }
             let mut out = Vec::new();
-            let mut twice = numbers.iter().chain(&numbers).map(|(number, at)| (*number, Some(ArrivalTicks(*at))));
-            history.resolve(&mut twice, &mut out);
+            let twice = numbers.iter().chain(&numbers).map(|(number, at)| (*number, Some(ArrivalTicks(*at))));
+            history.resolve(twice, &mut out);
             let mut seen: Vec<_> = out.iter().map(|fate| fate.number).collect();
             seen.sort_unstable();
             seen.dedup();

@@ -10,7 +10,7 @@ pub const HISTORY_PACKETS_MAX: usize = 1 << 15;
 /// How long a packet is remembered. Feedback that comes later counts as unknown.
 pub const HISTORY_AGE_MAX: Duration = Duration::from_secs(10);
 
-/// Arrivals kept to measure throughput. Beyond it the oldest is forgotten, and the rate is measured over a shorter time.
+/// Times at which packets arrived kept to measure throughput. Beyond it the oldest is forgotten, and the rate is measured over a shorter time.
 pub const ARRIVALS_MAX: usize = 4096;
 
 /// Probes whose packets are being watched. Beyond it the oldest is given up.

@@ -131,8 +131,8 @@ impl Budget {
     }
 
     /// The receiver reports on packets.
-    pub(super) fn reported(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>) {
-        self.estimator.feedback(now, report);
+    pub(super) fn reported(&mut self, now: Instant, report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>) {
+        self.estimator.report(now, report);
         // Reports on packets that were never sent are no evidence.
         if self.evidence != Evidence::Reports && self.reports_packets() {
             self.evidence = Evidence::Reports;
@@ -238,8 +238,8 @@ impl Budget {
     }
 
     /// Whether packets have ceased to wait for long in the path since it was asked last.
-    pub(super) fn has_drained(&mut self) -> bool {
-        let is_congested = self.is_congested();
+    pub(super) fn has_drained(&mut self, estimate: &Estimate) -> bool {
+        let is_congested = is_congested(estimate);
         std::mem::replace(&mut self.was_congested, is_congested) && !is_congested
     }
 

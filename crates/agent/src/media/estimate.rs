@@ -85,7 +85,7 @@ impl Media {
             return;
         };
         let Some(budget) = &mut link.budget else { return };
-        budget.reported(at, &mut feedback.packets());
+        budget.reported(at, feedback.packets());
         self.follow_estimate(cx, transport);
     }
 
@@ -140,7 +140,7 @@ impl Media {
         if let Some(pace) = budget.new_pace(cx.now, &estimate) {
             cx.write(Update::SetPace(leg, pace));
         }
-        let (is_exceeded, has_drained) = (budget.is_exceeded(&estimate), budget.has_drained());
+        let (is_exceeded, has_drained) = (budget.is_exceeded(&estimate), budget.has_drained(&estimate));
         if is_exceeded {
             self.allocate_by(cx, transport, cx.now);
         }
