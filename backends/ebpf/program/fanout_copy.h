@@ -202,7 +202,7 @@ static long copy_plain(__u32 index, struct copying *copying)
 	return 0;
 }
 
-// Takes account of it. Likewise.
+// Takes account of a packet: a count, or FAN_NOTHING.
 static __always_inline int take_account(struct scratch *scratch, __u32 place)
 {
 	struct stream_state *state = bpf_map_lookup_elem(&stream_states, &place);
@@ -232,7 +232,7 @@ static __always_inline int no_copies(const struct scratch *scratch)
 	return scratch->concerned ? FAN_NOT_SELECTED : FAN_NO_REPLICA;
 }
 
-// Gives it the header extension of its copies. Likewise.
+// Gives it the header extension of its copies.
 __noinline int extend_in_stack(struct __sk_buff *skb, __u32 entry)
 {
 	return extend(of_stack(skb), entry);
@@ -251,7 +251,7 @@ static __always_inline void copy_to_all(struct __sk_buff *skb, const struct stre
 		bpf_loop(copying.count, copy, &copying, 0);
 }
 
-// Takes account of it, and copies it. Likewise.
+// Takes account of it, and copies it: a count where there are no copies, or FAN_NOTHING.
 __noinline int copy_packet(struct __sk_buff *skb, __u32 entry, __u32 place)
 {
 	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);

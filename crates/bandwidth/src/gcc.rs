@@ -19,12 +19,12 @@ use crate::overflow::Overflow;
 use crate::probe::{Prober, Situation};
 use crate::queue::Queue;
 use crate::remb::Remb;
+use crate::silence::Silence;
 use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe, ProbeId, Sent, Usage};
 
 /// A rate that falls below this share of itself in one report may come back as suddenly.
 const FALL: f64 = 0.66;
-/// How long a receiver of packets may say nothing, and what is kept of the rate each time that passes.
-const SILENCE: Duration = Duration::from_millis(1500);
+/// What is kept of the rate each time a receiver of packets has said nothing for too long.
 const SILENCE_KEEPS: f64 = 0.7;
 /// A busy path that carries no more than this share of what arrived a moment ago has become narrow: no burst of others' traffic takes so much.
 const NARROW: f64 = 0.6;
@@ -76,15 +76,6 @@ pub struct Gcc {
     limit: Limit,
     /// Kept from one report to the next only to be filled again.
     fates: Vec<Fate>,
-}
-
-/// Whether the receiver still reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Silence {
-    /// Nothing is waited for: all is answered, or this receiver never reports.
-    Content,
-    /// Packets left, the last of them at `sent`, and nothing was said since this time.
-    Waiting { since: Instant, sent: Instant },
 }
 
 impl Gcc {
@@ -293,33 +284,13 @@ impl Gcc {
     }
 
     fn silent(&mut self, now: Instant) {
-        let Silence::Waiting { since, sent } = self.silence else {
-            return;
-        };
-        if now < since + SILENCE {
+        if !self.silence.has_lasted(now) {
             return;
         }
-        if now >= sent + SILENCE {
-            // Nothing was sent either: what is missing is one last report.
-            self.silence = Silence::Content;
-            return;
-        }
-        self.silence = Silence::Waiting { since: now, sent };
         self.delay.set(now, SILENCE_KEEPS * self.target);
         self.combine(now);
         self.limit = Limit::Silence;
         self.prober.fell(now);
-    }
-
-    /// Packets left that are to be reported on.
-    fn waits_for(&mut self, first: Instant, last: Instant) {
-        let since = match self.silence {
-            Silence::Waiting { since, .. } => since,
-            Silence::Content => first,
-        };
-        if self.reports() {
-            self.silence = Silence::Waiting { since, sent: last };
-        }
     }
 
     /// Whether this receiver ever reported on packets.
@@ -343,7 +314,9 @@ impl Estimator for Gcc {
         if self.prober.is_new() {
             self.prober.started(first.at, self.situation());
         }
-        self.waits_for(first.at, last.at);
+        if self.reports() {
+            self.silence.waits_for(first.at, last.at);
+        }
         self.last_sent = Some(last.at);
     }
 
@@ -372,13 +345,9 @@ impl Estimator for Gcc {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let silence = match self.silence {
-            Silence::Content => None,
-            Silence::Waiting { since, .. } => Some(since + SILENCE),
-        };
         // Probes are for those who report on them.
         let probe = self.prober.poll_timeout().filter(|_| self.reports());
-        [silence, probe].into_iter().flatten().min()
+        [self.silence.poll_timeout(), probe].into_iter().flatten().min()
     }
 
     fn poll_probe(&mut self) -> Option<Probe> {

@@ -30,6 +30,7 @@ mod overflow;
 mod probe;
 mod queue;
 mod remb;
+mod silence;
 mod trendline;
 
 pub use estimator::{Anomalies, Config, Estimate, Estimator, Limit, Probe, ProbeId, Sent, Usage};

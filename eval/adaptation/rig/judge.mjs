@@ -51,20 +51,18 @@ export function judge(record) {
       from: view.from,
       limited: view.limited,
       codec: view.samples.at(-1)?.codec ?? "",
-      steps: steps.map((step) =>
-        figures(
-          view,
-          step,
-          record.people[view.from].samples,
-          start,
-          experiment.video.height,
-          announcedPauses(record, view),
-        ),
-      ),
+      steps: stepFigures(view, steps, record, start),
       recovery: recovery(view, steps.at(-1), experiment.video.height, reference(view)),
       ...(experiment.kind === "distribution" && { distribution: distribution(view, steps) }),
     })),
   };
+}
+
+/** What one receiver had of one camera during each step. */
+function stepFigures(view, steps, record, start) {
+  const sender = record.people[view.from].samples;
+  const pauses = announcedPauses(record, view);
+  return steps.map((step) => figures(view, step, sender, start, record.experiment.video.height, pauses));
 }
 
 /** What one receiver had of one camera during one step. */

@@ -285,8 +285,8 @@ impl Inbound {
     pub fn wanted(&mut self, now: Instant) -> impl Iterator<Item = (u32, Wanted)> {
         let wanting = self.wanting;
         self.wanting = wanting && self.streams.iter().any(InStream::wants);
-        let streams = self.streams.iter_mut().take(if wanting { usize::MAX } else { 0 });
-        streams.filter_map(move |stream| {
+        let streams = if wanting { &mut self.streams[..] } else { &mut [] };
+        streams.iter_mut().filter_map(move |stream| {
             let wanted = stream.wanted(now);
             (wanted != Wanted::default()).then_some((stream.ssrc, wanted))
         })

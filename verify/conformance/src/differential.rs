@@ -7,7 +7,7 @@ use crate::device::ModelDevice;
 use crate::invariants::Invariants;
 use crate::keystream::KeystreamCheck;
 use crate::subject::Subject;
-use crate::{Device, Step};
+use crate::{Device, Observation, Step};
 
 /// Where a device left the model, or broke a promise that holds whatever the model says.
 #[derive(Clone, Debug)]
@@ -31,31 +31,36 @@ pub type NewDevice<'a> = &'a dyn Fn(Instant) -> Box<dyn Device>;
 ///
 /// Errors: the first difference.
 pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
-    let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
-    let mut device = Subject::new(new_device(start), start);
     let mut invariants = Invariants::default();
     let mut keystream = KeystreamCheck::default();
-    for (at, step) in steps.iter().enumerate() {
-        let (expected, got) = (model.step(step), device.step(step));
-        let wrong = match expected.difference(&got) {
-            Some(difference) => Err(difference),
-            None => invariants.observe(step, &got).and_then(|()| keystream.observe(&got)),
-        };
-        wrong.map_err(|what| Difference { step: at, what })?;
-    }
-    Ok(())
+    side_by_side(steps, new_device, start, |step, got| {
+        invariants.observe(step, got).and_then(|()| keystream.observe(got))
+    })
 }
 
 /// As [`compare`], of what is seen alone: for histories that do not keep what the invariants rest on.
 ///
 /// Errors: the first difference.
 pub fn agree(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
+    side_by_side(steps, new_device, start, |_, _| Ok(()))
+}
+
+/// Compares after every step, and has what the device shows observed where it is what the model shows.
+fn side_by_side(
+    steps: &[Step],
+    new_device: NewDevice<'_>,
+    start: Instant,
+    mut observe: impl FnMut(&Step, &Observation) -> Result<(), String>,
+) -> Result<(), Difference> {
     let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
     let mut device = Subject::new(new_device(start), start);
     for (at, step) in steps.iter().enumerate() {
         let (expected, got) = (model.step(step), device.step(step));
-        let what = expected.difference(&got);
-        what.map_or(Ok(()), |what| Err(Difference { step: at, what }))?;
+        let wrong = match expected.difference(&got) {
+            Some(difference) => Err(difference),
+            None => observe(step, &got),
+        };
+        wrong.map_err(|what| Difference { step: at, what })?;
     }
     Ok(())
 }

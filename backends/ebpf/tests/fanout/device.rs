@@ -15,7 +15,7 @@ use conformance::{Datagram, Device};
 use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Offload, Path, Update, WriteError};
 use layered::Layered;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt};
-use veth::Pair;
+use veth::{Pair, pair_or_skip};
 
 use crate::frame;
 use crate::numbers::Numbers;
@@ -46,6 +46,15 @@ pub struct Cable {
     pub came: Rc<Cell<u64>>,
     /// Copies are made in the driver, and the far end takes them.
     driver: Option<Pass>,
+}
+
+/// Makes a cable of a pair of interfaces.
+pub type NewCable = fn(&Pair) -> Cable;
+
+/// Does something inside of a namespace whose interface has such a cable.
+pub fn on_cable(new: NewCable, what: impl FnOnce(&Cable) + Send) {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.near.run(|| what(&new(&pair)));
 }
 
 impl Cable {

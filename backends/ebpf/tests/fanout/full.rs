@@ -4,9 +4,8 @@ use std::time::Instant;
 
 use conformance::text::parse;
 use conformance::vector::run;
-use veth::{Pair, pair_or_skip};
 
-use crate::device::Cable;
+use crate::device::{Cable, NewCable, on_cable};
 
 /// How many copies of one stream there may be.
 const ROOM: u64 = 192;
@@ -64,10 +63,8 @@ stream  alice:0x11 video types 96=VP8
     text
 }
 
-fn move_in(cable: fn(&Pair) -> Cable) {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = cable(&pair);
+fn move_in(cable: NewCable) {
+    on_cable(cable, |cable| {
         let (vector, names) = parse("full", &vector()).unwrap_or_else(|problem| panic!("{problem}"));
         let start = Instant::now();
         run(&vector, &names, &mut *cable.device(false, start), start).unwrap_or_else(|failure| panic!("{failure}"));

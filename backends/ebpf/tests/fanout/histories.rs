@@ -8,10 +8,9 @@ use conformance::shrink::shrink;
 use conformance::text::print_history;
 use conformance::{Injection, Step};
 use dataplane::{Replica, Stream, StreamFormat, Update};
-use veth::{Pair, pair_or_skip};
 use wire::{Codec, ExtensionKind, ExtensionMap, PayloadType};
 
-use crate::device::Cable;
+use crate::device::{Cable, NewCable, on_cable};
 
 const SEEDS: std::ops::Range<u64> = 1..25;
 
@@ -25,10 +24,8 @@ fn the_driver_makes_up_leaks_repeats_and_hides_nothing_either() {
     keep_promises(Cable::of_drivers);
 }
 
-fn keep_promises(cable: fn(&Pair) -> Cable) {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = cable(&pair);
+fn keep_promises(cable: NewCable) {
+    on_cable(cable, |cable| {
         let start = Instant::now();
         let new_device = |start| cable.device(false, start);
         for seed in SEEDS {

@@ -12,10 +12,9 @@ use conformance::text::print_history;
 use conformance::vector::run;
 use conformance::{Observation, Step, Subject};
 use dataplane::{Event, LegId, Path, Rewriting, Update};
-use veth::pair_or_skip;
 use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
-use crate::device::Cable;
+use crate::device::{Cable, on_cable};
 use crate::histories::{of_formats, plain};
 use crate::vectors::vectors_as;
 
@@ -54,9 +53,7 @@ const OTHERWISE: [(&str, &str); 5] = [
 
 #[test]
 fn the_kernel_leaves_layers_out_as_the_model_does() {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = Cable::new(&pair);
+    on_cable(Cable::new, |cable| {
         let (mut failures, mut packets) = (Vec::new(), Vec::new());
         let all = vectors_as(as_the_kernel_can);
         let about_layers = all.iter().filter(|(vector, _)| vector.file.starts_with("layers-"));
@@ -196,14 +193,12 @@ fn compare(steps: &[Step], cable: &Cable, promises: Option<Invariants>) -> Resul
 
 /// Holds the kernel to the model in histories, each with a name and what is promised of it whatever the model says.
 fn hold_to_the_model(histories: impl Iterator<Item = (String, Vec<Step>, Option<Invariants>)> + Send) {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = Cable::new(&pair);
+    on_cable(Cable::new, |cable| {
         for (name, steps, promises) in histories {
-            if let Err(difference) = compare(&steps, &cable, promises) {
+            if let Err(difference) = compare(&steps, cable, promises) {
                 // A network that leaves out what is not needed is not clean any more.
                 let whole = difference.to_string();
-                let (steps, left) = shrink(steps, difference, |steps| compare(steps, &cable, None).err());
+                let (steps, left) = shrink(steps, difference, |steps| compare(steps, cable, None).err());
                 panic!(
                     "{name} fails {whole}\n\n{}",
                     print_history(

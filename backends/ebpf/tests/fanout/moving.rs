@@ -10,11 +10,10 @@ use conformance::{Observation, Step, Subject};
 use dataplane::{Event, Path, Replica, ReplicaId, StreamKey, Update};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
-use veth::{Pair, pair_or_skip};
 use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionKind, ExtensionMap, RtpPacket};
 
-use crate::device::Cable;
+use crate::device::{Cable, NewCable, on_cable};
 use crate::histories::{of_formats, plain};
 use crate::layers::leave_out_other_families;
 
@@ -147,10 +146,8 @@ fn entry(id: ReplicaId, (replica, is_out): &(Replica, bool)) -> Update {
     )
 }
 
-fn move_at_random(cable: fn(&Pair) -> Cable) {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = cable(&pair);
+fn move_at_random(cable: NewCable) {
+    on_cable(cable, |cable| {
         for seed in 1..=SEEDS {
             let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8; 32]);
             let mut dice = || rng.next_u32();

@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use conformance::text::{Names, Vector, parse};
 use conformance::vector::run;
-use veth::{Pair, pair_or_skip};
 
-use crate::device::Cable;
+use crate::device::{Cable, NewCable, on_cable};
 
 fn vectors() -> Vec<(Vector, Names)> {
     vectors_as(|text| text)
@@ -58,10 +57,8 @@ fn the_driver_and_its_base_keep_every_vector() {
     keep_every_vector(Cable::of_drivers);
 }
 
-fn keep_every_vector(cable: fn(&Pair) -> Cable) {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = cable(&pair);
+fn keep_every_vector(cable: NewCable) {
+    on_cable(cable, |cable| {
         let mut failures = Vec::new();
         let (mut ran, mut concerned) = (0, 0);
         // What dependency descriptors say of layers is in `layers`.
@@ -96,9 +93,7 @@ fn keep_every_vector(cable: fn(&Pair) -> Cable) {
 /// But for when it is, which is not the tests' to say here.
 #[test]
 fn the_kernel_stamps_what_it_copies() {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = Cable::new(&pair);
+    on_cable(Cable::new, |cable| {
         let in_real_time = |text: String| text.replace("needs virtual-time", "").replace("3=020000", "3=*");
         let all = vectors_as(in_real_time);
         for name in ["stamps.vector", "transport-number-per-leg.vector"] {
@@ -122,10 +117,8 @@ fn the_driver_leaves_pictures_of_vp8_out() {
     leave_pictures_out(Cable::of_drivers);
 }
 
-fn leave_pictures_out(cable: fn(&Pair) -> Cable) {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = cable(&pair);
+fn leave_pictures_out(cable: NewCable) {
+    on_cable(cable, |cable| {
         let plain = |text: String| text.replace("/103 rtx 0x23/500", "");
         for name in [
             "layers-vp8-up.vector",
@@ -152,10 +145,8 @@ fn the_driver_gives_what_comes_again_to_who_asked() {
     give_again(Cable::of_drivers);
 }
 
-fn give_again(cable: fn(&Pair) -> Cable) {
-    let Some(pair) = pair_or_skip(1) else { return };
-    pair.near.run(|| {
-        let cable = cable(&pair);
+fn give_again(cable: NewCable) {
+    on_cable(cable, |cable| {
         let mut vectors = read_vectors("vectors", |text| text);
         assert!(!vectors.is_empty());
         vectors.push(parse("far back", &far_back()).unwrap_or_else(|problem| panic!("{problem}")));

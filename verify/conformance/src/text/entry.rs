@@ -106,6 +106,12 @@ pub(super) fn find<T: Copy>(table: &[(&str, T)], name: &str, what: &str) -> Resu
         .ok_or_else(|| Problem(format!("`{name}` is not {what}")))
 }
 
+/// What it is called there; everything is.
+pub(super) fn name_of<T: PartialEq>(table: &[(&'static str, T)], value: T) -> &'static str {
+    let found = table.iter().find(|(_, known)| *known == value);
+    found.expect("all are listed").0
+}
+
 fn list<T>(text: &str, mut item: impl FnMut(&str) -> Result<T, Problem>) -> Result<Vec<T>, Problem> {
     match text {
         "none" => Ok(Vec::new()),

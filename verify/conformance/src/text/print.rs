@@ -7,7 +7,7 @@ use wire::ExtensionMap;
 use wire::codec::Layer;
 
 use super::continuation;
-use super::entry::{EXTENSIONS, PROFILES, REWRITING};
+use super::entry::{EXTENSIONS, PROFILES, REWRITING, name_of};
 use super::names::Names;
 use super::relay;
 use crate::rtp::{RtpFields, hex};
@@ -99,8 +99,8 @@ fn print_leg(leg: &Leg, names: &Names) -> String {
         Protection::Pending => "pending".into(),
         Protection::Clear => "clear".into(),
         Protection::Srtp { ingress, .. } => {
-            let profile = PROFILES.iter().find(|(_, profile)| *profile == ingress.profile());
-            format!("srtp {} {:#x}", profile.expect("all are listed").0, seed_of(ingress))
+            let profile = name_of(&PROFILES, ingress.profile());
+            format!("srtp {profile} {:#x}", seed_of(ingress))
         }
     };
     let paths = leg.paths.iter().map(|path| names.of_path(*path));
@@ -157,10 +157,7 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
             .map_or("none".into(), |delay| format!("{}ms", delay.min().as_millis())),
         print_target(replica.target),
         replica.keeps.map_or("none".into(), |size| format!("S{size}")),
-        REWRITING
-            .iter()
-            .find_map(|(name, kind)| (*kind == replica.rewriting).then_some(*name))
-            .expect("all have names"),
+        name_of(&REWRITING, replica.rewriting),
         if replica.paused { "paused" } else { "running" },
     )
 }

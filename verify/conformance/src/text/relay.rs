@@ -2,7 +2,7 @@
 
 use dataplane::{Accept, Cover, Hop, Relay};
 
-use super::entry::{PROFILES, find, optional};
+use super::entry::{PROFILES, find, name_of, optional};
 use super::names::Names;
 use super::words::{Problem, Words, number, problem, split};
 use crate::step::{master_key, seed_of};
@@ -94,8 +94,8 @@ fn print_cover(cover: &Cover) -> String {
         Cover::Pending => "pending".into(),
         Cover::Clear => "clear".into(),
         Cover::Srtp(key) => {
-            let profile = PROFILES.iter().find(|(_, profile)| *profile == key.profile());
-            format!("{}/{:#x}", profile.expect("all are listed").0, seed_of(key))
+            let profile = name_of(&PROFILES, key.profile());
+            format!("{profile}/{:#x}", seed_of(key))
         }
     }
 }
