@@ -30,7 +30,7 @@ struct {
 
 static __always_inline struct line *line_of(const struct datagram *found)
 {
-	__u32 mixed = ((__u32 *)found->payload)[2] ^ *(const __u32 *)&found->udp->source;
+	__u32 mixed = ((__u32 *)found->payload)[2] ^ ports_of(found);
 	// As Fibonacci hashing does: the high bits of the product depend on all of the mixture.
 	__u32 place = mixed * 0x9e3779b1 >> 16 & (LINES - 1);
 
@@ -51,7 +51,7 @@ static __always_inline int is_of(const struct line *line, const struct datagram 
 {
 	const __u64 *words = V6_ADDRESSES(found);
 
-	if (line->protocol != protocol(found) || line->ports != *(const __u32 *)&found->udp->source || line->ssrc != ((__u32 *)found->payload)[2])
+	if (line->protocol != protocol(found) || line->ports != ports_of(found) || line->ssrc != ((__u32 *)found->payload)[2])
 		return 0;
 	if (found->v4)
 		return line->addresses[0] == *V4_ADDRESSES(found);
@@ -61,7 +61,7 @@ static __always_inline int is_of(const struct line *line, const struct datagram 
 static __always_inline void keep(struct line *line, const struct datagram *found, const struct stream_place *place, __u32 change)
 {
 	line->protocol = protocol(found);
-	line->ports = *(const __u32 *)&found->udp->source;
+	line->ports = ports_of(found);
 	line->ssrc = ((__u32 *)found->payload)[2];
 	if (found->v4)
 		line->addresses[0] = *V4_ADDRESSES(found);

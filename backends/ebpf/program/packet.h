@@ -132,10 +132,22 @@ static __always_inline int parse(struct datagram *found, void *data, void *end)
 	}
 }
 
-// How long it is with its IP header.
+// How long it is with its UDP header.
+static __always_inline __u32 udp_len(const struct datagram *found)
+{
+	return found->len + sizeof(struct udphdr);
+}
+
+// And with its IP header.
 static __always_inline __u32 ip_len(const struct datagram *found)
 {
-	return found->len + sizeof(struct udphdr) + (found->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	return udp_len(found) + (found->v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+}
+
+// Both ports, as they stand there.
+static __always_inline __u32 ports_of(const struct datagram *found)
+{
+	return *(const __u32 *)found->udp;
 }
 
 // Whether a payload of at least two bytes begins as RTP does (RFC 7983) and not as RTCP (RFC 5761).

@@ -45,7 +45,7 @@ static __always_inline int is_expected(const struct line *line, const struct dat
 {
 	const __u64 *addresses = found->v4 ? (const __u64 *)&found->v4->saddr : (const __u64 *)&found->v6->saddr;
 
-	if (line->protocol != protocol(found) || line->ports != *(const __u32 *)&found->udp->source || line->addresses[0] != addresses[0])
+	if (line->protocol != protocol(found) || line->ports != ports_of(found) || line->addresses[0] != addresses[0])
 		return 0;
 	return found->v4 || (line->addresses[1] == addresses[1] && line->addresses[2] == addresses[2] && line->addresses[3] == addresses[3]);
 }
@@ -77,6 +77,7 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 	line->relay = relay;
 	line->way = way_place(&relay);
 	line->exit.until = 0;
+	line->confirmed = changes - 1;
 	expect(line, protocol);
 	prepare(line);
 	return 1;
@@ -95,7 +96,7 @@ static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const
 		if (answer != RELAYED)
 			return leave(answer);
 	}
-	if (ip_len(found) > line->exit.mtu)
+	if (udp_len(found) > line->exit.len_max)
 		return leave(TOO_LARGE);
 	traffic->packets++;
 	traffic->bytes += found->len;
@@ -113,7 +114,7 @@ static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const 
 
 	if (!line)
 		return LEFT;
-	if (!is_expected(line, found) || !is_in_force(&line->relay)) {
+	if (!is_expected(line, found) || !is_in_force(line)) {
 		struct endpoint at;
 
 		set_destination(&at, found);

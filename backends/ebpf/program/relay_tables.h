@@ -9,6 +9,9 @@
 // How many lines and ways there are, a power of two, less one. Set before the program is loaded.
 const volatile __u32 kept_mask = EVERY_RELAY - 1;
 
+// How often a version was changed. Raised behind that, by the process that has this program.
+volatile __u32 changes;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -60,8 +63,8 @@ struct {
 struct exit {
 	__u64 until; // when it has to be asked again, in ticks
 	__u32 interface;
-	__u32 mtu; // how long they may be with their IP header
-	__u8 to[ETH_ALEN]; // the hardware addresses
+	__u32 len_max; // how long their UDP datagrams may be
+	__u8 to[ETH_ALEN]; // the hardware addresses, as frames have them
 	__u8 from[ETH_ALEN];
 	__u32 zero;
 };
@@ -72,6 +75,9 @@ struct line {
 	__u32 ports;
 	__u32 protocol; // and in frames
 	struct relay relay;
+	__u64 leaving; // the addresses of what leaves with IPv4, as it stands in it,
+	__u32 leaving_ports; // and the ports
+	__u32 confirmed; // as of which of the `changes` the relay was in force
 	__u32 change; // what is added to the sum under UDP's checksum when addresses and ports are written
 	__u32 pseudo; // the sum of what that covers beside UDP itself, less the length
 	__u32 header; // the sum of an IPv4 header that leaves, less its length and identification
@@ -161,9 +167,20 @@ static __always_inline int find_relay(struct relay *copy, const struct endpoint 
 	return same_words(copy->at.address, at->address) && copy->at.port == at->port;
 }
 
-static __always_inline int is_in_force(const struct relay *relay)
+// Looks up whether a line's relay is in force.
+static __noinline int confirm(struct line *line)
 {
-	const __u32 *version = bpf_map_lookup_elem(&versions, &relay->slot);
+	__u32 as_of = changes; // read before the version, so that nothing is taken to be newer than it is
+	const __u32 *version = bpf_map_lookup_elem(&versions, &line->relay.slot);
 
-	return version && *version == relay->version;
+	if (!version || *version != line->relay.version)
+		return 0;
+	line->confirmed = as_of;
+	return 1;
+}
+
+// Whether it is. Where nothing was changed since that was looked up last, it still is.
+static __always_inline int is_in_force(struct line *line)
+{
+	return line->confirmed == changes || confirm(line);
 }

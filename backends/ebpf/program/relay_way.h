@@ -3,8 +3,8 @@
 
 #include "relay_tables.h"
 
-// The most bytes of an IP packet that are relayed, as it would be with IPv4.
-#define LEN_MAX (DATAGRAM_LEN_MAX + sizeof(struct udphdr) + sizeof(struct iphdr))
+// The most bytes of a UDP datagram that are relayed.
+#define LEN_MAX (DATAGRAM_LEN_MAX + sizeof(struct udphdr))
 
 // Set before the program is loaded:
 const volatile __u64 confirm_every = 10000000000; // how often a packet is left to the base for the sake of its neighbour, in nanoseconds,
@@ -102,11 +102,12 @@ static __always_inline void look_at_clock(__u64 now, __u64 ticks)
 	}
 }
 
-// Finds the way of a line, for a packet of this length: RELAYED, or why there is none.
+// Finds the way of a line, for a packet that is so long with its IP header: RELAYED, or why there is none.
 static __always_inline __u32 look_up_way(void *context, const struct line *line, struct way *way, __u32 len)
 {
 	__u64 now = bpf_ktime_get_coarse_ns(), ticks = bpf_jiffies64();
 	struct bpf_fib_lookup asked = {};
+	__u32 header = line->protocol == bpf_htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr), room;
 	long answer;
 
 	if (!is_between(way, &line->relay)) {
@@ -130,7 +131,8 @@ static __always_inline __u32 look_up_way(void *context, const struct line *line,
 	if (!bpf_map_lookup_elem(&interfaces, &asked.ifindex))
 		return OTHER_INTERFACE;
 	way->exit.interface = asked.ifindex;
-	way->exit.mtu = asked.mtu_result < LEN_MAX ? asked.mtu_result : LEN_MAX;
+	room = asked.mtu_result > header ? asked.mtu_result - header : 0;
+	way->exit.len_max = room < LEN_MAX ? room : LEN_MAX;
 	__builtin_memcpy(way->exit.to, asked.dmac, ETH_ALEN);
 	__builtin_memcpy(way->exit.from, asked.smac, ETH_ALEN);
 	way->exit.until = ticks + fresh_for;

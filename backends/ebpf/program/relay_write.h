@@ -30,23 +30,30 @@ static __always_inline void prepare(struct line *line)
 		.daddr = relay->to.address[3],
 	};
 
-	line->change = (__u16)~before + fold(endpoints_sum(&relay->from, &relay->to));
+	line->change = fold((__u16)~before + endpoints_sum(&relay->from, &relay->to));
+	line->leaving = (__u64)relay->to.address[3] << 32 | relay->from.address[3];
+	line->leaving_ports = (__u32)relay->to.port << 16 | relay->from.port;
 	line->header = header_sum(&header);
 	// A mapped address has a word of ones beside, which adds nothing.
 	line->pseudo = fold(words_sum(relay->accept.address) + words_sum(relay->at.address) + bpf_htons(IPPROTO_UDP));
 }
 
-// The same for a sum of a few halfwords.
-static __always_inline __u16 fold_few(__u32 sum)
+// The same for a sum of two halfwords, whose carry leaves no other,
+static __always_inline __u16 fold_two(__u32 sum)
 {
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (sum & 0xffff) + (sum >> 16);
+	return sum + (sum >> 16);
+}
+
+// and of three.
+static __always_inline __u16 fold_three(__u32 sum)
+{
+	return fold_two((sum & 0xffff) + (sum >> 16));
 }
 
 // Whether a checksum is what a sender leaves for its device to go on from. One of 65,536 that are finished looks like that, too.
 static __always_inline int looks_unfinished(const struct datagram *found, const struct line *line)
 {
-	return found->udp->check && found->udp->check == fold_few(line->pseudo + found->udp->len);
+	return found->udp->check && found->udp->check == fold_two(line->pseudo + found->udp->len);
 }
 
 #define SUMMED_AT_ONCE 16 // bytes
@@ -94,8 +101,19 @@ static __always_inline void follow(struct udphdr *udp, __u32 change)
 
 	if (!udp->check)
 		return;
-	followed = ~fold_few((__u16)~udp->check + change);
+	followed = ~fold_two((__u16)~udp->check + change);
 	udp->check = followed ? followed : 0xffff;
+}
+
+// Writes so much at once. The compiler would do it in the pieces that a header is declared to have.
+static __always_inline void write_word(void *to, const void *from)
+{
+	*(volatile __u32 *)to = *(const __u32 *)from;
+}
+
+static __always_inline void write_long(void *to, const void *from)
+{
+	*(volatile __u64 *)to = *(const __u64 *)from;
 }
 
 static __always_inline void write_ipv4(struct iphdr *ip, const struct line *line)
@@ -105,9 +123,8 @@ static __always_inline void write_ipv4(struct iphdr *ip, const struct line *line
 	ip->tos = relay->tos;
 	ip->frag_off = bpf_htons(IP_DONT_FRAGMENT);
 	ip->ttl = TTL;
-	ip->check = ~fold_few(line->header + ip->tot_len + ip->id);
-	ip->saddr = relay->from.address[3];
-	ip->daddr = relay->to.address[3];
+	ip->check = ~fold_three(line->header + ip->tot_len + ip->id);
+	write_long(&ip->saddr, &line->leaving);
 }
 
 static __always_inline void write_ipv6(struct ipv6hdr *ip, const struct line *line)
@@ -116,27 +133,22 @@ static __always_inline void write_ipv6(struct ipv6hdr *ip, const struct line *li
 
 	*(__u32 *)ip = bpf_htonl(6u << 28 | relay->tos << 20);
 	ip->hop_limit = TTL;
-	__builtin_memcpy(&ip->saddr, relay->from.address, sizeof(ip->saddr));
-	__builtin_memcpy(&ip->daddr, relay->to.address, sizeof(ip->daddr));
-}
-
-static __always_inline void write_address(__u8 *to, const __u8 *from)
-{
-	*(__u32 *)to = *(const __u32 *)from;
-	*(__u16 *)(to + 4) = *(const __u16 *)(from + 4);
+	write_long(&ip->saddr, relay->from.address);
+	write_long((__u64 *)&ip->saddr + 1, relay->from.address + 2);
+	write_long(&ip->daddr, relay->to.address);
+	write_long((__u64 *)&ip->daddr + 1, relay->to.address + 2);
 }
 
 // Writes all but UDP's checksum.
 static __always_inline void write_addresses(const struct datagram *found, const struct line *line)
 {
-	write_address(found->ethernet->h_dest, line->exit.to);
-	write_address(found->ethernet->h_source, line->exit.from);
+	write_long(found->ethernet, line->exit.to);
+	write_word((__u8 *)found->ethernet + sizeof(__u64), line->exit.to + sizeof(__u64));
 	if (found->v4)
 		write_ipv4(found->v4, line);
 	else
 		write_ipv6(found->v6, line);
-	found->udp->source = line->relay.from.port;
-	found->udp->dest = line->relay.to.port;
+	write_word(found->udp, &line->leaving_ports);
 }
 
 // The sum of everything that is rewritten but hardware addresses, which the kernel takes care of.

@@ -34,7 +34,7 @@ const IP: usize = 14;
 /// The program's tables, by name.
 const TABLES: [&str; 6] = ["relays", "versions", "traffics", "counts", "clocks", "interfaces"];
 
-/// What a processor keeps of the tables has this many places at most, each 152 bytes for an entry and 80 for a way.
+/// What a processor keeps of the tables has this many places at most, each 200 bytes for an entry and 80 for a way.
 const KEPT_MAX: u32 = 16_384;
 
 /// How long a way out may be taken until it is looked up again.
@@ -46,6 +46,8 @@ pub(super) struct Kernel {
     place: Place,
     relays: HashMap<MapData, Endpoint, layout::Relay>,
     versions: Array<MapData, u32>,
+    /// How often a version was changed. The program's own, so never pinned.
+    changes: Array<MapData, u32>,
     traffics: PerCpuArray<MapData, Traffic>,
     clocks: Array<MapData, layout::Clock>,
     tick: Duration,
@@ -70,6 +72,7 @@ impl Kernel {
         write_interfaces(&mut ways_out, &interfaces)?;
         let relays = take(&mut loaded, "relays")?;
         let versions = take(&mut loaded, "versions")?;
+        let changes = take(&mut loaded, ".bss")?;
         let traffics = take(&mut loaded, "traffics")?;
         let clocks = take(&mut loaded, "clocks")?;
         let counts = take(&mut loaded, "counts")?;
@@ -80,6 +83,7 @@ impl Kernel {
             place,
             relays,
             versions,
+            changes,
             traffics,
             clocks,
             tick: tick(),
@@ -114,6 +118,8 @@ impl Kernel {
     fn next_version(&mut self, slot: u32) -> io::Result<u32> {
         let next = self.versions.get(&slot, 0).map_err(reason)?.wrapping_add(1);
         self.versions.set(slot, next, 0).map_err(reason)?;
+        let changes = self.changes.get(&0, 0).map_err(reason)?;
+        self.changes.set(0, changes.wrapping_add(1), 0).map_err(reason)?;
         Ok(next)
     }
 
