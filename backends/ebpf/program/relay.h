@@ -17,9 +17,9 @@ static __always_inline __u32 leave(__u32 reason)
 	return LEFT;
 }
 
-static __always_inline __u32 drop(const struct relay *relay, __u32 reason)
+static __always_inline __u32 drop(const struct line *line, __u32 reason)
 {
-	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &relay->slot);
+	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &line->slot);
 
 	if (traffic)
 		traffic->dropped++;
@@ -27,12 +27,12 @@ static __always_inline __u32 drop(const struct relay *relay, __u32 reason)
 	return DROPPED;
 }
 
-// Which line is a packet's, if any. Ports of neighbouring relays are two apart.
+// Which line of this processor is a packet's, if any. Ports of neighbouring relays are two apart.
 static __always_inline __u32 line_place(const struct datagram *found)
 {
 	__u32 address = found->v4 ? found->v4->daddr : found->v6->daddr.s6_addr32[3];
 
-	return ((bpf_ntohs(found->udp->dest) >> 1) + (address >> 17)) & kept_mask;
+	return (((bpf_ntohs(found->udp->dest) >> 1) + (address >> 17)) & kept_mask) + bpf_get_smp_processor_id() * (kept_mask + 1);
 }
 
 static __always_inline __u16 protocol(const struct datagram *found)
@@ -50,19 +50,19 @@ static __always_inline int is_expected(const struct line *line, const struct dat
 	return found->v4 || (line->addresses[1] == addresses[1] && line->addresses[2] == addresses[2] && line->addresses[3] == addresses[3]);
 }
 
-static __always_inline void expect(struct line *line, __u32 protocol)
+// Writes from whom and to whom packets are, as it stands in them.
+static __always_inline void write_ends(__u64 *addresses, __u32 *ports, const struct endpoint *from, const struct endpoint *to, __u32 protocol)
 {
-	const struct endpoint *theirs = &line->relay.accept, *ours = &line->relay.at;
+	__u32 *words = (__u32 *)addresses;
 
-	line->protocol = protocol;
-	__builtin_memcpy(&line->ports, &theirs->port, sizeof(theirs->port));
-	__builtin_memcpy((void *)&line->ports + sizeof(theirs->port), &ours->port, sizeof(ours->port));
+	*ports = (__u32)to->port << 16 | from->port;
 	if (protocol == bpf_htons(ETH_P_IP)) {
-		__builtin_memcpy(line->addresses, theirs->address + 3, sizeof(struct in_addr));
-		__builtin_memcpy((void *)line->addresses + sizeof(struct in_addr), ours->address + 3, sizeof(struct in_addr));
+		words[0] = from->address[3];
+		words[1] = to->address[3];
+		addresses[1] = addresses[2] = addresses[3] = 0;
 	} else {
-		__builtin_memcpy(line->addresses, theirs->address, sizeof(theirs->address));
-		__builtin_memcpy(line->addresses + 2, ours->address, sizeof(ours->address));
+		__builtin_memcpy(words, from->address, sizeof(from->address));
+		__builtin_memcpy(words + 4, to->address, sizeof(to->address));
 	}
 }
 
@@ -74,18 +74,21 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 	// An address of IPv4 is mapped here. Packets of IPv6 with such addresses are nobody's.
 	if (is_mapped(at) != (protocol == bpf_htons(ETH_P_IP)) || !find_relay(&relay, at))
 		return 0;
-	line->relay = relay;
-	line->way = way_place(&relay);
-	line->exit.until = 0;
+	line->protocol = protocol;
+	line->slot = relay.slot;
+	line->version = relay.version;
 	line->confirmed = changes - 1;
-	expect(line, protocol);
+	line->tos = relay.tos;
+	line->exit.until = 0;
+	write_ends(line->addresses, &line->ports, &relay.accept, &relay.at, protocol);
+	write_ends(line->leaving, &line->leaving_ports, &relay.from, &relay.to, protocol);
 	prepare(line);
 	return 1;
 }
 
 static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const struct datagram *found, struct line *line)
 {
-	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &line->relay.slot);
+	struct traffic *traffic = bpf_map_lookup_elem(&traffics, &line->slot);
 	__u64 ticks = bpf_jiffies64();
 
 	if (!traffic)
@@ -121,13 +124,13 @@ static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const 
 		if (!fill(line, &at, protocol(found)))
 			return LEFT;
 		if (!is_expected(line, found))
-			return drop(&line->relay, FOREIGN_SOURCE);
+			return drop(line, FOREIGN_SOURCE);
 	}
 	if (!may_follow(context, skb, found, line))
 		return leave(UNCHECKED);
 	judged = judge(found, end);
 	if (judged == MALFORMED)
-		return drop(&line->relay, MALFORMED);
+		return drop(line, MALFORMED);
 	if (judged != RELAYED)
 		return leave(judged);
 	return forward(context, skb, found, line);

@@ -69,25 +69,30 @@ struct exit {
 	__u32 zero;
 };
 
-// What a processor keeps of a relay, so that most packets of it need no look-up.
+// What a processor keeps of a relay, so that most packets of it need no look-up. Addresses are as they stand in packets: of IPv4 in the first word. That is two lines
+// of the processor's cache: while many call, what a packet costs is to have them come.
 struct line {
-	__u64 addresses[4]; // from whom and to whom packets are, as it stands in them: of IPv4 the first,
+	__u64 addresses[4]; // from whom and to whom packets are,
 	__u32 ports;
 	__u32 protocol; // and in frames
-	struct relay relay;
-	__u64 leaving; // the addresses of what leaves with IPv4, as it stands in it,
-	__u32 leaving_ports; // and the ports
+	__u32 slot; // where they are counted
 	__u32 confirmed; // as of which of the `changes` the relay was in force
-	__u32 change; // what is added to the sum under UDP's checksum when addresses and ports are written
-	__u32 pseudo; // the sum of what that covers beside UDP itself, less the length
-	__u32 header; // the sum of an IPv4 header that leaves, less its length and identification
-	__u32 way; // its place in `ways`
-	struct exit exit; // as there
+	struct exit exit; // as in `ways`
+	__u64 leaving[4]; // from whom and to whom they leave,
+	__u32 leaving_ports;
+	__u16 change; // what is added to the sum under UDP's checksum for that
+	__u16 pseudo; // the sum of what that covers as it comes, beside UDP itself, less the length
+	__u16 header; // the sum of an IPv4 header that leaves, less its length and identification
+	__u8 tos;
+	__u8 zero;
+	__u32 version; // the relay's
 };
 
-// By where a packet arrives: several ports may share a line, which then is each one's in turn.
+// By processor, and where a packet arrives: several ports may share a line, which then is each one's in turn. That it may be mapped has it begin with a page, and lines
+// with lines of the cache.
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, EVERY_RELAY);
 	__type(key, __u32);
 	__type(value, struct line);
@@ -97,10 +102,9 @@ struct {
 struct way {
 	struct exit exit;
 	__u64 confirmed; // when a packet was last left to the base for the sake of the neighbour, in nanoseconds of the monotonic clock
-	__u32 ours[4]; // between which addresses,
-	__u32 theirs[4];
+	__u64 leaving[4]; // between which addresses,
+	__u32 protocol; // of which family,
 	__u32 tos; // and for which type of service
-	__u32 zero;
 };
 
 // By the addresses: as with lines.
@@ -171,9 +175,9 @@ static __always_inline int find_relay(struct relay *copy, const struct endpoint 
 static __noinline int confirm(struct line *line)
 {
 	__u32 as_of = changes; // read before the version, so that nothing is taken to be newer than it is
-	const __u32 *version = bpf_map_lookup_elem(&versions, &line->relay.slot);
+	const __u32 *version = bpf_map_lookup_elem(&versions, &line->slot);
 
-	if (!version || *version != line->relay.version)
+	if (!version || *version != line->version)
 		return 0;
 	line->confirmed = as_of;
 	return 1;

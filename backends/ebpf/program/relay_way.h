@@ -28,20 +28,20 @@ static __noinline int has_socket(void *context, struct bpf_sock_tuple *tuple, __
 // What says so is what packets of the relay say of themselves.
 static __always_inline int is_heard(void *context, const struct line *line)
 {
-	const struct endpoint *theirs = &line->relay.accept, *ours = &line->relay.at;
+	const __u32 *addresses = (const __u32 *)line->addresses;
 	struct bpf_sock_tuple tuple = {};
 
 	if (line->protocol == bpf_htons(ETH_P_IP)) {
-		tuple.ipv4.saddr = theirs->address[3];
-		tuple.ipv4.daddr = ours->address[3];
-		tuple.ipv4.sport = theirs->port;
-		tuple.ipv4.dport = ours->port;
+		tuple.ipv4.saddr = addresses[0];
+		tuple.ipv4.daddr = addresses[1];
+		tuple.ipv4.sport = line->ports;
+		tuple.ipv4.dport = line->ports >> 16;
 		return has_socket(context, &tuple, sizeof(tuple.ipv4));
 	}
-	__builtin_memcpy(tuple.ipv6.saddr, theirs->address, sizeof(tuple.ipv6.saddr));
-	__builtin_memcpy(tuple.ipv6.daddr, ours->address, sizeof(tuple.ipv6.daddr));
-	tuple.ipv6.sport = theirs->port;
-	tuple.ipv6.dport = ours->port;
+	__builtin_memcpy(tuple.ipv6.saddr, addresses, sizeof(tuple.ipv6.saddr));
+	__builtin_memcpy(tuple.ipv6.daddr, addresses + 4, sizeof(tuple.ipv6.daddr));
+	tuple.ipv6.sport = line->ports;
+	tuple.ipv6.dport = line->ports >> 16;
 	return has_socket(context, &tuple, sizeof(tuple.ipv6));
 }
 
@@ -49,44 +49,49 @@ static __always_inline int is_heard(void *context, const struct line *line)
 // Ports are not told, since a way is for all of them.
 static __always_inline long ask(void *context, struct bpf_fib_lookup *way, const struct line *line, __u32 len)
 {
-	const struct relay *relay = &line->relay;
+	const __u32 *leaving = (const __u32 *)line->leaving;
 
 	way->l4_protocol = IPPROTO_UDP;
 	way->ifindex = LOOPBACK;
 	way->tot_len = len;
 	if (line->protocol == bpf_htons(ETH_P_IP)) {
 		way->family = AF_INET;
-		way->tos = relay->tos;
-		way->ipv4_src = relay->from.address[3];
-		way->ipv4_dst = relay->to.address[3];
+		way->tos = line->tos;
+		way->ipv4_src = leaving[0];
+		way->ipv4_dst = leaving[1];
 	} else {
 		way->family = AF_INET6;
-		way->flowinfo = bpf_htonl(relay->tos << 20);
-		__builtin_memcpy(way->ipv6_src, relay->from.address, sizeof(way->ipv6_src));
-		__builtin_memcpy(way->ipv6_dst, relay->to.address, sizeof(way->ipv6_dst));
+		way->flowinfo = bpf_htonl(line->tos << 20);
+		__builtin_memcpy(way->ipv6_src, leaving, sizeof(way->ipv6_src));
+		__builtin_memcpy(way->ipv6_dst, leaving + 4, sizeof(way->ipv6_dst));
 	}
 	return bpf_fib_lookup(context, way, sizeof(*way), 0);
 }
 
-static __always_inline __u32 way_place(const struct relay *relay)
+static __always_inline __u32 way_place(const struct line *line)
 {
-	const __u32 *ours = relay->from.address, *theirs = relay->to.address;
-	__u32 mixed = theirs[0] ^ theirs[1] ^ theirs[2] ^ theirs[3] ^ (ours[2] ^ ours[3]) * 5 ^ relay->tos;
+	const __u32 *words = (const __u32 *)line->leaving;
+	__u32 theirs = line->protocol == bpf_htons(ETH_P_IP) ? words[1] : words[4] ^ words[5] ^ words[6] ^ words[7];
+	__u32 ours = line->protocol == bpf_htons(ETH_P_IP) ? words[0] : words[2] ^ words[3];
+	__u32 mixed = theirs ^ ours * 5 ^ line->tos;
 
 	// As Fibonacci hashing does: the high bits of the product depend on all of the mixture.
 	return mixed * 0x9e3779b1 >> 16 & kept_mask;
 }
 
-// Whether a way is this relay's already, or else makes it so.
-static __always_inline int is_between(struct way *way, const struct relay *relay)
+static __always_inline int same_addresses(const __u64 *a, const __u64 *b)
 {
-	const __u32 *ours = relay->from.address, *theirs = relay->to.address;
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
 
-	if (same_words(way->ours, ours) && same_words(way->theirs, theirs) && way->tos == relay->tos)
+// Whether a way is a line's already, or else makes it so.
+static __always_inline int is_between(struct way *way, const struct line *line)
+{
+	if (same_addresses(way->leaving, line->leaving) && way->protocol == line->protocol && way->tos == line->tos)
 		return 1;
-	__builtin_memcpy(way->ours, ours, sizeof(way->ours));
-	__builtin_memcpy(way->theirs, theirs, sizeof(way->theirs));
-	way->tos = relay->tos;
+	__builtin_memcpy(way->leaving, line->leaving, sizeof(way->leaving));
+	way->protocol = line->protocol;
+	way->tos = line->tos;
 	return 0;
 }
 
@@ -110,7 +115,7 @@ static __always_inline __u32 look_up_way(void *context, const struct line *line,
 	__u32 header = line->protocol == bpf_htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr), room;
 	long answer;
 
-	if (!is_between(way, &line->relay)) {
+	if (!is_between(way, line)) {
 		way->confirmed = now; // whoever begins has just been spoken to
 		way->exit.until = 0;
 	}
@@ -142,8 +147,8 @@ static __always_inline __u32 look_up_way(void *context, const struct line *line,
 // Has a line know how its packets leave, when what it knows is old. As above.
 static __noinline __u32 look_up_exit(void *context, struct line *line, __u32 len)
 {
-	struct way *way = bpf_map_lookup_elem(&ways, &line->way);
-	__u32 answer;
+	__u32 place = way_place(line), answer;
+	struct way *way = bpf_map_lookup_elem(&ways, &place);
 
 	if (!way)
 		return NO_NEIGHBOUR;

@@ -8,34 +8,32 @@ static __always_inline __u64 words_sum(const __u32 *words)
 	return (__u64)words[0] + words[1] + words[2] + words[3];
 }
 
-// What one address of each of two endpoints and their ports add to a sum.
-static __always_inline __u64 endpoints_sum(const struct endpoint *one, const struct endpoint *other)
+// What two addresses and their ports add to a sum.
+static __always_inline __u64 ends_sum(const __u64 *addresses, __u32 ports)
 {
-	return words_sum(one->address) + words_sum(other->address) + one->port + other->port;
+	const __u32 *words = (const __u32 *)addresses;
+
+	return words_sum(words) + words_sum(words + 4) + ports;
 }
 
-// Adds up what is the same in every packet of a relay (RFC 1624). What IPv4's mapped addresses have more than the word that is sent cancels out or is left out.
+// Adds up what is the same in every packet of a relay (RFC 1624).
 static __always_inline void prepare(struct line *line)
 {
-	const struct relay *relay = &line->relay;
-	__u16 before = fold(endpoints_sum(&relay->accept, &relay->at));
+	__u16 before = fold(ends_sum(line->addresses, line->ports));
 	struct iphdr header = {
 		.version = 4,
 		.ihl = sizeof(header) / 4,
-		.tos = relay->tos,
+		.tos = line->tos,
 		.frag_off = bpf_htons(IP_DONT_FRAGMENT),
 		.ttl = TTL,
 		.protocol = IPPROTO_UDP,
-		.saddr = relay->from.address[3],
-		.daddr = relay->to.address[3],
+		.saddr = line->leaving[0],
+		.daddr = line->leaving[0] >> 32,
 	};
 
-	line->change = fold((__u16)~before + endpoints_sum(&relay->from, &relay->to));
-	line->leaving = (__u64)relay->to.address[3] << 32 | relay->from.address[3];
-	line->leaving_ports = (__u32)relay->to.port << 16 | relay->from.port;
+	line->change = fold((__u16)~before + ends_sum(line->leaving, line->leaving_ports));
 	line->header = header_sum(&header);
-	// A mapped address has a word of ones beside, which adds nothing.
-	line->pseudo = fold(words_sum(relay->accept.address) + words_sum(relay->at.address) + bpf_htons(IPPROTO_UDP));
+	line->pseudo = fold(ends_sum(line->addresses, 0) + bpf_htons(IPPROTO_UDP));
 }
 
 // The same for a sum of two halfwords, whose carry leaves no other,
@@ -118,25 +116,21 @@ static __always_inline void write_long(void *to, const void *from)
 
 static __always_inline void write_ipv4(struct iphdr *ip, const struct line *line)
 {
-	const struct relay *relay = &line->relay;
-
-	ip->tos = relay->tos;
+	ip->tos = line->tos;
 	ip->frag_off = bpf_htons(IP_DONT_FRAGMENT);
 	ip->ttl = TTL;
 	ip->check = ~fold_three(line->header + ip->tot_len + ip->id);
-	write_long(&ip->saddr, &line->leaving);
+	write_long(&ip->saddr, line->leaving);
 }
 
 static __always_inline void write_ipv6(struct ipv6hdr *ip, const struct line *line)
 {
-	const struct relay *relay = &line->relay;
+	__u64 *addresses = (__u64 *)&ip->saddr;
 
-	*(__u32 *)ip = bpf_htonl(6u << 28 | relay->tos << 20);
+	*(__u32 *)ip = bpf_htonl(6u << 28 | line->tos << 20);
 	ip->hop_limit = TTL;
-	write_long(&ip->saddr, relay->from.address);
-	write_long((__u64 *)&ip->saddr + 1, relay->from.address + 2);
-	write_long(&ip->daddr, relay->to.address);
-	write_long((__u64 *)&ip->daddr + 1, relay->to.address + 2);
+	for (int i = 0; i < 4; i++)
+		write_long(addresses + i, line->leaving + i);
 }
 
 // Writes all but UDP's checksum.
@@ -166,15 +160,12 @@ static __always_inline __u32 headers_sum(const struct datagram *found)
 // Has the stack follow a checksum that may be finished or not, which it alone knows.
 static __noinline void have_followed(struct __sk_buff *skb, const struct line *line)
 {
-	const struct relay *relay = &line->relay;
 	__u32 check = sizeof(struct ethhdr) + offsetof(struct udphdr, check);
-	__u16 addresses = ~fold(words_sum(relay->accept.address) + words_sum(relay->at.address));
-	__u16 ports = ~fold((__u64)relay->accept.port + relay->at.port);
+	__u16 addresses = ~fold(ends_sum(line->addresses, 0)), ports = ~fold(line->ports);
 
 	check += line->protocol == bpf_htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
-	bpf_l4_csum_replace(skb, check, 0, addresses + fold(words_sum(relay->from.address) + words_sum(relay->to.address)),
-			    BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0);
-	bpf_l4_csum_replace(skb, check, 0, ports + fold((__u64)relay->from.port + relay->to.port), BPF_F_MARK_MANGLED_0);
+	bpf_l4_csum_replace(skb, check, 0, addresses + fold(ends_sum(line->leaving, 0)), BPF_F_PSEUDO_HDR | BPF_F_MARK_MANGLED_0);
+	bpf_l4_csum_replace(skb, check, 0, ports + fold(line->leaving_ports), BPF_F_MARK_MANGLED_0);
 }
 
 // Makes a packet one of ours. In the stack (`skb`) a packet may be in one of three states: its checksum is to be looked at, it is yet to be finished, or the sum of

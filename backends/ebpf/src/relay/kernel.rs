@@ -34,7 +34,7 @@ const IP: usize = 14;
 /// The program's tables, by name.
 const TABLES: [&str; 6] = ["relays", "versions", "traffics", "counts", "clocks", "interfaces"];
 
-/// What a processor keeps of the tables has this many places at most, each 200 bytes for an entry and 80 for a way.
+/// What a processor keeps of the tables has this many places at most, each 128 bytes for an entry and 80 for a way.
 const KEPT_MAX: u32 = 16_384;
 
 /// How long a way out may be taken until it is looked up again.
@@ -220,7 +220,9 @@ fn load(config: &RelayConfig, pins: Option<&Pins>) -> Result<Ebpf, EbpfError> {
     let fresh_for = WAY_FRESH.div_duration_f64(tick()).ceil() as u64;
     loader.override_global("fresh_for", &fresh_for, true);
     let kept = config.relays_max.next_power_of_two().min(KEPT_MAX);
-    loader.map_max_entries("lines", kept).map_max_entries("ways", kept);
+    let processors = nr_cpus().map_err(|(_, error)| EbpfError::of(Step::Tables, error))?;
+    let lines = kept.saturating_mul(processors as u32);
+    loader.map_max_entries("lines", lines).map_max_entries("ways", kept);
     let kept_mask = kept - 1;
     loader.override_global("kept_mask", &kept_mask, true);
     if let Some(pins) = pins {
