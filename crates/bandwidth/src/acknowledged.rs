@@ -16,6 +16,9 @@ const BURST_WINDOWS: [i64; 4] = [125_000, 250_000, 400_000, 800_000];
 const BUSY_MAX: i64 = 400_000;
 /// A path is busy for so long before what it carried is exact. Shape: microseconds.
 const BUSY_MIN: i64 = 80_000;
+/// And so much must have come in that time: a few packets of sound that a receiver read late, while no picture was under way, are no path that carries sound alone. One
+/// that does fills its queue, and brings as much a moment later.
+const BUSY_BYTES: u64 = 3_000;
 /// Fewer packets say nothing.
 const PACKETS_MIN: usize = 5;
 /// A step so far back or ahead is a clock that jumped.
@@ -187,18 +190,22 @@ impl Acknowledged {
     /// What arrived within the last `busy`, in which the path was never idle: just what it carries. Shape: bits per second.
     pub(crate) fn busy_rate(&self, busy: Duration) -> Option<f64> {
         let busy = (busy.as_micros() as i64).min(BUSY_MAX);
-        (busy >= BUSY_MIN).then(|| self.dispersion(busy, GAPLESS)).flatten()
+        let is_enough = busy >= BUSY_MIN && self.lately(busy, GAPLESS).bytes >= BUSY_BYTES;
+        is_enough.then(|| self.dispersion(busy, GAPLESS)).flatten()
     }
 
     fn dispersion(&self, window: i64, counted: Counted) -> Option<f64> {
-        let newest = self.moments.back()?.at;
-        let span = self.span(
-            self.moments.partition_point(|moment| moment.at <= newest - window),
-            counted,
-        );
+        let span = self.lately(window, counted);
         // Over less than a fifth of the window, one frame would be taken for the rate.
         let enough = span.packets + 1 >= PACKETS_MIN && span.time >= window / 5;
         span.rate().filter(|_| enough)
+    }
+
+    /// All within so long before the newest packet.
+    fn lately(&self, window: i64, counted: Counted) -> Span {
+        let newest = self.moments.back().map_or(0, |newest| newest.at);
+        let first = self.moments.partition_point(|moment| moment.at <= newest - window);
+        self.span(first, counted)
     }
 
     /// All after the first packet of this moment.
@@ -316,6 +323,18 @@ mod tests {
             );
         }
         assert_eq!(acknowledged.rate(), Some(1e6));
+    }
+
+    #[test]
+    fn sound_that_is_read_late_is_not_what_a_path_carries() {
+        let busy = Duration::from_millis(200);
+        for (size, rate) in [(160, None), (1250, Some(400e3))] {
+            let mut acknowledged = Acknowledged::default();
+            for packet in 0..20 {
+                acknowledged.arrived(packet * 25_000, size, Known::Arrived);
+            }
+            assert_eq!(acknowledged.busy_rate(busy), rate);
+        }
     }
 
     #[test]

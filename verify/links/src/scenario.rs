@@ -91,9 +91,9 @@ impl Scenario {
         self
     }
 
-    /// A receiver that has too little processor: about twenty times a second, for so long at most.
-    fn stalls(mut self, milliseconds: u64) -> Self {
-        self.path.stalls = Some((Duration::from_millis(50), Duration::from_millis(milliseconds)));
+    /// A receiver that has too little processor: so often, for so long at most.
+    fn stalls(mut self, every: u64, most: u64) -> Self {
+        self.path.stalls = Some((Duration::from_millis(every), Duration::from_millis(most)));
         self
     }
 
@@ -241,8 +241,15 @@ fn limited() -> Vec<Scenario> {
             75,
         )
         .media(Media::Layers(vec![150, 400, 1700]))
-        .stalls(20),
-        Scenario::new("3, 1, 3 Mbit/s, busy receiver", steps(), 75).stalls(20),
+        .stalls(50, 20),
+        Scenario::new("3, 1, 3 Mbit/s, busy receiver", steps(), 75).stalls(50, 20),
+        Scenario::new(
+            "4, 0.5, 4 Mbit/s, layers of 0.15, 0.4, 1.7 Mbit/s, receiver away",
+            fall(),
+            75,
+        )
+        .media(Media::Layers(vec![150, 400, 1700]))
+        .stalls(2000, 250),
         Scenario::new("2 Mbit/s, 0.5 Mbit/s sent", Capacity::constant(2000), 40).media(Media::AtMost(500)),
     ]
 }
