@@ -36,6 +36,9 @@ const CONGESTED: Duration = Duration::from_millis(100);
 /// This part of the estimate is divided even while a queue drains.
 const DRAINING: f64 = 0.8;
 
+/// A queue that is still as long after this does not drain by the pace alone: what is sent, with what is kept and what is sent again, takes all that the path carries.
+const STUCK: Duration = Duration::from_millis(500);
+
 /// A pace is written anew when it changed by this part.
 const PACE_STEP: f64 = 0.05;
 
@@ -70,8 +73,8 @@ pub(super) struct Budget {
     kept: u64,
     wanted: u64,
     probes: u64,
-    /// Packets waited for long in the path when that was last looked at.
-    was_congested: bool,
+    /// Since when packets wait for long in the path, as of when that was last looked at.
+    congested: Option<Instant>,
 }
 
 /// What one subscription gets.
@@ -110,7 +113,7 @@ impl Budget {
             kept: 0,
             wanted: 0,
             probes: 0,
-            was_congested: false,
+            congested: None,
         }
     }
 
@@ -238,9 +241,19 @@ impl Budget {
     }
 
     /// Whether packets have ceased to wait for long in the path since it was asked last.
-    pub(super) fn has_drained(&mut self, estimate: &Estimate) -> bool {
-        let is_congested = is_congested(estimate);
-        std::mem::replace(&mut self.was_congested, is_congested) && !is_congested
+    pub(super) fn has_drained(&mut self, now: Instant, estimate: &Estimate) -> bool {
+        let before = self.congested;
+        self.congested = is_congested(estimate).then(|| before.unwrap_or(now));
+        before.is_some() && self.congested.is_none()
+    }
+
+    /// What is kept makes up for a fall, in which least may be sent: it goes when the path does not carry it, and not when a queue has to drain, unless that does not.
+    fn room_to_keep(&self, now: Instant, room: Room) -> BitRate {
+        let is_stuck = |since| now.saturating_duration_since(since) >= STUCK;
+        match self.congested.is_some_and(is_stuck) {
+            true => room.now,
+            false => room.carried,
+        }
     }
 
     /// The pace to write by this estimate, if it is another one than was written.
@@ -274,6 +287,7 @@ impl Budget {
             now: BitRate(divisible(&estimate)),
             carried: BitRate(estimate.target),
         };
+        let room_to_keep = self.room_to_keep(now, room);
         let allocation = self.policy.allocate(now, room, subscriptions);
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
         self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
@@ -284,10 +298,9 @@ impl Budget {
                 granted.map(|(subscription, grant)| (SubscriptionId(subscription.key.0), rate(subscription, grant))),
             );
         }
-        // What is kept makes up for a fall, in which least may be sent: it goes when the path does not carry it, not when a queue has to drain.
         let kept = self
             .keeper
-            .choose(room.carried, allocation.used, subscriptions, allocation.grants);
+            .choose(room_to_keep, allocation.used, subscriptions, allocation.grants);
         self.kept = kept.used.0;
         let shares = allocation.grants.iter().zip(kept.sizes);
         shares
@@ -333,4 +346,33 @@ fn divide_by(policy: Policy) -> Box<dyn allocation::Policy + Send> {
 fn rate(subscription: &Subscription<'_>, grant: &Grant) -> u64 {
     let target = grant.target();
     target.map_or(0, |target| target.cost(subscription.offers).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_goes_when_a_queue_does_not_drain() {
+        let (mut budget, start) = (Budget::new(Policy::Utility), Instant::now());
+        let queue = |milliseconds| Estimate {
+            queue: Duration::from_millis(milliseconds),
+            ..Budget::new(Policy::Utility).estimate()
+        };
+        let room = Room {
+            now: BitRate::kilo(340),
+            carried: BitRate::kilo(425),
+        };
+        let mut look = |after, milliseconds| {
+            let now = start + Duration::from_millis(after);
+            let has_drained = budget.has_drained(now, &queue(milliseconds));
+            (has_drained, budget.room_to_keep(now, room))
+        };
+        assert_eq!(look(0, 90), (false, room.carried));
+        assert_eq!(look(100, 300), (false, room.carried));
+        assert_eq!(look(550, 150), (false, room.carried));
+        assert_eq!(look(600, 100), (false, room.now));
+        assert_eq!(look(700, 99), (true, room.carried));
+        assert_eq!(look(1200, 300), (false, room.carried));
+    }
 }

@@ -140,7 +140,7 @@ impl Media {
         if let Some(pace) = budget.new_pace(cx.now, &estimate) {
             cx.write(Update::SetPace(leg, pace));
         }
-        let (is_exceeded, has_drained) = (budget.is_exceeded(&estimate), budget.has_drained(&estimate));
+        let (is_exceeded, has_drained) = (budget.is_exceeded(&estimate), budget.has_drained(cx.now, &estimate));
         if is_exceeded {
             self.allocate_by(cx, transport, cx.now);
         }
