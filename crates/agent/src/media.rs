@@ -26,6 +26,7 @@ mod observe;
 mod offers;
 mod opinion;
 mod outdated;
+mod overflow;
 mod playout;
 mod publish;
 mod quality;
@@ -51,6 +52,7 @@ pub(crate) use binding::Unexplained;
 pub(crate) use downlink::Current;
 use downlink::Downlink;
 use link::Link;
+use overflow::Overflow;
 use uplink::{Track, Uplink};
 
 /// All media of the node. What is large is boxed: the leaves of a tree that is filled in order stay half empty.
@@ -64,6 +66,7 @@ pub(crate) struct Media {
     by_replica: Map<ReplicaId, SubscriptionId>,
     replica_ids: Ids,
     hearing: Hearing,
+    overflow: Overflow,
 }
 
 impl Media {

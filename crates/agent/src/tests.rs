@@ -8,6 +8,7 @@ mod handshakes;
 mod histories;
 mod hostile;
 mod lying;
+mod overflow;
 mod packets;
 mod peer;
 mod playout;

@@ -9,15 +9,12 @@ use std::thread;
 use agent::{Agent, Handshake, Handshaken};
 use tracing::error;
 
-use crate::clock;
 use crate::node::Waker;
+use crate::{clock, niceness};
 
 /// How many parts of handshakes are handed to each thread at once: enough that none waits for the agent. The others wait there, where
 /// what arrives for one of them is computed with it.
 const AHEAD: usize = 4;
-
-/// How much the threads give way to the others of the program: a join may take longer, media may not.
-const NICENESS: i32 = 5;
 
 /// The agent's handle on the threads.
 pub struct Handshakes {
@@ -72,8 +69,7 @@ impl Handshakes {
 }
 
 fn compute(to_do: &Mutex<Receiver<Handshake>>, done: &Sender<Option<Handshaken>>, waker: &Waker) {
-    // On Linux this is about the calling thread alone. Where it is refused handshakes are as urgent as all else, which works too.
-    let _ = rustix::process::setpriority_process(None, NICENESS);
+    niceness::give_way(niceness::HANDSHAKES);
     loop {
         // The others wait for the lock instead of the work, which is the same.
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();

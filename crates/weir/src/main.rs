@@ -13,6 +13,7 @@ mod http;
 mod inspect;
 mod listen;
 mod metrics;
+mod niceness;
 mod node;
 mod observe;
 mod page;

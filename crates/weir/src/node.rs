@@ -13,10 +13,10 @@ use southbound::{Command, Notice};
 use tokio::sync::mpsc;
 use tracing::error;
 
-use crate::clock;
 use crate::handshakes::Handshakes;
 use crate::metrics::Metrics;
 use crate::observe::Question;
+use crate::{clock, niceness};
 
 /// How many commands may wait. The agent takes thousands a millisecond; this many waiting means it has died.
 const COMMANDS_MAX: usize = 1 << 20;
@@ -116,6 +116,7 @@ pub fn start(
     let of_thread = waker.clone();
     thread::Builder::new().name("agent".to_owned()).spawn(move || {
         of_thread.0.thread.get_or_init(thread::current);
+        niceness::give_way(niceness::AGENT);
         node.run(taken, &of_thread);
     })?;
     Ok(CommandSender { commands, waker })

@@ -7,8 +7,8 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Capabilities, Clock, Counters, DataPlane, Event, Inject, Leg, LegId, Model, Relay, Replica, ReplicaId, Stream,
-    StreamKey, Update, WriteError,
+    Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Leg, LegId, Model, Relay, Replica, ReplicaId,
+    Stream, StreamKey, Update, WriteError,
 };
 
 /// What one packet of the model's padding takes. Shape: bytes of UDP payload.
@@ -28,6 +28,7 @@ pub struct Plane {
     /// Every entry of a replica that was written, and when.
     pub written: Vec<(Instant, ReplicaId, Replica)>,
     probes: BTreeMap<LegId, VecDeque<Probing>>,
+    lost: Counters,
 }
 
 /// A burst under way.
@@ -53,7 +54,13 @@ impl Plane {
             taken: BTreeSet::new(),
             written: Vec::new(),
             probes: BTreeMap::new(),
+            lost: Counters::default(),
         }
+    }
+
+    /// Says from now on that so many packets more were lost here, under this name.
+    pub fn lose(&mut self, counter: Counter, packets: u64) {
+        self.lost[counter] += packets;
     }
 
     /// A leg's entry.
@@ -197,6 +204,8 @@ impl DataPlane for Plane {
     }
 
     fn counters(&mut self) -> Counters {
-        self.model.counters()
+        let mut counters = self.model.counters();
+        counters.add(&self.lost);
+        counters
     }
 }

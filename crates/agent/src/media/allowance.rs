@@ -26,10 +26,19 @@ impl Allowance {
         self.admit_up_to(now, cost, self.limit)
     }
 
-    /// The same with another limit.
-    pub(super) fn admit_up_to(&mut self, now: Instant, cost: u32, limit: u32) -> bool {
+    /// Whether nothing more would be admitted now with this limit.
+    pub(super) fn is_used_up(&self, now: Instant, limit: u32) -> bool {
+        self.used >= limit && self.is_open(now)
+    }
+
+    fn is_open(&self, now: Instant) -> bool {
         let within = |began: Instant| now.saturating_duration_since(began) < self.window;
-        if !self.began.is_some_and(within) {
+        self.began.is_some_and(within)
+    }
+
+    /// The same as [`admit`](Self::admit) with another limit.
+    pub(super) fn admit_up_to(&mut self, now: Instant, cost: u32, limit: u32) -> bool {
+        if !self.is_open(now) {
             (self.began, self.used) = (Some(now), 0);
         }
         let admitted = self.used < limit;
@@ -49,6 +58,7 @@ mod tests {
         assert!(allowance.admit(start, 9));
         assert!(allowance.admit(start, 100), "one that is begun is finished");
         assert!(!allowance.admit(start + second / 2, 1));
+        assert!(allowance.is_used_up(start + second / 2, 10) && !allowance.is_used_up(start + second, 10));
         assert!(allowance.admit(start + second, 1));
     }
 }

@@ -14,6 +14,7 @@ impl Media {
         let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
+        self.overflow.arrived(arrivals.len());
         for arrival in arrivals {
             self.arrived_one(
                 cx,

@@ -5,11 +5,10 @@
 //!
 //! Browsers ask and answer alike: asked for the same packet again within their round trip they do nothing, so asking sooner is of no use. The round
 //! trip is what the peer's receiver reports say; a publisher that receives nothing reports nothing, and there it is measured by what it
-//! sends again.
+//! sends again. While the node itself loses packets, less is asked for ([`overflow`](super::overflow)).
 //!
 //! Source: RFC 4585 section 6.2.1.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use dataplane::StreamKey;
@@ -38,13 +37,15 @@ const ROUND_TRIP_MAX: Duration = Duration::from_millis(800);
 #[derive(Debug, Default)]
 pub(super) struct Repair {
     unwrapper: Unwrapper,
-    missing: BTreeMap<u64, Missing>,
+    /// In order. Few, and looked through with each packet that arrives while there are any.
+    missing: Vec<Missing>,
     /// How long after it was asked for the newest packet came that was asked for once.
     round_trip: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Missing {
+    number: u64,
     since: Instant,
     /// The packet that showed the gap.
     behind: u64,
@@ -81,9 +82,10 @@ impl Repair {
         let Some(before) = before else { return Gap::None };
         if number <= before {
             // Which of several requests was answered nobody can tell.
-            let filled = self
-                .missing
-                .remove(&number)
+            let place = self.missing.binary_search_by_key(&number, |missing| missing.number);
+            let filled = place
+                .ok()
+                .map(|place| self.missing.remove(place))
                 .filter(|missing| recovered && missing.asked == 1);
             self.round_trip = filled
                 .map(|missing| now.saturating_duration_since(missing.asked_at))
@@ -95,45 +97,51 @@ impl Repair {
             self.missing.clear();
             return Gap::TooWide;
         }
-        let new = Missing {
+        let new = |missing| Missing {
+            number: missing,
             since: now,
             behind: number,
             asked: 0,
             asked_at: now,
             due: now + GRACE,
         };
-        self.missing.extend((before + 1..number).map(|number| (number, new)));
-        match self.missing.first_key_value() {
-            None => Gap::None,
-            Some(_) if self.missing.values().any(|missing| missing.is_overdue(number)) => Gap::Now,
-            Some(_) if number == before + 1 => Gap::None,
-            Some(_) => Gap::Later(now + GRACE),
+        self.missing.extend((before + 1..number).map(new));
+        match self.missing.is_empty() {
+            true => Gap::None,
+            false if self.missing.iter().any(|missing| missing.is_overdue(number)) => Gap::Now,
+            false if number == before + 1 => Gap::None,
+            false => Gap::Later(now + GRACE),
         }
     }
 
-    /// What to ask for now, in order, and how many were given up. `again` is when to ask for the same again.
-    fn due(&mut self, now: Instant, again: Duration) -> (Vec<SequenceNumber>, u64) {
+    /// What to ask for now, in order, no more than `room`, and how many were given up. `again` is when to ask for the same again.
+    fn due(&mut self, now: Instant, again: Duration, room: usize) -> (Vec<SequenceNumber>, u64) {
         let before = self.missing.len();
-        self.missing.retain(|_, missing| {
-            missing.asked < NACKS_PER_PACKET_MAX && now.saturating_duration_since(missing.since) < MISSING_AGE_MAX
-        });
-        let given_up = before - self.missing.len();
         let highest = self.unwrapper.highest().unwrap_or(0);
         let mut asked = Vec::new();
-        for (number, missing) in &mut self.missing {
-            if missing.due <= now || missing.is_overdue(highest) {
-                missing.asked += 1;
-                missing.asked_at = now;
-                missing.due = now + again;
-                asked.push(SequenceNumber(*number as u16));
+        self.missing.retain_mut(|missing| {
+            if missing.asked >= NACKS_PER_PACKET_MAX || now.saturating_duration_since(missing.since) >= MISSING_AGE_MAX
+            {
+                return false;
             }
-        }
-        (asked, given_up as u64)
+            if missing.due > now && !missing.is_overdue(highest) {
+                return true;
+            }
+            if asked.len() >= room {
+                return false;
+            }
+            missing.asked += 1;
+            missing.asked_at = now;
+            missing.due = now + again;
+            asked.push(SequenceNumber(missing.number as u16));
+            true
+        });
+        (asked, (before - self.missing.len()) as u64)
     }
 
     /// Whether a packet is missing, so that it is asked for in time.
     pub(super) fn misses(&self, sequence: u16) -> bool {
-        self.missing.keys().any(|number| *number as u16 == sequence)
+        self.missing.iter().any(|missing| missing.number as u16 == sequence)
     }
 
     /// What a retransmission told of the round trip, once.
@@ -142,7 +150,7 @@ impl Repair {
     }
 
     fn next(&self) -> Option<Instant> {
-        self.missing.values().map(|missing| missing.due).min()
+        self.missing.iter().map(|missing| missing.due).min()
     }
 }
 
@@ -159,9 +167,11 @@ impl Media {
         let Some(repair) = self.uplinks.get_mut(&key).and_then(|uplink| uplink.repair.as_mut()) else {
             return;
         };
-        let (asked, given_up) = repair.due(cx.now, link.asks_again_after());
+        let room = self.overflow.room(cx.now, cx.plane);
+        let (asked, given_up) = repair.due(cx.now, link.asks_again_after(), room);
         cx.count_many(Counter::LossGivenUp, given_up);
         if !asked.is_empty() {
+            self.overflow.asked(asked.len());
             cx.count_many(Counter::NackSent, asked.len() as u64);
             let mut compound = Vec::new();
             RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).nack(key.ssrc, asked);
@@ -187,6 +197,8 @@ impl Link {
 mod tests {
     use super::*;
 
+    const ROOM: usize = usize::MAX;
+
     fn numbers(asked: &[SequenceNumber]) -> Vec<u16> {
         asked.iter().map(|sequence| sequence.0).collect()
     }
@@ -201,10 +213,10 @@ mod tests {
         }
         assert_eq!(repair.arrived(at(1), 1, false), Gap::Later(at(11)));
         let round_trip = Duration::from_millis(50);
-        assert_eq!(repair.due(at(5), round_trip).0, []);
-        assert_eq!(numbers(&repair.due(at(11), round_trip).0), [65_535, 0]);
+        assert_eq!(repair.due(at(5), round_trip, ROOM).0, []);
+        assert_eq!(numbers(&repair.due(at(11), round_trip, ROOM).0), [65_535, 0]);
         assert_eq!(repair.arrived(at(40), 65_535, false), Gap::None);
-        assert_eq!(numbers(&repair.due(at(61), round_trip).0), [0]);
+        assert_eq!(numbers(&repair.due(at(61), round_trip, ROOM).0), [0]);
         assert_eq!(repair.next(), Some(at(111)));
     }
 
@@ -216,7 +228,7 @@ mod tests {
         assert!(matches!(repair.arrived(now, 3, false), Gap::Later(_)));
         assert_eq!(repair.arrived(now, 4, false), Gap::None);
         assert_eq!(repair.arrived(now, 5, false), Gap::Now);
-        assert_eq!(numbers(&repair.due(now, ROUND_TRIP).0), [2]);
+        assert_eq!(numbers(&repair.due(now, ROUND_TRIP, ROOM).0), [2]);
         assert_eq!(repair.arrived(now, 6, false), Gap::None, "asked for already");
     }
 
@@ -229,7 +241,7 @@ mod tests {
         let (mut asked, mut given_up, mut now) = (0, 0, start);
         while let Some(next) = repair.next() {
             now = next;
-            let (due, gone) = repair.due(now, Duration::from_millis(20));
+            let (due, gone) = repair.due(now, Duration::from_millis(20), ROOM);
             (asked, given_up) = (asked + due.len(), given_up + gone);
         }
         assert_eq!((asked, given_up), (usize::from(NACKS_PER_PACKET_MAX), 1));
@@ -243,14 +255,25 @@ mod tests {
         let mut repair = Repair::default();
         repair.arrived(at(0), 1, false);
         repair.arrived(at(0), 5, false);
-        repair.due(at(10), ROUND_TRIP);
+        repair.due(at(10), ROUND_TRIP, ROOM);
         repair.arrived(at(20), 2, false);
         assert_eq!(repair.take_round_trip(), None, "it was only late");
         repair.arrived(at(75), 3, true);
         assert_eq!(repair.take_round_trip(), Some(Duration::from_millis(65)));
-        repair.due(at(110), ROUND_TRIP);
+        repair.due(at(110), ROUND_TRIP, ROOM);
         repair.arrived(at(120), 4, true);
         assert_eq!(repair.take_round_trip(), None, "asked for twice");
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_given_up() {
+        let start = Instant::now();
+        let mut repair = Repair::default();
+        repair.arrived(start, 1, false);
+        repair.arrived(start, 6, false);
+        let (asked, given_up) = repair.due(start + GRACE, ROUND_TRIP, 3);
+        assert_eq!((numbers(&asked), given_up), (vec![2, 3, 4], 1));
+        assert!(!repair.misses(5));
     }
 
     #[test]

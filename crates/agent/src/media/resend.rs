@@ -126,6 +126,11 @@ impl Resends {
         self.recent.iter().any(|(_, recent)| *recent == sequence)
     }
 
+    /// Whether nothing more is sent again for now.
+    fn is_used_up(&self, now: Instant, bounds: Bounds) -> bool {
+        self.allowance.is_used_up(now, bounds.per_second)
+    }
+
     /// How long ago it was sent again, or asked for, if that was so once: of which of several requests something is the answer nobody can tell.
     pub(super) fn since(&self, now: Instant, sequence: u16) -> Option<Duration> {
         let mut times = self.recent.iter().filter(|(_, recent)| *recent == sequence);
@@ -206,6 +211,15 @@ impl Media {
         }
         if !is_kept {
             bounds = bounds.of_publisher();
+        }
+        if self.overflow.is_seen(cx.now, cx.plane) {
+            bounds.per_second = bounds.per_second.min(RESENDS_PER_SECOND_MIN);
+        }
+        if downlink.resends.is_used_up(cx.now, bounds) {
+            let refused = nack.sequences().count() as u64;
+            cx.count_many(Counter::NackReceived, refused);
+            cx.count_many(Counter::NackThrottled, refused);
+            return;
         }
         let (mut refused, mut new) = (0, 0);
         let mut sequences = Vec::new();
