@@ -19,6 +19,9 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// Between repetitions, once the first have not helped.
 const INTERVAL_LATER: Duration = Duration::from_secs(1);
 
+/// Between two while the node itself loses packets: key frames for all whose pictures broke are a good part more for it to do.
+const INTERVAL_OVERLOADED: Duration = Duration::from_secs(3);
+
 /// After this many repetitions the interval grows.
 const QUICK: u32 = 3;
 
@@ -55,6 +58,7 @@ impl Media {
             return;
         }
         match uplink.key_frames.may_ask(cx.now) {
+            Ok(()) if self.is_put_off(cx, key) => {}
             Ok(()) => self.ask_key_frame(cx, key),
             Err(later) => {
                 cx.count(Counter::KeyFrameThrottled);
@@ -65,10 +69,10 @@ impl Media {
 
     /// Repeats a request while somebody waits.
     pub(crate) fn repeat_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
+        if self.is_put_off(cx, key) {
             return;
-        };
-        let Some(track) = self.tracks.get(&uplink.track) else {
+        }
+        let Some(track) = self.uplinks.get(&key).and_then(|uplink| self.tracks.get(&uplink.track)) else {
             return;
         };
         let is_awaited = track.subscribers.iter().any(|id| self.awaits(*id, key));
@@ -83,6 +87,18 @@ impl Media {
         if (1..=REPETITIONS_MAX).contains(&uplink.key_frames.repetitions) {
             self.ask_key_frame(cx, key);
         }
+    }
+
+    /// Whether a request has to wait because there is too much to do already; it is thought of again later.
+    fn is_put_off(&mut self, cx: &mut Context<'_>, key: StreamKey) -> bool {
+        let asked = self.uplinks.get(&key).and_then(|uplink| uplink.key_frames.asked);
+        let is_recent = asked.is_some_and(|asked| asked + INTERVAL_OVERLOADED > cx.now);
+        let is_put_off = is_recent && self.overflow.is_seen(cx.now, cx.plane);
+        if is_put_off {
+            cx.count(Counter::KeyFrameThrottled);
+            cx.timer(Timer::KeyFrame(key), cx.now + INTERVAL);
+        }
+        is_put_off
     }
 
     fn ask_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {

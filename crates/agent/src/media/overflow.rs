@@ -3,8 +3,8 @@
 //! A packet that was lost because a worker came too late is asked for like any other, comes again, and is one more for that worker to read; and each of its receivers
 //! asks for it, up to ten times, which is work for nothing, for it is not here. Without a bound, a moment in which more comes than can be
 //! read goes on for as long as the calls do. So while the device loses packets, what publishers are asked for is a small part of what arrives,
-//! of all together, what is beyond that is given up, and a key frame repairs it; and of each subscription few packets are sent again
-//! ([`RESENDS_PER_SECOND_MIN`](crate::limits::RESENDS_PER_SECOND_MIN)).
+//! of all together, what is beyond that is given up, and a key frame repairs it, of which there are few, too ([`key_frames`](super::key_frames)); and of each
+//! subscription few packets are sent again ([`RESENDS_PER_SECOND_MIN`](crate::limits::RESENDS_PER_SECOND_MIN)).
 
 use std::time::{Duration, Instant};
 
@@ -21,13 +21,6 @@ const HOLD: Duration = Duration::from_millis(500);
 
 /// How often the device is asked, at most.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-
-/// What the device counts of what it lost itself.
-const LOST_HERE: [Counter; 3] = [
-    Counter::ReceiveOverflow,
-    Counter::WorkerQueueFull,
-    Counter::PuntQueueFull,
-];
 
 /// What the device loses, and what may be asked for meanwhile.
 #[derive(Debug, Default)]
@@ -57,8 +50,8 @@ impl Overflow {
         let is_recent = |at: Option<Instant>, limit| at.is_some_and(|at| now.saturating_duration_since(at) < limit);
         if !is_recent(self.looked, LOOK_INTERVAL) {
             self.looked = Some(now);
-            let counters = plane.counters();
-            let lost = LOST_HERE.iter().map(|counter| counters[*counter]).sum();
+            // Its queues to the agent do not count: one peer can fill them.
+            let lost = plane.counters()[Counter::ReceiveOverflow];
             if std::mem::replace(&mut self.lost, lost) != lost {
                 self.seen = Some(now);
             }

@@ -62,3 +62,23 @@ fn receivers_are_sent_little_again_while_packets_are_lost_here_and_as_ever_later
     world.advance(1_000);
     assert!(answered(&mut world) > 200);
 }
+
+#[test]
+fn key_frames_are_asked_for_seldom_while_packets_are_lost_here_and_no_request_is_given_up() {
+    let mut world = World::new();
+    let peer = world.connected_peer();
+    let track = world.publish_video(peer, &[]);
+    let receiver = world.connected_peer();
+    world.subscribe(receiver, track, 500, BEST);
+    world.send(peer, video(11, 1, DELTA));
+    let start = world.now;
+    // Longer than repetitions go on.
+    for _ in 0..400 {
+        world.model.lose(ReceiveOverflow, 1);
+        world.live(100);
+    }
+    let asked = world.peers[peer].plis(11, start).len();
+    assert!((10..=15).contains(&asked), "{asked}");
+    world.live(4_000);
+    assert!(world.peers[peer].plis(11, start).len() > asked + 3);
+}
