@@ -28,6 +28,7 @@ mod gathering;
 mod inline;
 mod net;
 mod plane;
+mod prefetch;
 mod relays;
 mod worker;
 

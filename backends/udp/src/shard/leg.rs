@@ -1,11 +1,15 @@
 //! One transport: addresses, keys, and what may be sent only once.
 
+use std::mem::offset_of;
+use std::ops::Range;
+
 use dataplane::limits::SSRCS_PER_LEG_MAX;
 use dataplane::{Leg, LegId, MasterKey, Path, Protection, ReplicaId};
 use wire::{Mid, Rid, Ssrc};
 
 use super::egress::RunKey;
 use super::pace::Pace;
+use crate::prefetch;
 use crate::srtp::{Opener, Sealer, StreamIndexes};
 
 /// What a packet of an unknown stream says of itself.
@@ -41,6 +45,9 @@ pub(crate) struct Keys {
 }
 
 impl LegState {
+    /// Which of its bytes are all but the keys, the largest field, which is put first.
+    const WITHOUT_KEYS: Range<usize> = size_of::<Option<Keys>>()..size_of::<Self>();
+
     pub(crate) fn new(id: LegId, entry: Leg) -> Self {
         let keys = keys_of(&entry.protection).map(|(ingress, egress)| Keys::new(ingress, egress));
         LegState {
@@ -87,6 +94,22 @@ impl LegState {
         match self.entry.protection {
             Protection::Srtp { .. } => self.keys.as_mut(),
             Protection::Pending | Protection::Clear => None,
+        }
+    }
+
+    /// Asks for what sending a packet will look at. To see whether there is a leg, or are keys, would be to wait for it: they are taken to be at the
+    /// beginning of their options, and if not nothing is gained.
+    pub(crate) fn prefetch(place: &Option<Self>) {
+        prefetch::part(place, 0, Self::WITHOUT_KEYS);
+        prefetch::part(place, offset_of!(Self, keys) + offset_of!(Keys, sealer), Sealer::RTP);
+    }
+
+    /// Asks for what it refers to, once it is there itself.
+    pub(crate) fn prefetch_behind(&self) {
+        prefetch::first(&self.entry.paths);
+        self.indexes.prefetch();
+        if let Some(pace) = &self.pace {
+            prefetch::value(&**pace);
         }
     }
 

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dataplane::Counter;
+use dataplane::{Counter, ReplicaId};
 use wire::MediaKind;
 
 use super::fanout::{Offered, Progress, Refused, Taken};
 use super::header::{Moment, Name, Rewrite};
+use super::leg::LegState;
 use super::notes::Note;
 use super::packet::Packet;
 use super::relay::Relay;
 use super::{QUANTUM, Shard};
+use crate::prefetch;
 
 /// When packets wait longer than this a shard has more to do than it can. Of streams in layers only the lowest frame rate is sent then.
 const LATE: Duration = Duration::from_millis(20);
@@ -92,7 +94,9 @@ impl Shard {
             for offered in &mut turn.offered {
                 offered.is_late = moment.at.saturating_duration_since(offered.packet.facts().at) > LATE;
             }
-            for (_, replica) in part {
+            self.prefetch_first(part);
+            for (index, (_, replica)) in part.iter().enumerate() {
+                self.prefetch_next(&part[index + 1..]);
                 for offered in &mut turn.offered {
                     offered.progress.followed = true;
                     match self.offer(*replica, offered, moment) {
@@ -110,6 +114,41 @@ impl Shard {
         }
         self.fanouts.put_back(fanout, kind);
         served
+    }
+
+    /// Asks for what the first ones will need, of all at once.
+    fn prefetch_first(&self, part: &[(ReplicaId, usize)]) {
+        part.iter().take(3).for_each(|(_, place)| self.prefetch_replica(*place));
+        part.iter().take(2).for_each(|(_, place)| self.prefetch_leg(*place));
+        part.iter().take(1).for_each(|(_, place)| self.prefetch_behind(*place));
+    }
+
+    /// Asks for what those whose turn is next will need: of the third one the replica, which says where the leg of the second is, which says where
+    /// the rest of the first is.
+    fn prefetch_next(&self, next: &[(ReplicaId, usize)]) {
+        next.iter()
+            .skip(2)
+            .take(1)
+            .for_each(|(_, place)| self.prefetch_replica(*place));
+        next.iter()
+            .skip(1)
+            .take(1)
+            .for_each(|(_, place)| self.prefetch_leg(*place));
+        next.iter().take(1).for_each(|(_, place)| self.prefetch_behind(*place));
+    }
+
+    fn prefetch_replica(&self, place: usize) {
+        prefetch::value(self.replicas.place(place));
+    }
+
+    fn prefetch_leg(&self, replica: usize) {
+        let replica = &self.replicas[replica];
+        prefetch::first(&replica.entry.formats);
+        LegState::prefetch(self.legs.place(replica.leg));
+    }
+
+    fn prefetch_behind(&self, replica: usize) {
+        self.legs[self.replicas[replica].leg].prefetch_behind();
     }
 
     fn complete(&mut self, packet: Arc<Packet>, progress: Progress) {

@@ -45,6 +45,11 @@ impl<T> Slab<T> {
         value
     }
 
+    /// The place itself, not looked into.
+    pub(crate) fn place(&self, place: usize) -> &Option<T> {
+        &self.places[place]
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

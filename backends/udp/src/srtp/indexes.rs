@@ -58,6 +58,11 @@ impl StreamIndexes {
         }
     }
 
+    /// Asks for what the next claim will most likely look at.
+    pub(crate) fn prefetch(&self) {
+        self.streams.prefetch();
+    }
+
     /// Claims `index` for one packet, or says why it must not be sent.
     pub fn claim(&mut self, ssrc: u32, index: u64, bytes: Bytes) -> Result<(), Refused> {
         if index >= RTP_INDEX_END {

@@ -1,5 +1,8 @@
 //! The sending half of a leg's SRTP.
 
+use std::mem::offset_of;
+use std::ops::Range;
+
 use dataplane::MasterKey;
 
 use super::cipher::Cipher;
@@ -21,6 +24,9 @@ pub struct Sealer {
 }
 
 impl Sealer {
+    /// Which of its bytes RTP packets are sealed with.
+    pub(crate) const RTP: Range<usize> = offset_of!(Self, rtp)..offset_of!(Self, rtp) + size_of::<Cipher>();
+
     /// A sealer for fresh keys.
     pub fn new(master: &MasterKey) -> Self {
         Self::resume(master, 0)

@@ -1,5 +1,7 @@
 //! A bounded table of per-SSRC state.
 
+use crate::prefetch;
+
 /// State by SSRC: looked up per packet, added to once per stream, never removed from while the keys live.
 ///
 /// Removing an entry would forget which indexes were used under its SSRC, and those must never be used again.
@@ -38,6 +40,12 @@ impl<T> Streams<T> {
             self.last = self.order[found];
         }
         self.states.get_mut(self.last.1)
+    }
+
+    /// Asks for what finding a stream takes, and for the one that was looked up last.
+    pub(super) fn prefetch(&self) {
+        prefetch::first(&self.order);
+        self.states.get(self.last.1).into_iter().for_each(prefetch::value);
     }
 
     /// Adds a stream that is not in the table, which the caller knows not to be full.
