@@ -49,7 +49,12 @@ fn summarize(scenario: &Scenario, first: u64, last: u64) {
             Kind::Shares => {
                 let share = judge::share(&trace).unwrap_or_default();
                 uneven += (share - 0.5).abs() / (last - first + 1) as f64;
-                vec![((0.35..=0.65).contains(&share), format!("seed {seed} share {share:.2}"))]
+                let queue = judge::longest_queue(scenario, &trace);
+                let is_kept = (0.35..=0.65).contains(&share) && queue <= judge::QUEUE_MAX;
+                vec![(
+                    is_kept,
+                    format!("seed {seed} share {share:.2}, queue {}", queue.as_millis()),
+                )]
             }
         };
         of += judged.len();

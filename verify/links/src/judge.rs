@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::scenario::Kind;
 use crate::{Scenario, Trace};
 
 /// Of the samples after settling, so many must be within the band.
@@ -127,9 +128,14 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::from(count.max(1))
 }
 
-/// The longest queue after the first five seconds.
-pub fn longest_queue(trace: &Trace) -> Duration {
-    let later = trace.samples.iter().filter(|sample| sample.at > Duration::from_secs(5));
+/// The longest queue after the first five seconds; where flows share the link, once the last of them has had the time to settle.
+pub fn longest_queue(scenario: &Scenario, trace: &Trace) -> Duration {
+    let last = scenario.flows.iter().map(|flow| flow.from).max().unwrap_or_default();
+    let after = match scenario.kind {
+        Kind::Shares => last + scenario.claim.up,
+        Kind::Settles | Kind::Follows => Duration::from_secs(5),
+    };
+    let later = trace.samples.iter().filter(|sample| sample.at > after);
     later.map(|sample| sample.queue).max().unwrap_or_default()
 }
 

@@ -94,7 +94,7 @@ fn row(scenario: &Scenario, candidate: Candidate, seeds: &RangeInclusive<u64>) -
     match scenario.kind {
         Kind::Settles => settles(scenario, &traces),
         Kind::Follows => follows(scenario, &traces),
-        Kind::Shares => shares(&traces),
+        Kind::Shares => shares(scenario, &traces),
     }
 }
 
@@ -142,12 +142,12 @@ fn follows(scenario: &Scenario, traces: &[Trace]) -> Row {
             worst * 100.0
         ),
         level: "".into(),
-        queue: milliseconds(traces.iter().map(judge::longest_queue).max()),
+        queue: milliseconds(longest_queue(scenario, traces)),
         kept: Kept::default(),
     }
 }
 
-fn shares(traces: &[Trace]) -> Row {
+fn shares(scenario: &Scenario, traces: &[Trace]) -> Row {
     let shares: Vec<_> = traces.iter().filter_map(judge::share).collect();
     let least = shares.iter().copied().fold(1.0, f64::min);
     let most = shares.iter().copied().fold(0.0, f64::max);
@@ -155,9 +155,14 @@ fn shares(traces: &[Trace]) -> Row {
     Row {
         result: format!("first gets {:.0}-{:.0} %", least * 100.0, most * 100.0),
         level: "".into(),
-        queue: milliseconds(traces.iter().map(judge::longest_queue).max()),
+        queue: milliseconds(longest_queue(scenario, traces)),
         kept: Kept::count(shares.iter().map(fair)),
     }
+}
+
+fn longest_queue(scenario: &Scenario, traces: &[Trace]) -> Option<Duration> {
+    let longest = |trace| judge::longest_queue(scenario, trace);
+    traces.iter().map(longest).max()
 }
 
 fn milliseconds(queue: Option<Duration>) -> String {
