@@ -214,12 +214,13 @@ impl Media {
         }
         if self.overflow.is_seen(cx.now, cx.plane) {
             bounds.per_second = bounds.per_second.min(RESENDS_PER_SECOND_MIN);
-        }
-        if downlink.resends.is_used_up(cx.now, bounds) {
-            let refused = nack.sequences().count() as u64;
-            cx.count_many(Counter::NackReceived, refused);
-            cx.count_many(Counter::NackThrottled, refused);
-            return;
+            // Not even looked at one by one, nor for what they say of the path: it is not the path that loses.
+            if downlink.resends.is_used_up(cx.now, bounds) {
+                let refused = nack.sequences().count() as u64;
+                cx.count_many(Counter::NackReceived, refused);
+                cx.count_many(Counter::NackThrottled, refused);
+                return;
+            }
         }
         let (mut refused, mut new) = (0, 0);
         let mut sequences = Vec::new();
