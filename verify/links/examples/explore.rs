@@ -50,7 +50,7 @@ fn summarize(scenario: &Scenario, first: u64, last: u64) {
                 let share = judge::share(&trace).unwrap_or_default();
                 uneven += (share - 0.5).abs() / (last - first + 1) as f64;
                 let queue = judge::longest_queue(scenario, &trace);
-                let is_kept = (0.35..=0.65).contains(&share) && queue <= judge::QUEUE_MAX;
+                let is_kept = judge::is_fair(share) && queue <= judge::QUEUE_MAX;
                 vec![(
                     is_kept,
                     format!("seed {seed} share {share:.2}, queue {}", queue.as_millis()),

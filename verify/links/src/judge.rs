@@ -148,6 +148,11 @@ pub fn share(trace: &Trace) -> Option<f64> {
     (last.flows.len() == 2).then(|| got(0) / (got(0) + got(1)))
 }
 
+/// Whether neither of two flows got too little.
+pub fn is_fair(share: f64) -> bool {
+    (SHARE_MIN..=1.0 - SHARE_MIN).contains(&share)
+}
+
 /// Part of the samples within the claim's band of a capacity that moves, after the first two seconds.
 pub fn following(scenario: &Scenario, trace: &Trace) -> f64 {
     let judged = trace.samples.iter().filter(|sample| sample.at > Duration::from_secs(2));

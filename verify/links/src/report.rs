@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::judge::{self, Judgement, QUEUE_MAX, SHARE_MIN};
+use crate::judge::{self, Judgement, QUEUE_MAX};
 use crate::scenario::Kind;
 use crate::{Candidate, Scenario, Trace, run};
 
@@ -151,12 +151,11 @@ fn shares(scenario: &Scenario, traces: &[Trace]) -> Row {
     let shares: Vec<_> = traces.iter().filter_map(judge::share).collect();
     let least = shares.iter().copied().fold(1.0, f64::min);
     let most = shares.iter().copied().fold(0.0, f64::max);
-    let fair = |share: &f64| (SHARE_MIN..=1.0 - SHARE_MIN).contains(share);
     Row {
         result: format!("first gets {:.0}-{:.0} %", least * 100.0, most * 100.0),
         level: "".into(),
         queue: milliseconds(longest_queue(scenario, traces)),
-        kept: Kept::count(shares.iter().map(fair)),
+        kept: Kept::count(shares.iter().copied().map(judge::is_fair)),
     }
 }
 

@@ -126,15 +126,15 @@ impl Shard {
     /// Asks for what those whose turn is next will need: of the third one the replica, which says where the leg of the second is, which says where
     /// the rest of the first is.
     fn prefetch_next(&self, next: &[(ReplicaId, usize)]) {
-        next.iter()
-            .skip(2)
-            .take(1)
-            .for_each(|(_, place)| self.prefetch_replica(*place));
-        next.iter()
-            .skip(1)
-            .take(1)
-            .for_each(|(_, place)| self.prefetch_leg(*place));
-        next.iter().take(1).for_each(|(_, place)| self.prefetch_behind(*place));
+        if let Some((_, third)) = next.get(2) {
+            self.prefetch_replica(*third);
+        }
+        if let Some((_, second)) = next.get(1) {
+            self.prefetch_leg(*second);
+        }
+        if let Some((_, first)) = next.first() {
+            self.prefetch_behind(*first);
+        }
     }
 
     fn prefetch_replica(&self, place: usize) {

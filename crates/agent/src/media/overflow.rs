@@ -68,47 +68,32 @@ impl Overflow {
 
 #[cfg(test)]
 mod tests {
-    use dataplane::{Capabilities, Counters, Event, Inject, Update, WriteError};
+    use dataplane::Clock;
+    use pretended::Plane;
+    use wire::NtpTime;
 
     use super::*;
 
-    /// A device that has lost so many packets.
-    struct Losing(u64);
-
-    impl DataPlane for Losing {
-        fn capabilities(&self) -> Capabilities {
-            unreachable!("not asked")
-        }
-
-        fn write(&mut self, _now: Instant, _update: Update) -> Result<(), WriteError> {
-            Ok(())
-        }
-
-        fn inject(&mut self, _now: Instant, _what: Inject<'_>) {}
-
-        fn poll(&mut self) -> Option<Event> {
-            None
-        }
-
-        fn counters(&mut self) -> Counters {
-            let mut counters = Counters::default();
-            counters[Counter::ReceiveOverflow] = self.0;
-            counters
-        }
+    fn device(origin: Instant) -> Plane {
+        Plane::new(Clock {
+            origin,
+            ntp: NtpTime(0),
+        })
     }
 
     #[test]
     fn what_others_lose_is_asked_for_without_a_bound() {
         let (now, mut overflow) = (Instant::now(), Overflow::default());
         overflow.asked(1_000);
-        assert_eq!(overflow.room(now, &mut Losing(0)), usize::MAX);
+        assert_eq!(overflow.room(now, &mut device(now)), usize::MAX);
     }
 
     #[test]
     fn while_the_device_loses_packets_a_part_of_what_arrives_is_asked_for() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let (mut device, mut overflow) = (Losing(7), Overflow::default());
+        let (mut device, mut overflow) = (device(start), Overflow::default());
+        device.lose(Counter::ReceiveOverflow, 7);
         assert_eq!(overflow.room(at(0), &mut device), 0);
         overflow.arrived(3 * ARRIVALS_PER_PACKET as usize);
         assert_eq!(overflow.room(at(0), &mut device), 3);
@@ -120,7 +105,7 @@ mod tests {
             64,
             "not more than a little is saved up"
         );
-        device.0 += 1;
+        device.lose(Counter::ReceiveOverflow, 1);
         assert_eq!(overflow.room(at(60), &mut device), 64);
         assert_eq!(overflow.room(at(559), &mut device), 64);
         assert_eq!(
