@@ -27,6 +27,7 @@ mod offers;
 mod opinion;
 mod outdated;
 mod overflow;
+mod owed;
 mod playout;
 mod publish;
 mod quality;

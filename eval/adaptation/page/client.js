@@ -4,6 +4,9 @@ import { ExternalE2EEKeyProvider, Room, RoomEvent, Track } from "livekit-client"
 import encryptionWorker from "livekit-client/e2ee-worker?raw";
 import { Recorder } from "./recorder.js";
 
+/** Nobody listens: what makes sound better would only take processor time from the pictures. */
+const AS_HEARD = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+
 const participant = {
   room: undefined,
   recorder: undefined,
@@ -31,7 +34,7 @@ const participant = {
 
   async publish({ capture, options, microphone }) {
     const person = participant.room.localParticipant;
-    if (microphone) await person.setMicrophoneEnabled(true, undefined, microphone);
+    if (microphone) await person.setMicrophoneEnabled(true, AS_HEARD, microphone);
     if (capture) await person.setCameraEnabled(true, capture, options);
   },
 

@@ -45,6 +45,7 @@ function fill(text, name, table) {
 
 const TABLES = {
   steps: (results) => stepsTable(results.filter(({ kind }) => kind === "steps")),
+  falls: (results) => fallsTable(results.filter(({ kind }) => kind === "falls")),
   shown: (results) => shownTable(results.filter(({ kind }) => kind === "steps" || kind === "reduced")),
   loss: (results) => lossTable(results.filter(({ kind }) => kind === "loss")),
   distribution: (results) => distributionTable(results.filter(({ kind }) => kind === "distribution")),
@@ -86,6 +87,27 @@ function stepsTable(results) {
       ...["share", "full", "slowest"].map((what) => unmoved(result, what)),
     ]),
   );
+}
+
+/** Each time the downlink narrows, for each of both pictures. */
+function fallsTable(results) {
+  const rows = results.map((result) => {
+    const width = Math.min(...result.steps.map(({ rate }) => rate));
+    const narrow = (view) => view.steps.filter((_, index) => result.steps[index].rate === width);
+    const all = (what) => limited(result).flatMap((view) => narrow(view).map((step) => step[what]));
+    const [gaps, frozen] = [all("gap"), all("frozen")];
+    const beyond = frozen.filter((it) => it > result.freezeMax).length;
+    return [
+      called(result),
+      `${median(gaps).toFixed(2)} s`,
+      `${Math.max(...gaps).toFixed(2)} s`,
+      `${median(frozen).toFixed(2)} s`,
+      `${Math.max(...frozen).toFixed(2)} s`,
+      bold(`${beyond} of ${frozen.length}`, beyond > 0),
+    ];
+  });
+  const asked = "frozen longer than asked";
+  return table(["video | server", "longest gap", "of all", "frozen", "most", asked], rows);
 }
 
 /** The worse of both pictures: seconds frozen by the browser's account, and the longest wait for a picture; beside it what was announced. */

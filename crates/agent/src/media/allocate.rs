@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use allocation::{DecodeTarget, Grant, Key, Offer, Source, Subscription, Wish};
+use dataplane::StreamKey;
 use southbound::{Notice, SubscriptionId, TrackId, TrackSource, TransportId};
 use wire::MediaKind;
 use wire::codec::Layer;
 
 use super::Media;
 use super::budget::{Budget, Share};
-use super::downlink::{Choice, Current, Downlink};
+use super::downlink::{Choice, Current, Downlink, Small};
 use super::uplink::Track;
 use crate::Counter;
 use crate::context::Context;
@@ -24,6 +25,16 @@ const INTERVAL_AT_EASE: Duration = Duration::from_secs(1);
 /// Encodings of a track rarely begin alone: what follows from one waits a little for the others.
 pub(super) const SETTLE: Duration = Duration::from_millis(30);
 
+/// How a receiver's path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    Free,
+    /// Packets wait long in it.
+    Full,
+    /// It carries far less than is sent.
+    Cut,
+}
+
 impl Media {
     /// A receiver's downlink is to be divided anew at `at` or before.
     pub(super) fn allocate_by(&mut self, cx: &mut Context<'_>, transport: TransportId, at: Instant) {
@@ -37,7 +48,13 @@ impl Media {
         let Some(link) = self.links.get(&transport) else { return };
         let Some(budget) = &link.budget else { return };
         let subscriptions: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
-        let is_short = budget.is_exceeded(&budget.estimate());
+        let estimate = budget.estimate();
+        let is_short = budget.is_exceeded(&estimate);
+        let mut path = match budget.is_congested() {
+            _ if budget.is_cut(&estimate) => Path::Cut,
+            true => Path::Full,
+            false => Path::Free,
+        };
         let shares = match budget.is_deaf(cx.now) {
             true => subscriptions.iter().map(|id| (*id, None)).collect(),
             false => self.divide(cx.now, transport, &subscriptions),
@@ -47,7 +64,10 @@ impl Media {
             if self.is_picture(id) {
                 any = true;
                 self.keep(id, share, is_short);
-                self.grant(cx, id, share.map(|share| share.grant));
+                if self.grant(cx, id, share.map(|share| share.grant), path) && path == Path::Free {
+                    // Its key frame comes now: the others' had better not come with it.
+                    path = Path::Full;
+                }
             }
         }
         if any {
@@ -126,13 +146,13 @@ impl Media {
         }
     }
 
-    /// Does what was decided for one subscription. Without a decision it gets the best that is wanted.
-    fn grant(&mut self, cx: &mut Context<'_>, id: SubscriptionId, grant: Option<Grant>) {
+    /// Does what was decided for one subscription. Without a decision it gets the best that is wanted. Returns whether it gets more than the smallest picture from now on.
+    fn grant(&mut self, cx: &mut Context<'_>, id: SubscriptionId, grant: Option<Grant>, path: Path) -> bool {
         let Some(downlink) = self.downlinks.get_mut(&id) else {
-            return;
+            return false;
         };
         let track = self.tracks.get(&downlink.subscription.track);
-        let before = (downlink.source, downlink.choice);
+        let before = (downlink.source, downlink.choice, downlink.small);
         let is_kept = downlink
             .written
             .as_ref()
@@ -140,15 +160,30 @@ impl Media {
         match grant {
             None => downlink.choice = Choice::Free,
             Some(Grant::Send(target)) => {
-                let stream = track.and_then(|track| track.encodings.get(usize::from(target.encoding))?.stream);
+                let encoding = |key: StreamKey| self.uplinks.get(&key).map(|uplink| uplink.encoding);
+                let is_larger = |current: Current| {
+                    current.layer.spatial > target.layer.spatial
+                        || encoding(current.source) > Some(usize::from(target.encoding))
+                };
+                match downlink.small {
+                    _ if path == Path::Cut && downlink.current.is_some_and(is_larger) => downlink.small = Small::First,
+                    Small::Until(end) if end <= cx.now && path == Path::Free => downlink.small = Small::No,
+                    _ => {}
+                }
+                let smallest = track.and_then(|track| track.offers.0.first());
+                let encoding = match smallest.filter(|_| downlink.small != Small::No) {
+                    Some(smallest) => smallest.target.encoding,
+                    None => target.encoding,
+                };
+                let stream = track.and_then(|track| track.encodings.get(usize::from(encoding))?.stream);
                 downlink.source = stream.or(downlink.source);
                 downlink.choice = Choice::Granted(layer(target, track.map_or(&[], |track| &track.offers.0)));
             }
-            Some(Grant::Paused) => downlink.choice = Choice::NoRoom,
+            Some(Grant::Paused) => (downlink.choice, downlink.small) = (Choice::NoRoom, Small::No),
             Some(Grant::Idle) => downlink.choice = Choice::Expecting,
         }
         if let (Choice::Granted(_), Choice::Granted(_)) = (before.1, downlink.choice)
-            && before != (downlink.source, downlink.choice)
+            && (before.0, before.1) != (downlink.source, downlink.choice)
         {
             cx.count(Counter::TargetChanged);
         }
@@ -159,11 +194,12 @@ impl Media {
         let after = self
             .downlinks
             .get(&id)
-            .map(|downlink| (downlink.source, downlink.choice));
+            .map(|downlink| (downlink.source, downlink.choice, downlink.small));
         if after != Some(before) || !is_kept {
             self.tell_paused(cx, id);
             self.write_replica(cx, id);
         }
+        matches!((before.2, after), (Small::Until(_), Some((_, _, Small::No))))
     }
 
     /// Says when a subscription is not sent for want of room, and when it is again.

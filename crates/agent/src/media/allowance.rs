@@ -36,6 +36,12 @@ impl Allowance {
         self.began.is_some_and(within)
     }
 
+    /// When the next window may begin, if none does before.
+    pub(super) fn reopens(&self, now: Instant) -> Instant {
+        let end = self.began.map(|began| began + self.window);
+        end.filter(|end| *end > now).unwrap_or(now + self.window)
+    }
+
     /// The same as [`admit`](Self::admit) with another limit.
     pub(super) fn admit_up_to(&mut self, now: Instant, cost: u32, limit: u32) -> bool {
         if !self.is_open(now) {

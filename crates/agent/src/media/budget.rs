@@ -33,6 +33,9 @@ const PACE_START: u64 = 3_000_000;
 /// A queue this long delays a key frame more than it takes to make one.
 const CONGESTED: Duration = Duration::from_millis(100);
 
+/// Beyond this many times what may be divided, what is sent is too much by far.
+const CUT: f64 = 1.5;
+
 /// This part of the estimate is divided even while a queue drains.
 const DRAINING: f64 = 0.8;
 
@@ -217,6 +220,11 @@ impl Budget {
     /// Whether what is allocated is more than may be sent by this estimate.
     pub(super) fn is_exceeded(&self, estimate: &Estimate) -> bool {
         self.allocated > divisible(estimate)
+    }
+
+    /// Whether it is far more: what was sent of it meanwhile stands in the path.
+    pub(super) fn is_cut(&self, estimate: &Estimate) -> bool {
+        self.allocated as f64 > divisible(estimate) as f64 * CUT
     }
 
     /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.

@@ -1,5 +1,7 @@
 //! One receiver's copy of a track.
 
+use std::time::{Duration, Instant};
+
 use dataplane::{LegId, Replica, ReplicaFormat, ReplicaId, Rewriting, StreamKey};
 use southbound::{PayloadFormat, Subscription};
 use wire::codec::Layer;
@@ -13,6 +15,9 @@ use super::quality::Reported;
 use super::resend::Resends;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 
+/// After a key frame that made a picture small the next, which makes it as large as granted, waits for so long: encoders make up for two in a row by leaving pictures out.
+const SMALL: Duration = Duration::from_secs(2);
+
 /// A subscription with what has become of it.
 pub(super) struct Downlink {
     pub(super) subscription: Subscription,
@@ -24,6 +29,8 @@ pub(super) struct Downlink {
     pub(super) choice: Choice,
     /// The smaller picture size that goes on beside it.
     pub(super) keeps: Option<u8>,
+    /// Whether it gets the smallest picture before what it is granted: the path is full.
+    pub(super) small: Small,
     /// Nobody gets the track at the moment.
     pub(super) held: bool,
     /// Others are among the few that are shown.
@@ -75,6 +82,16 @@ pub(super) enum Choice {
     NoRoom,
 }
 
+/// Whether a subscription gets the smallest picture in place of the one it is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Small {
+    No,
+    /// It begins anew with it.
+    First,
+    /// It began with it, and stays there for the time being.
+    Until(Instant),
+}
+
 /// What a replica forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Current {
@@ -92,6 +109,7 @@ impl Downlink {
             written: None,
             choice: Choice::Free,
             keeps: None,
+            small: Small::No,
             held: false,
             left_out: false,
             told_paused: false,
@@ -137,8 +155,8 @@ impl Downlink {
     }
 
     /// Whether it goes on with a key frame when it gets this instead of what it got.
-    pub(super) fn begins_anew(&self, next: Current) -> bool {
-        self.current.is_some_and(|before| {
+    fn begins_anew(&self, next: Current) -> bool {
+        self.current.is_none_or(|before| {
             let other_size = before.layer.spatial != next.layer.spatial;
             before.source != next.source || before.awaits_key_frame && !next.awaits_key_frame && other_size
         })
@@ -152,13 +170,29 @@ impl Downlink {
         self.source == Some(current.source) && current.layer.spatial < layer.spatial
     }
 
-    /// The highest layer it should get of its source.
+    /// Notes what it forwards, and what became of the small picture it was to begin with: one that was kept needed no key frame.
+    pub(super) fn forwards(&mut self, now: Instant, current: Current) {
+        let begins_anew = self.begins_anew(current);
+        if begins_anew {
+            self.outdated.begin(now);
+        }
+        if self.small == Small::First && self.source == Some(current.source) && !current.awaits_key_frame {
+            self.small = match begins_anew {
+                true => Small::Until(now + SMALL),
+                false => Small::No,
+            };
+        }
+        self.current = Some(current);
+    }
+
+    /// The highest layer it should get of its source now.
     fn target(&self) -> Layer {
         let wanted = Layer {
             spatial: self.subscription.wanted.spatial_max,
             temporal: u8::MAX,
         };
         match self.choice {
+            Choice::Granted(layer) if self.small != Small::No => Layer { spatial: 0, ..layer },
             Choice::Granted(layer) => layer,
             Choice::Expecting => Layer { spatial: 0, ..wanted },
             Choice::Free | Choice::Undecided | Choice::NoRoom => wanted,

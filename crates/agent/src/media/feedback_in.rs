@@ -146,7 +146,7 @@ impl Media {
     }
 
     /// A receiver's decoder needs a key frame.
-    fn picture_lost(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+    pub(super) fn picture_lost(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return;
         };

@@ -15,6 +15,7 @@ use super::best::Best;
 use super::binding::Unexplained;
 use super::budget::Budget;
 use super::feedback::Feedback;
+use super::owed::Owed;
 use super::playout::Playout;
 use super::quality::Quality;
 use super::reports::Pending;
@@ -44,6 +45,8 @@ pub(super) struct Link {
     pub(super) playout: Playout,
     /// What is to be sent to it once more.
     pub(super) copies: Copies,
+    /// What it is to have sent again once the path has room.
+    pub(super) owed: Owed,
     /// What it had sent again while its path was full.
     pub(super) resends: Allowance,
     /// Smoothed round-trip time, once receiver reports have told.
@@ -86,6 +89,7 @@ impl Link {
             quality: Quality::default(),
             playout: Playout::default(),
             copies: Copies::default(),
+            owed: Owed::default(),
             resends: together(),
             reported_round_trip: None,
             repair_round_trip: None,

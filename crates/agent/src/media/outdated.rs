@@ -26,6 +26,11 @@ impl Outdated {
         self.0 = Some(Since { at: now, newest: None });
     }
 
+    /// Whether it went on with a key frame after that time.
+    pub(super) fn began_after(&self, time: Instant) -> bool {
+        self.0.is_some_and(|since| since.at > time)
+    }
+
     /// Whether a packet that is asked for now was sent before. Nothing that was sent after is asked for sooner than this time later.
     pub(super) fn has(&mut self, now: Instant, sequence: u16, soonest: Duration) -> bool {
         let Some(since) = self.0.as_mut().filter(|since| now < since.at + MEMORY) else {

@@ -30,11 +30,11 @@ const MEMORY: Duration = Duration::from_millis(500);
 const PACKET: u64 = 1_200;
 
 /// While packets wait for long in the path, all that is sent to one receiver again takes no more than this part of what may be sent. It comes on top of what is granted:
-/// more of it keeps a full queue full, which loses as much again.
-const CONGESTED_SHARE: f64 = 0.2;
+/// more of it keeps a full queue full, which loses as much again. The rest waits ([`owed`](super::owed)).
+const CONGESTED_SHARE: f64 = 0.4;
 
 /// That is looked at over so long.
-const CONGESTED_WINDOW: Duration = Duration::from_millis(250);
+const CONGESTED_WINDOW: Duration = Duration::from_millis(125);
 
 /// What one receiver may have sent again of all its subscriptions while packets wait for long in the path.
 pub(super) const fn together() -> Allowance {
@@ -70,7 +70,21 @@ pub(super) struct Bounds {
     pub(super) copies: u32,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Admission {
+    Now,
+    /// When packets wait for less long in the path.
+    Later,
+    Never,
+}
+
 impl Bounds {
+    /// Whether the path has room for one more, of all that its receiver has sent again.
+    fn has_room(&self, now: Instant, together: &mut Allowance) -> bool {
+        self.together
+            .is_none_or(|most| together.admit_up_to(now, self.copies, most))
+    }
+
     /// The same for what the publisher sends: it is asked once, and others want something of it, too.
     fn of_publisher(self) -> Self {
         Bounds {
@@ -138,16 +152,16 @@ impl Resends {
         times.next().is_none().then(|| now.saturating_duration_since(*at))
     }
 
-    /// Whether a packet may be sent again now. Remembers that it was.
-    fn admit(&mut self, now: Instant, sequence: u16, bounds: Bounds, together: &mut Allowance) -> bool {
-        let is_admitted = self.may(now, sequence, bounds)
-            && bounds
-                .together
-                .is_none_or(|most| together.admit_up_to(now, bounds.copies, most));
-        if is_admitted {
-            self.recent.push_back((now, sequence));
+    /// When a packet may be sent again. Remembers that it was, if that is now.
+    fn admit(&mut self, now: Instant, sequence: u16, bounds: Bounds, together: &mut Allowance) -> Admission {
+        if !self.may(now, sequence, bounds) {
+            return Admission::Never;
         }
-        is_admitted
+        if !bounds.has_room(now, together) {
+            return Admission::Later;
+        }
+        self.recent.push_back((now, sequence));
+        Admission::Now
     }
 
     /// The same where nothing is shared with other subscriptions.
@@ -222,7 +236,7 @@ impl Media {
                 return;
             }
         }
-        let (mut refused, mut new) = (0, 0);
+        let (mut refused, mut put_off, mut new) = (0, 0, 0);
         let mut sequences = Vec::new();
         for sequence in nack.sequences() {
             if downlink.outdated.has(cx.now, sequence.0, soonest) {
@@ -231,11 +245,15 @@ impl Media {
             }
             new += usize::from(!downlink.resends.has(sequence.0));
             match downlink.resends.admit(cx.now, sequence.0, bounds, &mut link.resends) {
-                true => sequences.push(sequence.0),
-                false => refused += 1,
+                Admission::Now => sequences.push(sequence.0),
+                Admission::Later if link.owed.put_off(cx.now, id, sequence.0) => put_off += 1,
+                Admission::Later | Admission::Never => refused += 1,
             }
         }
-        cx.count_many(Counter::NackReceived, refused + sequences.len() as u64);
+        if put_off > 0 {
+            cx.timer_by(Timer::Copies(transport), link.resends.reopens(cx.now));
+        }
+        cx.count_many(Counter::NackReceived, refused + put_off + sequences.len() as u64);
         cx.count_many(Counter::NackThrottled, refused);
         if !sequences.is_empty() {
             let copy = Copy {
@@ -254,8 +272,51 @@ impl Media {
         while let Some(copy) = self.links.get_mut(&transport).and_then(|link| link.copies.pop(cx.now)) {
             self.send_copy(cx, transport, copy);
         }
-        if let Some(next) = self.links.get(&transport).and_then(|link| link.copies.next()) {
+        self.send_owed(cx, transport);
+        let Some(link) = self.links.get(&transport) else {
+            return;
+        };
+        let owed = (!link.owed.is_empty()).then(|| link.resends.reopens(cx.now));
+        if let Some(next) = link.copies.next().into_iter().chain(owed).min() {
             cx.timer(Timer::Copies(transport), next);
+        }
+    }
+
+    /// Sends of what was put off what the path has room for now.
+    fn send_owed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(link) = self.links.get_mut(&transport).filter(|link| !link.owed.is_empty()) else {
+            return;
+        };
+        let bounds = Bounds::of(link, cx.now);
+        let (mut due, mut forgotten) = (Vec::new(), Vec::new());
+        while let Some(debt) = link.owed.first() {
+            let downlink = self.downlinks.get_mut(&debt.subscription);
+            if let Some(downlink) = downlink.filter(|downlink| !downlink.outdated.began_after(debt.since)) {
+                if debt.is_forgotten(cx.now) {
+                    forgotten.push(debt.subscription);
+                } else if bounds.has_room(cx.now, &mut link.resends) {
+                    downlink.resends.recent.push_back((cx.now, debt.sequence));
+                    due.push(debt);
+                } else {
+                    break;
+                }
+            }
+            link.owed.settle();
+        }
+        for debts in due.chunk_by(|one, next| one.subscription == next.subscription) {
+            let copy = Copy {
+                at: cx.now,
+                subscription: debts[0].subscription,
+                sequences: debts.iter().map(|debt| debt.sequence).collect(),
+                left: bounds.copies,
+            };
+            self.send_copy(cx, transport, copy);
+        }
+        cx.count_many(Counter::NackThrottled, forgotten.len() as u64);
+        forgotten.dedup();
+        for subscription in forgotten {
+            // It is not asked for again, and nothing that is built on it can be shown.
+            self.picture_lost(cx, subscription);
         }
     }
 
@@ -291,7 +352,7 @@ mod tests {
     };
 
     fn admit(resends: &mut Resends, now: Instant, sequence: u16) -> bool {
-        resends.admit(now, sequence, BOUNDS, &mut together())
+        resends.admit(now, sequence, BOUNDS, &mut together()) == Admission::Now
     }
 
     #[test]
@@ -326,8 +387,8 @@ mod tests {
         let mut subscriptions = [Resends::default(), Resends::default()];
         let mut admitted = |at| {
             let asked = (0..20_u16).map(|sequence| (usize::from(sequence % 2), sequence));
-            let admit = |(of, sequence): &(usize, u16)| subscriptions[*of].admit(at, *sequence, bounds, &mut together);
-            asked.filter(admit).count()
+            let mut admit = |(of, sequence): (usize, u16)| subscriptions[of].admit(at, sequence, bounds, &mut together);
+            asked.filter(|asked| admit(*asked) == Admission::Now).count()
         };
         assert_eq!(admitted(start), 3);
         assert_eq!(admitted(start + CONGESTED_WINDOW - Duration::from_millis(1)), 0);

@@ -10,7 +10,7 @@ use wire::rtcp::RtcpWriter;
 use super::Media;
 use super::allocate::SETTLE;
 use super::budget::Budget;
-use super::downlink::{Choice, Current, Downlink, Entry};
+use super::downlink::{Choice, Current, Downlink, Entry, Small};
 use super::link::Link;
 use super::select::select;
 use super::uplink::Track;
@@ -147,10 +147,7 @@ impl Media {
         if !downlink.is_sent() {
             return;
         }
-        if downlink.begins_anew(current) {
-            downlink.outdated.begin(cx.now);
-        }
-        downlink.current = Some(current);
+        downlink.forwards(cx.now, current);
         if downlink.is_lowering(|_| false) {
             // It would have gone down to what was kept, had that been whole.
             downlink.keeps = None;
@@ -216,7 +213,8 @@ impl Media {
     }
 
     /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long in the path already the larger one is stopped at once: what goes on
-    /// meanwhile would only stand in the queue before the key frame. Where a smaller one was kept that one goes on.
+    /// meanwhile would only stand in the queue before the key frame. Where a smaller one was kept that one goes on. Where there is too little room none larger than the smallest
+    /// is sent of the key frame that comes: it is through soonest. What is granted follows with another when the queue is gone.
     fn make_way(&mut self, cx: &mut Context<'_>, id: SubscriptionId, leg: LegId, entry: Entry) -> bool {
         let Some(downlink) = self.downlinks.get_mut(&id) else {
             return false;
@@ -233,9 +231,13 @@ impl Media {
         let is_congested = link
             .and_then(|link| link.budget.as_ref())
             .is_some_and(Budget::is_congested);
+        let is_of_one_stream = downlink.source == downlink.current.map(|current| current.source);
+        if is_congested && is_of_one_stream {
+            downlink.small = Small::First;
+        }
         let uplink = downlink.source.and_then(|key| self.uplinks.get(&key));
         let is_asked_at_once = uplink.is_some_and(|uplink| uplink.key_frames.may_ask(cx.now).is_ok());
-        if !(is_congested && is_asked_at_once) {
+        if !((is_congested || downlink.small == Small::First) && is_asked_at_once) {
             return true;
         }
         let stopped = Replica {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use dataplane::LegId;
 use southbound::{Command, Notice, PayloadFormat, Subscription, SubscriptionId, TrackId, Wanted};
-use wire::{Codec, Ssrc};
+use wire::{Codec, SequenceNumber, Ssrc};
 
 use super::downlink::*;
 use super::world::*;
-use crate::Policy;
 use crate::receivers::{Granted, Receiver};
+use crate::{Counter, Policy};
 
 /// One simulcast camera, and a receiver of it behind a link of this rate.
 fn call(rate: u64) -> (World, Camera, Downlink) {
@@ -76,6 +76,84 @@ fn a_link_that_becomes_thin_gets_less_and_one_that_recovers_more() {
     assert_eq!(encoding(&world, &downlink), Some(2));
     let pace = world.model.pace(LegId(2)).expect("it is paced");
     assert!(pace >= 2 * RATES[2], "{pace}");
+}
+
+/// What the receiver gets while time passes: each change, and after how many milliseconds it was seen.
+fn changes<T: PartialEq>(
+    (mut world, mut camera, mut downlink): (World, Camera, Downlink),
+    millis: u64,
+    seen: impl Fn(&World, &Downlink) -> Option<T>,
+) -> Vec<(u64, T)> {
+    let mut changes: Vec<(u64, T)> = Vec::new();
+    for at in (0..millis).step_by(20) {
+        let (cameras, downlinks) = (std::slice::from_mut(&mut camera), std::slice::from_mut(&mut downlink));
+        play(&mut world, cameras, downlinks, 20);
+        let now = seen(&world, &downlink);
+        if let Some(now) = now.filter(|now| changes.last().is_none_or(|(_, last)| last != now)) {
+            changes.push((at, now));
+        }
+    }
+    changes
+}
+
+/// The key frame of the smallest size is through soonest; that of the size which fits does not follow it at once.
+#[test]
+fn what_has_to_become_much_smaller_becomes_smallest_first() {
+    for in_one_stream in [false, true] {
+        let (mut world, mut camera, mut downlink) = match in_one_stream {
+            false => call(4_000_000),
+            true => call_in_one_stream(4_000_000),
+        };
+        seconds(&mut world, &mut camera, &mut downlink, 10);
+        downlink.link.rate = 900_000;
+        let seen = match in_one_stream {
+            false => encoding,
+            true => size,
+        };
+        let changes = changes((world, camera, downlink), 6_000, seen);
+        let [(_, 2), (fell, 0), (rose, 1)] = changes[..] else {
+            panic!("{in_one_stream}: {changes:?}");
+        };
+        assert!(
+            fell < 1_000 && (2_000..3_500).contains(&(rose - fell)),
+            "{in_one_stream}: {changes:?}"
+        );
+    }
+}
+
+/// Less comes here without a key frame, behind which nothing would be sent again.
+#[test]
+fn what_a_full_path_has_no_room_for_is_sent_again_when_it_has() {
+    let (mut world, mut camera, mut downlink) = call(4_000_000);
+    (camera.sends, camera.layered) = ([false, false, true], true);
+    seconds(&mut world, &mut camera, &mut downlink, 10);
+    downlink.link.rate = 1_000_000;
+    let mut play = |world: &mut World, downlink: &mut Downlink, millis| {
+        play(
+            world,
+            std::slice::from_mut(&mut camera),
+            std::slice::from_mut(downlink),
+            millis,
+        );
+    };
+    let queue = |world: &World, downlink: &Downlink| state(world, downlink).downlink.unwrap().estimate.queue;
+    for _ in 0..50 {
+        play(&mut world, &mut downlink, 20);
+        if queue(&world, &downlink) > Duration::from_millis(150) {
+            break;
+        }
+    }
+    assert!(queue(&world, &downlink) > Duration::from_millis(150));
+    let sent = &downlink.numbers[&500];
+    let lost: Vec<SequenceNumber> = sent[sent.len() - 12..].iter().copied().map(SequenceNumber).collect();
+    // Probes are made of packets that are sent again, too.
+    let probes = downlink.numbers[&501].len();
+    let resent = |downlink: &Downlink| downlink.numbers[&501].len() - probes;
+    world.send_rtcp(downlink.peer, |writer| _ = writer.nack(Ssrc(500), lost));
+    play(&mut world, &mut downlink, 10);
+    assert!((1..8).contains(&resent(&downlink)), "{}", resent(&downlink));
+    play(&mut world, &mut downlink, 500);
+    assert_eq!((resent(&downlink), world.count(Counter::NackThrottled)), (12, 0));
 }
 
 #[test]

@@ -133,6 +133,8 @@ pub(super) struct Downlink {
     pub(super) reports: bool,
     /// What was sent to it with each SSRC since the last look. Shape: bytes.
     pub(super) sent: BTreeMap<u32, u64>,
+    /// The numbers of the packets with each SSRC, in the order they were sent in.
+    pub(super) numbers: BTreeMap<u32, Vec<u16>>,
 }
 
 impl Downlink {
@@ -142,6 +144,7 @@ impl Downlink {
             link: Link::new(rate, 4, world.now),
             reports: true,
             sent: BTreeMap::new(),
+            numbers: BTreeMap::new(),
         }
     }
 
@@ -151,6 +154,10 @@ impl Downlink {
         for (bytes, left) in std::mem::take(&mut peer.rtp).into_iter().zip(times) {
             let packet = RtpPacket::parse(&bytes).expect("we send correct RTP");
             *self.sent.entry(packet.ssrc().0).or_default() += bytes.len() as u64;
+            self.numbers
+                .entry(packet.ssrc().0)
+                .or_default()
+                .push(packet.sequence().0);
             self.link.take(left, packet, bytes.len());
         }
         let mut reports = Vec::new();
