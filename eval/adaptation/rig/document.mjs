@@ -14,26 +14,34 @@ const RESULTS = new URL("../results/", import.meta.url).pathname;
 const RECOVERY_MAX = 12;
 const DECODED_MIN = 0.995;
 
-/** Judges every record under `folder` and writes everything down. */
+/** Judges every record under `folder` and writes everything down. Of runs whose records are not there the figures stay as they were. */
 export function writeUp(folder) {
   mkdirSync(PLOTS, { recursive: true });
   mkdirSync(RESULTS, { recursive: true });
-  const results = [];
+  const known = new Map(earlier().map((result) => [result.label, result]));
+  let read = 0;
   for (const label of readdirSync(folder).sort()) {
     const path = join(folder, label, "record.json");
     if (!existsSync(path)) continue;
     const record = JSON.parse(readFileSync(path, "utf8"));
     const result = { label, ...judge(record) };
-    results.push(result);
+    known.set(label, result);
+    read += 1;
     writeFileSync(`${RESULTS}${label}.json`, `${JSON.stringify(result)}\n`);
     writeFileSync(`${PLOTS}${label}.svg`, draw(record));
   }
+  const results = [...known.values()].sort((one, other) => (one.label < other.label ? -1 : 1));
   const distributions = results.filter(({ kind }) => kind === "distribution");
   if (distributions.length > 0) writeFileSync(`${PLOTS}scallop17.svg`, drawDistributions(distributions));
   let text = readFileSync(DOCUMENT, "utf8");
   for (const [name, write] of Object.entries(TABLES)) text = fill(text, name, write(results));
   writeFileSync(DOCUMENT, text);
-  console.log(`${results.length} runs written to ${DOCUMENT}`);
+  console.log(`${read} runs judged, ${results.length} written to ${DOCUMENT}`);
+}
+
+function earlier() {
+  const files = readdirSync(RESULTS).filter((name) => name.endsWith(".json"));
+  return files.map((name) => JSON.parse(readFileSync(join(RESULTS, name), "utf8")));
 }
 
 function fill(text, name, table) {
