@@ -9,7 +9,7 @@ use wire::MediaKind;
 use wire::codec::Layer;
 
 use super::Media;
-use super::budget::{Budget, Share};
+use super::budget::{Budget, Path, Share};
 use super::downlink::{Choice, Current, Downlink, Small};
 use super::uplink::Track;
 use crate::Counter;
@@ -25,16 +25,6 @@ const INTERVAL_AT_EASE: Duration = Duration::from_secs(1);
 /// Encodings of a track rarely begin alone: what follows from one waits a little for the others.
 pub(super) const SETTLE: Duration = Duration::from_millis(30);
 
-/// How a receiver's path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
-    Free,
-    /// Packets wait long in it.
-    Full,
-    /// It carries far less than is sent.
-    Cut,
-}
-
 impl Media {
     /// A receiver's downlink is to be divided anew at `at` or before.
     pub(super) fn allocate_by(&mut self, cx: &mut Context<'_>, transport: TransportId, at: Instant) {
@@ -49,12 +39,7 @@ impl Media {
         let Some(budget) = &link.budget else { return };
         let subscriptions: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
         let estimate = budget.estimate();
-        let is_short = budget.is_exceeded(&estimate);
-        let mut path = match budget.is_congested() {
-            _ if budget.is_cut(&estimate) => Path::Cut,
-            true => Path::Full,
-            false => Path::Free,
-        };
+        let (is_short, mut path) = (budget.is_exceeded(&estimate), budget.path(&estimate));
         let shares = match budget.is_deaf(cx.now) {
             true => subscriptions.iter().map(|id| (*id, None)).collect(),
             false => self.divide(cx.now, transport, &subscriptions),
@@ -64,7 +49,7 @@ impl Media {
             if self.is_picture(id) {
                 any = true;
                 self.keep(id, share, is_short);
-                if self.grant(cx, id, share.map(|share| share.grant), path) && path == Path::Free {
+                if self.grant(cx, id, share.map(|share| share.grant), path) {
                     // Its key frame comes now: the others' had better not come with it.
                     path = Path::Full;
                 }
@@ -153,6 +138,7 @@ impl Media {
         };
         let track = self.tracks.get(&downlink.subscription.track);
         let before = (downlink.source, downlink.choice, downlink.small);
+        let mut grows = false;
         let is_kept = downlink
             .written
             .as_ref()
@@ -165,11 +151,7 @@ impl Media {
                     current.layer.spatial > target.layer.spatial
                         || encoding(current.source) > Some(usize::from(target.encoding))
                 };
-                match downlink.small {
-                    _ if path == Path::Cut && downlink.current.is_some_and(is_larger) => downlink.small = Small::First,
-                    Small::Until(end) if end <= cx.now && path == Path::Free => downlink.small = Small::No,
-                    _ => {}
-                }
+                grows = downlink.follow_path(cx.now, path, is_larger);
                 let smallest = track.and_then(|track| track.offers.0.first());
                 let encoding = match smallest.filter(|_| downlink.small != Small::No) {
                     Some(smallest) => smallest.target.encoding,
@@ -199,7 +181,7 @@ impl Media {
             self.tell_paused(cx, id);
             self.write_replica(cx, id);
         }
-        matches!((before.2, after), (Small::Until(_), Some((_, _, Small::No))))
+        grows
     }
 
     /// Says when a subscription is not sent for want of room, and when it is again.

@@ -88,6 +88,16 @@ pub(super) struct Share {
     pub(super) keeps: Option<u8>,
 }
 
+/// How a receiver's path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Path {
+    Free,
+    /// Packets wait long in it.
+    Full,
+    /// It carries far less than is allocated: what was sent of that meanwhile stands in it.
+    Cut,
+}
+
 /// What the estimator has to go by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
@@ -222,9 +232,13 @@ impl Budget {
         self.allocated > divisible(estimate)
     }
 
-    /// Whether it is far more: what was sent of it meanwhile stands in the path.
-    pub(super) fn is_cut(&self, estimate: &Estimate) -> bool {
-        self.allocated as f64 > divisible(estimate) as f64 * CUT
+    /// How the path is by this estimate.
+    pub(super) fn path(&self, estimate: &Estimate) -> Path {
+        match is_congested(estimate) {
+            _ if self.allocated as f64 > divisible(estimate) as f64 * CUT => Path::Cut,
+            true => Path::Full,
+            false => Path::Free,
+        }
     }
 
     /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.

@@ -10,6 +10,7 @@ use wire::{Codec, PayloadType};
 
 use super::allowance::Allowance;
 use super::best::Sent;
+use super::budget::Path;
 use super::outdated::Outdated;
 use super::quality::Reported;
 use super::resend::Resends;
@@ -168,6 +169,20 @@ impl Downlink {
             return false;
         };
         self.source == Some(current.source) && current.layer.spatial < layer.spatial
+    }
+
+    /// Decides whether it gets the smallest picture in place of what it is granted; `is_larger` tells whether that is less than something it gets. Returns whether it gets all of it
+    /// from now on.
+    pub(super) fn follow_path(&mut self, now: Instant, path: Path, is_larger: impl FnOnce(Current) -> bool) -> bool {
+        match self.small {
+            _ if path == Path::Cut && self.current.is_some_and(is_larger) => self.small = Small::First,
+            Small::Until(end) if end <= now && path == Path::Free => {
+                self.small = Small::No;
+                return true;
+            }
+            _ => {}
+        }
+        false
     }
 
     /// Notes what it forwards, and what became of the small picture it was to begin with: one that was kept needed no key frame.

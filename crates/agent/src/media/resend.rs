@@ -160,7 +160,7 @@ impl Resends {
         if !bounds.has_room(now, together) {
             return Admission::Later;
         }
-        self.recent.push_back((now, sequence));
+        self.remember(now, sequence);
         Admission::Now
     }
 
@@ -168,9 +168,13 @@ impl Resends {
     pub(super) fn admit_alone(&mut self, now: Instant, sequence: u16, bounds: Bounds) -> bool {
         let is_admitted = self.may(now, sequence, bounds);
         if is_admitted {
-            self.recent.push_back((now, sequence));
+            self.remember(now, sequence);
         }
         is_admitted
+    }
+
+    fn remember(&mut self, now: Instant, sequence: u16) {
+        self.recent.push_back((now, sequence));
     }
 
     fn may(&mut self, now: Instant, sequence: u16, bounds: Bounds) -> bool {
@@ -295,7 +299,7 @@ impl Media {
                 if debt.is_forgotten(cx.now) {
                     forgotten.push(debt.subscription);
                 } else if bounds.has_room(cx.now, &mut link.resends) {
-                    downlink.resends.recent.push_back((cx.now, debt.sequence));
+                    downlink.resends.remember(cx.now, debt.sequence);
                     due.push(debt);
                 } else {
                     break;
