@@ -30,9 +30,42 @@ pub(crate) enum Found {
         rate: f64,
         /// How much longer the probe took to arrive than to send.
         stretched: Duration,
+        /// How long it took to arrive.
+        arriving: Duration,
+        /// It carries no more.
+        full: bool,
     },
     /// It arrived faster than it can have.
     Impossible,
+}
+
+/// A probe stretched by so many times the jitter may have been stretched by nothing else.
+const CHANCE: u32 = 3;
+
+impl Found {
+    /// Whether what was found says nothing of what the path carries, where packets arrive so unevenly.
+    pub(crate) fn is_jitter(self, jitter: Duration) -> bool {
+        match self {
+            Found::Rate { stretched, .. } => stretched < CHANCE * jitter,
+            Found::Impossible => true,
+        }
+    }
+
+    /// The most that the path carries by it, where packets arrive so unevenly. Shape: bits per second.
+    pub(crate) fn at_most(self, jitter: Duration) -> f64 {
+        match self {
+            Found::Rate {
+                rate,
+                stretched,
+                arriving,
+                ..
+            } => {
+                let chance = stretched.min(CHANCE * jitter);
+                rate * arriving.as_secs_f64() / arriving.saturating_sub(chance).as_secs_f64()
+            }
+            Found::Impossible => f64::INFINITY,
+        }
+    }
 }
 
 /// Watches the probes that are under way.
@@ -132,9 +165,11 @@ impl Cluster {
         if arrived > FASTER_MAX * sent {
             return Some(Found::Impossible);
         }
-        let busy = arrived < BUSY * sent;
+        let full = arrived < BUSY * sent;
         Some(Found::Rate {
-            rate: if busy { TAKEN * arrived } else { arrived.min(sent) },
+            rate: if full { TAKEN * arrived } else { arrived.min(sent) },
+            full,
+            arriving: Duration::from_secs_f64(arriving),
             stretched: Duration::from_secs_f64((arriving - sending).max(0.0)),
         })
     }
@@ -176,8 +211,12 @@ mod tests {
     }
 
     fn rate(rate: f64, stretched: u64) -> Option<Found> {
-        let stretched = Duration::from_millis(stretched);
-        Some(Found::Rate { rate, stretched })
+        Some(Found::Rate {
+            rate,
+            stretched: Duration::from_millis(stretched),
+            arriving: Duration::from_millis(16 + stretched),
+            full: stretched > 0,
+        })
     }
 
     #[test]
@@ -188,6 +227,13 @@ mod tests {
     #[test]
     fn a_busy_link_carries_a_little_less_than_what_arrived() {
         assert_eq!(measured(8000), rate(0.92e6, 16));
+    }
+
+    #[test]
+    fn what_jitter_may_have_stretched_is_no_proof_of_less() {
+        let found = measured(8000).expect("it is measured");
+        let at_most = |jitter| found.at_most(Duration::from_millis(jitter)).round();
+        assert_eq!([at_most(0), at_most(2), at_most(6)], [0.92e6, 1_132_308.0, 1.84e6]);
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub(crate) struct DelayBased {
     least: Duration,
     /// Smoothed difference between how far apart groups left and arrived. Shape: milliseconds.
     jitter: f64,
+    /// The same between probes.
+    jitter_between: f64,
     deltas: u32,
 }
 
@@ -91,6 +93,7 @@ impl DelayBased {
             least: Duration::ZERO,
             queue: Duration::ZERO,
             jitter: 0.0,
+            jitter_between: 0.0,
             deltas: 0,
         }
     }
@@ -101,7 +104,7 @@ impl DelayBased {
         // A verdict lasts as long as the report: too much in its middle is too much.
         let mut over = false;
         for fate in arrived {
-            if let Some(verdict) = fate.arrival.and_then(|arrival| self.packet(fate.sent, arrival)) {
+            if let Some(verdict) = fate.arrival.and_then(|arrival| self.packet(fate, arrival)) {
                 usage = verdict;
                 over |= verdict == Usage::Over;
             }
@@ -144,9 +147,9 @@ impl DelayBased {
 
     fn decide(&mut self, now: Instant, usage: Usage, evidence: Evidence, surges: bool) {
         match evidence.probed {
-            Some(rate) if usage != Usage::Over && (rate > self.aimd.rate() || evidence.application_limited) => {
-                self.aimd.set(now, rate)
-            }
+            Some(rate) if usage != Usage::Over && rate > self.aimd.rate() => self.aimd.set(now, rate),
+            // The queue is the probe's own.
+            Some(rate) if evidence.application_limited && rate <= self.aimd.rate() => self.aimd.set(now, rate),
             _ => self.aimd.update(
                 now,
                 Input {
@@ -162,13 +165,16 @@ impl DelayBased {
         }
     }
 
-    fn packet(&mut self, sent: i64, arrival: i64) -> Option<Usage> {
-        match self.groups.packet(sent, arrival) {
+    fn packet(&mut self, fate: &Fate, arrival: i64) -> Option<Usage> {
+        match self.groups.packet(fate.sent, arrival) {
             Grouped::Open => None,
             Grouped::Compared(delta) => {
                 self.deltas = self.deltas.saturating_add(1);
-                self.jitter += JITTER_WEIGHT.max(1.0 / f64::from(self.deltas))
-                    * ((delta.arrived - delta.sent).abs() - self.jitter);
+                let uneven = (delta.arrived - delta.sent).abs();
+                self.jitter += JITTER_WEIGHT.max(1.0 / f64::from(self.deltas)) * (uneven - self.jitter);
+                if fate.probe.is_none() {
+                    self.jitter_between += JITTER_WEIGHT * (uneven - self.jitter_between);
+                }
                 let (slope, trend) = self.trendline.update(delta);
                 Some(self.detector.update(slope, trend, delta.sent, delta.arrived))
             }
@@ -206,6 +212,11 @@ impl DelayBased {
     /// How unevenly groups arrive.
     pub(crate) fn jitter(&self) -> Duration {
         Duration::from_secs_f64(self.jitter / 1e3)
+    }
+
+    /// The same between probes, which on a narrow path make it larger.
+    pub(crate) fn jitter_between(&self) -> Duration {
+        Duration::from_secs_f64(self.jitter_between / 1e3)
     }
 
     pub(crate) fn jumps(&self) -> u64 {

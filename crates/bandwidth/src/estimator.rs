@@ -25,6 +25,10 @@ pub trait Estimator {
     /// What could be used if the path carried it: the sum of all that is subscribed to, at its best. Nothing above it is probed for.
     fn wanted(&mut self, bits_per_second: u64);
 
+    /// Whether less is sent than is wanted, by a decision that may change at any time. Where much less is sent than the path is believed to carry, probes see to it that this is
+    /// still true when it does.
+    fn held_back(&mut self, is_held_back: bool);
+
     /// A time told by [`poll_timeout`](Self::poll_timeout) has come.
     fn timeout(&mut self, now: Instant);
 

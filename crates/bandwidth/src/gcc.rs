@@ -51,6 +51,7 @@ const DRAIN_KEEPS: f64 = 0.4;
 pub struct Gcc {
     config: Config,
     wanted: f64,
+    held_back: bool,
     history: History,
     acknowledged: Acknowledged,
     /// What arrives, as of the last report: measuring walks over every packet of half a second.
@@ -85,6 +86,7 @@ impl Gcc {
         Self {
             config,
             wanted: max,
+            held_back: false,
             history: History::default(),
             acknowledged: Acknowledged::default(),
             throughput: None,
@@ -222,17 +224,18 @@ impl Gcc {
 
     /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise, when two say so, and never when more than that arrives.
     fn probed(&mut self, now: Instant, probe: ProbeId, found: Found) -> Option<f64> {
-        let Found::Rate { rate, .. } = found else {
+        let Found::Rate { rate, full, .. } = found else {
             return None;
         };
-        if rate > self.target {
+        let at_most = found.at_most(self.delay.jitter_between());
+        if at_most >= self.target || !full {
             self.less.refuted();
             let counts = rate > PROBE_WORTH * self.target && self.prober.believes(probe);
             return counts.then(|| self.credible(now, rate));
         }
         let arrives = self.throughput.unwrap_or_default();
         let counts = self.application.limited() && rate >= arrives;
-        let proved = counts.then(|| self.less.found(probe, rate)).flatten();
+        let proved = counts.then(|| self.less.found(probe, at_most)).flatten();
         proved.filter(|rate| *rate < self.target)
     }
 
@@ -273,6 +276,7 @@ impl Gcc {
             queue: self.queue.standing(),
             jitter: self.delay.jitter(),
             last_over: self.delay.last_over(),
+            blind: self.held_back && self.application.limited(),
         }
     }
 
@@ -334,6 +338,10 @@ impl Estimator for Gcc {
 
     fn wanted(&mut self, bits_per_second: u64) {
         self.wanted = bits_per_second as f64;
+    }
+
+    fn held_back(&mut self, is_held_back: bool) {
+        self.held_back = is_held_back;
     }
 
     fn timeout(&mut self, now: Instant) {

@@ -6,6 +6,9 @@
 //! At the start what it finds is believed, and another one is sent as soon as it was carried. Later it is a mere scout: many links pass a few packets at once,
 //! whatever they carry for long, and who believes them shows a larger picture that does not fit. What a scout finds is tried in smaller steps with
 //! probes that last long enough to tell.
+//!
+//! Who sends much less than is believed learns nothing of a path that becomes narrow either. Where more would be sent as soon as that is decided, probes check
+//! that what is believed still holds.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -20,6 +23,10 @@ const FIRST: [f64; 2] = [3.0, 6.0];
 const FURTHER: f64 = 2.0;
 /// sent when the last one found at least this share of its own rate.
 const CARRIED: f64 = 0.7;
+/// A check is this multiple of what is believed, or of what is of use: no faster, and nobody could tell that it was carried.
+const CHECK: f64 = 1.15;
+/// One that finds less than this share of it is repeated at once: two have to say it.
+const DOUBT: f64 = 0.8;
 /// A probe to be believed is this multiple of the rate,
 const STEP: f64 = 1.5;
 /// and lasts so long, unless that does harm. Shape: seconds.
@@ -29,6 +36,8 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// Between periodic probes: the first after anything changed, growing to the most while they find nothing.
 const PERIOD_MIN: Duration = Duration::from_secs(2);
 const PERIOD_MAX: Duration = Duration::from_secs(5);
+/// Between checks.
+const PERIOD_CHECK: Duration = Duration::from_millis(1500);
 /// How long the path must have been quiet.
 const QUIET: Duration = Duration::from_secs(1);
 /// A queue longer than this is not quiet.
@@ -55,19 +64,8 @@ pub(crate) struct Situation {
     pub(crate) queue: Duration,
     pub(crate) jitter: Duration,
     pub(crate) last_over: Option<Instant>,
-}
-
-/// A probe stretched by less than so many times the jitter may have been stretched by nothing else.
-const STRETCHED_MIN: u32 = 3;
-
-impl Situation {
-    /// Whether what was found says nothing of what the path carries.
-    pub(crate) fn is_jitter(&self, found: Found) -> bool {
-        match found {
-            Found::Rate { stretched, .. } => stretched < STRETCHED_MIN * self.jitter,
-            Found::Impossible => true,
-        }
-    }
+    /// So little is sent that a path which becomes narrow shows in probes alone, and more may be any time.
+    pub(crate) blind: bool,
 }
 
 /// Decides on probes.
@@ -122,6 +120,10 @@ enum Purpose {
     Scout,
     /// To be believed.
     Proof,
+    /// To see whether what is believed still holds.
+    Check,
+    /// To see whether what a check, or a scout, found is no chance.
+    Recheck,
 }
 
 impl Prober {
@@ -153,14 +155,11 @@ impl Prober {
 
     /// Whether what this probe finds is what the path carries; if not, it may be a lot less.
     pub(crate) fn believes(&self, probe: ProbeId) -> bool {
-        let is_scout = matches!(
-            self.state,
-            State::Asked {
-                purpose: Purpose::Scout,
-                ..
-            }
-        );
-        !(is_scout && probe.0 == self.ids)
+        let is_believed = match self.state {
+            State::Asked { purpose, .. } => matches!(purpose, Purpose::Start | Purpose::Proof),
+            State::Start | State::Rest { .. } => true,
+        };
+        is_believed || probe.0 != self.ids
     }
 
     /// A probe was measured. Call after the situation took notice.
@@ -194,6 +193,11 @@ impl Prober {
             (Purpose::Proof, Found::Rate { rate: found, .. }) if worth(found) => {
                 self.ask_long(now, STEP * situation.rate, situation);
             }
+            (Purpose::Scout | Purpose::Check, Found::Rate { rate: found, full, .. })
+                if full && situation.blind && found < DOUBT * from.min(situation.ceiling) =>
+            {
+                self.ask(now, Purpose::Recheck, CHECK * from.min(situation.ceiling), situation);
+            }
             (Purpose::Start, Found::Rate { rate: found, .. })
                 if self.starting && capped && probe.0 == self.ids && found > CARRIED * rate =>
             {
@@ -201,7 +205,7 @@ impl Prober {
                 self.go_on(now, situation);
             }
             (Purpose::Start, found) if self.starting && probe.0 == self.ids => {
-                if situation.is_jitter(found) && seconds < *SECONDS.end() {
+                if found.is_jitter(situation.jitter) && seconds < *SECONDS.end() {
                     // A slower one may last longer without doing harm.
                     let slower = (rate / 2.0).max(FURTHER * situation.rate);
                     self.ask_for(now, Purpose::Start, slower, 2.0 * seconds, situation);
@@ -244,7 +248,7 @@ impl Prober {
             State::Start => {}
             State::Asked {
                 at,
-                purpose: purpose @ (Purpose::Scout | Purpose::Proof),
+                purpose: purpose @ (Purpose::Scout | Purpose::Proof | Purpose::Check),
                 rate,
                 seconds,
                 answer: Answer::None,
@@ -255,6 +259,15 @@ impl Prober {
                 if let State::Asked { answer, .. } = &mut self.state {
                     *answer = Answer::NoneTwice;
                 }
+            }
+            State::Asked {
+                at,
+                purpose: Purpose::Check | Purpose::Recheck,
+                ..
+            } if now >= at + ANSWER => {
+                self.state = State::Rest {
+                    until: at + PERIOD_CHECK,
+                };
             }
             State::Asked { at, from, .. } if now >= at + ANSWER => {
                 let worth = situation.rate > WORTH * from;
@@ -282,6 +295,8 @@ impl Prober {
             };
         } else if situation.rate * WANTED < situation.ceiling {
             self.ask(now, Purpose::Scout, FURTHER * situation.rate, situation);
+        } else if situation.blind {
+            self.ask(now, Purpose::Check, CHECK * situation.ceiling, situation);
         } else {
             self.state = State::Rest {
                 until: now + self.period,
@@ -300,16 +315,19 @@ impl Prober {
     }
 
     fn ask_for(&mut self, now: Instant, purpose: Purpose, rate: f64, seconds: f64, situation: Situation) {
-        let capped = rate > situation.ceiling;
-        let rate = rate.min(situation.ceiling);
+        let checks = matches!(purpose, Purpose::Check | Purpose::Recheck);
+        let capped = rate > situation.ceiling && !checks;
+        let rate = if capped { situation.ceiling } else { rate };
         self.satisfied = purpose == Purpose::Start && self.starting && capped && rate <= situation.rate;
-        if rate <= situation.rate || self.waiting.len() >= PROBES_MAX {
+        if !checks && rate <= situation.rate || self.waiting.len() >= PROBES_MAX {
             self.state = State::Rest {
                 until: now + self.period,
             };
             return;
         }
-        let harmless = QUEUED_MAX.saturating_sub(situation.queue).as_secs_f64() / (rate / situation.rate - 1.0);
+        // What is carried as is believed, and a check mostly is, makes no queue.
+        let more = (rate / situation.rate - 1.0).max(CHECK - 1.0);
+        let harmless = QUEUED_MAX.saturating_sub(situation.queue).as_secs_f64() / more;
         let seconds = seconds.min(harmless).max(*SECONDS.start());
         self.ids += 1;
         self.waiting.push_back(Probe {

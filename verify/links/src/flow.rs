@@ -33,6 +33,8 @@ pub struct Spec {
     pub feedback: Duration,
     /// Part of the reports that are lost.
     pub feedback_loss: f64,
+    /// What could be used, where less than that is sent by decision. Shape: kilobits per second.
+    pub wanted: Option<u32>,
 }
 
 /// A flow at work.
@@ -56,7 +58,11 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(index: usize, spec: Spec, estimator: Box<dyn Estimator>, epoch: Instant, seed: u64) -> Self {
+    pub(crate) fn new(index: usize, spec: Spec, mut estimator: Box<dyn Estimator>, epoch: Instant, seed: u64) -> Self {
+        if let Some(wanted) = spec.wanted {
+            estimator.wanted(u64::from(wanted) * 1000);
+            estimator.held_back(true);
+        }
         Self {
             estimator,
             receiver: Receiver::new(spec.feedback),

@@ -92,7 +92,10 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
         .iter()
         .filter(|sample| sample.at > from && sample.at <= to)
         .collect();
-    let capacity = scenario.path.available(from);
+    let useful = scenario.flows[0]
+        .wanted
+        .map_or(f64::INFINITY, |wanted| f64::from(wanted) * 1e3);
+    let capacity = scenario.path.available(from).min(useful);
     let within = |target: f64| (target - capacity).abs() <= scenario.claim.band * capacity;
     let down = before.is_some_and(|before| before > capacity);
     let allowed = if down { scenario.claim.down } else { scenario.claim.up };

@@ -48,6 +48,8 @@ impl Estimator for RtcInterceptor {
 
     fn wanted(&mut self, _bits_per_second: u64) {}
 
+    fn held_back(&mut self, _is_held_back: bool) {}
+
     fn timeout(&mut self, now: Instant) {
         self.gcc.handle_timeout(now);
     }

@@ -107,6 +107,12 @@ impl Scenario {
         self
     }
 
+    /// So much could be used, and less is sent by decision.
+    fn wanted(mut self, kilobits: u32) -> Self {
+        self.flows[0].wanted = Some(kilobits);
+        self
+    }
+
     fn feedback(mut self, milliseconds: u64, loss: f64) -> Self {
         self.flows[0].feedback = Duration::from_millis(milliseconds);
         self.flows[0].feedback_loss = loss;
@@ -140,6 +146,7 @@ fn spec(second: u64) -> Spec {
         farther: Duration::ZERO,
         feedback: Duration::from_millis(50),
         feedback_loss: 0.0,
+        wanted: None,
     }
 }
 
@@ -230,6 +237,7 @@ fn shared() -> Vec<Scenario> {
 fn limited() -> Vec<Scenario> {
     let steps = || Capacity::constant(3000).then(25, 1000).then(50, 3000);
     let fall = || Capacity::constant(4000).then(25, 500).then(50, 4000);
+    let drop = || Capacity::constant(4000).then(25, 1000).then(50, 4000);
     vec![
         Scenario::new("3, 1, 3 Mbit/s, layers of 0.15, 0.5, 1.7 Mbit/s", steps(), 75)
             .media(Media::Layers(vec![150, 500, 1700])),
@@ -251,6 +259,9 @@ fn limited() -> Vec<Scenario> {
         .media(Media::Layers(vec![150, 400, 1700]))
         .stalls(2000, 250),
         Scenario::new("2 Mbit/s, 0.5 Mbit/s sent", Capacity::constant(2000), 40).media(Media::AtMost(500)),
+        Scenario::new("4, 1, 4 Mbit/s, 0.3 of 3 Mbit/s sent", drop(), 75)
+            .media(Media::AtMost(300))
+            .wanted(3000),
     ]
 }
 

@@ -313,6 +313,7 @@ impl Budget {
         let allocation = self.policy.allocate(now, room, subscriptions);
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
         self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
+        self.estimator.held_back(self.allocated < self.wanted);
         if self.opinion.is_some() {
             let granted = subscriptions.iter().zip(allocation.grants);
             self.granted.clear();

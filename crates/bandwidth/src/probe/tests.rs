@@ -6,6 +6,7 @@ const SITUATION: Situation = Situation {
     queue: Duration::ZERO,
     jitter: Duration::ZERO,
     last_over: None,
+    blind: false,
 };
 
 #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
@@ -19,6 +20,17 @@ fn found(rate: f64) -> Found {
     Found::Rate {
         rate,
         stretched: Duration::ZERO,
+        arriving: Duration::from_millis(15),
+        full: false,
+    }
+}
+
+fn full(rate: f64) -> Found {
+    Found::Rate {
+        rate,
+        stretched: Duration::from_millis(15),
+        arriving: Duration::from_millis(30),
+        full: true,
     }
 }
 
@@ -104,6 +116,8 @@ fn a_first_probe_lost_in_jitter_is_made_longer_until_it_says_something() {
         let unclear = Found::Rate {
             rate: 3e5,
             stretched: Duration::from_millis(10),
+            arriving: Duration::from_millis(30),
+            full: true,
         };
         prober.answered(now, ProbeId(id), unclear, restless);
     }
@@ -183,4 +197,43 @@ fn one_of_which_nothing_is_heard_is_sent_again_once() {
     prober.timeout(now + 2 * ANSWER, SITUATION);
     assert!(rates(&mut prober).is_empty());
     assert_eq!(prober.poll_timeout(), Some(now + ANSWER + PERIOD_MIN));
+}
+
+#[test]
+fn who_sees_nothing_else_checks_what_is_believed() {
+    let (mut prober, now) = started();
+    rates(&mut prober);
+    let known = Situation {
+        rate: 6e6,
+        blind: true,
+        ..SITUATION
+    };
+    prober.timeout(now + ANSWER, known);
+    prober.timeout(now + PERIOD_MIN, known);
+    assert_eq!(rates(&mut prober), [5_750_000], "a little more than is of use");
+    assert!(!prober.believes(ProbeId(3)));
+    prober.answered(now + PERIOD_MIN, ProbeId(3), found(5.7e6), known);
+    assert!(rates(&mut prober).is_empty());
+    prober.timeout(now + PERIOD_MIN + ANSWER, known);
+    prober.timeout(now + PERIOD_MIN + PERIOD_CHECK, known);
+    assert_eq!(rates(&mut prober), [5_750_000]);
+}
+
+#[test]
+fn a_probe_that_found_much_less_is_repeated_once() {
+    let (mut prober, now) = scouting();
+    let blind = Situation {
+        blind: true,
+        ..SITUATION
+    };
+    prober.answered(now, ProbeId(3), full(2.5e5), blind);
+    assert!(rates(&mut prober).is_empty(), "hardly less");
+    prober.answered(now, ProbeId(3), full(2e5), blind);
+    assert_eq!(rates(&mut prober), [345_000]);
+    prober.answered(now, ProbeId(4), full(2e5), blind);
+    assert!(rates(&mut prober).is_empty());
+    prober.timeout(now + ANSWER, SITUATION);
+    prober.timeout(now + PERIOD_MIN, SITUATION);
+    prober.answered(now + PERIOD_MIN, ProbeId(5), full(2e5), SITUATION);
+    assert_eq!(rates(&mut prober), [600_000], "who sends much sees it by its queue");
 }
