@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::scenario::Kind;
-use crate::{Scenario, Trace};
+use crate::{Sample, Scenario, Trace};
 
 /// Of the samples after settling, so many must be within the band.
 const SETTLED: f64 = 0.95;
@@ -44,7 +44,7 @@ pub const SHARE_MIN: f64 = 0.35;
 pub struct Judgement {
     /// When the stretch begins.
     pub from: Duration,
-    /// The capacity before, if any, and in it. Shape: bits per second.
+    /// The capacity before, if any, and in it, as far as it is of use. Shape: bits per second.
     pub before: Option<f64>,
     /// See `before`.
     pub capacity: f64,
@@ -54,7 +54,7 @@ pub struct Judgement {
     pub allowed: Duration,
     /// The longest queue after settling, or after it should have.
     pub queue: Duration,
-    /// Mean estimate after settling, or after it should have, over the capacity.
+    /// Mean of the estimate over what was available, after settling or after it should have.
     pub level: f64,
     /// Part of the samples within the band, after it should have settled.
     pub within: f64,
@@ -92,11 +92,11 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
         .iter()
         .filter(|sample| sample.at > from && sample.at <= to)
         .collect();
-    let useful = scenario.flows[0]
-        .wanted
-        .map_or(f64::INFINITY, |wanted| f64::from(wanted) * 1e3);
+    let useful = scenario.flows[0].wanted;
+    let useful = useful.map_or(f64::INFINITY, |wanted| f64::from(wanted) * 1e3);
     let capacity = scenario.path.available(from).min(useful);
-    let within = |target: f64| (target - capacity).abs() <= scenario.claim.band * capacity;
+    let level = |sample: &Sample| sample.flows[0].target() / sample.available.min(useful);
+    let within = |sample: &Sample| (level(sample) - 1.0).abs() <= scenario.claim.band;
     let down = before.is_some_and(|before| before > capacity);
     let allowed = if down { scenario.claim.down } else { scenario.claim.up };
 
@@ -104,7 +104,7 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
     let (mut good, mut settled) = (0, None);
     let short = samples.iter().rev().take_while(|sample| sample.queue <= QUEUE_MAX);
     for (seen, sample) in short.enumerate() {
-        if within(sample.flows[0].target()) {
+        if within(sample) {
             good += 1;
             if f64::from(good) >= SETTLED * (seen + 1) as f64 {
                 settled = Some(sample.at - from);
@@ -121,8 +121,8 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
         settled,
         allowed,
         queue: tail.clone().map(|sample| sample.queue).max().unwrap_or_default(),
-        level: mean(tail.map(|sample| sample.flows[0].target() / capacity)),
-        within: mean(due.map(|sample| f64::from(u8::from(within(sample.flows[0].target()))))),
+        level: mean(tail.map(|sample| level(sample))),
+        within: mean(due.map(|sample| f64::from(u8::from(within(sample))))),
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) struct Link {
     stall_rng: StdRng,
     /// Bytes of cross traffic due.
     cross_due: f64,
+    /// Bytes of it offered so far.
+    pub(crate) crossed: u64,
     stepped: Duration,
     /// How long the last packet waited.
     pub(crate) waited: Duration,
@@ -89,6 +91,7 @@ impl Link {
             stall: (Duration::ZERO, Duration::ZERO),
             stall_rng: StdRng::seed_from_u64(seed.wrapping_mul(7919)),
             cross_due: 0.0,
+            crossed: 0,
             stepped: Duration::ZERO,
             waited: Duration::ZERO,
             dropped: 0,
@@ -161,6 +164,7 @@ impl Link {
         while self.cross_due >= f64::from(CROSS_PACKET) {
             // Packets of uneven distance, the same rate over time.
             self.cross_due -= f64::from(CROSS_PACKET) * exponential(&mut self.rng).max(0.1);
+            self.crossed += u64::from(CROSS_PACKET);
             self.offer(Packet {
                 flow: NOBODY,
                 number: 0,

@@ -14,6 +14,8 @@ use crate::peer::RtcInterceptor;
 /// The grain of time: a sender's timers are not finer.
 const STEP: Duration = Duration::from_micros(250);
 const SAMPLE: Duration = Duration::from_millis(50);
+/// Cross traffic comes in packets of uneven distance. What it leaves is what it left over so long, within which an estimate has to follow.
+const CROSSING: Duration = Duration::from_secs(2);
 /// What every estimator is told.
 const CONFIG: Config = Config {
     start: 300_000,
@@ -51,7 +53,7 @@ pub struct Trace {
 pub struct Sample {
     /// When.
     pub at: Duration,
-    /// What the link carries beside cross traffic.
+    /// What the link carries beside cross traffic: what that left of late, or is to leave where its rate has just changed.
     pub available: f64,
     /// The longest wait in the queue since the last sample.
     pub queue: Duration,
@@ -105,6 +107,8 @@ struct World<'a> {
     order: u64,
     trace: Trace,
     queue: Duration,
+    /// Bytes of cross traffic offered by the time of each sample.
+    crossed: Vec<u64>,
 }
 
 impl<'a> World<'a> {
@@ -131,6 +135,7 @@ impl<'a> World<'a> {
             order: 0,
             trace: Trace::default(),
             queue: Duration::ZERO,
+            crossed: Vec::new(),
         }
     }
 
@@ -175,6 +180,18 @@ impl<'a> World<'a> {
         }
     }
 
+    fn available(&self, at: Duration) -> f64 {
+        let path = &self.scenario.path;
+        let samples = (CROSSING.as_millis() / SAMPLE.as_millis()) as usize;
+        let (Some(newest), Some(before)) = (self.crossed.last(), self.crossed.iter().rev().nth(samples)) else {
+            return path.available(at);
+        };
+        if path.available(at) != path.available(at - CROSSING) {
+            return path.available(at);
+        }
+        path.capacity.at(at) - (newest - before) as f64 * 8.0 / CROSSING.as_secs_f64()
+    }
+
     fn sample(&mut self, at: Duration) {
         let flows = self.flows.iter().map(|flow| FlowSample {
             estimate: flow.estimator.estimate(),
@@ -182,9 +199,10 @@ impl<'a> World<'a> {
             received: flow.receiver.bytes,
             padding: flow.padding_bytes,
         });
+        self.crossed.push(self.link.crossed);
         self.trace.samples.push(Sample {
             at,
-            available: self.scenario.path.available(at),
+            available: self.available(at),
             queue: std::mem::take(&mut self.queue),
             dropped: self.link.dropped,
             flows: flows.collect(),
