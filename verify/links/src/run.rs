@@ -202,7 +202,7 @@ impl<'a> World<'a> {
         self.crossed.push(self.link.crossed);
         self.trace.samples.push(Sample {
             at,
-            available: self.available(at),
+            available: self.available(at - STEP),
             queue: std::mem::take(&mut self.queue),
             dropped: self.link.dropped,
             flows: flows.collect(),
