@@ -16,7 +16,7 @@ use super::quality::Reported;
 use super::resend::Resends;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 
-/// After a key frame that made a picture small the next, which makes it as large as granted, waits for so long: encoders make up for two in a row by leaving pictures out.
+/// After a fall to the smallest picture the key frame which makes it as large as granted, waits for so long: encoders make up for two in a row by leaving pictures out.
 const SMALL: Duration = Duration::from_secs(2);
 
 /// A subscription with what has become of it.
@@ -175,7 +175,13 @@ impl Downlink {
     /// from now on.
     pub(super) fn follow_path(&mut self, now: Instant, path: Path, is_larger: impl FnOnce(Current) -> bool) -> bool {
         match self.small {
-            _ if path == Path::Cut && self.current.is_some_and(is_larger) => self.small = Small::First,
+            _ if path == Path::Cut && self.current.is_some_and(is_larger) => {
+                self.small = match self.keeps {
+                    // It is there at once, and what is granted would need a key frame as any.
+                    Some(_) => Small::Until(now + SMALL),
+                    None => Small::First,
+                };
+            }
             Small::Until(end) if end <= now && path == Path::Free => {
                 self.small = Small::No;
                 return true;
@@ -248,5 +254,61 @@ impl Downlink {
             rewriting: entry.rewriting,
             paused: !self.is_sent(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use southbound::{SubscriptionId, TrackId, TransportId, Wanted};
+    use wire::Ssrc;
+
+    use super::*;
+
+    const SOURCE: StreamKey = StreamKey {
+        leg: LegId(0),
+        ssrc: Ssrc(7),
+    };
+
+    fn shown(spatial: u8) -> Current {
+        Current {
+            source: SOURCE,
+            layer: Layer { spatial, temporal: 2 },
+            awaits_key_frame: false,
+        }
+    }
+
+    /// Granted the middle one of three sizes where the largest is sent, on a path that was cut at this time.
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn cut(keeps: Option<u8>) -> (Downlink, Instant) {
+        let mut downlink = Downlink::new(Subscription {
+            subscription: SubscriptionId(1),
+            transport: TransportId(1),
+            track: TrackId(1),
+            ssrc: Ssrc(1),
+            rtx: None,
+            mid: None,
+            formats: Vec::new(),
+            wanted: Wanted::BEST,
+        });
+        let now = Instant::now();
+        downlink.choice = Choice::Granted(shown(1).layer);
+        (downlink.source, downlink.current, downlink.keeps) = (Some(SOURCE), Some(shown(2)), keeps);
+        let is_larger = |current: Current| current.layer.spatial > 1;
+        assert!(!downlink.follow_path(now, Path::Cut, is_larger));
+        downlink.current = Some(shown(0));
+        (downlink, now)
+    }
+
+    #[test]
+    fn a_small_picture_that_was_kept_goes_on_as_long_as_one_that_began_anew() {
+        let (mut downlink, now) = cut(Some(0));
+        assert_eq!(downlink.target(), shown(0).layer);
+        downlink.forwards(now, shown(0));
+        let never = |_: Current| false;
+        assert!(!downlink.follow_path(now + SMALL / 2, Path::Free, never));
+        assert_eq!(downlink.target(), shown(0).layer, "a key frame would come too soon");
+        assert!(!downlink.follow_path(now + SMALL, Path::Full, never));
+        assert!(downlink.follow_path(now + SMALL, Path::Free, never));
+        assert_eq!(downlink.target(), shown(1).layer);
     }
 }
