@@ -16,7 +16,8 @@ use super::quality::Reported;
 use super::resend::Resends;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 
-/// After a fall to the smallest picture the key frame which makes it as large as granted, waits for so long: encoders make up for two in a row by leaving pictures out.
+/// After a fall to the smallest picture the key frame that makes it as large as granted waits for so long: encoders make up for two in a row by leaving pictures out, and the
+/// queue is shorter then.
 const SMALL: Duration = Duration::from_secs(2);
 
 /// A subscription with what has become of it.
