@@ -37,6 +37,8 @@ pub struct Invariants {
     replicas: BTreeMap<ReplicaId, ReplicaWatch>,
     /// What has arrived at relays.
     relayed: BTreeSet<Vec<u8>>,
+    /// What the agent asked to be sent and nobody got so far: a device that takes its time may send it in a later step.
+    injected: Vec<Injection>,
 }
 
 impl Invariants {
@@ -60,9 +62,12 @@ impl Invariants {
                     replica.asked(sequences);
                 }
             }
+            Step::Inject(injection @ (Injection::Datagram(..) | Injection::Rtcp(..))) => {
+                self.injected.push(injection.clone())
+            }
             _ => {}
         }
-        self.judge_all(observation, |path, bytes| injected(step, path, bytes))
+        self.judge_all(observation)
     }
 
     /// As [`observe`](Self::observe), for datagrams that arrived together.
@@ -74,7 +79,7 @@ impl Invariants {
         observation: &Observation,
     ) -> Result<(), String> {
         sends.for_each(|send| self.arrived(send));
-        self.judge_all(observation, |_, _| false)
+        self.judge_all(observation)
     }
 
     fn arrived(&mut self, send: &Send) {
@@ -87,16 +92,12 @@ impl Invariants {
         }
     }
 
-    fn judge_all(
-        &mut self,
-        observation: &Observation,
-        is_injected: impl Fn(Path, &[u8]) -> bool,
-    ) -> Result<(), String> {
+    fn judge_all(&mut self, observation: &Observation) -> Result<(), String> {
         for (path, got) in &observation.got {
             for opened in got {
                 let unopened = |error| format!("{} cannot open what it got: {error:?}", path.remote);
                 let opened = opened.as_ref().map_err(unopened)?;
-                if !is_injected(*path, &opened.bytes) {
+                if !self.is_injected(*path, &opened.bytes) {
                     self.judge(*path, &opened.bytes)?;
                 }
             }
@@ -135,6 +136,17 @@ impl Invariants {
         }
     }
 
+    /// Whether this is what the agent itself asked to be sent, which it is once.
+    fn is_injected(&mut self, path: Path, bytes: &[u8]) -> bool {
+        let is_this = |injection: &Injection| match injection {
+            Injection::Datagram(to, sent) => *to == path && sent == bytes,
+            Injection::Rtcp(_, sent) => sent == bytes,
+            _ => false,
+        };
+        let found = self.injected.iter().position(is_this);
+        found.map(|at| self.injected.swap_remove(at)).is_some()
+    }
+
     /// Judges a datagram that the agent did not make.
     fn judge(&mut self, path: Path, bytes: &[u8]) -> Result<(), String> {
         if relay_of(path.local).is_some() {
@@ -167,14 +179,5 @@ impl Invariants {
             true => replica.sent(&packet, &self.sources, self.is_clean),
             false => replica.resent(&packet, &self.sources),
         }
-    }
-}
-
-/// Whether this is what the agent itself asked to be sent.
-fn injected(step: &Step, path: Path, bytes: &[u8]) -> bool {
-    match step {
-        Step::Inject(Injection::Datagram(to, sent)) => *to == path && sent == bytes,
-        Step::Inject(Injection::Rtcp(_, sent)) => sent == bytes,
-        _ => false,
     }
 }
