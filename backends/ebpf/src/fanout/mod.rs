@@ -99,7 +99,7 @@ pub struct Fanout {
 }
 
 impl Fanout {
-    /// Puts the program on its interfaces. `now` is the time that all times told are related to.
+    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are related to it.
     ///
     /// Errors: why it cannot be. The base does everything then.
     pub fn start(config: &FanoutConfig, now: Instant) -> Result<Self, EbpfError> {
@@ -114,6 +114,8 @@ impl Fanout {
     }
 
     fn start_at(config: &FanoutConfig, relays: Option<&mut RelayOffload>, now: Instant) -> Result<Self, EbpfError> {
+        // Before all that takes time: what is related to a clock read later is too early by as much.
+        let clock = Monotonic::new(now);
         let socket = |any: IpAddr| {
             UdpSocket::bind((any, 0))
                 .ok()
@@ -129,7 +131,7 @@ impl Fanout {
             attached,
             watch: Watch::default(),
             copies_at,
-            clock: Monotonic::new(now),
+            clock,
             wanted: VecDeque::new(),
             not_resent: 0,
             nudged: HashMap::new(),

@@ -81,10 +81,12 @@ pub struct RelayOffload {
 }
 
 impl RelayOffload {
-    /// Puts the program on its interfaces. `now` is the time that all times told are related to.
+    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are related to it.
     ///
     /// Errors: why it cannot be. Nothing is left behind then that was not there before, and the base does everything.
     pub fn start(config: &RelayConfig, now: Instant) -> Result<Self, EbpfError> {
+        // Before all that takes time: what is related to a clock read later is too early by as much.
+        let clock = Monotonic::new(now);
         let (kernel, found) = Kernel::start(config)?;
         let relays = kernel.relays()?;
         Ok(RelayOffload {
@@ -92,7 +94,7 @@ impl RelayOffload {
             statistics: kernel.statistics(),
             table: Table::new(kernel, config.relays_max, relays),
             found,
-            clock: Monotonic::new(now),
+            clock,
         })
     }
 

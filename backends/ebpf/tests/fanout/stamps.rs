@@ -68,6 +68,7 @@ fn each_copy_has_its_receivers_mid_and_number_and_all_of_it_is_logged() {
         };
         room.fanout.wake_with(std::sync::Arc::new(wake)).unwrap();
         let mut next = BTreeMap::new();
+        let since = Instant::now();
         for sequence in 3..23 {
             room.say(&spoken(sequence, sequence % 2 == 1));
             for (number, listener) in (1..).zip(&room.listeners) {
@@ -85,15 +86,16 @@ fn each_copy_has_its_receivers_mid_and_number_and_all_of_it_is_logged() {
             }
         }
         ringing.recv_timeout(PATIENCE).expect("there is a log to be read");
-        check_log(&mut room, &next);
+        check_log(&mut room, &next, since);
     });
 }
 
-/// `next` says which number each listener's next packet has.
-fn check_log(room: &mut Room<'_>, next: &BTreeMap<u32, u16>) {
+/// `next` says which number each listener's next packet has; all were sent `since`.
+fn check_log(room: &mut Room<'_>, next: &BTreeMap<u32, u16>, since: Instant) {
     let (mut arrived, mut left) = (Vec::new(), BTreeMap::<u32, Vec<u16>>::new());
     let mut events = 0;
     let before = Instant::now();
+    let is_told = |at: Instant| (since..=before).contains(&at);
     while let Some(event) = room.fanout.poll() {
         events += 1;
         match event {
@@ -102,7 +104,7 @@ fn check_log(room: &mut Room<'_>, next: &BTreeMap<u32, u16>) {
                 arrived.extend(arrivals);
             }
             Event::Departures { leg, departures } => {
-                assert!(departures.iter().all(|one| one.at <= before && one.size > 300));
+                assert!(departures.iter().all(|one| is_told(one.at) && one.size > 300));
                 let numbers = departures.iter().map(|one| one.transport_sequence);
                 left.entry(leg.0).or_default().extend(numbers);
             }
@@ -110,6 +112,7 @@ fn check_log(room: &mut Room<'_>, next: &BTreeMap<u32, u16>) {
         }
     }
     for arrival in &arrived[arrived.len() - 20..] {
+        assert!(is_told(arrival.at));
         let says = arrival.sequence % 2 == 1;
         assert_eq!(arrival.audio_level, says.then_some((30, true)));
         assert_eq!(arrival.transport_sequence, says.then_some(0x0b00 | arrival.sequence));
