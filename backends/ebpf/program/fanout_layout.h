@@ -334,8 +334,11 @@ struct departed {
 	__u16 transport_number;
 };
 
-// What is still to be sent to a leg beside what it gets in any case, to see whether there is room for more.
+// What is sent to a leg for a while, with more of what it gets in any case, to see whether there is room for it.
 struct probe {
-	__u32 packets; // at least so many,
-	__u32 bytes; // and at least so much
+	__u64 began; // the monotonic clock when the first of it left, in nanoseconds; 0 before
+	__u32 rate; // in bytes per millisecond
+	__u32 packets; // at least so many are still to be sent,
+	__u32 bytes; // and at least so much; neither where nothing is probed
+	__u32 sent; // so much was
 };

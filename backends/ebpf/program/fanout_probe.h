@@ -6,6 +6,8 @@
 #include "fanout_write.h"
 
 #define PROBE_COPIES 64 // of one packet
+#define PROBE_AHEAD_US 20000 // by so much a packet may take more with it than its time: that long the next one may be in coming
+#define PROBE_PATIENCE 1000000000ULL // nanoseconds after which a probe ends, however little it has sent
 
 struct repeating {
 	struct __sk_buff *skb;
@@ -49,13 +51,31 @@ static long repeat(__u32 index, struct repeating *repeating)
 	return !send_again(repeating->skb, repeating->place, repeating->scratch);
 }
 
-// Sends a copy as often again as its leg's probe still asks for.
+// How much of a probe may have left by now. One packet cannot be spread out, but a probe over several.
+static __always_inline __u64 may_have_left(const struct probe *probe, __u64 now)
+{
+	__u64 passed = now - probe->began;
+
+	return probe->rate * (passed / 1000 + PROBE_AHEAD_US) / 1000;
+}
+
+// So much of it left: whether there is more to come.
+static __always_inline int probe_left(struct probe *probe, __u32 packets, __u32 bytes)
+{
+	probe->sent += bytes;
+	probe->packets -= packets < probe->packets ? packets : probe->packets;
+	probe->bytes -= bytes < probe->bytes ? bytes : probe->bytes;
+	return probe->packets | probe->bytes;
+}
+
+// Sends a copy as often again as its leg's probe still asks for, and its rate lets by now.
 __noinline int send_probe(struct __sk_buff *skb, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
 	struct repeating repeating = { .skb = skb, .scratch = scratch, .place = place };
 	struct probe *probe;
 	__u32 leg, len, times;
+	__u64 now, may;
 
 	if (!entry || !scratch)
 		return 0;
@@ -64,13 +84,26 @@ __noinline int send_probe(struct __sk_buff *skb, __u32 place, struct scratch *sc
 	probe = bpf_map_lookup_elem(&probes, &leg);
 	if (!probe || !(probe->packets | probe->bytes) || !len)
 		return 0;
+	now = scratch->media.at;
+	if (!probe->began)
+		probe->began = now;
+	if (now - probe->began > PROBE_PATIENCE) {
+		// Nobody speaks, so it would tell nothing.
+		probe->packets = probe->bytes = 0;
+		return 0;
+	}
+	if (!probe_left(probe, 1, len))
+		return 1;
+	may = may_have_left(probe, now);
+	may = may > probe->sent ? (may - probe->sent + len - 1) / len : 0;
 	times = (probe->bytes + len - 1) / len;
 	if (times < probe->packets)
 		times = probe->packets;
+	if (times > may)
+		times = may;
 	if (times > PROBE_COPIES)
 		times = PROBE_COPIES;
-	probe->packets -= times < probe->packets ? times : probe->packets;
-	probe->bytes -= times * len < probe->bytes ? times * len : probe->bytes;
+	probe_left(probe, times, times * len);
 	bpf_loop(times, repeat, &repeating, 0);
 	return 1;
 }

@@ -83,9 +83,9 @@ impl Offload for Both {
         }
     }
 
-    fn probe(&mut self, leg: LegId, probe: u32, bytes: u32, packets: u32) -> bool {
+    fn probe(&mut self, leg: LegId, probe: u32, rate: u64, bytes: u32, packets: u32) -> bool {
         let rooms = self.rooms.as_mut();
-        rooms.is_some_and(|rooms| rooms.probe(leg, probe, bytes, packets))
+        rooms.is_some_and(|rooms| rooms.probe(leg, probe, rate, bytes, packets))
     }
 
     fn next_stamped(&mut self) -> Option<LegId> {

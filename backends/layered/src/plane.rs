@@ -217,10 +217,10 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
             Inject::Probe {
                 leg,
                 probe,
+                rate,
                 bytes,
                 packets,
-                ..
-            } if self.offload.probe(leg, probe, bytes, packets) => return,
+            } if self.offload.probe(leg, probe, rate, bytes, packets) => return,
             _ => {}
         }
         self.base.inject(now, what);

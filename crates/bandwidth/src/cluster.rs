@@ -20,6 +20,8 @@ const LATER: f64 = 0.95;
 const LATER_PACKETS: usize = 5;
 /// A burst longer than this was not sent as one. Shape: seconds.
 const SPAN_MAX: f64 = 1.0;
+/// One sent in less than this share of the time it was to take was sent at once, by who cannot pace.
+const AT_ONCE: f64 = 0.25;
 
 /// What came of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +81,8 @@ struct Cluster {
     id: ProbeId,
     bytes_min: f64,
     packets_min: f64,
+    /// How fast it was to be sent. Shape: bits per second.
+    asked: f64,
     packets: u32,
     bytes: f64,
     first_sent: Option<i64>,
@@ -99,6 +103,7 @@ impl Clusters {
             id: probe.id,
             bytes_min: f64::from(probe.bytes) * COMPLETE,
             packets_min: f64::from(probe.packets) * COMPLETE,
+            asked: probe.rate as f64,
             packets: 0,
             bytes: 0.0,
             first_sent: None,
@@ -149,22 +154,32 @@ impl Cluster {
             return None;
         }
         let (last_sent, first_arrival) = (self.last_sent?, self.first_arrival?);
+        // The last packet's bytes were sent after the time measured; the first one's arrived before it.
+        let bits_without = |size: u16| (self.bytes - f64::from(size)) * 8.0;
+        let (sent_bits, arrived_bits) = (bits_without(last_sent.1), bits_without(first_arrival.1));
         let sending = (last_sent.0 - self.first_sent?) as f64 / 1e6;
         let arriving = self.last_arrival.saturating_sub(first_arrival.0) as f64 / 1e6;
+        let was_to_take = sent_bits / self.asked;
+        let at_once = sending < AT_ONCE * was_to_take;
+        let arriving = match at_once {
+            true => arriving.max(arrived_bits / self.asked),
+            false => arriving,
+        };
         let sensible = |seconds: f64| seconds > 0.0 && seconds < SPAN_MAX;
-        if !sensible(sending) || !sensible(arriving) {
+        if !sensible(sending.max(was_to_take)) || !sensible(arriving) {
             return None;
         }
-        // The last packet's bytes were sent after the time measured; the first one's arrived before it.
-        let sent = (self.bytes - f64::from(last_sent.1)) * 8.0 / sending;
-        let arrived = (self.bytes - f64::from(first_arrival.1)) * 8.0 / arriving;
+        let arrived = arrived_bits / arriving;
         let arrived = match self.second_half() {
             Some(later) if later < LATER * arrived => later,
             _ => arrived,
         };
-        if arrived > FASTER_MAX * sent {
+        if !at_once && arrived > FASTER_MAX * sent_bits / sending {
             return Some(Found::Impossible);
         }
+        // What was not spread out tells that the path carries what was asked for, and never more.
+        let sending = sending.max(was_to_take);
+        let sent = sent_bits / sending;
         let full = arrived < BUSY * sent;
         Some(Found::Rate {
             rate: if full { TAKEN * arrived } else { arrived.min(sent) },
@@ -243,6 +258,17 @@ mod tests {
             panic!("it is measured");
         };
         assert_eq!(rate, 0.92e6);
+    }
+
+    #[test]
+    fn what_is_sent_at_once_may_arrive_at_once() {
+        let found = |arrivals: &[i64]| match measured_at(0, arrivals) {
+            Some(Found::Rate { rate, full, .. }) => Some((rate, full)),
+            _ => None,
+        };
+        assert_eq!(found(&[0; 5]), Some((2e6, false)));
+        assert_eq!(found(&[0, 1000, 2000, 3000, 4000]), Some((2e6, false)));
+        assert_eq!(found(&[0, 8000, 16_000, 24_000, 32_000]), Some((0.92e6, true)));
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub enum Inject<'a> {
         leg: LegId,
         /// Noted with each packet of the burst, media included, in its [`Departure`].
         probe: u32,
-        /// How fast, in bits per second; a device that does not pace sends all of it at once.
+        /// How fast, in bits per second; a device that does not pace spreads it over what leaves, or sends all of it at once.
         rate: u64,
         /// At least so many bytes of UDP payload,
         bytes: u32,

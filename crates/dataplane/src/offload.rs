@@ -73,7 +73,7 @@ pub trait Offload {
     }
 
     /// Sends more to a leg, as of [`Inject::Probe`](crate::Inject::Probe); false where the leg's packets are not numbered here, and the base is to do it.
-    fn probe(&mut self, _leg: LegId, _probe: u32, _bytes: u32, _packets: u32) -> bool {
+    fn probe(&mut self, _leg: LegId, _probe: u32, _rate: u64, _bytes: u32, _packets: u32) -> bool {
         false
     }
 

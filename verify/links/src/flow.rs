@@ -12,6 +12,7 @@ use wire::rtcp::RtcpPacket;
 use crate::Media;
 use crate::link::{Link, Packet};
 use crate::receiver::Receiver;
+use crate::repeats::Repeats;
 use crate::source::Source;
 
 /// How much faster than the estimate packets leave: fast enough that a pacer adds little delay, slow enough that the path's queue
@@ -35,6 +36,8 @@ pub struct Spec {
     pub feedback_loss: f64,
     /// What could be used, where less than that is sent by decision. Shape: kilobits per second.
     pub wanted: Option<u32>,
+    /// Whether it is copied by a data plane that neither paces nor pads.
+    pub unpaced: bool,
 }
 
 /// A flow at work.
@@ -47,6 +50,8 @@ pub(crate) struct Flow {
     /// Of it padding.
     pub(crate) padding_bytes: u64,
     pacer: Pacer<u16>,
+    /// In its place, where nothing is paced.
+    repeats: Repeats,
     source: Source,
     rng: StdRng,
     index: usize,
@@ -69,6 +74,7 @@ impl Flow {
             sent_bytes: 0,
             padding_bytes: 0,
             pacer: Pacer::new(epoch, 1),
+            repeats: Repeats::default(),
             source: Source::new(spec.media.clone(), spec.from),
             rng: StdRng::seed_from_u64(seed),
             index,
@@ -94,17 +100,24 @@ impl Flow {
         let pace = (PACE * estimate.target as f64) as u64;
         self.pacer.set_pace(instant, pace.max(estimate.burst.unwrap_or(0)));
         while let Some(probe) = self.estimator.poll_probe() {
-            self.pacer.probe(pacing::Probe {
-                id: probe.id.0,
-                rate: probe.rate,
-                bytes: probe.bytes,
-                packets: probe.packets,
-            });
+            match self.spec.unpaced {
+                true => self.repeats.probe(probe),
+                false => self.pacer.probe(pacing::Probe {
+                    id: probe.id.0,
+                    rate: probe.rate,
+                    bytes: probe.bytes,
+                    packets: probe.packets,
+                }),
+            }
         }
         let mut produced = std::mem::take(&mut self.produced);
         self.source
             .produce(now, estimate.sendable as f64, &mut self.rng, &mut produced);
         for (class, bytes) in produced.drain(..) {
+            if self.spec.unpaced {
+                self.copy(now, bytes as u16, link);
+                continue;
+            }
             match self.pacer.may_leave(instant, class) {
                 true => self.send(now, bytes as u16, link),
                 // A pacer that is full refuses: the packet is lost before the link.
@@ -127,8 +140,19 @@ impl Flow {
         }
     }
 
+    /// As the kernel does.
+    fn copy(&mut self, now: Duration, size: u16, link: &mut Link) {
+        let (probe, again) = self.repeats.leaves(now, size);
+        self.padding_bytes += again * u64::from(size);
+        (0..=again).for_each(|_| self.let_go(now, size, probe, link));
+    }
+
     fn send(&mut self, now: Duration, size: u16, link: &mut Link) {
         let probe = self.pacer.left(self.epoch + now, usize::from(size)).map(ProbeId);
+        self.let_go(now, size, probe, link);
+    }
+
+    fn let_go(&mut self, now: Duration, size: u16, probe: Option<ProbeId>, link: &mut Link) {
         let number = self.number;
         self.number = number.wrapping_add(1);
         self.sent_bytes += u64::from(size);

@@ -14,6 +14,7 @@ pub mod loss;
 pub mod peer;
 pub mod plot;
 pub mod receiver;
+mod repeats;
 pub mod report;
 pub mod run;
 pub mod scenario;

@@ -113,6 +113,12 @@ impl Scenario {
         self
     }
 
+    /// Copied by a data plane that neither paces nor pads.
+    fn unpaced(mut self) -> Self {
+        self.flows[0].unpaced = true;
+        self
+    }
+
     fn feedback(mut self, milliseconds: u64, loss: f64) -> Self {
         self.flows[0].feedback = Duration::from_millis(milliseconds);
         self.flows[0].feedback_loss = loss;
@@ -147,6 +153,7 @@ fn spec(second: u64) -> Spec {
         feedback: Duration::from_millis(50),
         feedback_loss: 0.0,
         wanted: None,
+        unpaced: false,
     }
 }
 
@@ -258,6 +265,9 @@ fn limited() -> Vec<Scenario> {
         )
         .media(Media::Layers(vec![150, 400, 1700]))
         .stalls(2000, 250),
+        Scenario::new("3, 1, 3 Mbit/s, layers of 0.15, 0.5, 1.7 Mbit/s, unpaced", steps(), 75)
+            .media(Media::Layers(vec![150, 500, 1700]))
+            .unpaced(),
         Scenario::new("2 Mbit/s, 0.5 Mbit/s sent", Capacity::constant(2000), 40).media(Media::AtMost(500)),
         Scenario::new("4, 1, 4 Mbit/s, 0.3 of 3 Mbit/s sent", drop(), 75)
             .media(Media::AtMost(300))

@@ -341,8 +341,7 @@ impl Book {
     }
 
     /// Has more sent to a leg, if its packets are counted here.
-    pub(super) fn probe(&mut self, id: LegId, packets: u32, bytes: u32) -> bool {
-        let probe = Probe { packets, bytes };
+    pub(super) fn probe(&mut self, id: LegId, probe: Probe) -> bool {
         let place = self.counts.place(id);
         place.is_some_and(|place| set(&mut self.kernel.probes, place, probe))
     }

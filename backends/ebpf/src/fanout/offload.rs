@@ -102,10 +102,15 @@ impl Offload for Fanout {
         }
     }
 
-    fn probe(&mut self, leg: LegId, probe: u32, bytes: u32, packets: u32) -> bool {
-        let begun = self
-            .book
-            .probe(leg, packets.min(PROBE_PACKETS_MAX), bytes.min(PROBE_BYTES_MAX));
+    fn probe(&mut self, leg: LegId, probe: u32, rate: u64, bytes: u32, packets: u32) -> bool {
+        let burst = layout::Probe {
+            began: 0,
+            rate: u32::try_from(rate / 8_000).unwrap_or(u32::MAX).max(1),
+            packets: packets.min(PROBE_PACKETS_MAX),
+            bytes: bytes.min(PROBE_BYTES_MAX),
+            sent: 0,
+        };
+        let begun = self.book.probe(leg, burst);
         if begun {
             self.log.probes(leg, probe);
         }

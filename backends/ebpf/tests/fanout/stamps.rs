@@ -125,7 +125,7 @@ fn check_log(room: &mut Room<'_>, next: &BTreeMap<u32, u16>, since: Instant) {
     assert!(events < 30, "they come together");
 }
 
-/// There is no padding here: what leaves next leaves several times at once, each time with a number of its own.
+/// There is no padding here: what leaves next leaves several times, each time with a number of its own.
 #[test]
 fn a_probe_sends_more_to_one_and_nothing_to_others() {
     with_families(|pair, like| {
@@ -133,7 +133,7 @@ fn a_probe_sends_more_to_one_and_nothing_to_others() {
         stamped(&mut room);
         room.say(&spoken(3, false));
         room.listeners.iter().for_each(drain_one);
-        assert!(room.fanout.probe(LegId(1), 7, 3_000, 5));
+        assert!(room.fanout.probe(LegId(1), 7, 10_000_000, 3_000, 5));
         for sequence in 4..6 {
             room.say(&spoken(sequence, false));
         }
@@ -150,10 +150,10 @@ fn a_probe_sends_more_to_one_and_nothing_to_others() {
             (first, rest)
         };
         // 3,000 bytes in packets of 320.
-        let ((sequence, first), rest) = sent_to(1, 12);
+        let ((sequence, first), rest) = sent_to(1, 11);
         for (count, (again, number)) in (1..).zip(&rest) {
             assert_eq!(*number, first + count);
-            assert_eq!(*again, if count <= 10 { sequence } else { sequence + 1 });
+            assert_eq!(*again, if count < 10 { sequence } else { sequence + 1 });
         }
         assert_eq!(sent_to(2, 2).1.len(), 1);
         let mut probed = Vec::new();
@@ -163,7 +163,31 @@ fn a_probe_sends_more_to_one_and_nothing_to_others() {
                 probed.extend(marked.map(|_| leg));
             }
         }
-        assert_eq!(probed, [LegId(1); 11]);
+        assert_eq!(probed, [LegId(1); 10]);
+    });
+}
+
+#[test]
+fn a_slow_probe_leaves_over_several_packets() {
+    with_families(|pair, like| {
+        let mut room = Room::new(pair, like, false, LISTENERS);
+        stamped(&mut room);
+        room.say(&spoken(3, false));
+        room.listeners.iter().for_each(drain_one);
+        assert!(room.fanout.probe(LegId(1), 7, 400_000, 3_000, 5));
+        // At 50 bytes a millisecond, and 20 milliseconds ahead: four packets of 320 bytes, and then the rest.
+        let mut probed = Vec::new();
+        for sequence in 4..7 {
+            room.say(&spoken(sequence, false));
+            std::thread::sleep(Duration::from_millis(60));
+            let events = std::iter::from_fn(|| room.fanout.poll());
+            let marked = events.flat_map(|event| match event {
+                Event::Departures { departures, .. } => departures,
+                _ => Vec::new(),
+            });
+            probed.push(marked.filter(|one| one.probe == Some(7)).count());
+        }
+        assert_eq!(probed, [4, 6, 0]);
     });
 }
 

@@ -1,0 +1,74 @@
+//! Probes of a data plane that neither paces nor pads, such as one in a kernel: what leaves leaves several times.
+
+use std::time::Duration;
+
+use bandwidth::{Probe, ProbeId};
+
+/// By so much a packet may take more with it than its time: that long the next one may be in coming.
+const AHEAD: Duration = Duration::from_millis(20);
+/// After so long a probe ends, however little it has sent.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Of one packet.
+const COPIES_MAX: u64 = 64;
+
+/// The probe that is under way, if any: a new one takes the place of the last.
+#[derive(Debug, Default)]
+pub(crate) struct Repeats {
+    current: Option<Repeating>,
+}
+
+#[derive(Debug)]
+struct Repeating {
+    probe: Probe,
+    began: Option<Duration>,
+    bytes: u64,
+    packets: u64,
+}
+
+impl Repeats {
+    pub(crate) fn probe(&mut self, probe: Probe) {
+        self.current = Some(Repeating {
+            probe,
+            began: None,
+            bytes: 0,
+            packets: 0,
+        });
+    }
+
+    /// What a packet that leaves now is part of, and how often it leaves again.
+    pub(crate) fn leaves(&mut self, now: Duration, size: u16) -> (Option<ProbeId>, u64) {
+        let Some(current) = &mut self.current else {
+            return (None, 0);
+        };
+        let id = current.probe.id;
+        let passed = now - *current.began.get_or_insert(now);
+        if passed > PATIENCE {
+            self.current = None;
+            return (Some(id), 0);
+        }
+        let size = u64::from(size);
+        current.left(1, size);
+        let may = current.probe.rate as f64 / 8.0 * (passed + AHEAD).as_secs_f64();
+        let may = (may as u64).saturating_sub(current.bytes).div_ceil(size);
+        let again = current.wants(size).min(may).min(COPIES_MAX);
+        current.left(again, again * size);
+        if current.wants(size) == 0 {
+            self.current = None;
+        }
+        (Some(id), again)
+    }
+}
+
+impl Repeating {
+    fn left(&mut self, packets: u64, bytes: u64) {
+        self.packets += packets;
+        self.bytes += bytes;
+    }
+
+    /// How many packets of this size are still to be sent.
+    fn wants(&self, size: u64) -> u64 {
+        let bytes = u64::from(self.probe.bytes).saturating_sub(self.bytes);
+        let packets = u64::from(self.probe.packets).saturating_sub(self.packets);
+        packets.max(bytes.div_ceil(size))
+    }
+}
