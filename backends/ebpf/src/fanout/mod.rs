@@ -123,7 +123,7 @@ impl Fanout {
         };
         let (kernel, attached) = Kernel::start(config, relays)?;
         let left =
-            Inherited::read(&kernel, now, config.keep).map_err(|error| EbpfError::inside(Step::Tables, error))?;
+            Inherited::read(&kernel, clock.now(), config.keep).map_err(|error| EbpfError::inside(Step::Tables, error))?;
         let copies_at = CopiesAt::default();
         copies_at.set(Copies::of(&kernel));
         Ok(Fanout {

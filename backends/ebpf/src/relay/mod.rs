@@ -90,7 +90,7 @@ impl RelayOffload {
         let (kernel, found) = Kernel::start(config)?;
         let relays = kernel.relays()?;
         Ok(RelayOffload {
-            sweep: (!relays.is_empty()).then_some(now + config.keep),
+            sweep: (!relays.is_empty()).then_some(clock.now() + config.keep),
             statistics: kernel.statistics(),
             table: Table::new(kernel, config.relays_max, relays),
             found,

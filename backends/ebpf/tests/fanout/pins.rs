@@ -178,7 +178,7 @@ fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
             println!("{sent} packets of {like} to two, none lost");
 
             // Counting went on, too, and what nobody orders again ends when its time is over.
-            let keep = Duration::from_millis(400);
+            let keep = Duration::from_millis(800);
             let mut third = Fanout::start(&FanoutConfig { keep, ..config(pins) }, Instant::now()).unwrap();
             assert_eq!(third.counters()[Counter::Forwarded], 2 * u64::from(sent) + 2 * 3);
             assert_eq!(third.unconfirmed(), 2);

@@ -449,7 +449,7 @@ fn two_pictures_follow_a_downlink_down_and_up() {
     let mut cameras = [camera, Camera::new(other, 21)];
     for (rate, seconds, expected) in [
         (4_000_000, 5, [2, 2]),
-        (1_000_000, 15, [1, 0]),
+        (1_000_000, 15, [0, 1]),
         (500_000, 15, [0, 0]),
         (4_000_000, 10, [2, 2]),
     ] {
@@ -461,10 +461,12 @@ fn two_pictures_follow_a_downlink_down_and_up() {
             seconds * 1_000,
         );
         let subscriptions = state(&world, &downlink).subscriptions;
-        let encodings: Vec<_> = subscriptions
+        let mut encodings: Vec<_> = subscriptions
             .iter()
             .filter_map(|it| Some(it.current?.encoding))
             .collect();
+        // Which of the two there is more room for depends on what they take just then.
+        encodings.sort_unstable();
         assert_eq!(encodings, expected, "{rate}");
     }
 }
