@@ -122,8 +122,8 @@ impl Fanout {
                 .filter(|socket| socket.set_nonblocking(true).is_ok())
         };
         let (kernel, attached) = Kernel::start(config, relays)?;
-        let left =
-            Inherited::read(&kernel, clock.now(), config.keep).map_err(|error| EbpfError::inside(Step::Tables, error))?;
+        let left = Inherited::read(&kernel, clock.now(), config.keep)
+            .map_err(|error| EbpfError::inside(Step::Tables, error))?;
         let copies_at = CopiesAt::default();
         copies_at.set(Copies::of(&kernel));
         Ok(Fanout {
