@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backend_udp::shard::{Run, Transmit};
 use backend_udp::{Bell, Network, Sockets};
@@ -77,15 +77,15 @@ impl RingNetwork {
 }
 
 impl Network for RingNetwork {
-    fn receive(&mut self, take: &mut impl FnMut(Path, &[u8])) -> usize {
+    fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         self.rings.hops.listen();
         if self.rings.backlog {
             self.rings.kick();
         }
-        let mut received = self.rings.receive(take);
+        let mut received = self.rings.receive(now, take);
         self.turns = self.turns.wrapping_add(1);
         if self.sockets_ready || self.turns.is_multiple_of(SOCKETS_EVERY) {
-            let by_socket = self.sockets.receive(take);
+            let by_socket = self.sockets.receive(now, take);
             self.sockets_ready = by_socket > 0;
             received += by_socket;
         }
@@ -170,11 +170,11 @@ impl<'a> Aside<'a> {
 }
 
 impl Rings {
-    fn receive(&mut self, take: &mut impl FnMut(Path, &[u8])) -> usize {
+    fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         let (mut received, mut unreadable) = (0, 0);
         for queue in &mut self.queues {
             received += queue.receive(BATCH, |bytes| match frame::read(bytes) {
-                Some((path, datagram)) => take(path, datagram),
+                Some((path, datagram)) => take(now, path, datagram),
                 None => unreadable += 1,
             });
         }

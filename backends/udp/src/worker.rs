@@ -12,8 +12,9 @@ use crate::shard::{Shard, Transmit};
 
 /// What one worker hears from and sends through.
 pub trait Network: Transmit + Send + 'static {
-    /// Takes what has arrived, at most one batch, and hands each datagram to `take`; returns how many there were.
-    fn receive(&mut self, take: &mut impl FnMut(Path, &[u8])) -> usize;
+    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it arrived, which is `now` where nobody knows; returns how
+    /// many there were.
+    fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize;
 
     /// How many datagrams were dropped since this was asked last because nobody took them in time.
     fn take_dropped(&mut self) -> u64;
@@ -59,9 +60,9 @@ impl<N: Network> Worker<N> {
 
     fn receive(&mut self, now: Instant) -> usize {
         let shard = &mut self.shard;
-        let received = self
-            .network
-            .receive(&mut |path, datagram| shard.receive(now, path, datagram));
+        let received = self.network.receive(now, &mut |at, path, datagram| {
+            shard.receive_late(now, at, path, datagram)
+        });
         let dropped = self.network.take_dropped();
         if dropped > 0 {
             self.shared.overflows.fetch_add(dropped, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::address::{in_addr, in6_addr, ip_v4, ip_v6};
 use super::socket::Family;
@@ -20,6 +21,8 @@ pub(super) struct Received {
     pub(super) segment: Option<usize>,
     /// How many datagrams the socket has dropped so far for want of room.
     pub(super) overflows: Option<u32>,
+    /// When it arrived, since 1970 by the system's clock.
+    pub(super) at: Option<Duration>,
 }
 
 /// Reads the control messages of a message the kernel has filled.
@@ -54,6 +57,13 @@ pub(super) unsafe fn read(header: &libc::msghdr) -> Received {
             (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
                 // SAFETY: as above.
                 received.overflows = Some(unsafe { data.cast::<u32>().read_unaligned() });
+            }
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                // SAFETY: as above.
+                let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
+                received.at = u64::try_from(time.tv_sec)
+                    .ok()
+                    .map(|seconds| Duration::new(seconds, time.tv_nsec as u32));
             }
             _ => {}
         }

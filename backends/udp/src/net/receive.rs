@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::ptr;
+use std::time::{Duration, Instant, SystemTime};
 
 use dataplane::Path;
 
@@ -13,6 +14,8 @@ use super::socket::Socket;
 const BATCH: usize = 32;
 /// The longest message: datagrams of one sender that the kernel merged.
 const MESSAGE_MAX: usize = 65_536;
+/// Who waits longer than this for a worker waits because there is too much to do, and who sends too much is to notice.
+const WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// Buffers for one call, used again and again.
 pub(crate) struct Receiver {
@@ -31,6 +34,30 @@ pub(crate) struct Receiver {
 
 // SAFETY: its pointers are into its own buffers, which are allocated once and never grow.
 unsafe impl Send for Receiver {}
+
+/// Our clock and the system's, which datagrams are stamped by as they arrive: a worker that wakes late is no path that delays.
+struct Clocks {
+    ours: Instant,
+    system: Duration,
+}
+
+impl Clocks {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a back end's worker reads the clock as datagrams arrive"
+    )]
+    fn read() -> Self {
+        let (ours, system) = (Instant::now(), SystemTime::now());
+        let system = system.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Clocks { ours, system }
+    }
+
+    /// When it was `at` by the system's clock: now, where that says nothing.
+    fn instant(&self, at: Option<Duration>) -> Instant {
+        let waited = at.map_or(Duration::ZERO, |at| self.system.saturating_sub(at));
+        self.ours.checked_sub(waited.min(WAIT_MAX)).unwrap_or(self.ours)
+    }
+}
 
 impl Receiver {
     pub(crate) fn new() -> Self {
@@ -51,12 +78,12 @@ impl Receiver {
         }
     }
 
-    /// Takes what has arrived, at most one batch, and hands each datagram to `take`. Returns how many datagrams, and how many the
-    /// socket dropped since the last time. Behind a time that took
-    /// all there was it does not look once: most often nothing has come since.
+    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it arrived. Returns how many
+    /// datagrams, and how many the socket dropped since the last time. Behind a time that took all there was it does not
+    /// look once: most often nothing has come since.
     ///
     /// Whatever error the kernel has to tell is of no use to a socket that talks to everybody, and counts as nothing received.
-    pub(crate) fn receive(&mut self, socket: &Socket, mut take: impl FnMut(Path, &[u8])) -> (usize, u32) {
+    pub(crate) fn receive(&mut self, socket: &Socket, mut take: impl FnMut(Instant, Path, &[u8])) -> (usize, u32) {
         if let Some(left) = self.skips.checked_sub(1) {
             self.skips = left;
             return (0, 0);
@@ -65,6 +92,10 @@ impl Receiver {
         self.skips = u8::from((1..BATCH).contains(&count));
         let port = socket.local().port();
         let (mut taken, mut dropped) = (0, 0);
+        if count == 0 {
+            return (0, 0);
+        }
+        let clocks = Clocks::read();
         for index in 0..count {
             // SAFETY: the kernel has filled this header, whose control buffer is `self.controls[index]`, unmoved since.
             let received = unsafe { control::read(&self.headers[index].msg_hdr) };
@@ -78,12 +109,13 @@ impl Receiver {
                 local: SocketAddr::new(local, port),
                 remote,
             };
+            let at = clocks.instant(received.at);
             let len = self.headers[index].msg_len as usize;
             let message = &self.buffers[index * MESSAGE_MAX..][..len];
             // An empty datagram is one, too.
             let segment = received.segment.unwrap_or(MESSAGE_MAX).min(len.max(1));
             for start in (0..len.max(1)).step_by(segment) {
-                take(path, &message[start..len.min(start + segment)]);
+                take(at, path, &message[start..len.min(start + segment)]);
                 taken += 1;
             }
         }
@@ -123,5 +155,52 @@ impl Receiver {
         // The kernel may have begun to write to the next one.
         self.used = (count + 1).min(BATCH);
         count
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    /// What was sent at two times and read at once, with when it arrived.
+    fn arrivals(apart: Duration, family: &str) -> Vec<Instant> {
+        let socket = Socket::bind(format!("{family}:0").parse().unwrap(), false, 1 << 16, 1 << 16).unwrap();
+        let sender = UdpSocket::bind(format!("{family}:0")).unwrap();
+        for _ in 0..2 {
+            sender.send_to(b"datagram", socket.local()).unwrap();
+            std::thread::sleep(apart);
+        }
+        let mut arrivals = Vec::new();
+        let (taken, dropped) = Receiver::new().receive(&socket, |at, _, bytes| {
+            assert_eq!(bytes, b"datagram");
+            arrivals.push(at);
+        });
+        assert_eq!((taken, dropped, arrivals.len()), (2, 0, 2));
+        arrivals
+    }
+
+    #[test]
+    fn what_is_read_late_arrived_when_it_did() {
+        for family in ["127.0.0.1", "[::1]"] {
+            let (began, apart) = (Instant::now(), Duration::from_millis(15));
+            let arrivals = arrivals(apart, family);
+            // A machine that sleeps longer makes both later than what counts.
+            if began.elapsed() < WAIT_MAX {
+                assert!(
+                    began <= arrivals[0] && arrivals[1] + apart <= Instant::now(),
+                    "{family}"
+                );
+                assert!(arrivals[0] + apart <= arrivals[1], "{family}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_waits_for_long_arrives_later() {
+        let arrivals = arrivals(2 * WAIT_MAX, "127.0.0.1");
+        assert_eq!(arrivals[0], arrivals[1]);
     }
 }

@@ -71,6 +71,7 @@ impl Socket {
         socket.set_buffer(libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, send_buffer)?;
         // Old kernels know none of these, and work without.
         let _ = socket.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
+        let _ = socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
         let _ = socket.set(libc::SOL_UDP, libc::UDP_GRO, 1);
         socket.segments = socket.set(libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
         let raw = RawAddress::new(address, family);

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::RawFd;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dataplane::Path;
 
@@ -84,7 +84,7 @@ impl Sockets {
 }
 
 impl Network for Sockets {
-    fn receive(&mut self, take: &mut impl FnMut(Path, &[u8])) -> usize {
+    fn receive(&mut self, _now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         let mut received = 0;
         for (socket, receiver) in self.sockets.iter().zip(&mut self.receivers) {
             let (datagrams, dropped) = receiver.receive(socket, &mut *take);

@@ -10,17 +10,26 @@ use wire::{PacketKind, RtpPacket};
 use super::leg::LegState;
 use super::notes::PuntedRef;
 use super::packet::Packet;
+use super::relay::Received;
 use super::{Route, Shard};
 use crate::srtp::OpenError;
+
+/// When it is, and when a datagram arrived.
+pub(super) type Times = (Instant, Instant);
 
 impl Shard {
     /// What becomes of one datagram. Its replicas are written by [`work`](Self::work).
     pub fn receive(&mut self, now: Instant, path: Path, datagram: &[u8]) {
+        self.receive_late(now, now, path, datagram);
+    }
+
+    /// The same of one that arrived at `at`, and had to wait until now.
+    pub fn receive_late(&mut self, now: Instant, at: Instant, path: Path, datagram: &[u8]) {
         self.counters.count(Counter::Received);
         let judged = match (datagram.len() > DATAGRAM_MAX, self.routes.find(&path)) {
             (true, _) => Err(Counter::Oversized),
-            (false, Some(Route::Elsewhere(shard))) => self.hand_over(shard, path, datagram),
-            (false, route) => self.judge(now, path, route, datagram),
+            (false, Some(Route::Elsewhere(shard))) => self.hand_over(shard, at, path, datagram),
+            (false, route) => self.judge((now, at), path, route, datagram),
         };
         if let Err(reason) = judged {
             self.counters.count(reason);
@@ -28,41 +37,42 @@ impl Shard {
     }
 
     /// What becomes of a datagram that another shard received for a leg of ours; it is counted as received there.
-    pub(super) fn receive_relayed(&mut self, now: Instant, path: Path, datagram: &[u8]) {
+    pub(super) fn receive_relayed(&mut self, now: Instant, received: &Received) {
+        let Received { at, path, ref bytes } = *received;
         let route = self.routes.find(&path).filter(|route| matches!(route, Route::Here(_)));
-        if let Err(reason) = self.judge(now, path, route, datagram) {
+        if let Err(reason) = self.judge((now, at), path, route, bytes) {
             self.counters.count(reason);
         }
     }
 
-    fn hand_over(&mut self, shard: usize, path: Path, datagram: &[u8]) -> Result<(), Counter> {
+    fn hand_over(&mut self, shard: usize, at: Instant, path: Path, datagram: &[u8]) -> Result<(), Counter> {
         let link = self.links[shard]
             .as_mut()
             .expect("a route elsewhere leads to another shard");
-        match link.push_datagram(path, datagram) {
+        match link.push_datagram(at, path, datagram) {
             true => Ok(()),
             false => Err(Counter::WorkerQueueFull),
         }
     }
 
-    fn judge(&mut self, now: Instant, path: Path, route: Option<Route>, datagram: &[u8]) -> Result<(), Counter> {
+    fn judge(&mut self, (now, at): Times, path: Path, route: Option<Route>, datagram: &[u8]) -> Result<(), Counter> {
         let place = match route {
             Some(Route::Here(place)) => Some(place),
             Some(Route::Elsewhere(..)) | None => None,
         };
         let kind = wire::classify(datagram);
         match (kind, place) {
-            (PacketKind::Stun, _) => self.punt(now, path, place, PuntKind::Stun, datagram),
+            (PacketKind::Stun, _) => self.punt(at, path, place, PuntKind::Stun, datagram),
             (PacketKind::TurnChannel | PacketKind::Unknown, _) => return Err(Counter::NotMedia),
             (_, None) => return Err(Counter::UnknownSource),
-            (PacketKind::Dtls, Some(_)) => self.punt(now, path, place, PuntKind::Dtls, datagram),
+            (PacketKind::Dtls, Some(_)) => self.punt(at, path, place, PuntKind::Dtls, datagram),
             (PacketKind::Rtp | PacketKind::Rtcp, Some(place))
                 if self.legs[place].entry.protection == Protection::Pending =>
             {
                 return Err(Counter::NoKeys);
             }
-            (PacketKind::Rtcp, Some(leg)) => self.rtcp(now, path, leg, datagram)?,
-            (PacketKind::Rtp, Some(leg)) => self.rtp(now, leg, datagram)?,
+            (PacketKind::Rtcp, Some(leg)) => self.rtcp(at, path, leg, datagram)?,
+            (PacketKind::Rtp, Some(leg)) => self.rtp((now, at), leg, datagram)?,
         }
         Ok(())
     }
@@ -88,7 +98,7 @@ impl Shard {
         }
     }
 
-    fn rtcp(&mut self, now: Instant, path: Path, place: usize, datagram: &[u8]) -> Result<(), Counter> {
+    fn rtcp(&mut self, at: Instant, path: Path, place: usize, datagram: &[u8]) -> Result<(), Counter> {
         let mut clear = std::mem::take(&mut self.scratch);
         clear.clear();
         clear.extend_from_slice(datagram);
@@ -97,18 +107,18 @@ impl Shard {
             None => Ok(clear.len()),
         };
         if let Ok(len) = opened {
-            self.punt(now, path, Some(place), PuntKind::Rtcp, &clear[..len]);
+            self.punt(at, path, Some(place), PuntKind::Rtcp, &clear[..len]);
         }
         self.scratch = clear;
         opened.map(drop)
     }
 
     /// Copies the packet to where it may stay, and opens it there.
-    fn rtp(&mut self, now: Instant, place: usize, datagram: &[u8]) -> Result<(), Counter> {
+    fn rtp(&mut self, times: Times, place: usize, datagram: &[u8]) -> Result<(), Counter> {
         let mut shared = self.pool.take(datagram.len());
         let packet = Arc::get_mut(&mut shared).expect("buffers in the pool are nobody else's");
         let received = open(&mut self.legs[place], packet, datagram)
-            .and_then(|clear_len| self.place_packet(now, place, packet, clear_len, datagram.len()));
+            .and_then(|clear_len| self.place_packet(times, place, packet, clear_len, datagram.len()));
         match received {
             Ok(Some(stream)) => self.keep(stream, shared),
             Ok(None) => self.pool.give(shared),

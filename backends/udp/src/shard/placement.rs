@@ -11,6 +11,7 @@ use wire::{Codec, ExtensionKind, MediaKind, Mid, Rid, RtpPacket, Ssrc};
 use super::Shard;
 use super::elements::Elements;
 use super::frame::Frame;
+use super::ingress::Times;
 use super::notes::Note;
 use super::packet::{Facts, Packet, Span};
 use super::stream::StreamState;
@@ -28,7 +29,7 @@ impl Shard {
     /// Finds a clear packet's stream and its number there, and describes it. `None` when it was punted instead.
     pub(super) fn place_packet(
         &mut self,
-        now: Instant,
+        (now, at): Times,
         place: usize,
         packet: &mut Packet,
         clear_len: usize,
@@ -39,7 +40,7 @@ impl Shard {
         let elements = Elements::find(&view, &leg.entry.extensions_in);
         let ssrc = view.ssrc();
         let Some(stream_place) = leg.stream_of(ssrc) else {
-            let arrival = arrival(now, &view, &elements, size, ssrc, None);
+            let arrival = arrival(at, &view, &elements, size, ssrc, None);
             self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
             return self.unknown_stream(place, &view, &elements).map(|()| None);
         };
@@ -53,7 +54,7 @@ impl Shard {
         window.receive(view.sequence().0)?;
         let media = unwrap(stream, &view, &elements);
         let named = if media.is_ok() { stream.key.ssrc } else { ssrc };
-        let arrival = arrival(now, &view, &elements, size, named, media.as_ref().ok());
+        let arrival = arrival(at, &view, &elements, size, named, media.as_ref().ok());
         self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
         let media = media?;
         if media.recovered {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use dataplane::{Path, ReplicaId};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -49,6 +50,7 @@ pub(crate) struct Ticket {
 /// A datagram as it was received.
 #[derive(Debug)]
 pub(crate) struct Received {
+    pub(crate) at: Instant,
     pub(crate) path: Path,
     pub(crate) bytes: Vec<u8>,
 }
@@ -89,19 +91,21 @@ impl Link {
     }
 
     /// Sends a copy of a datagram, in a buffer that came back if there is one.
-    pub(crate) fn push_datagram(&mut self, path: Path, bytes: &[u8]) -> bool {
+    pub(crate) fn push_datagram(&mut self, at: Instant, path: Path, bytes: &[u8]) -> bool {
         if self.to.is_full() {
             return false;
         }
         let loan = match take_back(&mut self.lent) {
             Some(mut loan) => {
                 let received = Arc::get_mut(&mut loan).expect("nobody else has it");
+                received.at = at;
                 received.path = path;
                 received.bytes.clear();
                 received.bytes.extend_from_slice(bytes);
                 loan
             }
             None => Arc::new(Received {
+                at,
                 path,
                 bytes: bytes.to_vec(),
             }),

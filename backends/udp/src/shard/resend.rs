@@ -94,7 +94,7 @@ impl Shard {
     /// Acts on a message of another shard.
     pub(super) fn relayed(&mut self, now: Instant, other: usize, message: Relay) {
         match message {
-            Relay::Datagram(received) => self.receive_relayed(now, received.path, &received.bytes),
+            Relay::Datagram(received) => self.receive_relayed(now, &received),
             Relay::Packet { packet, epoch } => self.accept(other, packet, epoch),
             Relay::Quiet { life, epoch } => {
                 if let Some(place) = self.stream_places.get(&life) {
