@@ -109,10 +109,10 @@ impl Call {
         self.take();
     }
 
-    /// Runs until `end`, waking up at the millisecond behind the time asked for, as a thread does.
+    /// Runs until `end`, waking up at the millisecond behind the time asked for, as a thread does. What is due just then has left as well.
     pub(crate) fn run_until(&mut self, end: Duration) {
         let end = self.start + end;
-        while let Some(due) = self.plane.due().filter(|due| *due < end) {
+        while let Some(due) = self.plane.due().filter(|due| *due <= end) {
             let late = due.saturating_duration_since(self.now).as_nanos().div_ceil(1_000_000);
             assert!(late > 0, "it spins");
             self.now += ms(late as u64);
