@@ -32,6 +32,8 @@ pub(super) struct Meter {
     layers: BTreeMap<(u8, u8), [Tally; SLOTS]>,
     /// Its packets say which layer they are of.
     layered: bool,
+    /// Those that do not say so all the same.
+    unsaid: [Tally; SLOTS],
     /// What was known before the stream paused: the best guess of what comes after.
     before: Vec<Measured>,
 }
@@ -68,23 +70,22 @@ impl Meter {
         }
         (self.began, self.span) = (Some(now), 0);
         self.layers.clear();
+        self.unsaid = Default::default();
     }
 
     /// A packet came.
     pub(super) fn arrived(&mut self, packet: &Arrival) {
         self.layered |= packet.layer.is_some();
-        if self.layered && packet.layer.is_none() {
-            // Who says so does with every packet of a picture: this one is padding, and goes to nobody.
-            return;
-        }
         let began = *self.began.get_or_insert(packet.at);
         self.advance(span_at(began, packet.at));
         let layer = packet.layer.unwrap_or_default();
         let key = (layer.spatial, layer.temporal);
-        if self.layers.len() >= LAYERS_MAX && !self.layers.contains_key(&key) {
-            return;
-        }
-        let tally = &mut self.layers.entry(key).or_default()[self.span as usize % SLOTS];
+        let tallies = match packet.layer {
+            None if self.layered => &mut self.unsaid,
+            _ if self.layers.len() >= LAYERS_MAX && !self.layers.contains_key(&key) => return,
+            _ => self.layers.entry(key).or_default(),
+        };
+        let tally = &mut tallies[self.span as usize % SLOTS];
         tally.bytes += u64::from(packet.size);
         tally.above += u64::from(packet.size) * u64::from(packet.needed_above);
         tally.frames += u32::from(packet.ends_frame);
@@ -115,16 +116,20 @@ impl Meter {
     }
 
     fn over_whole_spans(&self) -> Vec<Measured> {
-        let measured = |((spatial, temporal), tallies): (&(u8, u8), &[Tally; SLOTS])| Measured {
-            layer: Layer {
-                spatial: *spatial,
-                temporal: *temporal,
-            },
+        let measured = |(spatial, temporal), tallies| Measured {
+            layer: Layer { spatial, temporal },
             rate: self.rate(tallies, |tally| tally.bytes),
             needed_above: self.rate(tallies, |tally| tally.above),
             frames: self.frames(tallies),
         };
-        self.layers.iter().map(measured).collect()
+        let layers: Vec<Measured> = self.layers.iter().map(|(key, it)| measured(*key, it)).collect();
+        if layers.iter().any(|layer| layer.rate > 0) {
+            return layers;
+        }
+        // What ends pictures is no padding: they are there all the same, and who reads them has not seen what their descriptors refer to, as when they came to
+        // another data plane by then. If they counted for nothing, nobody would switch to them, and ask for the key frame that says it again.
+        let whole = measured((0, 0), &self.unsaid);
+        if whole.frames > 0.0 { vec![whole] } else { layers }
     }
 
     /// Bits per second: of what comes now, or came for longer if that is more. Who has just made a key frame, or has no time to encode, sends less for a moment
@@ -164,7 +169,7 @@ impl Meter {
     fn advance(&mut self, span: u64) {
         let new = span.saturating_sub(self.span).min(SLOTS as u64);
         for index in 1..=new {
-            for spans in self.layers.values_mut() {
+            for spans in self.layers.values_mut().chain([&mut self.unsaid]) {
                 spans[(span - new + index) as usize % SLOTS] = Tally::default();
             }
         }

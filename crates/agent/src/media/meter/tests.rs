@@ -124,6 +124,31 @@ fn padding_is_no_part_of_a_stream_in_layers() {
 }
 
 #[test]
+fn a_stream_whose_layers_cannot_be_read_any_more_is_measured_as_a_whole() {
+    let (mut meter, start) = (Meter::default(), Instant::now());
+    feed(&mut meter, start, 0..5_000);
+    for at in (5_000..10_000).step_by(20) {
+        meter.arrived(&packet(start + Duration::from_millis(at), None, 1_000, true));
+    }
+    let mut at = |seconds| {
+        meter
+            .measured(start + Duration::from_secs(seconds))
+            .expect("enough has come")
+    };
+    let whole = at(10);
+    assert_eq!(whole.len(), 1, "{whole:?}");
+    assert!((390_000..=410_000).contains(&whole[0].rate), "{whole:?}");
+    assert!((49.0..=51.0).contains(&whole[0].frames), "{whole:?}");
+    feed(&mut meter, start, 10_000..15_000);
+    let mut at = |seconds| {
+        meter
+            .measured(start + Duration::from_secs(seconds))
+            .expect("enough has come")
+    };
+    assert_eq!(at(15).len(), 2, "its layers can be read again");
+}
+
+#[test]
 fn frames_that_are_left_out_for_a_while_make_no_slower_stream() {
     let (mut meter, start) = (Meter::default(), Instant::now());
     feed(&mut meter, start, 0..8_000);
