@@ -1,5 +1,5 @@
 // Three Chromium without encryption meet through the kernel, and the downlink of one of them becomes too narrow for both pictures as they are: it gets smaller
-// ones, since what left and what arrived is told of packets that no process has seen.
+// ones or fewer a second, since what left and what arrived is told of packets that no process has seen.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -8,9 +8,12 @@ import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
 import { sleep } from "./support/wait.mjs";
 
 const NAMES = ["ada", "bob", "cat"];
-/** Who is behind a narrow cable. Each picture is up to 600 kbit/s. */
+/** Who is behind a narrow cable. What Chromium's own camera shows takes 200 kbit/s of the 600 a picture may have, and sound takes 56. */
 const LIMITED = "cat";
-const RATE = 500_000;
+const RATE = 400_000;
+const FRAMES = 15;
+/** A second, of an encoding that counts as sent, or of a picture that counts as shown. */
+const LEAST_FRAMES = 3;
 const ROUND_TRIP_MS = 20;
 const SETTLE_S = 12;
 const WATCH_S = 12;
@@ -34,28 +37,35 @@ describe("a narrow downlink behind the kernel", { skip: kernelIsMissing(), timeo
     await meeting.close();
   });
 
-  it("carries smaller pictures, and pauses none", async () => {
+  it("carries smaller or fewer pictures, and pauses none", async () => {
     const before = await meeting.figures();
     await sleep(WATCH_S * 1000);
     const now = await meeting.figures();
     const passed = (reason) => now.counters[reason] - before.counters[reason];
     console.log(`in ${WATCH_S} s: forwarded ${passed("forwarded")}, probes ${passed("probed")}`);
+    let reduced = 0;
     for (const publisher of NAMES) {
+      const whole = largestSent(before.encodings[publisher], now.encodings[publisher]);
       for (const watcher of NAMES.filter((name) => name !== publisher)) {
         const { seen, was } = { seen: now.seen[watcher][publisher], was: before.seen[watcher][publisher] };
         const rate = (seen.framesDecoded - was.framesDecoded) / WATCH_S;
-        console.log(`  ${watcher} watching ${publisher}: ${rate.toFixed(1)} frames/s of ${seen.frameHeight} lines`);
-        assert.ok(rate >= 3, `${watcher} watching ${publisher}: ${rate} frames/s`);
+        console.log(
+          `  ${watcher} watching ${publisher}: ${rate.toFixed(1)} frames/s of ${seen.frameHeight} lines of ${whole}`,
+        );
+        assert.ok(rate >= LEAST_FRAMES, `${watcher} watching ${publisher}: ${rate} frames/s`);
+        if (watcher === LIMITED) reduced += seen.frameHeight < whole || rate < 0.8 * FRAMES ? 1 : 0;
         // What its publisher hears of how its packets do comes over the narrow link as well.
-        if (watcher !== LIMITED && publisher !== LIMITED)
-          assert.equal(seen.frameHeight, 360, `${watcher} watching ${publisher}`);
+        else if (publisher !== LIMITED) assert.equal(seen.frameHeight, whole, `${watcher} watching ${publisher}`);
       }
     }
-    const heights = NAMES.filter((name) => name !== LIMITED).map((name) => now.seen[LIMITED][name].frameHeight);
-    assert.ok(
-      heights.some((height) => height === 180),
-      `${LIMITED} sees ${heights} lines`,
-    );
+    assert.ok(reduced > 0, `${LIMITED} sees both pictures as they are`);
     assert.ok(passed("forwarded") > 0 && passed("probed") > 0);
   });
 });
+
+/** Lines of the largest encoding that was sent meanwhile. */
+function largestSent(before, now) {
+  const frames = (rid) => now[rid].framesSent - (before[rid]?.framesSent ?? 0);
+  const rids = Object.keys(now).filter((rid) => frames(rid) >= LEAST_FRAMES * WATCH_S);
+  return Math.max(...rids.map((rid) => now[rid].frameHeight));
+}

@@ -105,6 +105,7 @@ export class KernelMeeting {
     return {
       counters: this.counters(),
       sent: of(({ sent }) => Math.max(...Object.values(sent).map(({ framesSent }) => framesSent))),
+      encodings: of(({ sent }) => sent),
       seen: of(({ video }) => video),
       heard: of(({ audio }) => audio),
     };
