@@ -41,6 +41,10 @@ const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 52.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 40.0;
+/// From one line of text to the next.
+const LINE: f64 = 11.0;
+/// What a letter takes of a line, about.
+const LETTER: f64 = 6.0;
 const COLOURS: [&str; 6] = ["#1b6ca8", "#d1495b", "#8a8a8a", "#edae49", "#3a7d44", "#7d5ba6"];
 
 impl Drawing {
@@ -89,7 +93,8 @@ impl Drawing {
 impl Panel {
     fn draw(&self, svg: &mut String, left: f64, names: &[String]) {
         let top = self.top();
-        let y = |value: f64| HEIGHT - BOTTOM - value / top * (HEIGHT - BOTTOM - TOP);
+        // What is left when one figure is taken from another may be below nothing; the axis is not.
+        let y = |value: f64| HEIGHT - BOTTOM - value.max(0.0) / top * (HEIGHT - BOTTOM - TOP);
         let (from, to) = (left + LEFT, left + PANEL_WIDTH - 8.0);
         for step in 0..=4 {
             let value = top * f64::from(step) / 4.0;
@@ -100,12 +105,10 @@ impl Panel {
         let room = (to - from) / self.groups.len().max(1) as f64;
         for (place, group) in self.groups.iter().enumerate() {
             let start = from + room * place as f64;
-            text(
-                svg,
-                (start + room / 2.0, HEIGHT - BOTTOM + 16.0),
-                "middle",
-                &group.label,
-            );
+            for (line, words) in wrapped(&group.label, room).iter().enumerate() {
+                let under = HEIGHT - BOTTOM + 14.0 + LINE * line as f64;
+                text(svg, (start + room / 2.0, under), "middle", words);
+            }
             let width = room * 0.8 / names.len().max(1) as f64;
             for bar in &group.bars {
                 let place = names.iter().position(|name| *name == bar.name).unwrap_or(0);
@@ -143,6 +146,21 @@ impl Panel {
     }
 }
 
+/// A label in as many lines as it takes to be no wider than `room`, as far as its words allow.
+fn wrapped(label: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in label.split(' ') {
+        match lines.last_mut() {
+            Some(line) if (line.len() + 1 + word.len()) as f64 * LETTER <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 fn colour(place: usize) -> &'static str {
     COLOURS[place % COLOURS.len()]
 }
@@ -170,6 +188,35 @@ fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_is_as_wide_as_there_is_room() {
+        assert_eq!(wrapped("audio 10 to 300", 43.0), ["audio", "10 to", "300"]);
+        assert_eq!(wrapped("audio 10 to 300", 100.0), ["audio 10 to 300"]);
+        assert_eq!(wrapped("rooms", 10.0), ["rooms"]);
+    }
+
+    #[test]
+    fn what_is_below_nothing_is_drawn_at_nothing() {
+        let spread = Spread::of([-0.9, -0.6, 0.1]).expect("values");
+        let bar = |spread| Bar {
+            name: "a".into(),
+            spread,
+        };
+        let group = |spread| Group {
+            label: "1x50".into(),
+            bars: vec![bar(spread)],
+        };
+        let panel = Panel {
+            label: "us".into(),
+            groups: vec![group(spread), group(Spread::of([4.0]).expect("values"))],
+        };
+        let drawing = Drawing {
+            title: "t".into(),
+            panels: vec![panel],
+        };
+        assert!(drawing.svg().contains("height=\"0.0\""), "{}", drawing.svg());
+    }
 
     #[test]
     fn every_bar_is_drawn_under_an_axis_that_holds_it() {
