@@ -102,6 +102,35 @@ fn rings_wrap_many_times_and_lose_nothing() {
     assert_eq!(receives.counts().dropped(), 0);
 }
 
+/// The kernel shows what came in before it shows that it took the frames for it: who looks in between has frames that there is no room for yet.
+#[test]
+fn who_never_sleeps_reads_before_there_is_room_for_frames() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let (interface, mut receives) = listen(&pair.near);
+    let (mut sends, headers) = talk(&pair, &interface);
+    const ALL: usize = 200_000;
+    let mut got = 0;
+    let came = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..ALL {
+                assert!(send(&mut sends, &headers[0], &[0x80, 96, 1, 2]));
+                let deadline = Instant::now() + PATIENCE;
+                while !sends.kick() || number > came.load(std::sync::atomic::Ordering::Relaxed) + 16 {
+                    assert!(Instant::now() < deadline, "the interface takes nothing");
+                }
+            }
+        });
+        let deadline = Instant::now() + 6 * PATIENCE;
+        while got < ALL {
+            got += receives.receive(64, |_| {});
+            came.store(got, std::sync::atomic::Ordering::Relaxed);
+            assert!(Instant::now() < deadline, "{} of {ALL} are missing", ALL - got);
+        }
+    });
+    assert_eq!(receives.counts().dropped(), 0);
+}
+
 #[test]
 fn a_ring_nobody_reads_drops_and_counts_and_goes_on() {
     let Some(pair) = pair_or_skip(1) else { return };

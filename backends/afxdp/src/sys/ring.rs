@@ -84,19 +84,22 @@ impl<T: Copy> Producer<T> {
         Ok(Producer { ring, next, read })
     }
 
-    /// Writes an entry; false when the ring is full.
-    #[must_use]
-    pub(super) fn push(&mut self, entry: T) -> bool {
+    /// Whether there is room for an entry.
+    pub(super) fn has_room(&mut self) -> bool {
         if self.next.wrapping_sub(self.read) == self.ring.size {
             self.read = self.ring.consumer().load(Ordering::Acquire);
-            if self.next.wrapping_sub(self.read) == self.ring.size {
-                return false;
-            }
         }
+        self.next.wrapping_sub(self.read) != self.ring.size
+    }
+
+    /// Writes an entry.
+    ///
+    /// Panics when there is no [room](Self::has_room).
+    pub(super) fn push(&mut self, entry: T) {
+        assert!(self.has_room(), "whoever pushes has asked for room");
         // SAFETY: the kernel reads entries before our published index only, and has consumed the one that was here.
         unsafe { self.ring.entry(self.next).write(entry) };
         self.next = self.next.wrapping_add(1);
-        true
     }
 
     /// Shows the kernel what was written.

@@ -11,7 +11,7 @@ use super::check;
 use super::memory::{FRAME_SIZE, Frame, Frames};
 use super::ring::{Consumer, Producer};
 
-/// Frames for each direction, which is as many as its rings have entries: a ring of frames can then never be full.
+/// Frames for each direction, which is as many as its rings have entries: where the kernel has shown all that it took, there is room for every frame.
 const FRAMES: u32 = 2048;
 /// How many frames one `sendto` moves at most, where the kernel lets us say (from 6.17 on; before, it moves 32).
 const BUDGET: u32 = 256;
@@ -55,8 +55,8 @@ pub(crate) enum Mode {
 
 /// A bound socket with its frames.
 ///
-/// Every frame is in exactly one place: in the fill ring, on its way in, free, or on its way out. Frames that came in go back to the fill ring within
-/// [`receive`](Self::receive).
+/// Every frame is in exactly one place: in the fill ring, on its way in, on its way back, free, or on its way out. Frames that came in go back to the fill ring
+/// within [`receive`](Self::receive), or within the next one when the kernel has not shown yet that it took them.
 pub(crate) struct Xsk {
     fd: Arc<OwnedFd>,
     frames: Frames,
@@ -65,6 +65,8 @@ pub(crate) struct Xsk {
     transmit: Producer<xdp_desc>,
     completed: Consumer<u64>,
     free: Vec<Frame>,
+    /// What came in and found no room in the fill ring.
+    returning: Vec<Frame>,
     /// Frames written since the last kick.
     unsent: u32,
     mode: Mode,
@@ -100,7 +102,7 @@ impl Xsk {
         let offsets: libc::xdp_mmap_offsets = get(raw, libc::XDP_MMAP_OFFSETS)?;
         let mut fill = Producer::map(raw, libc::XDP_UMEM_PGOFF_FILL_RING, &offsets.fr, FRAMES)?;
         for frame in rights.by_ref().take(FRAMES as usize) {
-            assert!(fill.push(frames.hand_over(frame)), "the ring has room for all of them");
+            fill.push(frames.hand_over(frame));
         }
         fill.publish();
         let mut xsk = Xsk {
@@ -109,6 +111,7 @@ impl Xsk {
             transmit: Producer::map(raw, libc::XDP_PGOFF_TX_RING as u64, &offsets.tx, FRAMES)?,
             completed: Consumer::map(raw, libc::XDP_UMEM_PGOFF_COMPLETION_RING, &offsets.cr, FRAMES)?,
             free: rights.collect(),
+            returning: Vec::new(),
             unsent: 0,
             mode: Mode::Copy,
             checksum: Checksum::Ours,
@@ -166,18 +169,27 @@ impl Xsk {
         {
             let (frame, start) = self.frames.given_back(descriptor.addr);
             take(&self.frames.bytes(&frame)[start..][..descriptor.len as usize]);
-            let is_there = self.fill.push(self.frames.hand_over(frame));
-            assert!(is_there, "the ring has room for every frame of this direction");
+            self.returning.push(frame);
             taken += 1;
         }
-        if taken > 0 {
+        if !self.returning.is_empty() {
             self.received.release();
-            self.fill.publish();
+            self.give_back();
             if self.fill.needs_wakeup() {
                 self.wake_for_receiving();
             }
         }
         taken
+    }
+
+    /// Gives frames back to be filled. The kernel shows packets before it shows that it took their frames, so that there may be no room for a moment.
+    fn give_back(&mut self) {
+        while self.fill.has_room()
+            && let Some(frame) = self.returning.pop()
+        {
+            self.fill.push(self.frames.hand_over(frame));
+        }
+        self.fill.publish();
     }
 
     /// Queues one packet, which `write` writes and says the length of, its checksum as [`checksum`](Self::checksum) says and its UDP header at `udp_at`; false
@@ -186,6 +198,9 @@ impl Xsk {
     pub(crate) fn send(&mut self, udp_at: u16, write: impl FnOnce(&mut Room) -> usize) -> bool {
         if self.free.is_empty() {
             self.reclaim();
+        }
+        if !self.transmit.has_room() {
+            return false;
         }
         let Some(mut frame) = self.free.pop() else {
             return false;
@@ -206,8 +221,7 @@ impl Xsk {
             len: len as u32,
             options,
         };
-        let is_there = self.transmit.push(descriptor);
-        assert!(is_there, "the ring has room for every frame of this direction");
+        self.transmit.push(descriptor);
         self.unsent += 1;
         true
     }
