@@ -17,6 +17,8 @@ use crate::clock;
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long it may take to end when asked.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many lines of the output of a server that ended are shown: what a panic says, with its way there.
+const LAST_WORDS: usize = 60;
 
 /// A server's process; it is stopped when this is dropped.
 pub struct RunningServer {
@@ -48,7 +50,7 @@ impl RunningServer {
             if began.elapsed() > START_TIMEOUT || server.has_ended() {
                 return Err(io::Error::other(format!(
                     "the server does not listen; {}",
-                    server.said()
+                    server.said(1)
                 )));
             }
             thread::sleep(Duration::from_millis(100));
@@ -81,11 +83,23 @@ impl RunningServer {
         &self.log
     }
 
-    /// Where its output is, and how it ends.
-    fn said(&self) -> String {
+    /// Where its output is, and the last lines of it.
+    fn said(&self, lines: usize) -> String {
         let output = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let last = output.trim_end().lines().last().unwrap_or_default();
+        let all: Vec<&str> = output.trim_end().lines().collect();
+        let last = all[all.len().saturating_sub(lines)..].join("\n");
         format!("its output is in {} and ends with: {last}", self.log.display())
+    }
+
+    /// An error if it has ended by itself: how, and what it said.
+    pub fn check(&mut self) -> io::Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(io::Error::other(format!(
+                "it ended during the run, {status}; {}",
+                self.said(LAST_WORDS)
+            ))),
+        }
     }
 
     /// Whether it has ended by itself.

@@ -144,12 +144,7 @@ impl Bench {
                 let (url, pid) = (format!("ws://{address}"), server.pid().to_string());
                 let target = ["--name", name, "--url", &url, "--server-pid", &pid].map(String::from);
                 let report = self.generate([target.as_slice(), clients].concat(), load);
-                if server.has_ended() {
-                    let log = server.log().display();
-                    return Err(io::Error::other(format!(
-                        "it ended during the run; its output is in {log}"
-                    )));
-                }
+                server.check()?;
                 report
             }
         }

@@ -107,12 +107,7 @@ impl Job {
         let log = folder.join(format!("{}.log", self.name));
         let mut running = RunningServer::start_until(&server.command, log, || self.is_ready(&server.namespace))?;
         let outcome = Scene::measure(&self.cables, self.between, Some(running.pid()), load)?;
-        if running.has_ended() {
-            let log = running.log().display();
-            return Err(io::Error::other(format!(
-                "it ended during the run; its output is in {log}"
-            )));
-        }
+        running.check()?;
         Ok(outcome)
     }
 
