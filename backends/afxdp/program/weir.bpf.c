@@ -1,7 +1,7 @@
 // Takes Weir's RTP off an interface, and leaves everything else to the stack.
 //
-// What is taken: UDP in plain IPv4 or IPv6 to one of the interface's own addresses and the media port, whose payload begins as RTP does (RFC 7983) and
-// not as RTCP (RFC 5761). STUN, DTLS, RTCP, fragments, options, extension headers, VLANs and other people's packets go on as if this were not here,
+// What is taken: UDP in plain IPv4 or IPv6 to one of the interface's own addresses and the media port, or to a relay's address and port, whose payload begins as
+// RTP does (RFC 7983) and not as RTCP (RFC 5761). STUN, DTLS, RTCP, fragments, options, extension headers, VLANs and other people's packets go on as if this were not here,
 // and so does RTP that arrives at a queue without a socket.
 
 #include <linux/bpf.h>
@@ -35,6 +35,21 @@ struct {
 	__type(value, __u8);
 } addresses SEC(".maps");
 
+// Where a relay is: its address, that of IPv4 as a mapped one, and its port in network byte order.
+struct relay {
+	struct in6_addr address;
+	__u16 port;
+	__u16 zero;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct relay);
+	__type(value, __u8);
+} relays SEC(".maps");
+
 // Fills in the destination of a packet whose IPv4 header begins at `ip`. Where UDP begins, or null where there is none to be taken.
 static __always_inline struct udphdr *behind_ipv4(struct iphdr *ip, void *end, struct in6_addr *to)
 {
@@ -61,6 +76,15 @@ static __always_inline int is_rtp(const __u8 *payload)
 	return payload[0] >> 6 == 2 && !(payload[1] >= 192 && payload[1] <= 223);
 }
 
+static __always_inline int is_ours(const struct in6_addr *to, __u16 port)
+{
+	struct relay relay = { .address = *to, .port = port };
+
+	if (port == bpf_htons(media_port) && bpf_map_lookup_elem(&addresses, to))
+		return 1;
+	return bpf_map_lookup_elem(&relays, &relay) != 0;
+}
+
 SEC("xdp")
 int take_rtp(struct xdp_md *packet)
 {
@@ -79,7 +103,7 @@ int take_rtp(struct xdp_md *packet)
 	payload = (void *)(udp + 1);
 	if (!udp || (void *)(payload + 2) > end)
 		return XDP_PASS;
-	if (udp->dest != bpf_htons(media_port) || !is_rtp(payload) || !bpf_map_lookup_elem(&addresses, &to))
+	if (!is_rtp(payload) || !is_ours(&to, udp->dest))
 		return XDP_PASS;
 	return bpf_redirect_map(&sockets, packet->rx_queue_index, XDP_PASS);
 }

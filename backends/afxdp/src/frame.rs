@@ -121,19 +121,22 @@ impl Header {
         (self.len - UDP) as u16
     }
 
-    /// Writes the frame around a payload that fits; returns its length.
+    /// Writes the frame around a payload that fits, with these differentiated services; returns its length.
     ///
     /// Panics when there is no room.
-    pub(crate) fn write(&self, payload: &[u8], frame: &mut [u8], checksum: Checksum) -> usize {
+    pub(crate) fn write(&self, payload: &[u8], tos: u8, frame: &mut [u8], checksum: Checksum) -> usize {
         let (header, rest) = frame.split_at_mut(self.len);
         header.copy_from_slice(&self.bytes[..self.len]);
         let udp_len = ((UDP + payload.len()) as u16).to_be_bytes();
         if self.len == ETHERNET + IPV4 + UDP {
             let total = ((IPV4 + UDP + payload.len()) as u16).to_be_bytes();
+            header[ETHERNET + 1] = tos;
             header[ETHERNET + 2..][..2].copy_from_slice(&total);
-            let check = finish(self.ip_sum + word(total));
+            let check = finish(self.ip_sum + word([0, tos]) + word(total));
             header[ETHERNET + 10..][..2].copy_from_slice(&check);
         } else {
+            header[ETHERNET] |= tos >> 4;
+            header[ETHERNET + 1] = tos << 4;
             header[ETHERNET + 4..][..2].copy_from_slice(&udp_len);
         }
         let body = &mut rest[..payload.len()];
@@ -256,11 +259,30 @@ mod tests {
             for len in (0..200).chain(1_400..header.payload_max()) {
                 let payload: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
                 let mut frame = [0xee; 2_048];
-                let total = header.write(&payload, &mut frame, Checksum::Ours);
+                let total = header.write(&payload, 0, &mut frame, Checksum::Ours);
                 assert_checksums(&frame[..total]);
                 let (read, bytes) = read(&frame[..total]).unwrap();
                 assert_eq!((read.local, read.remote), (path.remote, path.local));
                 assert_eq!(bytes, payload);
+            }
+        }
+    }
+
+    #[test]
+    fn differentiated_services_are_where_each_family_has_them() {
+        for path in paths() {
+            let header = Header::new(&path, &hop()).unwrap();
+            for tos in [0, 0x08, 0xb8, 0xff] {
+                let mut frame = [0xee; 2_048];
+                let total = header.write(b"marked", tos, &mut frame, Checksum::Ours);
+                assert_checksums(&frame[..total]);
+                let ip = u16::from_be_bytes([frame[14], frame[15]]);
+                let (version, marked) = match path.local.is_ipv4() {
+                    true => (ip >> 8, ip as u8),
+                    false => (ip >> 12, (ip >> 4) as u8),
+                };
+                assert_eq!((version, marked), (if path.local.is_ipv4() { 0x45 } else { 6 }, tos));
+                assert_eq!(read(&frame[..total]).unwrap().1, b"marked");
             }
         }
     }
@@ -272,8 +294,8 @@ mod tests {
             let header = Header::new(&path, &hop()).unwrap();
             let (mut ours, mut kernels) = ([0; 2_048], [0; 2_048]);
             let payload: Vec<u8> = (0..601).map(|at| (at * 31) as u8).collect();
-            let len = header.write(&payload, &mut ours, Checksum::Ours);
-            header.write(&payload, &mut kernels, Checksum::Kernels);
+            let len = header.write(&payload, 0, &mut ours, Checksum::Ours);
+            header.write(&payload, 0, &mut kernels, Checksum::Kernels);
             let udp = usize::from(header.udp_at());
             let rest = !slow_sum(&[&kernels[udp..len]]);
             kernels[udp + 6..][..2].copy_from_slice(&rest.to_be_bytes());
@@ -286,11 +308,11 @@ mod tests {
         let path = &paths()[0];
         let header = Header::new(path, &hop()).unwrap();
         let mut frame = [0; 2_048];
-        header.write(&[0, 0], &mut frame, Checksum::Ours);
+        header.write(&[0, 0], 0, &mut frame, Checksum::Ours);
         // With the payload that makes the rest of the sum all ones, the checksum comes out as zero.
-        let total = header.write(&[frame[40], frame[41]], &mut frame.clone(), Checksum::Ours);
+        let total = header.write(&[frame[40], frame[41]], 0, &mut frame.clone(), Checksum::Ours);
         let payload = [frame[40], frame[41]];
-        header.write(&payload, &mut frame, Checksum::Ours);
+        header.write(&payload, 0, &mut frame, Checksum::Ours);
         assert_eq!(frame[40..42], [0xff, 0xff]);
         assert_checksums(&frame[..total]);
     }
@@ -306,7 +328,7 @@ mod tests {
         for path in paths() {
             let header = Header::new(&path, &hop()).unwrap();
             let mut frame = [0; 2_048];
-            let total = header.write(b"short", &mut frame, Checksum::Ours);
+            let total = header.write(b"short", 0, &mut frame, Checksum::Ours);
             assert_eq!(read(&frame[..total + 13]).unwrap().1, b"short");
             for end in 0..total {
                 assert!(read(&frame[..end]).is_none(), "cut at {end}");

@@ -79,7 +79,7 @@ impl Interface {
 }
 
 /// An address as the program has it.
-fn mapped(address: IpAddr) -> Ipv6Addr {
+pub(crate) fn mapped(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,

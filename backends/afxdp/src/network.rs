@@ -8,7 +8,7 @@ use backend_udp::shard::{Run, Transmit};
 use backend_udp::{Bell, Network, Sockets};
 use dataplane::Path;
 
-use crate::frame;
+use crate::frame::{self, Header};
 use crate::hops::Hops;
 use crate::statistics::{Counter, Page};
 use crate::sys::{Mode, Xsk};
@@ -103,6 +103,14 @@ impl Network for RingNetwork {
         };
         self.sockets_ready |= self.sockets.sleep_beside(&self.rings.descriptors, bell, at_most);
     }
+
+    fn queue(&mut self, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
+        self.rings.send_relayed(path, tos.unwrap_or(0), datagram)
+    }
+
+    fn send_queued(&mut self) {
+        self.rings.kick();
+    }
 }
 
 impl Transmit for RingNetwork {
@@ -196,7 +204,7 @@ impl Rings {
             self.page.add(Counter::SocketNoLeg, all);
             return Some(run);
         };
-        let Some(header) = self.hops.header(leg, &run.path) else {
+        let Some(header) = self.hops.header(leg.0 as usize, &run.path) else {
             self.page.add(Counter::SocketNoHop, all);
             return Some(run);
         };
@@ -206,20 +214,10 @@ impl Rings {
         }
         let outlet = self.outlets[header.interface].expect("the guide only names interfaces with a ring of ours");
         let queue = &mut self.queues[outlet];
-        let (udp_at, checksum) = (header.udp_at(), queue.checksum());
-        let mut sent = 0;
-        for datagram in run.datagrams() {
-            let queue_it = |queue: &mut Xsk| queue.send(udp_at, |room| header.write(datagram, room, checksum));
-            // When all frames are on their way, some are done as soon as the kernel has been told of them.
-            let is_queued = queue_it(queue) || {
-                queue.kick();
-                queue_it(queue)
-            };
-            if !is_queued {
-                break;
-            }
-            sent += 1;
-        }
+        let sent = run
+            .datagrams()
+            .take_while(|datagram| push(queue, header, 0, datagram))
+            .count();
         self.page.add(Counter::Sent, sent);
         if sent == all {
             return None;
@@ -231,11 +229,42 @@ impl Rings {
         })
     }
 
+    /// Queues a relay's datagram; false when it must go by socket.
+    fn send_relayed(&mut self, path: &Path, tos: u8, datagram: &[u8]) -> bool {
+        // Relays' ports are neighbours, two by two one for RTP and one for RTCP, of which the latter is not sent from here.
+        let of = usize::from(path.local.port() / 2);
+        let by = match self.hops.header(of, path) {
+            None => Counter::SocketNoHop,
+            Some(header) if datagram.len() > header.payload_max() => Counter::SocketTooLong,
+            Some(header) => {
+                let outlet =
+                    self.outlets[header.interface].expect("the guide only names interfaces with a ring of ours");
+                match push(&mut self.queues[outlet], header, tos, datagram) {
+                    true => Counter::Sent,
+                    false => Counter::SocketRingFull,
+                }
+            }
+        };
+        self.page.add(by, 1);
+        by == Counter::Sent
+    }
+
     /// Has everything queued sent.
     fn kick(&mut self) {
         self.backlog = false;
         for queue in &mut self.queues {
             self.backlog |= !queue.kick();
         }
+    }
+}
+
+/// Queues one datagram that fits; false when all frames are on their way.
+fn push(queue: &mut Xsk, header: &Header, tos: u8, datagram: &[u8]) -> bool {
+    let checksum = queue.checksum();
+    let queue_it = |queue: &mut Xsk| queue.send(header.udp_at(), |room| header.write(datagram, tos, room, checksum));
+    // Some frames are done as soon as the kernel has been told of them.
+    queue_it(queue) || {
+        queue.kick();
+        queue_it(queue)
     }
 }

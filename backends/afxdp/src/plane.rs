@@ -3,18 +3,18 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backend_udp::{Sockets, UdpConfig, UdpPlane};
+use backend_udp::{Sockets, Tap, UdpConfig, UdpPlane};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::hops::{Guide, GuideThread};
 use crate::interface::Interface;
 use crate::netlink::Netlink;
 use crate::network::RingNetwork;
-use crate::program::ProgramMode;
+use crate::program::{ProgramMode, TakenRelays};
 use crate::statistics::{Page, Statistics};
 use crate::sys::{Mode, Xsk, XskCounts, queues, steer};
 use crate::{AfxdpError, Step};
@@ -74,7 +74,7 @@ impl AfxdpPlane {
         let workers = config.udp.worker_count().map_err(AfxdpError::Sockets)?;
         let sockets = Sockets::bind(&config.udp, workers).map_err(AfxdpError::Sockets)?;
         let local = sockets[0].local_addrs();
-        let taken = Taken::new(workers, &config.interfaces, &local)?;
+        let mut taken = Taken::new(workers, &config.interfaces, &local)?;
         steer_by_queue(&sockets, &taken.found)?;
         let interfaces = taken.interfaces.len();
         let has_rings: Vec<_> = taken
@@ -83,6 +83,11 @@ impl AfxdpPlane {
             .map(|queues| has_rings(queues, interfaces))
             .collect();
         let failed = |error| AfxdpError::of(Step::Routes, "any interface", error);
+        let programs = taken
+            .interfaces
+            .iter_mut()
+            .filter_map(|interface| interface.program.take_relays());
+        let taps = Arc::new(Taps(Mutex::new(programs.collect())));
         let (guide, hops) = Guide::new(taken.netlink, taken.interfaces, has_rings.into_iter()).map_err(failed)?;
         let guide = guide.start().map_err(failed)?;
         let pages: Arc<[Arc<Page>]> = (0..workers).map(|_| Arc::new(Page::default())).collect();
@@ -91,7 +96,7 @@ impl AfxdpPlane {
             .map(|(((queues, hops), sockets), page)| RingNetwork::new(queues, interfaces, hops, sockets, page.clone()))
             .collect();
         Ok(AfxdpPlane {
-            plane: UdpPlane::start_on(networks, local, clock, waker).map_err(AfxdpError::Sockets)?,
+            plane: UdpPlane::start_on(networks, local, Some(taps), clock, waker).map_err(AfxdpError::Sockets)?,
             found: taken.found,
             statistics: Statistics(pages),
             drops: taken.drops,
@@ -117,6 +122,26 @@ impl AfxdpPlane {
     /// As [`UdpPlane::is_applied`].
     pub fn is_applied(&self) -> bool {
         self.plane.is_applied()
+    }
+}
+
+/// The relays that the programs of all interfaces take for.
+struct Taps(Mutex<Vec<TakenRelays>>);
+
+impl Taps {
+    fn each(&self, change: impl FnMut(&mut TakenRelays)) {
+        let mut programs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        programs.iter_mut().for_each(change);
+    }
+}
+
+impl Tap for Taps {
+    fn open(&self, at: SocketAddr) {
+        self.each(|program| program.open(at));
+    }
+
+    fn close(&self, at: SocketAddr) {
+        self.each(|program| program.close(at));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The XDP program in the kernel: loaded, attached, told what to take.
 
 use std::io;
-use std::net::Ipv6Addr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::RawFd;
 
 use aya::maps::{HashMap, MapData, XskMap};
@@ -9,6 +9,7 @@ use aya::programs::xdp::XdpMode;
 use aya::programs::{ProgramError, Xdp};
 use aya::{Ebpf, EbpfError, EbpfLoader, include_bytes_aligned};
 
+use crate::interface::mapped;
 use crate::{AfxdpError, Step};
 
 /// `program/weir.bpf.c`, compiled.
@@ -29,7 +30,35 @@ pub(crate) struct Program {
     _loaded: Ebpf,
     sockets: XskMap<MapData>,
     addresses: HashMap<MapData, [u8; 16], u8>,
+    relays: Option<TakenRelays>,
     mode: ProgramMode,
+}
+
+/// The relays whose RTP a program takes.
+pub(crate) struct TakenRelays(HashMap<MapData, [u8; 20], u8>);
+
+impl TakenRelays {
+    /// Takes what is for this relay. Link-local addresses are left to sockets: those need a zone beside them to be anybody's.
+    pub(crate) fn open(&mut self, at: SocketAddr) {
+        let has_zone = matches!(at, SocketAddr::V6(at) if at.ip().is_unicast_link_local());
+        if !has_zone && !at.ip().is_unspecified() {
+            // When there are more than it has room for, the stack takes those.
+            let _ = self.0.insert(key(at), 1, 0);
+        }
+    }
+
+    /// Takes it no more.
+    pub(crate) fn close(&mut self, at: SocketAddr) {
+        let _ = self.0.remove(&key(at));
+    }
+}
+
+/// `struct relay` of the program.
+fn key(at: SocketAddr) -> [u8; 20] {
+    let mut key = [0; 20];
+    key[..16].copy_from_slice(&mapped(at.ip()).octets());
+    key[16..18].copy_from_slice(&at.port().to_be_bytes());
+    key
 }
 
 impl Program {
@@ -43,12 +72,19 @@ impl Program {
         let mode = attach(&mut loaded, interface).map_err(|error| AfxdpError::of(Step::Attach, name, reason(error)))?;
         let sockets = loaded.take_map("sockets").expect("the program has it");
         let addresses = loaded.take_map("addresses").expect("the program has it");
+        let relays = loaded.take_map("relays").expect("the program has it");
         Ok(Program {
             _loaded: loaded,
             sockets: sockets.try_into().expect("it is of this kind"),
             addresses: addresses.try_into().expect("it is of this kind"),
+            relays: Some(TakenRelays(relays.try_into().expect("it is of this kind"))),
             mode,
         })
+    }
+
+    /// The relays it is to take for, which are whoever's who asks first.
+    pub(crate) fn take_relays(&mut self) -> Option<TakenRelays> {
+        self.relays.take()
     }
 
     pub(crate) fn mode(&self) -> ProgramMode {

@@ -60,7 +60,7 @@ fn talk(pair: &Pair, to: &Interface) -> (Xsk, [Header; 2]) {
 
 fn send(ring: &mut Xsk, header: &Header, payload: &[u8]) -> bool {
     let checksum = ring.checksum();
-    ring.send(header.udp_at(), |room| header.write(payload, room, checksum))
+    ring.send(header.udp_at(), |room| header.write(payload, 0, room, checksum))
 }
 
 #[test]

@@ -36,4 +36,5 @@ pub use alarm::Alarm;
 pub use inline::InlinePlane;
 pub use net::{Bell, Sockets};
 pub use plane::{UdpConfig, UdpPlane};
+pub use relays::Tap;
 pub use worker::Network;

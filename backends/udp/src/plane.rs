@@ -13,7 +13,7 @@ use crate::alarm::Alarm;
 use crate::control::Control;
 use crate::gathering::Gathering;
 use crate::net::{Bell, Door, Sockets, ThreadTime, raise_open_files};
-use crate::relays::{RELAYS_MAX, RelayWorkers};
+use crate::relays::{RELAYS_MAX, RelayWorkers, Taker, TakerLink, Tap, Tapped};
 use crate::shard::{SHARDS_MAX, Shard};
 use crate::worker::{Network, Shared, Worker, alarm_of};
 
@@ -79,6 +79,9 @@ pub struct UdpPlane {
     gathering: Option<Gathering>,
     /// Started with the first relay.
     relays: Option<RelayWorkers>,
+    /// What networks take of relays' datagrams, and each worker's link where they do.
+    tapped: Option<Arc<Tapped>>,
+    takers: Vec<TakerLink>,
     /// How many files may be open.
     files_max: usize,
     /// How long relays' workers wait for more, as [`UdpConfig::coalesce`] says.
@@ -100,7 +103,7 @@ impl UdpPlane {
         let sockets = Sockets::bind(&config, config.worker_count()?)?;
         let local = sockets[0].local_addrs();
         let door = sockets[0].door()?;
-        let mut plane = Self::start_on(sockets, local, clock, waker)?;
+        let mut plane = Self::start_on(sockets, local, None, clock, waker)?;
         plane.coalesce = config.coalesce;
         if config.gather > 0 && plane.workers.len() > 1 {
             plane.gathering = plane.gather(door, config.gather);
@@ -114,12 +117,14 @@ impl UdpPlane {
         Gathering::begin(door, times?, legs_max)
     }
 
-    /// Starts one worker on each of `networks`, which are bound to `local`, both at least one: the same data plane on something else than sockets alone.
+    /// Starts one worker on each of `networks`, which are bound to `local`, both at least one: the same data plane on something else than sockets alone. With a
+    /// `tap`, networks also hear what is for relays.
     ///
     /// Errors: the operating system's, when a thread cannot be started.
     pub fn start_on(
         networks: Vec<impl Network>,
         local: Vec<SocketAddr>,
+        tap: Option<Arc<dyn Tap>>,
         clock: Clock,
         waker: Arc<dyn Fn() + Send + Sync>,
     ) -> io::Result<UdpPlane> {
@@ -130,11 +135,13 @@ impl UdpPlane {
         let (control, shards) = Control::new(clock, &alarms, agent.clone());
         let mut plane = UdpPlane {
             control,
+            tapped: tap.map(|tap| Arc::new(Tapped::new(tap, local[0].port()))),
             local,
             workers: Vec::new(),
             agent,
             gathering: None,
             relays: None,
+            takers: Vec::new(),
             files_max: raise_open_files(),
             coalesce: Duration::ZERO,
         };
@@ -144,9 +151,20 @@ impl UdpPlane {
             .zip(bells.into_iter().zip(alarms))
             .enumerate()
         {
-            plane.workers.push(start_worker(index, shard, network, bell, alarm)?);
+            let relays = plane.taker(&alarm);
+            plane
+                .workers
+                .push(start_worker(index, shard, network, relays, bell, alarm)?);
         }
         Ok(plane)
+    }
+
+    /// The part of a worker woken by `alarm` in relays, if networks have one.
+    fn taker(&mut self, alarm: &Arc<Alarm>) -> Option<Taker> {
+        let tapped = self.tapped.clone()?;
+        let (link, ends) = TakerLink::new(alarm, &self.agent);
+        self.takers.push(link);
+        Some(Taker::new(tapped, ends))
     }
 
     /// The first address it is bound to, with its real port.
@@ -173,11 +191,13 @@ impl UdpPlane {
 
     fn start_relays(&self) -> Result<RelayWorkers, WriteError> {
         // What a worker lacks is what a port needs: descriptors.
-        RelayWorkers::start(self.workers.len(), self.coalesce, &self.agent).map_err(|_| WriteError::PortTaken)
+        RelayWorkers::start(self.workers.len(), self.coalesce, self.tapped.as_ref(), &self.agent)
+            .map_err(|_| WriteError::PortTaken)
     }
 
     fn next_relay_event(&mut self) -> Option<Event> {
-        self.relays.as_mut()?.relays.next_event()
+        let taken = self.takers.iter_mut().find_map(TakerLink::next_event);
+        taken.or_else(|| self.relays.as_mut()?.relays.next_event())
     }
 
     /// Stops the workers and waits for them. What was not sent yet is not sent any more.
@@ -253,6 +273,7 @@ impl DataPlane for UdpPlane {
         if let Some(running) = &self.relays {
             counters.add(&running.relays.counters());
         }
+        self.takers.iter().for_each(|taker| counters.add(&taker.counters()));
         counters[Counter::ReceiveOverflow] += self.receive_overflows();
         counters
     }
@@ -262,6 +283,7 @@ fn start_worker(
     index: usize,
     shard: Shard,
     network: impl Network,
+    relays: Option<Taker>,
     bell: Bell,
     alarm: Arc<Alarm>,
 ) -> io::Result<RunningWorker> {
@@ -269,6 +291,7 @@ fn start_worker(
     let worker = Worker {
         shard,
         network,
+        relays,
         bell: bell.clone(),
         alarm,
         shared: shared.clone(),

@@ -8,6 +8,7 @@ use dataplane::Path;
 
 use crate::alarm::Alarm;
 use crate::net::Bell;
+use crate::relays::Taker;
 use crate::shard::{Shard, Transmit};
 
 /// What one worker hears from and sends through.
@@ -21,6 +22,16 @@ pub trait Network: Transmit + Send + 'static {
 
     /// Sleeps until something arrives, the bell rings or the time is up.
     fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>);
+
+    /// Queues a datagram that leaves from a port which need not be the network's own, with these differentiated services; false when it cannot send that, and somebody
+    /// else has to.
+    fn queue(&mut self, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
+        let _ = (path, tos, datagram);
+        false
+    }
+
+    /// Sends what is queued.
+    fn send_queued(&mut self) {}
 }
 
 /// What a worker shares with the plane that started it.
@@ -35,6 +46,8 @@ pub(crate) struct Shared {
 pub(crate) struct Worker<N> {
     pub(crate) shard: Shard,
     pub(crate) network: N,
+    /// Where the network also hears what is for relays.
+    pub(crate) relays: Option<Taker>,
     pub(crate) bell: Bell,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) shared: Arc<Shared>,
@@ -52,6 +65,10 @@ impl<N: Network> Worker<N> {
             self.shard.work(now);
             self.shard.flush(&mut self.network);
             self.shard.settle(now);
+            if let Some(relays) = &mut self.relays {
+                relays.flush(&mut self.network);
+                relays.settle(now);
+            }
             if !busy && !self.shard.has_work() {
                 self.rest(now);
             }
@@ -59,9 +76,12 @@ impl<N: Network> Worker<N> {
     }
 
     fn receive(&mut self, now: Instant) -> usize {
-        let shard = &mut self.shard;
+        let (shard, relays) = (&mut self.shard, &mut self.relays);
         let received = self.network.receive(now, &mut |at, path, datagram| {
-            shard.receive_late(now, at, path, datagram)
+            let is_taken = relays.as_mut().is_some_and(|relays| relays.take(now, path, datagram));
+            if !is_taken {
+                shard.receive_late(now, at, path, datagram);
+            }
         });
         let dropped = self.network.take_dropped();
         if dropped > 0 {
@@ -74,7 +94,12 @@ impl<N: Network> Worker<N> {
     fn rest(&mut self, now: Instant) {
         self.alarm.arm();
         if !self.shard.has_mail() && !self.shared.stop.load(Ordering::Relaxed) {
-            let at_most = self.shard.due().map(|due| due.saturating_duration_since(now));
+            let due = [self.shard.due(), self.relays.as_ref().and_then(Taker::due)];
+            let at_most = due
+                .into_iter()
+                .flatten()
+                .min()
+                .map(|due| due.saturating_duration_since(now));
             self.network.sleep(&self.bell, at_most);
         }
         self.alarm.disarm();

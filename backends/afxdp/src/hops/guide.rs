@@ -37,6 +37,8 @@ pub(crate) struct Guide {
     neighbours: HashMap<NeighbourKey, Neighbour>,
     /// Ways changed, and nobody has looked yet.
     changed: bool,
+    /// What was told of any path may no longer be so. Else only what was asked for since needs an answer: calls come by the hundred a second, and stay by the thousand.
+    news: bool,
     looked: Instant,
     tidied: Instant,
 }
@@ -48,6 +50,8 @@ struct WorkerEnd {
     /// By interface: whether the worker has a ring there.
     has_ring: Vec<bool>,
     paths: HashMap<Path, Asked>,
+    /// Those asked for in this turn.
+    fresh: Vec<Path>,
 }
 
 /// One path a worker asked about.
@@ -85,6 +89,7 @@ impl Guide {
                 told,
                 has_ring,
                 paths: HashMap::new(),
+                fresh: Vec::new(),
             });
         }
         let guide = Guide {
@@ -96,6 +101,7 @@ impl Guide {
             workers: ends,
             neighbours: HashMap::new(),
             changed: true,
+            news: true,
             looked: now(),
             tidied: now(),
         };
@@ -142,24 +148,25 @@ impl Guide {
 
     /// Takes the news. When some was missed, everything may have changed.
     fn hear(&mut self) {
-        let (neighbours, changed) = (&mut self.neighbours, &mut self.changed);
+        let (neighbours, changed, news) = (&mut self.neighbours, &mut self.changed, &mut self.news);
         let heard = self.hear.changes(|change| match change {
             Change::Neighbour(neighbour) => {
                 if let Some(known) = neighbours.get_mut(&(neighbour.interface, neighbour.address)) {
+                    *news |= *known != neighbour;
                     *known = neighbour;
                 }
             }
             Change::Ways => *changed = true,
         });
         if heard.is_err() {
-            self.changed = true;
+            (self.changed, self.news) = (true, true);
             self.neighbours.clear();
         }
     }
 
     /// Looks at interfaces, their addresses and every way anew.
     fn look_again(&mut self) {
-        self.changed = false;
+        (self.changed, self.news) = (false, true);
         for interface in &mut self.interfaces {
             interface.look_again(&mut self.ask);
         }
@@ -177,6 +184,7 @@ impl Guide {
                     Ask::About(path) => {
                         let way = self.ask.way(path.local.ip(), path.remote.ip());
                         worker.paths.insert(path, Asked { way, told: None });
+                        worker.fresh.push(path);
                     }
                     Ask::NoMore(path) => drop(worker.paths.remove(&path)),
                 }
@@ -186,7 +194,7 @@ impl Guide {
 
     /// Asks for neighbours that ways need and nobody has asked for yet, and has the kernel ask those of whom it is not sure.
     fn make_sure(&mut self) {
-        for way in self.workers.iter().flat_map(WorkerEnd::ways) {
+        for way in self.workers.iter().flat_map(|worker| worker.open(self.news)) {
             if !self.interfaces.iter().any(|interface| interface.index == way.interface) {
                 continue;
             }
@@ -212,14 +220,27 @@ impl Guide {
 
     /// Tells workers what is not as they were told last. What finds no room is told in a later turn.
     fn answer(&mut self) {
+        let all = std::mem::take(&mut self.news);
         for worker in &mut self.workers {
-            for (path, asked) in &mut worker.paths {
+            let mut answer = |path: Path, asked: &mut Asked| {
                 let way = asked.way.as_ref();
                 let hop = way.and_then(|way| hop(&self.interfaces, &worker.has_ring, &self.neighbours, way));
-                if hop != asked.told && worker.told.push(Told::Path(*path, hop)).is_ok() {
-                    asked.told = hop;
+                if hop != asked.told {
+                    match worker.told.push(Told::Path(path, hop)) {
+                        Ok(()) => asked.told = hop,
+                        Err(_) => self.news = true,
+                    }
                 }
+            };
+            match all {
+                true => worker.paths.iter_mut().for_each(|(path, asked)| answer(*path, asked)),
+                false => worker.fresh.iter().for_each(|path| {
+                    if let Some(asked) = worker.paths.get_mut(path) {
+                        answer(*path, asked);
+                    }
+                }),
             }
+            worker.fresh.clear();
         }
     }
 
@@ -241,6 +262,14 @@ impl Guide {
 impl WorkerEnd {
     fn ways(&self) -> impl Iterator<Item = Way> {
         self.paths.values().filter_map(|asked| asked.way)
+    }
+
+    /// Of `all` paths, or of those asked for in this turn.
+    fn open(&self, all: bool) -> impl Iterator<Item = Way> {
+        let known = all.then(|| self.ways());
+        let fresh = (!all).then_some(&self.fresh).into_iter().flatten();
+        let fresh = fresh.filter_map(|path| self.paths.get(path)?.way);
+        known.into_iter().flatten().chain(fresh)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-use dataplane::{LegId, Path};
+use dataplane::Path;
 use rtrb::{Consumer, Producer};
 
 use super::{Ask, Told};
@@ -13,7 +13,7 @@ use crate::frame::Header;
 /// The most paths one worker asks about; all others go by socket.
 const PATHS_MAX: usize = 65_536;
 
-/// How many legs' places are remembered by the leg, so that their paths need no look-up. A power of two.
+/// How many legs' and relays' places are remembered by their number, so that their paths need no look-up. A power of two.
 const RECENT: usize = 4_096;
 
 /// A worker's headers, by path.
@@ -21,7 +21,7 @@ pub(crate) struct Hops {
     places: HashMap<Path, u32>,
     known: Vec<Known>,
     free: Vec<u32>,
-    /// By leg, counted round: where its path was last. What is there may be another's; the path says.
+    /// By a leg's or a relay's number, counted round: where its path was last. What is there may be another's; the path says.
     recent: Box<[u32; RECENT]>,
     asks: Producer<Ask>,
     told: Consumer<Told>,
@@ -49,9 +49,9 @@ impl Hops {
         }
     }
 
-    /// What stands in front of a leg's datagrams on this path, if a ring leads there.
-    pub(crate) fn header(&mut self, leg: LegId, path: &Path) -> Option<&Header> {
-        let recent = &mut self.recent[leg.0 as usize % RECENT];
+    /// What stands in front of datagrams on this path, if a ring leads there. `of` is a number of the sender's, the same for all that it sends there.
+    pub(crate) fn header(&mut self, of: usize, path: &Path) -> Option<&Header> {
+        let recent = &mut self.recent[of % RECENT];
         let is_there = self
             .known
             .get(*recent as usize)

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dataplane::{Accept, RelayTraffic};
+use dataplane::{Accept, Counter, RelayTraffic};
 use rtrb::Consumer;
 
-use super::Door;
-use super::port::{Gate, Ledger, Opens, Port, Way};
+use super::port::{Gate, Ledger, Opens, Port, SharedPort, Way};
+use super::{AtOnce, Door};
 use crate::control::WorkerEnds;
 use crate::shard::counters::CounterPage;
 use crate::shard::notes::{Note, Notes};
@@ -48,16 +48,25 @@ pub(crate) struct Setting<D> {
 
 /// Hears which doors a desk takes datagrams from.
 pub(crate) trait Watch<D> {
-    /// Datagrams that arrive at `door` are to be given to the desk with this place.
-    fn begin(&mut self, place: usize, door: &D);
+    /// Datagrams that arrive at `home.door` are to be given to the desk with this place.
+    fn begin(&mut self, place: usize, home: &Home<D>);
 
     /// No more.
-    fn end(&mut self, door: &D);
+    fn end(&mut self, home: &Home<D>);
+}
+
+/// One relay of a desk's.
+pub(crate) struct Home<D> {
+    pub(super) at: SocketAddr,
+    pub(super) door: D,
+    pub(super) port: SharedPort<D>,
+    /// Of the door's, those counted already.
+    overflows: u64,
 }
 
 /// All relays of one worker: orders and datagrams in, datagrams out through doors.
 pub(crate) struct Desk<D> {
-    ports: Slab<Port<D>>,
+    homes: Slab<Home<D>>,
     places: HashMap<SocketAddr, usize>,
     orders: Consumer<Order<D>>,
     notes: Notes,
@@ -67,7 +76,7 @@ pub(crate) struct Desk<D> {
 impl<D: Door> Desk<D> {
     pub(super) fn new(ends: WorkerEnds<Order<D>>) -> Self {
         Desk {
-            ports: Slab::new(),
+            homes: Slab::new(),
             places: HashMap::new(),
             orders: ends.orders,
             notes: ends.notes,
@@ -82,7 +91,7 @@ impl<D: Door> Desk<D> {
 
     /// The door that datagrams for this place come in by.
     pub(super) fn door(&self, place: usize) -> &D {
-        &self.ports[place].door
+        &self.homes[place].door
     }
 
     /// Takes a datagram that has arrived at the relay at `place`: the first `len` bytes of `buffer`, which has room for [`BUFFER`](super::BUFFER).
@@ -93,7 +102,7 @@ impl<D: Door> Desk<D> {
             notes: &mut self.notes,
             counters: &self.counters,
         };
-        self.ports[place].packet(&mut ledger, from, buffer, len);
+        lock(&self.homes[place].port).packet(&mut ledger, &mut AtOnce, from, buffer, len);
     }
 
     /// Takes what the control handle wants done; returns how much that was.
@@ -131,7 +140,7 @@ impl<D: Door> Desk<D> {
     fn set(&mut self, at: SocketAddr, setting: Setting<D>, watch: &mut impl Watch<D>) {
         match (self.place_of(at), setting.door) {
             (Some(place), _) => {
-                let port = &mut self.ports[place];
+                let mut port = lock(&self.homes[place].port);
                 port.gate.set(setting.accept);
                 port.terminated = setting.terminated;
                 if let Some(opens) = setting.opens {
@@ -141,10 +150,8 @@ impl<D: Door> Desk<D> {
                 port.rtcp = setting.rtcp;
             }
             (None, Some(door)) => {
-                let place = self.ports.insert(Port {
+                let port = Port {
                     at,
-                    overflows: door.overflows(),
-                    door: door.clone(),
                     gate: Gate::new(setting.accept),
                     terminated: setting.terminated,
                     opens: setting.opens.unwrap_or(Opens::Pending),
@@ -152,9 +159,16 @@ impl<D: Door> Desk<D> {
                     rtcp: setting.rtcp,
                     traffic: RelayTraffic::default(),
                     last: None,
+                    is_gone: false,
+                };
+                let place = self.homes.insert(Home {
+                    at,
+                    overflows: door.overflows(),
+                    door,
+                    port: Arc::new(Mutex::new(port)),
                 });
                 self.places.insert(at, place);
-                watch.begin(place, &door);
+                watch.begin(place, &self.homes[place]);
             }
             (None, None) => unreachable!("a relay is new with its door"),
         }
@@ -162,7 +176,7 @@ impl<D: Door> Desk<D> {
 
     fn door_changed(&mut self, relay: SocketAddr, local: SocketAddr, door: Option<D>) {
         let Some(place) = self.place_of(relay) else { return };
-        let port = &mut self.ports[place];
+        let port = &mut *lock(&self.homes[place].port);
         let ways = [&mut port.rtp, &mut port.rtcp].into_iter().flatten();
         for way in ways.filter(|way| way.path.local == local) {
             way.door = door.clone();
@@ -170,17 +184,37 @@ impl<D: Door> Desk<D> {
     }
 
     fn remove(&mut self, at: SocketAddr, watch: &mut impl Watch<D>) {
-        self.report(at);
-        if let Some(place) = self.places.remove(&at) {
-            watch.end(&self.ports.remove(place).door);
-        }
+        let Some(place) = self.places.remove(&at) else { return };
+        let mut home = self.homes.remove(place);
+        watch.end(&home);
+        // Whoever holds it still takes nothing more, so that the report is the last word.
+        lock(&home.port).is_gone = true;
+        home.report(&mut self.notes, &self.counters);
     }
 
     fn report(&mut self, at: SocketAddr) {
-        let Some(place) = self.place_of(at) else { return };
-        let port = &mut self.ports[place];
-        port.count_overflows(&self.counters);
-        let report = Box::new((at, port.traffic, port.last));
-        self.notes.tell(&self.counters, Note::RelayTraffic(report));
+        if let Some(place) = self.place_of(at) {
+            self.homes[place].report(&mut self.notes, &self.counters);
+        }
     }
+}
+
+impl<D: Door> Home<D> {
+    fn report(&mut self, notes: &mut Notes, counters: &CounterPage) {
+        self.count_overflows(counters);
+        let port = lock(&self.port);
+        let report = Box::new((self.at, port.traffic, port.last));
+        notes.tell(counters, Note::RelayTraffic(report));
+    }
+
+    /// Counts what was dropped at the door since the last time.
+    fn count_overflows(&mut self, counters: &CounterPage) {
+        let overflows = self.door.overflows();
+        let before = std::mem::replace(&mut self.overflows, overflows);
+        counters.add(Counter::ReceiveOverflow, overflows.saturating_sub(before));
+    }
+}
+
+fn lock<D>(port: &SharedPort<D>) -> MutexGuard<'_, Port<D>> {
+    port.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use dataplane::{Egress, Path};
 
+use super::desk::Home;
 use super::{Door, Doors, Watch};
 use crate::inline::Sent;
 
@@ -54,7 +55,7 @@ impl Doors for InlineDoors {
 pub(crate) struct Unwatched;
 
 impl Watch<InlineDoor> for Unwatched {
-    fn begin(&mut self, _place: usize, _door: &InlineDoor) {}
+    fn begin(&mut self, _place: usize, _home: &Home<InlineDoor>) {}
 
-    fn end(&mut self, _door: &InlineDoor) {}
+    fn end(&mut self, _home: &Home<InlineDoor>) {}
 }

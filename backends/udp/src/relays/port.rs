@@ -1,14 +1,14 @@
 //! One relay: what becomes of a datagram that arrives at its port.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{Accept, Counter, Path, PuntKind, RelayTraffic};
 use wire::{PacketKind, RtpPacket};
 
-use super::Door;
+use super::Outlet;
 use super::keystream::Keystream;
 use crate::shard::counters::CounterPage;
 use crate::shard::notes::{Note, Notes, PuntedRef};
@@ -17,10 +17,12 @@ use crate::srtp::{OpenError, Opener};
 /// Bytes of an RTCP packet that are always in clear: its header and its sender.
 const RTCP_MIN: usize = 8;
 
+/// A relay that more than one worker may be given datagrams for.
+pub(super) type SharedPort<D> = Arc<Mutex<Port<D>>>;
+
 /// A relay as its worker knows it.
 pub(super) struct Port<D> {
     pub(super) at: SocketAddr,
-    pub(super) door: D,
     pub(super) gate: Gate,
     pub(super) terminated: bool,
     pub(super) opens: Opens,
@@ -28,8 +30,8 @@ pub(super) struct Port<D> {
     pub(super) rtcp: Option<Way<D>>,
     pub(super) traffic: RelayTraffic,
     pub(super) last: Option<Instant>,
-    /// Of the door's, those counted already.
-    pub(super) overflows: u64,
+    /// Its desk has let go of it.
+    pub(super) is_gone: bool,
 }
 
 /// Who is let in.
@@ -95,11 +97,18 @@ impl Gate {
     }
 }
 
-impl<D: Door> Port<D> {
+impl<D> Port<D> {
     /// Takes the datagram in `buffer[..len]`; the rest of the buffer is room for what protection adds.
-    pub(super) fn packet(&mut self, ledger: &mut Ledger<'_>, from: SocketAddr, buffer: &mut [u8], len: usize) {
+    pub(super) fn packet(
+        &mut self,
+        ledger: &mut Ledger<'_>,
+        outlet: &mut impl Outlet<D>,
+        from: SocketAddr,
+        buffer: &mut [u8],
+        len: usize,
+    ) {
         ledger.counters.count(Counter::Received);
-        match self.judge(ledger, from, buffer, len) {
+        match self.judge(ledger, outlet, from, buffer, len) {
             Ok(Done::Punted) => {}
             Ok(Done::Passed) => {
                 ledger.counters.count(Counter::Relayed);
@@ -117,6 +126,7 @@ impl<D: Door> Port<D> {
     fn judge(
         &mut self,
         ledger: &mut Ledger<'_>,
+        outlet: &mut impl Outlet<D>,
         from: SocketAddr,
         buffer: &mut [u8],
         len: usize,
@@ -144,14 +154,21 @@ impl<D: Door> Port<D> {
                 ledger.punt(path, PuntKind::Dtls, &buffer[..len]);
                 return Ok(Done::Punted);
             }
-            PacketKind::Rtp => self.rtp(ledger, path, buffer, len)?,
-            PacketKind::Rtcp => self.rtcp(ledger, path, buffer, len)?,
-            _ => self.other(ledger, &buffer[..len])?,
+            PacketKind::Rtp => self.rtp(ledger, outlet, path, buffer, len)?,
+            PacketKind::Rtcp => self.rtcp(ledger, outlet, path, buffer, len)?,
+            _ => self.other(ledger, outlet, &buffer[..len])?,
         }
         Ok(Done::Passed)
     }
 
-    fn rtp(&mut self, ledger: &mut Ledger<'_>, path: Path, buffer: &mut [u8], len: usize) -> Result<(), Counter> {
+    fn rtp(
+        &mut self,
+        ledger: &mut Ledger<'_>,
+        outlet: &mut impl Outlet<D>,
+        path: Path,
+        buffer: &mut [u8],
+        len: usize,
+    ) -> Result<(), Counter> {
         if let Opens::Pending = self.opens {
             return Err(Counter::NoKeys);
         }
@@ -171,11 +188,18 @@ impl<D: Door> Port<D> {
             Some(keystream) => keystream.seal_rtp(buffer, len, header_len)?,
             None => len,
         };
-        exit.send(ledger, &buffer[..len]);
+        exit.send(ledger, outlet, &buffer[..len]);
         Ok(())
     }
 
-    fn rtcp(&mut self, ledger: &mut Ledger<'_>, path: Path, buffer: &mut [u8], len: usize) -> Result<(), Counter> {
+    fn rtcp(
+        &mut self,
+        ledger: &mut Ledger<'_>,
+        outlet: &mut impl Outlet<D>,
+        path: Path,
+        buffer: &mut [u8],
+        len: usize,
+    ) -> Result<(), Counter> {
         if let Opens::Pending = self.opens {
             return Err(Counter::NoKeys);
         }
@@ -197,33 +221,26 @@ impl<D: Door> Port<D> {
             Some(keystream) => keystream.seal_rtcp(buffer, len)?,
             None => len,
         };
-        exit.send(ledger, &buffer[..len]);
+        exit.send(ledger, outlet, &buffer[..len]);
         Ok(())
     }
 
-    fn other(&self, ledger: &Ledger<'_>, datagram: &[u8]) -> Result<(), Counter> {
+    fn other(&self, ledger: &Ledger<'_>, outlet: &mut impl Outlet<D>, datagram: &[u8]) -> Result<(), Counter> {
         let Opens::Clear = self.opens else {
             return Err(Counter::NotMedia);
         };
         if self.rtp.as_ref().is_some_and(|way| !matches!(way.seals, Seals::Clear)) {
             return Err(Counter::NotMedia);
         }
-        Way::exit(&self.rtp)?.send(ledger, datagram);
+        Way::exit(&self.rtp)?.send(ledger, outlet, datagram);
         Ok(())
-    }
-
-    /// Counts what was dropped at the door since the last time.
-    pub(super) fn count_overflows(&mut self, counters: &CounterPage) {
-        let overflows = self.door.overflows();
-        let before = std::mem::replace(&mut self.overflows, overflows);
-        counters.add(Counter::ReceiveOverflow, overflows.saturating_sub(before));
     }
 }
 
 /// A way that can be taken.
 struct Exit<'a, D> {
     door: &'a D,
-    to: SocketAddr,
+    path: &'a Path,
     tos: Option<u8>,
     keystream: Option<&'a Keystream>,
 }
@@ -238,16 +255,16 @@ impl<D> Way<D> {
         };
         Ok(Exit {
             door: way.door.as_ref().ok_or(Counter::NotReady)?,
-            to: way.path.remote,
+            path: &way.path,
             tos: way.tos,
             keystream,
         })
     }
 }
 
-impl<D: Door> Exit<'_, D> {
-    fn send(&self, ledger: &Ledger<'_>, datagram: &[u8]) {
-        if !self.door.send(self.to, self.tos, datagram) {
+impl<D> Exit<'_, D> {
+    fn send(&self, ledger: &Ledger<'_>, outlet: &mut impl Outlet<D>, datagram: &[u8]) {
+        if !outlet.send(self.door, self.path, self.tos, datagram) {
             ledger.counters.count(Counter::SendFailed);
         }
     }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::desk::{Desk, Watch};
+use super::desk::{Desk, Home, Watch};
 use super::table::Relays;
+use super::tapped::Tapped;
 use super::{BUFFER, Door, Doors};
 use crate::alarm::Alarm;
 use crate::net::{Bell, Poller, PortSocket};
@@ -45,14 +46,27 @@ impl Doors for PortSockets {
     }
 }
 
-impl Watch<Arc<PortSocket>> for Poller {
-    fn begin(&mut self, place: usize, door: &Arc<PortSocket>) {
+/// What a worker hears datagrams by.
+struct Ears {
+    poller: Poller,
+    /// What takes datagrams before it hears of them.
+    tapped: Option<Arc<Tapped>>,
+}
+
+impl Watch<Arc<PortSocket>> for Ears {
+    fn begin(&mut self, place: usize, home: &Home<Arc<PortSocket>>) {
         // Only a lack of memory, or of what the user may watch, makes it fail; the port is silent then, and its traffic says so.
-        let _ = Poller::begin(self, place, door);
+        let _ = self.poller.begin(place, &home.door);
+        if let Some(tapped) = &self.tapped {
+            tapped.begin(home.at, &home.port);
+        }
     }
 
-    fn end(&mut self, door: &Arc<PortSocket>) {
-        Poller::end(self, door);
+    fn end(&mut self, home: &Home<Arc<PortSocket>>) {
+        if let Some(tapped) = &self.tapped {
+            tapped.end(home.at);
+        }
+        self.poller.end(&home.door);
     }
 }
 
@@ -72,7 +86,12 @@ impl RelayWorkers {
     /// Starts as many workers; `agent` is raised when there is an event.
     ///
     /// Errors: the operating system's.
-    pub(crate) fn start(workers: usize, coalesce: Duration, agent: &Arc<Alarm>) -> io::Result<Self> {
+    pub(crate) fn start(
+        workers: usize,
+        coalesce: Duration,
+        tapped: Option<&Arc<Tapped>>,
+        agent: &Arc<Alarm>,
+    ) -> io::Result<Self> {
         let bells = (0..workers).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
         let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
         let (relays, desks) = Relays::new(PortSockets::default(), &alarms, agent);
@@ -86,7 +105,10 @@ impl RelayWorkers {
                 desk,
                 buffer: [0; BUFFER],
                 coalesce,
-                poller: Poller::new(bell.clone())?,
+                ears: Ears {
+                    poller: Poller::new(bell.clone())?,
+                    tapped: tapped.cloned(),
+                },
                 alarm,
                 stop: this.stop.clone(),
             };
@@ -113,7 +135,7 @@ struct Worker {
     buffer: [u8; BUFFER],
     /// How long to wait for more when something has come.
     coalesce: Duration,
-    poller: Poller,
+    ears: Ears,
     alarm: Arc<Alarm>,
     stop: Arc<AtomicBool>,
 }
@@ -124,7 +146,7 @@ impl Worker {
     fn run(mut self) {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {
-            if self.desk.take_orders(&mut self.poller) > 0 {
+            if self.desk.take_orders(&mut self.ears) > 0 {
                 // What was asked for is told now, not with the next packet.
                 self.desk.settle(now());
             }
@@ -133,7 +155,7 @@ impl Worker {
                 true => Some(Duration::ZERO),
                 false => self.desk.due().map(|due| due.saturating_duration_since(now())),
             };
-            let ready = self.poller.wait(at_most, self.coalesce);
+            let ready = self.ears.poller.wait(at_most, self.coalesce);
             self.alarm.disarm();
             let now = now();
             let at_once = match ready.clone().nth(FEW) {

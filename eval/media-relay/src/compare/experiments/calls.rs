@@ -117,8 +117,9 @@ const fn target(
 const EBPF: [&str; 2] = ["weir-ebpf", "rtpengine"];
 const BARE: [&str; 2] = ["weir-ebpf", "bare"];
 const USERSPACE: [&str; 2] = ["weir", "rtpengine"];
+const RINGS: [&str; 2] = ["weir-afxdp", "rtpengine"];
 
-const TARGETS: [Target; 10] = [
+const TARGETS: [Target; 13] = [
     target(EBPF, 0.125, "machine us/packet", |it| it.machine_us()),
     target(EBPF, 0.125, "work us/packet", |it| it.work_us()),
     target(EBPF, 0.125, "instructions/packet", |it| it.instructions()),
@@ -128,6 +129,9 @@ const TARGETS: [Target; 10] = [
     target(USERSPACE, 0.5, "machine us/packet", |it| it.machine_us()),
     target(USERSPACE, 0.5, "work us/packet", |it| it.work_us()),
     target(USERSPACE, 0.5, "instructions/packet", |it| it.instructions()),
+    target(RINGS, 0.5, "machine us/packet", |it| it.machine_us()),
+    target(RINGS, 0.5, "work us/packet", |it| it.work_us()),
+    target(RINGS, 0.5, "instructions/packet", |it| it.instructions()),
     target(EBPF, 0.2, "p99 added delay", |it| it.added_us(0.99)),
 ];
 

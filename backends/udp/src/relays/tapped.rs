@@ -1,0 +1,207 @@
+//! Relays' datagrams that a network takes before the ports' own sockets see them.
+//!
+//! A port is still one desk's: entries, reports and whatever comes by its socket. What a [`Tap`] takes comes to whichever worker the device hands it
+//! to, and that worker does all there is to do to it, under the port's lock: handing it over to the desk would cost more, and the two meet only where
+//! a call's RTCP arrives at the same moment as its RTP.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
+
+use dataplane::{Counter, Path};
+
+use super::desk::Order;
+use super::port::{Ledger, Port, SharedPort};
+use super::{BUFFER, Door, Outlet};
+use crate::control::{WorkerEnds, WorkerLink};
+use crate::net::PortSocket;
+use crate::shard::counters::CounterPage;
+use crate::shard::hash::Mixed;
+use crate::shard::notes::Notes;
+use crate::worker::Network;
+
+/// With so many ports known that are gone, it is time to forget them.
+const FORGOTTEN_MIN: usize = 256;
+
+/// Takes the RTP of relays off some interfaces.
+pub trait Tap: Send + Sync {
+    /// From now on, what arrives for the relay at `at` may be taken. Whatever is not still comes to its socket.
+    fn open(&self, at: SocketAddr);
+
+    /// No more.
+    fn close(&self, at: SocketAddr);
+}
+
+type Doorway = Arc<PortSocket>;
+/// A link that no orders travel by.
+pub(crate) type TakerLink = WorkerLink<Order<Doorway>>;
+
+/// Every port that datagrams are taken for, whoever's it is.
+pub(crate) struct Tapped {
+    tap: Arc<dyn Tap>,
+    /// Where legs are. A relay at another of our addresses may have the same number; it is left to its socket.
+    media_port: u16,
+    ports: Mutex<HashMap<SocketAddr, Weak<Mutex<Port<Doorway>>>>>,
+}
+
+impl Tapped {
+    pub(crate) fn new(tap: Arc<dyn Tap>, media_port: u16) -> Self {
+        Tapped {
+            tap,
+            media_port,
+            ports: Mutex::default(),
+        }
+    }
+
+    pub(super) fn begin(&self, at: SocketAddr, port: &SharedPort<Doorway>) {
+        if at.port() != self.media_port {
+            self.with(|ports| ports.insert(at, Arc::downgrade(port)));
+            self.tap.open(at);
+        }
+    }
+
+    pub(super) fn end(&self, at: SocketAddr) {
+        if at.port() != self.media_port {
+            self.tap.close(at);
+            self.with(|ports| ports.remove(&at));
+        }
+    }
+
+    fn find(&self, at: SocketAddr) -> Option<SharedPort<Doorway>> {
+        self.with(|ports| ports.get(&at).and_then(Weak::upgrade))
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut HashMap<SocketAddr, Weak<Mutex<Port<Doorway>>>>) -> T) -> T {
+        change(&mut self.ports.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// One worker's part: datagrams for relays in, datagrams out through the worker's network where it can, by the ports' sockets where it cannot.
+pub(crate) struct Taker {
+    tapped: Arc<Tapped>,
+    /// Found before. Does not keep ports open.
+    known: HashMap<SocketAddr, Weak<Mutex<Port<Doorway>>>, Mixed>,
+    forget_at: usize,
+    outbox: Outbox,
+    buffer: [u8; BUFFER],
+    notes: Notes,
+    counters: Arc<CounterPage>,
+}
+
+impl Taker {
+    pub(crate) fn new(tapped: Arc<Tapped>, ends: WorkerEnds<Order<Doorway>>) -> Self {
+        Taker {
+            tapped,
+            known: HashMap::default(),
+            forget_at: FORGOTTEN_MIN,
+            outbox: Outbox::default(),
+            buffer: [0; BUFFER],
+            notes: ends.notes,
+            counters: ends.counters,
+        }
+    }
+
+    /// Takes a datagram if it is for a relay. What it makes of it leaves with the next [`flush`](Self::flush).
+    pub(crate) fn take(&mut self, now: Instant, path: Path, datagram: &[u8]) -> bool {
+        if path.local.port() == self.tapped.media_port {
+            return false;
+        }
+        let Some(port) = self.find(path.local) else {
+            return false;
+        };
+        let kept = datagram.len().min(BUFFER);
+        self.buffer[..kept].copy_from_slice(&datagram[..kept]);
+        let mut ledger = Ledger {
+            now,
+            notes: &mut self.notes,
+            counters: &self.counters,
+        };
+        let mut port = port.lock().unwrap_or_else(PoisonError::into_inner);
+        if port.is_gone {
+            return false;
+        }
+        port.packet(
+            &mut ledger,
+            &mut self.outbox,
+            path.remote,
+            &mut self.buffer,
+            datagram.len(),
+        );
+        true
+    }
+
+    /// Sends what datagrams taken since the last time became.
+    pub(crate) fn flush(&mut self, network: &mut impl Network) {
+        if self.outbox.sends.is_empty() {
+            return;
+        }
+        let mut start = 0;
+        for Sending { door, path, tos, end } in self.outbox.sends.drain(..) {
+            let datagram = &self.outbox.bytes[start..end];
+            start = end;
+            if network.queue(&path, tos, datagram) {
+                continue;
+            }
+            // What was queued before may be for the same receiver.
+            network.send_queued();
+            if !door.send(path.remote, tos, datagram) {
+                self.counters.count(Counter::SendFailed);
+            }
+        }
+        network.send_queued();
+        self.outbox.bytes.clear();
+    }
+
+    /// Ends a batch: wakes the agent if there is something for it.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        self.notes.settle(now);
+    }
+
+    /// When to [`settle`](Self::settle) even if nothing happens.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.notes.due()
+    }
+
+    fn find(&mut self, at: SocketAddr) -> Option<SharedPort<Doorway>> {
+        if let Some(port) = self.known.get(&at).and_then(Weak::upgrade) {
+            return Some(port);
+        }
+        let port = self.tapped.find(at)?;
+        if self.known.len() >= self.forget_at {
+            self.known.retain(|_, port| port.strong_count() > 0);
+            self.forget_at = FORGOTTEN_MIN.max(2 * self.known.len());
+        }
+        self.known.insert(at, Arc::downgrade(&port));
+        Some(port)
+    }
+}
+
+/// What is to leave at the end of a batch.
+#[derive(Default)]
+struct Outbox {
+    /// All datagrams, back to back.
+    bytes: Vec<u8>,
+    sends: Vec<Sending>,
+}
+
+struct Sending {
+    door: Doorway,
+    path: Path,
+    tos: Option<u8>,
+    /// Where its datagram ends; it begins where the one before ends.
+    end: usize,
+}
+
+impl Outlet<Doorway> for Outbox {
+    fn send(&mut self, door: &Doorway, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
+        self.bytes.extend_from_slice(datagram);
+        self.sends.push(Sending {
+            door: door.clone(),
+            path: *path,
+            tos,
+            end: self.bytes.len(),
+        });
+        true
+    }
+}
