@@ -125,6 +125,6 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("relays.yaml");
         let read = Configuration::read(&path).expect("valid");
         let names: Vec<&str> = read.relays.iter().map(|relay| relay.name.as_str()).collect();
-        assert_eq!(names, ["weir-ebpf", "rtpengine", "weir", "bare"]);
+        assert_eq!(names, ["weir-ebpf", "rtpengine", "weir", "weir-afxdp", "bare"]);
     }
 }
