@@ -83,7 +83,7 @@ impl Gathering {
         self.looked = None;
         let homes: Vec<_> = control.homes().take(HOMES_MAX).collect();
         if self.door.lead(&homes, self.current).is_err() {
-            self.door.lead_to_all();
+            // As it is, it only costs more.
             self.current = None;
         }
     }

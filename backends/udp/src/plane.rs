@@ -100,12 +100,12 @@ impl UdpPlane {
     ///
     /// Errors: the operating system's, when an address cannot be bound or a thread not be started; `InvalidInput` for a configuration out of range.
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
-        let sockets = Sockets::bind(&config, config.worker_count()?)?;
+        let mut sockets = Sockets::bind(&config, config.worker_count()?)?;
         let local = sockets[0].local_addrs();
-        let door = sockets[0].door()?;
+        let door = Sockets::open_door(&mut sockets, &config);
         let mut plane = Self::start_on(sockets, local, None, clock, waker)?;
         plane.coalesce = config.coalesce;
-        if config.gather > 0 && plane.workers.len() > 1 {
+        if let Some(door) = door.filter(|_| config.gather > 0 && plane.workers.len() > 1) {
             plane.gathering = plane.gather(door, config.gather);
         }
         Ok(plane)

@@ -8,31 +8,38 @@ use std::time::Duration;
 
 use super::socket::{Socket, check};
 
-/// The groups of sockets that share a port, one group for each address.
+/// The groups of sockets that share a port, one group for each address: in each the workers' sockets in order and then, in the same order, those that hear what may wait.
 ///
-/// The kernel chooses among a group's sockets by the addresses of a datagram, or has a program choose.
+/// The kernel has a program of ours choose among them.
 #[derive(Debug)]
-pub(crate) struct Door(Vec<OwnedFd>);
+pub(crate) struct Door {
+    groups: Vec<OwnedFd>,
+    workers: usize,
+}
 
 impl Door {
-    /// Of the groups these sockets belong to, the first that were bound.
+    /// Of the groups these sockets belong to, the first of `workers` that were bound. From now on addresses decide who hears what, and what may wait is heard by
+    /// sockets that are still to be bound.
     ///
-    /// Errors: the operating system's, when there are too many open files.
-    pub(super) fn of(first: &[Socket]) -> io::Result<Self> {
-        first.iter().map(Socket::share).collect::<io::Result<_>>().map(Door)
+    /// Errors: the operating system's, when there are too many open files, or where it does not take programs.
+    pub(super) fn open(first: &[Socket], workers: usize) -> io::Result<Self> {
+        let groups = first.iter().map(Socket::share).collect::<io::Result<_>>()?;
+        let door = Door { groups, workers };
+        door.lead(&[], None)?;
+        Ok(door)
     }
 
     /// From now on what comes from one of these ports arrives at the worker beside it, and everything else at `others`, or where addresses say.
     ///
-    /// Errors: the operating system's, where it does not take programs.
+    /// Errors: the operating system's, where it does not take programs. Then it is as it was.
     pub(crate) fn lead(&self, homes: &[(u16, usize)], others: Option<usize>) -> io::Result<()> {
-        let mut program = program(homes, others);
+        let mut program = program(homes, others, self.workers);
         let program = libc::sock_fprog {
             len: program.len() as u16,
             filter: program.as_mut_ptr(),
         };
         let len = size_of_val(&program) as libc::socklen_t;
-        self.0.iter().try_for_each(|socket| {
+        self.groups.iter().try_for_each(|socket| {
             // SAFETY: the program and its instructions live for the time of the call.
             let set = unsafe {
                 libc::setsockopt(
@@ -46,35 +53,17 @@ impl Door {
             check(set).map(drop)
         })
     }
-
-    /// From now on addresses decide again.
-    pub(crate) fn lead_to_all(&self) {
-        let nothing: libc::c_int = 0;
-        let len = size_of_val(&nothing) as libc::socklen_t;
-        for socket in &self.0 {
-            // SAFETY: the value is an int, and lives for the time of the call. It fails where there is no program.
-            let _ = unsafe {
-                libc::setsockopt(
-                    socket.as_raw_fd(),
-                    libc::SOL_SOCKET,
-                    SO_DETACH_REUSEPORT_BPF,
-                    (&raw const nothing).cast(),
-                    len,
-                )
-            };
-        }
-    }
 }
 
-/// A classic BPF program that finds the place of a socket in its group. Its packet begins behind UDP's header; a place that nobody has means that addresses decide.
-fn program(homes: &[(u16, usize)], others: Option<usize>) -> Vec<libc::sock_filter> {
+/// A classic BPF program that finds the place of a socket in its group. Its packet begins behind UDP's header.
+fn program(homes: &[(u16, usize)], others: Option<usize>, workers: usize) -> Vec<libc::sock_filter> {
     let step = |code: u32, k: u32, jt, jf| libc::sock_filter {
         code: code as u16,
         jt,
         jf,
         k,
     };
-    let load = |size, at: i32| {
+    let ip = |size, at: i32| {
         step(
             libc::BPF_LD | size | libc::BPF_ABS,
             (libc::SKF_NET_OFF + at) as u32,
@@ -82,29 +71,55 @@ fn program(homes: &[(u16, usize)], others: Option<usize>) -> Vec<libc::sock_filt
             0,
         )
     };
+    let load = |k: u32| step(libc::BPF_LD | libc::BPF_IMM, k, 0, 0);
+    let with = |operation, k: u32| step(libc::BPF_ALU | operation | libc::BPF_K, k, 0, 0);
     let equals = |k, jt, jf| step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k, jt, jf);
-    let go = |worker: Option<usize>| {
-        let place = worker.map_or(u32::MAX, |worker| worker as u32);
-        step(libc::BPF_RET | libc::BPF_K, place, 0, 0)
-    };
-    // The source port is the first field behind the IP header. One with options is longer, and its datagram handed over.
+    let skip = |k: usize| step(libc::BPF_JMP | libc::BPF_JA, k as u32, 0, 0);
+    let keep = step(libc::BPF_MISC | libc::BPF_TAX, 0, 0, 0);
     let mut program = vec![
-        load(libc::BPF_B, 0),
-        step(libc::BPF_ALU | libc::BPF_RSH | libc::BPF_K, 4, 0, 0),
+        // What may wait: transport-wide feedback, which says itself when things were (RTPFB, 205, with format 15), padded or not.
+        step(libc::BPF_LD | libc::BPF_LEN, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, FEEDBACK_MIN, 0, 5),
+        step(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, 0, 0, 0),
+        with(libc::BPF_AND, 0xdfff),
+        equals(0x8fcd, 0, 2),
+        load(workers as u32),
+        skip(1),
+        load(0),
+        keep,
+        // The source port is the first field behind the IP header. One with options is longer, and its datagram handed over.
+        ip(libc::BPF_B, 0),
+        with(libc::BPF_RSH, 4),
         equals(6, 2, 0),
-        load(libc::BPF_H, 20),
-        step(libc::BPF_JMP | libc::BPF_JA, 1, 0, 0),
-        load(libc::BPF_H, 40),
+        ip(libc::BPF_H, 20),
+        skip(1),
+        ip(libc::BPF_H, 40),
     ];
-    for (port, worker) in homes {
-        program.extend([equals(u32::from(*port), 0, 1), go(Some(*worker))]);
+    let behind = match others {
+        Some(worker) => vec![load(worker as u32)],
+        // Ports of one peer are often neighbours, or all even: what is multiplied by Knuth's constant has them apart in its upper half.
+        None => vec![
+            with(libc::BPF_MUL, 0x9e37_79b1),
+            with(libc::BPF_RSH, 16),
+            with(libc::BPF_MOD, workers as u32),
+        ],
+    };
+    for (place, (port, worker)) in homes.iter().enumerate() {
+        let left = 3 * (homes.len() - place - 1) + behind.len();
+        program.extend([equals(u32::from(*port), 0, 2), load(*worker as u32), skip(left)]);
     }
-    program.push(go(others));
+    program.extend(behind);
+    program.extend([
+        step(libc::BPF_ALU | libc::BPF_ADD | libc::BPF_X, 0, 0, 0),
+        step(libc::BPF_RET | BPF_A, 0, 0, 0),
+    ]);
     program
 }
 
-/// Linux's, since 5.3.
-const SO_DETACH_REUSEPORT_BPF: libc::c_int = 68;
+/// Bytes of the shortest report: its header, its sender and whom it is about.
+const FEEDBACK_MIN: u32 = 12;
+/// What is found is returned.
+const BPF_A: u32 = 0x10;
 
 /// Processor time of one thread.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +176,7 @@ mod tests {
     fn ports_that_are_listed_have_a_home_and_others_go_where_they_are_led() {
         for ip in ["127.0.0.1", "[::1]"] {
             let sockets = bind(ip, 4);
-            let door = Door::of(&sockets[..1]).unwrap();
+            let door = Door::open(&sockets[..1], 4).unwrap();
             let peers: Vec<UdpSocket> = (0..32).map(|_| UdpSocket::bind(format!("{ip}:0")).unwrap()).collect();
             let home = |(index, peer): (usize, &UdpSocket)| (peer.local_addr().unwrap().port(), 1 + index % 2);
             let homes: Vec<_> = peers.iter().enumerate().take(8).map(home).collect();
@@ -178,8 +193,45 @@ mod tests {
             door.lead(&homes[..2], None).unwrap();
             let spread = heard();
             assert!(spread.iter().all(|count| *count < 32) && spread.iter().sum::<usize>() == 32);
-            door.lead_to_all();
-            assert_eq!(heard().iter().sum::<usize>(), 32);
+        }
+    }
+
+    #[test]
+    fn reports_that_may_wait_are_heard_by_sockets_of_their_own() {
+        for ip in ["127.0.0.1", "[::1]"] {
+            // Two workers, and a socket for what may wait each.
+            let sockets = bind(ip, 4);
+            let door = Door::open(&sockets[..1], 2).unwrap();
+            let peers: Vec<UdpSocket> = (0..32).map(|_| UdpSocket::bind(format!("{ip}:0")).unwrap()).collect();
+            let heard = |datagram: &[u8]| {
+                for peer in &peers {
+                    peer.send_to(datagram, sockets[0].local()).unwrap();
+                }
+                waiting(&sockets)
+            };
+            let report = |first: u8, kind: u8| [&[first, kind, 0, 4][..], &[7; 28]].concat();
+            let homes = [(peers[0].local_addr().unwrap().port(), 0)];
+            for led in [None, Some(1)] {
+                door.lead(&homes, led).unwrap();
+                let soon = heard(&report(0x80, 111));
+                let may_wait = heard(&report(0x8f, 205));
+                assert_eq!(soon[2..], [0, 0]);
+                assert_eq!(may_wait, [0, 0, soon[0], soon[1]], "by the same workers");
+                assert_eq!(heard(&report(0xaf, 205)), may_wait, "padded");
+                if led.is_none() {
+                    assert!(soon[0] > 4 && soon[1] > 4, "{soon:?}");
+                }
+                // Requests for packets and for pictures, reports of receivers, and what is too short to be anything.
+                for hasty in [
+                    report(0x81, 205),
+                    report(0x81, 206),
+                    report(0x81, 201),
+                    report(0x8f, 206),
+                    vec![0x8f, 205],
+                ] {
+                    assert_eq!(heard(&hasty), soon);
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ mod address;
 mod control;
 mod door;
 mod files;
+mod patient;
 mod poller;
 mod port;
 mod receive;

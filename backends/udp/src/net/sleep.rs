@@ -41,9 +41,9 @@ impl Bell {
     }
 }
 
-/// Which of a worker's sockets have something to read, one bit each.
+/// Which of a worker's sockets have something to read, one bit each, and whether one of those has that may be made to wait.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ready(u16);
+pub(super) struct Ready(u16, bool);
 
 const _: () = assert!(SOCKETS_MAX <= u16::BITS as usize, "a socket is a bit");
 
@@ -52,22 +52,34 @@ impl Ready {
         self.0 & (1 << socket) != 0
     }
 
+    pub(super) fn has_more(self) -> bool {
+        self.1
+    }
+
+    /// Whether there is something that may not wait.
     pub(super) fn any(self) -> bool {
         self.0 != 0
     }
 }
 
-/// Sleeps until a socket or another descriptor has something to read, the bell rings or the time is up.
-pub(super) fn sleep(sockets: &[Socket], others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> Ready {
+/// Sleeps until a socket, one of some `more` or another descriptor has something to read, the bell rings or the time is up.
+pub(super) fn sleep(
+    sockets: &[Socket],
+    more: &[Socket],
+    others: &[RawFd],
+    bell: &Bell,
+    at_most: Option<Duration>,
+) -> Ready {
     let mut watched = [libc::pollfd {
         fd: -1,
         events: 0,
         revents: 0,
-    }; SOCKETS_MAX + OTHERS_MAX + 1];
+    }; 2 * SOCKETS_MAX + OTHERS_MAX + 1];
     let fds = sockets
         .iter()
         .map(Socket::raw)
         .chain([bell.0.as_raw_fd()])
+        .chain(more.iter().map(Socket::raw))
         .chain(others.iter().copied());
     let mut count = 0;
     for (place, fd) in watched.iter_mut().zip(fds) {
@@ -88,7 +100,11 @@ pub(super) fn sleep(sockets: &[Socket], others: &[RawFd], bell: &Bell, at_most: 
     }
     let readable = watched[..sockets.len()].iter().enumerate();
     let bits = readable.map(|(socket, watched)| u16::from(watched.revents != 0) << socket);
-    Ready(bits.fold(0, |all, bit| all | bit))
+    let mut watched_more = watched[sockets.len() + 1..][..more.len()].iter();
+    Ready(
+        bits.fold(0, |all, bit| all | bit),
+        watched_more.any(|watched| watched.revents != 0),
+    )
 }
 
 /// Waits for room in a socket, a millisecond at most.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use dataplane::Path;
 
 use super::door::Door;
+use super::patient::Patient;
 use super::receive::Receiver;
 use super::send::Sender;
 use super::sleep::{OTHERS_MAX, SOCKETS_MAX, sleep};
@@ -21,8 +22,12 @@ pub struct Sockets {
     sockets: Vec<Socket>,
     receivers: Vec<Receiver>,
     sender: Sender,
+    /// Those that hear what may wait.
+    patient: Option<Patient>,
     dropped: u64,
     coalesce: Duration,
+    /// When it was looked last.
+    looked: Option<Instant>,
 }
 
 impl Sockets {
@@ -48,8 +53,10 @@ impl Sockets {
             receivers: sockets.iter().map(|_| Receiver::new()).collect(),
             sockets,
             sender: Sender::new(),
+            patient: None,
             dropped: 0,
             coalesce,
+            looked: None,
         }
     }
 
@@ -58,11 +65,19 @@ impl Sockets {
         self.sockets.iter().map(Socket::local).collect()
     }
 
-    /// Where one may choose which worker hears what arrives, if these are the first worker's.
-    ///
-    /// Errors: the operating system's, when there are too many open files.
-    pub(crate) fn door(&self) -> io::Result<Door> {
-        Door::of(&self.sockets)
+    /// Opens a door in front of all workers' sockets, and for each worker sockets more, which hear what may wait. `None` where the kernel cannot do that: then
+    /// addresses decide, and everything wakes.
+    pub(crate) fn open_door(workers: &mut [Self], config: &UdpConfig) -> Option<Door> {
+        let door = Door::open(&workers[0].sockets, workers.len()).ok()?;
+        let exact = UdpConfig {
+            addresses: workers[0].local_addrs(),
+            ..config.clone()
+        };
+        let more = bind_more(&exact, workers.len()).ok()?;
+        for (worker, sockets) in workers.iter_mut().zip(more) {
+            worker.patient = Some(Patient::new(sockets));
+        }
+        Some(door)
     }
 
     /// Their descriptors, in the same order.
@@ -75,7 +90,14 @@ impl Sockets {
     /// Panics when there are more than [`OTHERS_MAX`](Self::OTHERS_MAX) others.
     pub fn sleep_beside(&mut self, others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> bool {
         assert!(others.len() <= OTHERS_MAX, "more descriptors than can be watched");
-        let ready = sleep(&self.sockets, others, bell, at_most);
+        let (more, at_most) = match (&self.patient, self.looked) {
+            (Some(patient), Some(looked)) => patient.listens(looked, at_most),
+            _ => (&[][..], at_most),
+        };
+        let ready = sleep(&self.sockets, more, others, bell, at_most);
+        if let Some(patient) = &mut self.patient {
+            patient.expect(ready.has_more());
+        }
         for (socket, receiver) in self.receivers.iter_mut().enumerate() {
             receiver.expect(ready.has(socket));
         }
@@ -84,12 +106,18 @@ impl Sockets {
 }
 
 impl Network for Sockets {
-    fn receive(&mut self, _now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
+    fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         let mut received = 0;
+        self.looked = Some(now);
         for (socket, receiver) in self.sockets.iter().zip(&mut self.receivers) {
             let (datagrams, dropped) = receiver.receive(socket, &mut *take);
             received += datagrams;
             self.dropped += u64::from(dropped);
+        }
+        if let Some(patient) = &mut self.patient {
+            let (datagrams, dropped) = patient.receive(now, take);
+            received += datagrams;
+            self.dropped += dropped;
         }
         received
     }
@@ -125,6 +153,11 @@ fn check_free(address: &SocketAddr) -> io::Result<()> {
 /// For each worker, a socket on every address; all share one port where the system was to choose.
 fn bind_all(config: &UdpConfig, workers: usize) -> io::Result<Vec<Vec<Socket>>> {
     config.addresses.iter().try_for_each(check_free)?;
+    bind_more(config, workers)
+}
+
+/// The same, beside those that are bound already.
+fn bind_more(config: &UdpConfig, workers: usize) -> io::Result<Vec<Vec<Socket>>> {
     let has_v4 = config.addresses.iter().any(|address| address.is_ipv4());
     let mut chosen = None;
     let mut bind = |address: &SocketAddr| {
