@@ -38,6 +38,8 @@ type Doorway = Arc<PortSocket>;
 pub(crate) type TakerLink = WorkerLink<Order<Doorway>>;
 
 /// Every port that datagrams are taken for, whoever's it is.
+///
+/// A port that was one desk's may be another's before the first has let go of it; what is said here is always about the newest.
 pub(crate) struct Tapped {
     tap: Arc<dyn Tap>,
     /// Where legs are. A relay at another of our addresses may have the same number; it is left to its socket.
@@ -56,16 +58,20 @@ impl Tapped {
 
     pub(super) fn begin(&self, at: SocketAddr, port: &SharedPort<Doorway>) {
         if at.port() != self.media_port {
-            self.with(|ports| ports.insert(at, Arc::downgrade(port)));
-            self.tap.open(at);
+            self.with(|ports| {
+                ports.insert(at, Arc::downgrade(port));
+                self.tap.open(at);
+            });
         }
     }
 
-    pub(super) fn end(&self, at: SocketAddr) {
-        if at.port() != self.media_port {
-            self.tap.close(at);
-            self.with(|ports| ports.remove(&at));
-        }
+    pub(super) fn end(&self, at: SocketAddr, port: &SharedPort<Doorway>) {
+        self.with(|ports| {
+            if ports.get(&at).is_some_and(|known| known.as_ptr() == Arc::as_ptr(port)) {
+                self.tap.close(at);
+                ports.remove(&at);
+            }
+        });
     }
 
     fn find(&self, at: SocketAddr) -> Option<SharedPort<Doorway>> {
@@ -203,5 +209,67 @@ impl Outlet<Doorway> for Outbox {
             end: self.bytes.len(),
         });
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dataplane::{Accept, RelayTraffic};
+
+    use super::super::port::{Gate, Opens};
+    use super::*;
+
+    /// What is open.
+    #[derive(Default)]
+    struct Open(Mutex<Vec<SocketAddr>>);
+
+    impl Tap for Open {
+        fn open(&self, at: SocketAddr) {
+            self.0.lock().unwrap().push(at);
+        }
+
+        fn close(&self, at: SocketAddr) {
+            self.0.lock().unwrap().retain(|open| *open != at);
+        }
+    }
+
+    fn port(at: SocketAddr) -> SharedPort<Doorway> {
+        Arc::new(Mutex::new(Port {
+            at,
+            gate: Gate::new(Accept::Nobody),
+            terminated: false,
+            opens: Opens::Clear,
+            rtp: None,
+            rtcp: None,
+            traffic: RelayTraffic::default(),
+            last: None,
+            is_gone: false,
+        }))
+    }
+
+    #[test]
+    fn a_port_that_has_changed_desks_stays_open() {
+        let open = Arc::new(Open::default());
+        let tapped = Tapped::new(open.clone(), 7882);
+        let at: SocketAddr = "192.0.2.1:20000".parse().unwrap();
+        let (first, second) = (port(at), port(at));
+        tapped.begin(at, &first);
+        tapped.begin(at, &second);
+        tapped.end(at, &first);
+        assert!(!open.0.lock().unwrap().is_empty());
+        assert!(Arc::ptr_eq(&tapped.find(at).unwrap(), &second));
+        tapped.end(at, &second);
+        assert!(open.0.lock().unwrap().is_empty() && tapped.find(at).is_none());
+    }
+
+    #[test]
+    fn the_media_ports_number_is_left_to_sockets() {
+        let open = Arc::new(Open::default());
+        let tapped = Tapped::new(open.clone(), 7882);
+        let at: SocketAddr = "192.0.2.1:7882".parse().unwrap();
+        let relay = port(at);
+        tapped.begin(at, &relay);
+        assert!(open.0.lock().unwrap().is_empty());
+        tapped.end(at, &relay);
     }
 }

@@ -64,7 +64,7 @@ impl Watch<Arc<PortSocket>> for Ears {
 
     fn end(&mut self, home: &Home<Arc<PortSocket>>) {
         if let Some(tapped) = &self.tapped {
-            tapped.end(home.at);
+            tapped.end(home.at, &home.port);
         }
         self.poller.end(&home.door);
     }
