@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long nothing must happen before we believe that nothing will: after one datagram, and after several at once.
 const QUIET: Duration = Duration::from_millis(2);
 const QUIET_AFTER_BURST: Duration = Duration::from_millis(6);
+/// And before a worker is asked where something stands: what another worker handed to it may not have been looked at, though everybody else's copy is out.
+const QUIET_BEFORE_ASKING: Duration = Duration::from_millis(25);
 
 /// Which addresses the peers have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -452,6 +454,7 @@ impl Device for SocketDevice {
                 self.settle(QUIET, |_, _| true);
             }
             Inject::Probe { .. } | Inject::Report { .. } | Inject::GoOn { .. } | Inject::LetGo { .. } => {
+                self.settle(QUIET_BEFORE_ASKING, |_, _| true);
                 self.plane.inject(now, what);
                 self.settle(QUIET, |_, _| true);
             }
