@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use dataplane::{Accept, Counter, RelayTraffic};
 use rtrb::Consumer;
 
-use super::port::{Gate, Ledger, Opens, Port, SharedPort, Way};
+use super::port::{Gate, Ledger, Opens, Port, SharedPort, Way, lock};
 use super::{AtOnce, Door};
 use crate::control::WorkerEnds;
 use crate::shard::counters::CounterPage;
@@ -213,8 +213,4 @@ impl<D: Door> Home<D> {
         let before = std::mem::replace(&mut self.overflows, overflows);
         counters.add(Counter::ReceiveOverflow, overflows.saturating_sub(before));
     }
-}
-
-fn lock<D>(port: &SharedPort<D>) -> MutexGuard<'_, Port<D>> {
-    port.lock().unwrap_or_else(PoisonError::into_inner)
 }

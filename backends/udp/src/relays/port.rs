@@ -1,7 +1,7 @@
 //! One relay: what becomes of a datagram that arrives at its port.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use dataplane::limits::DATAGRAM_MAX;
@@ -19,6 +19,11 @@ const RTCP_MIN: usize = 8;
 
 /// A relay that more than one worker may be given datagrams for.
 pub(super) type SharedPort<D> = Arc<Mutex<Port<D>>>;
+
+/// The port, for whoever is given a datagram or an order.
+pub(super) fn lock<D>(port: &SharedPort<D>) -> MutexGuard<'_, Port<D>> {
+    port.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A relay as its worker knows it.
 pub(super) struct Port<D> {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use dataplane::{Counter, Path};
 
 use super::desk::Order;
-use super::port::{Ledger, Port, SharedPort};
+use super::port::{Ledger, Port, SharedPort, lock};
 use super::{BUFFER, Door, Outlet};
 use crate::control::{WorkerEnds, WorkerLink};
 use crate::net::PortSocket;
@@ -34,6 +34,8 @@ pub trait Tap: Send + Sync {
 }
 
 type Doorway = Arc<PortSocket>;
+/// A port that is somebody else's to keep.
+type KnownPort = Weak<Mutex<Port<Doorway>>>;
 /// A link that no orders travel by.
 pub(crate) type TakerLink = WorkerLink<Order<Doorway>>;
 
@@ -44,7 +46,7 @@ pub(crate) struct Tapped {
     tap: Arc<dyn Tap>,
     /// Where legs are. A relay at another of our addresses may have the same number; it is left to its socket.
     media_port: u16,
-    ports: Mutex<HashMap<SocketAddr, Weak<Mutex<Port<Doorway>>>>>,
+    ports: Mutex<HashMap<SocketAddr, KnownPort>>,
 }
 
 impl Tapped {
@@ -78,7 +80,7 @@ impl Tapped {
         self.with(|ports| ports.get(&at).and_then(Weak::upgrade))
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut HashMap<SocketAddr, Weak<Mutex<Port<Doorway>>>>) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut HashMap<SocketAddr, KnownPort>) -> T) -> T {
         change(&mut self.ports.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -87,7 +89,7 @@ impl Tapped {
 pub(crate) struct Taker {
     tapped: Arc<Tapped>,
     /// Found before. Does not keep ports open.
-    known: HashMap<SocketAddr, Weak<Mutex<Port<Doorway>>>, Mixed>,
+    known: HashMap<SocketAddr, KnownPort, Mixed>,
     forget_at: usize,
     outbox: Outbox,
     buffer: [u8; BUFFER],
@@ -123,7 +125,7 @@ impl Taker {
             notes: &mut self.notes,
             counters: &self.counters,
         };
-        let mut port = port.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut port = lock(&port);
         if port.is_gone {
             return false;
         }
