@@ -15,6 +15,7 @@ pub mod compare;
 pub mod meter;
 pub mod outcome;
 pub mod phones;
+mod polling;
 pub mod proxy;
 pub mod quality;
 pub mod scene;

@@ -36,16 +36,16 @@ enum Command {
 
 #[derive(Args)]
 struct CompareArguments {
-    /// What to measure: calls, sessions, setup, ramp.
+    /// What to measure: calls, kernel, sessions, setup, ramp.
     #[arg(required = true, value_parser = experiment)]
     experiments: Vec<&'static Experiment>,
     /// Only this relay; may be given several times.
     #[arg(long)]
     only: Vec<String>,
-    /// Rounds of `calls`.
+    /// Rounds of `calls` and `kernel`.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Calls of `calls` and `ramp`.
+    /// Calls of `calls`, `kernel` and `ramp`.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=i64::from(CALLS_MAX)))]
     calls: u32,
     /// The measured window of each run; `sessions` takes five at most.

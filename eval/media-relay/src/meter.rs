@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rig::{Instructions, MachineSample, ProcessSample, Processes, SocketDrops, clock, interrupt_threads, process};
 
 use crate::outcome::{Machine, Moment};
+use crate::polling;
 
 /// Between the moments of a timeline.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -19,6 +20,7 @@ pub struct Window(JoinHandle<(Machine, u64)>);
 struct Watch {
     relay: Option<u32>,
     kernel: Vec<u32>,
+    pollers: Vec<u32>,
     counter: Option<Instructions>,
 }
 
@@ -29,6 +31,7 @@ struct Sample {
     relay: Option<ProcessSample>,
     phones: ProcessSample,
     kernel: Duration,
+    pollers: Duration,
     others: Processes,
     drops: Option<SocketDrops>,
 }
@@ -45,6 +48,7 @@ impl Watch {
         Self {
             relay,
             kernel,
+            pollers: polling::threads_at_relay(),
             counter: Instructions::of(&all).ok(),
         }
     }
@@ -69,14 +73,18 @@ impl Watch {
     }
 
     fn sample(&mut self) -> Sample {
-        let kernel = self.kernel.iter().filter_map(|&pid| process(pid));
+        let used = |pids: &[u32]| {
+            let samples = pids.iter().filter_map(|&pid| process(pid));
+            samples.map(|sample| sample.cpu).sum()
+        };
         Sample {
             at: clock::now(),
             machine: rig::Machine::sample(),
             instructions: self.counter.as_mut().and_then(|counter| counter.read().ok()),
             relay: self.relay.and_then(process),
             phones: process(std::process::id()).unwrap_or_default(),
-            kernel: kernel.map(|sample| sample.cpu).sum(),
+            kernel: used(&self.kernel),
+            pollers: used(&self.pollers),
             others: Processes::default(),
             drops: None,
         }
@@ -114,6 +122,7 @@ fn measure(relay: Option<u32>, lasts: Duration) -> (Machine, u64) {
         relay_cores: both.map(|(before, after)| cores(before.cpu, after.cpu)),
         phones_cores: cores(before.phones.cpu, after.phones.cpu),
         kernel_cores: cores(before.kernel, after.kernel),
+        poller_cores: (!watch.pollers.is_empty()).then(|| cores(before.pollers, after.pollers)),
         instructions: before.instructions.zip(after.instructions).map(|(before, after)| {
             // The window is what the figures of a run are divided by, and reading takes a moment.
             (after.saturating_sub(before) as f64 * lasts.as_secs_f64() / seconds) as u64

@@ -140,6 +140,8 @@ pub struct Machine {
     pub phones_cores: f64,
     /// Processors that the kernel's threads for interrupts kept busy.
     pub kernel_cores: f64,
+    /// Of these, what the relay's interface has for itself, if it does.
+    pub poller_cores: Option<f64>,
     /// Instructions of these three, if they can be counted.
     pub instructions: Option<u64>,
     /// The busiest process beside.

@@ -25,7 +25,7 @@ mod tally;
 
 pub use histogram::Histogram;
 pub use instructions::Instructions;
-pub use machine::{Machine, MachineSample, ProcessSample, SocketDrops, interrupt_threads, process};
+pub use machine::{Machine, MachineSample, ProcessSample, SocketDrops, interrupt_threads, kernel_threads, process};
 pub use place::{Place, SERVER_INTERFACE, shell};
 pub use processes::{Busiest, Processes};
 pub use server::RunningServer;

@@ -112,16 +112,22 @@ pub fn process(pid: u32) -> Option<ProcessSample> {
     })
 }
 
-/// The kernel's threads that go on with a packet where an interrupt or a system call has to leave off, one for each processor.
+/// The kernel's threads that go on with a packet where an interrupt or a system call has to leave off: one for each processor, and those of
+/// interfaces that have their own.
 pub fn interrupt_threads() -> Vec<u32> {
-    let name = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    [kernel_threads("ksoftirqd/"), kernel_threads("napi/")].concat()
+}
+
+/// The kernel's threads whose names begin like this.
+pub fn kernel_threads(name: &str) -> Vec<u32> {
+    let is_named = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|it| it.starts_with(name));
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| name(pid).starts_with("ksoftirqd/"))
+        .filter(is_named)
         .collect()
 }
 

@@ -6,7 +6,7 @@ use super::figures::{Figures, Measured};
 
 const COLUMNS: &str = "relay,round,calls,offered_per_second,established,answered_per_second,setup_p50_us,setup_p99_us,repeats,\
 sent,lost,duplicates,reordered,unplayed,dropped_at_relay,relayed_by_its_account,delivered,process_us_per_packet,work_us_per_packet,machine_us_per_packet,\
-instructions_per_packet,busy_cores,relay_cores,generator_cores,kernel_cores,idle_share,delay_p50_us,delay_p99_us,delay_p999_us,delay_max_us,\
+instructions_per_packet,busy_cores,relay_cores,generator_cores,kernel_cores,poller_cores,idle_share,delay_p50_us,delay_p99_us,delay_p999_us,delay_max_us,\
 variation_p50_us,variation_p99_us,jitter_us,score_least,score_median,doubts";
 
 /// A table of all.
@@ -23,7 +23,7 @@ pub fn table(all: &[Measured]) -> String {
         match Figures::of(measured, all) {
             Some(figures) => cells.extend(row(&figures)),
             None => {
-                cells.extend(std::iter::repeat_n(String::new(), 31));
+                cells.extend(std::iter::repeat_n(String::new(), 32));
                 let why = measured.found.as_ref().err().map_or("", String::as_str);
                 cells.push(quoted(why));
             }
@@ -65,6 +65,7 @@ fn row(figures: &Figures<'_>) -> Vec<String> {
         digits(machine.relay_cores.or(set_up.relay_cores), 4),
         digits(Some(machine.phones_cores), 4),
         digits(Some(machine.kernel_cores), 4),
+        digits(machine.poller_cores, 4),
         digits(Some(machine.idle_share), 4),
         digits(it.delay.at(0.5), 1),
         digits(it.delay.at(0.99), 1),
@@ -90,6 +91,6 @@ mod tests {
         failed.found = Err("it did not listen".into());
         let text = table(&[measured("one", 1, 5, 0.1, 1.0), failed]);
         let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(widths, [36, 36, 36]);
+        assert_eq!(widths, [37, 37, 37]);
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
 use crate::phones::Cables;
+use crate::polling::Polling;
 use crate::proxy::Proxy;
 use crate::scene::{Between, Load, Scene};
 
@@ -37,6 +38,8 @@ pub struct Job {
     pub between: Between,
     /// The relay to start, if there is one.
     pub server: Option<Server>,
+    /// Whether threads of their own go on with packets at both ends of its cable.
+    pub polled: bool,
 }
 
 /// A relay's process.
@@ -106,6 +109,10 @@ impl Job {
         };
         let log = folder.join(format!("{}.log", self.name));
         let mut running = RunningServer::start_until(&server.command, log, || self.is_ready(&server.namespace))?;
+        let _polling = self
+            .polled
+            .then(|| Polling::begin(&server.namespace, &self.cables.interfaces[0]))
+            .transpose()?;
         let outcome = Scene::measure(&self.cables, self.between, Some(running.pid()), load)?;
         running.check()?;
         Ok(outcome)

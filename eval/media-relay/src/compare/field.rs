@@ -128,6 +128,7 @@ fn job(options: &Options, relay: &Relay, place: &Place, number: u8, command: Vec
             None => Between::Mirror(place.server()),
         },
         server: Some(Server { namespace, command }),
+        polled: false,
     })
 }
 
@@ -149,6 +150,7 @@ fn direct() -> Result<Job, CompareError> {
         },
         between: Between::Nothing,
         server: None,
+        polled: false,
     })
 }
 

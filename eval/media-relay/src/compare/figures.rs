@@ -83,6 +83,13 @@ impl<'a> Figures<'a> {
         Some(self.per_packet(self.outcome.machine.relay_cores? * self.outcome.seconds * 1e6))
     }
 
+    /// Microseconds for each packet that arrived of whatever relays it: the relay's process, and the thread that its interface has for itself.
+    pub fn relaying_us(&self) -> Option<f64> {
+        let machine = &self.outcome.machine;
+        let cores = machine.relay_cores? + machine.poller_cores?;
+        Some(self.per_packet(cores * self.outcome.seconds * 1e6))
+    }
+
     /// How much later a share of all packets arrive than over the cable alone, in microseconds.
     pub fn added_us(&self, share: f64) -> Option<f64> {
         Some(self.outcome.delay.at(share)? - self.cable?.delay.at(share)?)

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use rig::Spread;
 use rig::curves::{Curve, Drawing, Panel, Scale};
 
+use super::rounds::{how_often, in_rounds, steady};
+use super::targets::{Target, judged, target};
 use super::{Experiment, Figures, Measured, Planned, Section, cell, names, notes, spread};
 use crate::compare::Options;
-use crate::compare::errand::Job;
 use crate::compare::field::Field;
 use crate::outcome::{Distribution, Outcome, SHARES};
-use crate::scene::Load;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "calls",
@@ -19,48 +18,16 @@ pub const EXPERIMENT: Experiment = Experiment {
     section,
 };
 
-/// Calls offered in a second.
-const PACE: u32 = 100;
-
 fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
-    let load = Load {
-        calls: options.calls,
-        per_second: PACE,
-        settle: Some(options.settle),
-        window: options.window,
-        timeline: false,
-    };
-    let mut jobs: Vec<_> = field.entries.iter().map(|entry| &entry.job).collect();
-    jobs.push(&field.direct);
-    let round = |round: u32| {
-        // Nobody is always the first: what the machine does by the clock meets everyone.
-        let first = (round as usize - 1) % jobs.len();
-        let mut jobs = jobs.clone();
-        jobs.rotate_left(first);
-        let planned = |job: &&Job| Planned {
-            job: Job::clone(job),
-            round,
-            load,
-        };
-        jobs.iter().map(planned).collect()
-    };
-    (1..=options.rounds).map(round).collect()
+    let load = steady(options);
+    let jobs = field.entries.iter().map(|entry| &entry.job);
+    in_rounds(jobs.chain([&field.direct]).cloned().collect(), options.rounds, load)
 }
 
 fn section(all: &[Measured]) -> Section {
-    let load = all.first().map(|measured| measured.load);
-    let rounds = all.iter().map(|measured| measured.round).max().unwrap_or(0);
-    let how = load.map_or_else(String::new, |load| {
-        format!(
-            "{} calls, {} packets a second, {rounds} alternating runs of {} s",
-            load.calls,
-            load.calls * 100,
-            load.window.as_secs()
-        )
-    });
     Section {
-        how,
-        text: figures(all) + "\n" + &targets(all) + &notes(all),
+        how: how_often(all),
+        text: figures(all) + "\n" + &judged(all, &TARGETS) + &notes(all),
         drawing: draw(all),
     }
 }
@@ -92,28 +59,6 @@ fn figures(all: &[Measured]) -> String {
     text
 }
 
-/// A bound on the ratio of two relays' figures.
-struct Target {
-    relays: [&'static str; 2],
-    what: &'static str,
-    most: f64,
-    figure: fn(&Figures<'_>) -> Option<f64>,
-}
-
-const fn target(
-    relays: [&'static str; 2],
-    most: f64,
-    what: &'static str,
-    figure: fn(&Figures<'_>) -> Option<f64>,
-) -> Target {
-    Target {
-        relays,
-        what,
-        most,
-        figure,
-    }
-}
-
 const EBPF: [&str; 2] = ["weir-ebpf", "rtpengine"];
 const BARE: [&str; 2] = ["weir-ebpf", "bare"];
 const USERSPACE: [&str; 2] = ["weir", "rtpengine"];
@@ -134,44 +79,6 @@ const TARGETS: [Target; 13] = [
     target(RINGS, 0.5, "instructions/packet", |it| it.instructions()),
     target(EBPF, 0.2, "p99 added delay", |it| it.added_us(0.99)),
 ];
-
-fn targets(all: &[Measured]) -> String {
-    let mut text = String::from("| ratio | of | target | found | |\n|---|---|---|---|---|\n");
-    for target in &TARGETS {
-        let [ours, theirs] = target.relays;
-        let ratio = ratio(all, target.relays, target.figure);
-        let verdict = verdict(ratio, target.most);
-        let _ = writeln!(
-            text,
-            "| {ours} / {theirs} | {} | at most {} | {} | {verdict} |",
-            target.what,
-            target.most,
-            cell(ratio, 3)
-        );
-    }
-    text
-}
-
-/// What is true of every round, or that it is not.
-fn verdict(ratio: Option<Spread>, most: f64) -> &'static str {
-    match ratio {
-        None => "not measured",
-        Some(ratio) if ratio.greatest <= most => "met",
-        Some(ratio) if ratio.least > most => "missed",
-        Some(_) => "met in some rounds, missed in others",
-    }
-}
-
-/// Ratios of two relays' figures, round by round.
-fn ratio(all: &[Measured], relays: [&str; 2], figure: impl Fn(&Figures<'_>) -> Option<f64>) -> Option<Spread> {
-    let of = |relay: &str, round: u32| {
-        let measured = all.iter().find(|it| it.relay == relay && it.round == round)?;
-        figure(&Figures::of(measured, all)?)
-    };
-    let rounds = 1..=all.iter().map(|measured| measured.round).max().unwrap_or(0);
-    let ratios = rounds.filter_map(|round| Some(of(relays[0], round)? / of(relays[1], round)?));
-    Spread::of(ratios.filter(|ratio| ratio.is_finite()))
-}
 
 fn draw(all: &[Measured]) -> String {
     let panel = |across: &str, scale, values: fn(&Outcome) -> &Distribution| Panel {
@@ -219,7 +126,7 @@ mod tests {
             all.push(measured("weir-ebpf", round, 200, 0.22 + noise, 15.0));
             all.push(measured("rtpengine", round, 200, 0.7 + noise, 110.0));
         }
-        let text = targets(&all);
+        let text = judged(&all, &TARGETS);
         assert!(
             text.contains("| weir-ebpf / rtpengine | machine us/packet | at most 0.125 | 0.040"),
             "{text}"

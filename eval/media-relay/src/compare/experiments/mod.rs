@@ -1,9 +1,12 @@
 //! What there is to measure.
 
 mod calls;
+mod kernel;
 mod ramp;
+mod rounds;
 mod sessions;
 mod setup;
+mod targets;
 
 use std::fmt::Write as _;
 
@@ -34,8 +37,9 @@ impl std::fmt::Debug for Experiment {
 }
 
 /// All of them.
-pub static EXPERIMENTS: [Experiment; 4] = [
+pub static EXPERIMENTS: [Experiment; 5] = [
     calls::EXPERIMENT,
+    kernel::EXPERIMENT,
     sessions::EXPERIMENT,
     setup::EXPERIMENT,
     ramp::EXPERIMENT,

@@ -1,0 +1,47 @@
+//! The same load for all by turns, again and again.
+
+use super::{Measured, Planned};
+use crate::compare::Options;
+use crate::compare::errand::Job;
+use crate::scene::Load;
+
+/// Calls offered in a second.
+const PACE: u32 = 100;
+
+/// As many calls as were asked for, for as long.
+pub fn steady(options: &Options) -> Load {
+    Load {
+        calls: options.calls,
+        per_second: PACE,
+        settle: Some(options.settle),
+        window: options.window,
+        timeline: false,
+    }
+}
+
+/// So many rounds, in each of which everyone has a turn.
+pub fn in_rounds(jobs: Vec<Job>, rounds: u32, load: Load) -> Vec<Vec<Planned>> {
+    let round = |round: u32| {
+        // Nobody is always the first: what the machine does by the clock meets everyone.
+        let first = (round as usize - 1) % jobs.len();
+        let mut jobs = jobs.clone();
+        jobs.rotate_left(first);
+        let planned = |job| Planned { job, round, load };
+        jobs.into_iter().map(planned).collect()
+    };
+    (1..=rounds).map(round).collect()
+}
+
+/// The load and how often it was measured, for the page.
+pub fn how_often(all: &[Measured]) -> String {
+    let rounds = all.iter().map(|measured| measured.round).max().unwrap_or(0);
+    let load = all.first().map(|measured| measured.load);
+    load.map_or_else(String::new, |load| {
+        format!(
+            "{} calls, {} packets a second, {rounds} alternating runs of {} s",
+            load.calls,
+            load.calls * 100,
+            load.window.as_secs()
+        )
+    })
+}
