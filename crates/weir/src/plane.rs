@@ -20,7 +20,7 @@ use crate::config::{Config, Dataplane, Ebpf, KernelPath, Offload, Rooms};
 use crate::metrics::{Metrics, Offloaded};
 
 /// So many connections are one worker's while few are connected: a few meetings.
-const FEW_LEGS: usize = 48;
+const FEW_LEGS: usize = 64;
 
 /// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
 pub fn open(

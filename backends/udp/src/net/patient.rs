@@ -6,10 +6,14 @@ use dataplane::Path;
 
 use super::receive::Receiver;
 use super::socket::Socket;
+use crate::shard::notes::PATIENCE;
 
 /// How long they are not listened to once something has come, which is how long a report waits at most. It says when packets arrived, and the kernel when it did itself;
-/// who decides by it hears of it a few milliseconds later, of all receivers' reports at once.
-const PAUSE: Duration = Duration::from_millis(5);
+/// who decides by it hears of it a few milliseconds later, of all receivers' reports at once: what has waited here is not made to wait again.
+const PAUSE: Duration = PATIENCE;
+
+/// Where so many came in one pause more will come, even if none did in the next.
+const MANY: usize = 4;
 
 /// How many batches are taken at a time: so much that it is all there is, unless somebody means ill.
 const BATCHES_MAX: usize = 32;
@@ -22,6 +26,8 @@ pub(super) struct Patient {
     due: Option<Instant>,
     /// Whether they were heard.
     heard: bool,
+    /// How many came before the last look.
+    came: usize,
 }
 
 impl Patient {
@@ -31,6 +37,7 @@ impl Patient {
             sockets,
             due: None,
             heard: true,
+            came: 0,
         }
     }
 
@@ -52,7 +59,8 @@ impl Patient {
                 }
             }
         }
-        self.due = (received > 0).then(|| now + PAUSE);
+        let came = std::mem::replace(&mut self.came, received);
+        self.due = (received > 0 || came >= MANY).then(|| now + PAUSE);
         (received, dropped)
     }
 
@@ -112,16 +120,18 @@ mod tests {
 
         (0..50).for_each(|_| report());
         let (listened, at_most) = patient.listens(after(1), minute);
-        assert_eq!((listened.len(), at_most), (0, Some(Duration::from_millis(4))));
+        assert_eq!((listened.len(), at_most), (0, Some(Duration::from_millis(9))));
         assert_eq!(patient.listens(after(1), None).1, at_most);
         assert_eq!(patient.listens(after(1), Some(Duration::ZERO)).1, Some(Duration::ZERO));
         patient.expect(false);
-        assert_eq!(taken(&mut patient, after(4)), 0);
-        assert_eq!(taken(&mut patient, after(5)), 50);
+        assert_eq!(taken(&mut patient, after(9)), 0);
+        assert_eq!(taken(&mut patient, after(10)), 50);
 
-        assert_eq!(taken(&mut patient, after(10)), 0);
+        assert_eq!(taken(&mut patient, after(20)), 0);
+        assert_eq!(patient.listens(after(20), minute).0.len(), 0, "many came lately");
+        assert_eq!(taken(&mut patient, after(30)), 0);
         assert_eq!(
-            patient.listens(after(10), minute).0.len(),
+            patient.listens(after(30), minute).0.len(),
             1,
             "it was quiet for so long"
         );

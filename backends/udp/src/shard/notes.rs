@@ -27,7 +27,9 @@ const LENT_MAX: usize = 4_096;
 /// Of both, this part is not for reports, nor for RTCP: who cannot prove itself in time for what others report would lose its transport.
 const RESERVED: usize = 4;
 /// How long a note that only fills a report may wait before the agent is woken for it, and a receiver's report, which says when it came.
-const PATIENCE: Duration = Duration::from_millis(10);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
+/// How long packets that left may wait to be told of: until somebody reports on them nothing is decided by that, and who does so reports twenty times a second.
+const DEPARTED_PATIENCE: Duration = Duration::from_millis(50);
 /// How many packets that left one note tells of: a whole run, most often.
 const DEPARTED_MAX: usize = 12;
 
@@ -184,7 +186,11 @@ impl Notes {
 
     /// Tells something that can wait until the agent looks, or for a while.
     pub(crate) fn mention(&mut self, counters: &CounterPage, now: Instant, note: Note) {
-        self.wait(now + PATIENCE);
+        self.mention_by(counters, now + PATIENCE, note);
+    }
+
+    fn mention_by(&mut self, counters: &CounterPage, until: Instant, note: Note) {
+        self.wait(until);
         match self.notes.slots() <= NOTES_MAX / RESERVED {
             true => counters.count(Counter::PuntQueueFull),
             false => drop(self.push(counters, note)),
@@ -200,10 +206,10 @@ impl Notes {
         for departure in rest {
             if !departed.takes(departure) {
                 let full = std::mem::replace(&mut departed, Departed::new(leg, departure));
-                self.mention(counters, full.at, Note::Departed(full));
+                self.mention_by(counters, full.at + DEPARTED_PATIENCE, Note::Departed(full));
             }
         }
-        self.mention(counters, departed.at, Note::Departed(departed));
+        self.mention_by(counters, departed.at + DEPARTED_PATIENCE, Note::Departed(departed));
     }
 
     fn wait(&mut self, until: Instant) {
