@@ -71,6 +71,7 @@ impl AfxdpPlane {
         if config.interfaces.is_empty() {
             return Err(AfxdpError::NoInterfaces);
         }
+        let precedence = config.udp.precedence;
         let workers = config.udp.worker_count().map_err(AfxdpError::Sockets)?;
         let sockets = Sockets::bind(&config.udp, workers).map_err(AfxdpError::Sockets)?;
         let local = sockets[0].local_addrs();
@@ -96,7 +97,8 @@ impl AfxdpPlane {
             .map(|(((queues, hops), sockets), page)| RingNetwork::new(queues, interfaces, hops, sockets, page.clone()))
             .collect();
         Ok(AfxdpPlane {
-            plane: UdpPlane::start_on(networks, local, Some(taps), clock, waker).map_err(AfxdpError::Sockets)?,
+            plane: UdpPlane::start_on(networks, local, Some(taps), precedence, clock, waker)
+                .map_err(AfxdpError::Sockets)?,
             found: taken.found,
             statistics: Statistics(pages),
             drops: taken.drops,

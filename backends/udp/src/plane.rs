@@ -12,9 +12,9 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 use crate::alarm::Alarm;
 use crate::control::Control;
 use crate::gathering::Gathering;
-use crate::net::{Bell, Door, Sockets, ThreadTime, raise_open_files};
+use crate::net::{Bell, Door, Precedence, Sockets, ThreadTime, raise_open_files};
 use crate::relays::{RELAYS_MAX, RelayWorkers, Taker, TakerLink, Tap, Tapped};
-use crate::shard::{SHARDS_MAX, Shard};
+use crate::shard::SHARDS_MAX;
 use crate::worker::{Network, Shared, Worker, alarm_of};
 
 /// Files that relays leave to everybody else in the process.
@@ -37,6 +37,8 @@ pub struct UdpConfig {
     /// As long as few are connected, so many legs are the first worker's, the next as many the second's, and so on, for those who meet connect together and a frame
     /// wakes fewer threads that way. 0 for none: addresses decide.
     pub gather: usize,
+    /// Whether workers go before others on the machine as long as they take little of it, where that is [permitted](UdpPlane::may_go_first).
+    pub precedence: bool,
 }
 
 impl Default for UdpConfig {
@@ -48,6 +50,7 @@ impl Default for UdpConfig {
             send_buffer: 8 << 20,
             coalesce: Duration::ZERO,
             gather: 0,
+            precedence: false,
         }
     }
 }
@@ -86,6 +89,7 @@ pub struct UdpPlane {
     files_max: usize,
     /// How long relays' workers wait for more, as [`UdpConfig::coalesce`] says.
     coalesce: Duration,
+    precedence: bool,
 }
 
 struct RunningWorker {
@@ -103,7 +107,7 @@ impl UdpPlane {
         let mut sockets = Sockets::bind(&config, config.worker_count()?)?;
         let local = sockets[0].local_addrs();
         let door = Sockets::open_door(&mut sockets, &config);
-        let mut plane = Self::start_on(sockets, local, None, clock, waker)?;
+        let mut plane = Self::start_on(sockets, local, None, config.precedence, clock, waker)?;
         plane.coalesce = config.coalesce;
         if let Some(door) = door.filter(|_| config.gather > 0 && plane.workers.len() > 1) {
             plane.gathering = plane.gather(door, config.gather);
@@ -125,6 +129,7 @@ impl UdpPlane {
         networks: Vec<impl Network>,
         local: Vec<SocketAddr>,
         tap: Option<Arc<dyn Tap>>,
+        precedence: bool,
         clock: Clock,
         waker: Arc<dyn Fn() + Send + Sync>,
     ) -> io::Result<UdpPlane> {
@@ -144,6 +149,7 @@ impl UdpPlane {
             takers: Vec::new(),
             files_max: raise_open_files(),
             coalesce: Duration::ZERO,
+            precedence,
         };
         for (index, ((shard, network), (bell, alarm))) in shards
             .into_iter()
@@ -151,10 +157,16 @@ impl UdpPlane {
             .zip(bells.into_iter().zip(alarms))
             .enumerate()
         {
-            let relays = plane.taker(&alarm);
-            plane
-                .workers
-                .push(start_worker(index, shard, network, relays, bell, alarm)?);
+            let worker = Worker {
+                shard,
+                network,
+                relays: plane.taker(&alarm),
+                bell,
+                alarm,
+                shared: Arc::default(),
+                precedence: Precedence::new(precedence),
+            };
+            plane.workers.push(start_worker(index, worker)?);
         }
         Ok(plane)
     }
@@ -165,6 +177,11 @@ impl UdpPlane {
         let (link, ends) = TakerLink::new(alarm, &self.agent);
         self.takers.push(link);
         Some(Taker::new(tapped, ends))
+    }
+
+    /// Whether threads of this process may go before others on the machine.
+    pub fn may_go_first() -> bool {
+        Precedence::is_permitted()
     }
 
     /// The first address it is bound to, with its real port.
@@ -191,8 +208,14 @@ impl UdpPlane {
 
     fn start_relays(&self) -> Result<RelayWorkers, WriteError> {
         // What a worker lacks is what a port needs: descriptors.
-        RelayWorkers::start(self.workers.len(), self.coalesce, self.tapped.as_ref(), &self.agent)
-            .map_err(|_| WriteError::PortTaken)
+        RelayWorkers::start(
+            self.workers.len(),
+            self.coalesce,
+            self.precedence,
+            self.tapped.as_ref(),
+            &self.agent,
+        )
+        .map_err(|_| WriteError::PortTaken)
     }
 
     fn next_relay_event(&mut self) -> Option<Event> {
@@ -279,23 +302,8 @@ impl DataPlane for UdpPlane {
     }
 }
 
-fn start_worker(
-    index: usize,
-    shard: Shard,
-    network: impl Network,
-    relays: Option<Taker>,
-    bell: Bell,
-    alarm: Arc<Alarm>,
-) -> io::Result<RunningWorker> {
-    let shared = Arc::new(Shared::default());
-    let worker = Worker {
-        shard,
-        network,
-        relays,
-        bell: bell.clone(),
-        alarm,
-        shared: shared.clone(),
-    };
+fn start_worker(index: usize, worker: Worker<impl Network>) -> io::Result<RunningWorker> {
+    let (shared, bell) = (worker.shared.clone(), worker.bell.clone());
     let thread = thread::Builder::new()
         .name(format!("media-{index}"))
         .spawn(move || worker.run())?;

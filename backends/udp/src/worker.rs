@@ -2,20 +2,28 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use dataplane::Path;
 
 use crate::alarm::Alarm;
-use crate::net::Bell;
+use crate::net::{Bell, Precedence, wake_in_time};
 use crate::relays::Taker;
 use crate::shard::{Shard, Transmit};
+
+/// How long to wait for the rest of a picture, and how often if more comes each time: what is sent at once needs a few microseconds for each packet.
+const REST: Duration = Duration::from_micros(20);
+const RESTS_MAX: usize = 4;
 
 /// What one worker hears from and sends through.
 pub trait Network: Transmit + Send + 'static {
     /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it arrived, which is `now` where nobody knows; returns how
     /// many there were.
     fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize;
+
+    /// Has the next look look, though the last one took all there was.
+    fn expect_more(&mut self) {}
 
     /// How many datagrams were dropped since this was asked last because nobody took them in time.
     fn take_dropped(&mut self) -> u64;
@@ -51,17 +59,25 @@ pub(crate) struct Worker<N> {
     pub(crate) bell: Bell,
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) precedence: Precedence,
 }
 
 impl<N: Network> Worker<N> {
     /// Moves packets until told to stop. A batch is what has arrived; nothing waits for a timer.
     pub(crate) fn run(mut self) {
         let _guard = AbortOnPanic;
+        wake_in_time();
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now = now();
+            self.precedence.look(now);
             let mut busy = self.shard.take_orders(now) > 0;
             busy |= self.shard.take_relays(now) > 0;
-            busy |= self.receive(now) > 0;
+            let received = self.receive(now);
+            busy |= received > 0;
+            let now = match received > 0 && self.precedence.is_little() {
+                true => self.receive_rest(now),
+                false => now,
+            };
             self.shard.work(now);
             self.shard.flush(&mut self.network);
             self.shard.settle(now);
@@ -73,6 +89,24 @@ impl<N: Network> Worker<N> {
                 self.rest(now);
             }
         }
+    }
+
+    /// Waits for the rest of pictures of which a part has come, as long as more comes. When it is then.
+    fn receive_rest(&mut self, mut now: Instant) -> Instant {
+        for _ in 0..RESTS_MAX {
+            if !self.shard.awaits_rest() {
+                break;
+            }
+            thread::sleep(REST);
+            now = self::now();
+            self.network.expect_more();
+            let received = self.receive(now);
+            self.shard.waited();
+            if received == 0 {
+                break;
+            }
+        }
+        now
     }
 
     fn receive(&mut self, now: Instant) -> usize {

@@ -183,6 +183,7 @@ impl Config {
                     .filter(|workers| *workers > 0)
                     .unwrap_or_else(cores),
                 coalesce: media::coalesce(file.rtc.coalesce_us),
+                precedence: file.rtc.precedence.unwrap_or(true),
                 dataplane: file.rtc.dataplane,
                 afxdp: file.rtc.afxdp,
                 offload: file.rtc.offload,

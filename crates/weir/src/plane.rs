@@ -69,6 +69,7 @@ fn base(
         workers: config.rtc.workers,
         coalesce: config.rtc.coalesce,
         gather: FEW_LEGS,
+        precedence: precedence(config),
         ..UdpConfig::default()
     };
     match config.rtc.dataplane {
@@ -84,6 +85,16 @@ fn base(
     let plane = UdpPlane::start(udp, clock, waker)
         .map_err(|error| format!("cannot open UDP port {}: {error}", config.rtc.port))?;
     Ok(Box::new(plane))
+}
+
+/// Whether workers are to go before others on the machine, and may.
+fn precedence(config: &Config) -> bool {
+    let is_wanted = config.rtc.precedence;
+    let is_permitted = is_wanted && UdpPlane::may_go_first();
+    if is_wanted && !is_permitted {
+        info!("workers take turns with other programs: precedence needs root, CAP_SYS_NICE or LimitRTPRIO=1");
+    }
+    is_permitted
 }
 
 /// Relays in the kernel, with what an earlier process left of them, and where they are kept. Where nothing can be kept, for this process alone.

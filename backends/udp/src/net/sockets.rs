@@ -122,6 +122,10 @@ impl Network for Sockets {
         received
     }
 
+    fn expect_more(&mut self) {
+        self.receivers.iter_mut().for_each(|receiver| receiver.expect(true));
+    }
+
     fn take_dropped(&mut self) -> u64 {
         std::mem::take(&mut self.dropped)
     }

@@ -13,7 +13,7 @@ use super::table::Relays;
 use super::tapped::Tapped;
 use super::{BUFFER, Door, Doors};
 use crate::alarm::Alarm;
-use crate::net::{Bell, Poller, PortSocket};
+use crate::net::{Bell, Poller, PortSocket, Precedence};
 use crate::worker::{AbortOnPanic, alarm_of, now};
 
 impl Door for Arc<PortSocket> {
@@ -89,6 +89,7 @@ impl RelayWorkers {
     pub(crate) fn start(
         workers: usize,
         coalesce: Duration,
+        precedence: bool,
         tapped: Option<&Arc<Tapped>>,
         agent: &Arc<Alarm>,
     ) -> io::Result<Self> {
@@ -105,6 +106,7 @@ impl RelayWorkers {
                 desk,
                 buffer: [0; BUFFER],
                 coalesce,
+                precedence: Precedence::new(precedence),
                 ears: Ears {
                     poller: Poller::new(bell.clone())?,
                     tapped: tapped.cloned(),
@@ -135,6 +137,7 @@ struct Worker {
     buffer: [u8; BUFFER],
     /// How long to wait for more when something has come.
     coalesce: Duration,
+    precedence: Precedence,
     ears: Ears,
     alarm: Arc<Alarm>,
     stop: Arc<AtomicBool>,
@@ -158,6 +161,7 @@ impl Worker {
             let ready = self.ears.poller.wait(at_most, self.coalesce);
             self.alarm.disarm();
             let now = now();
+            self.precedence.look(now);
             let at_once = match ready.clone().nth(FEW) {
                 None => BATCH,
                 Some(_) => 1,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{Counter, Path, Protection, PuntKind};
-use wire::{PacketKind, RtpPacket};
+use wire::{MediaKind, PacketKind, RtpPacket};
 
 use super::leg::LegState;
 use super::notes::PuntedRef;
@@ -132,6 +132,10 @@ impl Shard {
 
     /// Keeps a described packet for retransmission and queues it for its replicas.
     fn keep(&mut self, place: usize, packet: Arc<Packet>) {
+        let facts = packet.facts();
+        if facts.kind == MediaKind::Video && facts.newest {
+            self.parts.came(place, facts.marker);
+        }
         self.spread(place, packet.clone());
         let stream = &mut self.streams[place];
         let highest = stream.media.highest();

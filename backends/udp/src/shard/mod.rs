@@ -31,6 +31,7 @@ mod packet;
 mod placement;
 mod replica;
 mod resend;
+mod rest;
 mod routes;
 mod segment;
 mod select;
@@ -67,6 +68,7 @@ use pace::Wakes;
 use packet::Pool;
 use relay::Link;
 use replica::ReplicaState;
+use rest::Parts;
 use routes::{Route, Routes};
 use slab::Slab;
 use stream::StreamState;
@@ -114,6 +116,8 @@ pub struct Shard {
     /// By stream, here or elsewhere: the replicas here that must see its packets.
     fanouts: Fanouts,
 
+    /// Which pictures are not whole yet.
+    parts: Parts,
     pool: Pool,
     egress: Egress,
     layouts: Layouts,
@@ -147,6 +151,7 @@ impl Shard {
             replicas: Slab::new(),
             replica_places: HashMap::default(),
             fanouts: Fanouts::default(),
+            parts: Parts::default(),
             pool: Pool::default(),
             egress: Egress::new(),
             layouts: Layouts::new(),

@@ -68,6 +68,7 @@ impl Shard {
     /// video, the streams by turns.
     pub fn work(&mut self, now: Instant) {
         let moment = Moment::new(now, &self.clock);
+        self.parts.forget();
         while let Some(fanout) = self.fanouts.next(MediaKind::Audio) {
             self.serve(fanout, MediaKind::Audio, usize::MAX, &moment);
         }

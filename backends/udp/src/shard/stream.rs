@@ -8,6 +8,7 @@ use super::Life;
 use super::cache::Cache;
 use super::frame::FrameReader;
 use super::packet::Facts;
+use super::rest::Rest;
 use super::window::Window;
 
 /// A stream, in the shard that owns its leg.
@@ -22,6 +23,7 @@ pub(crate) struct StreamState {
     /// Media received either way.
     pub(crate) media: Window,
     pub(crate) frames: FrameReader,
+    pub(crate) rest: Rest,
     /// The playout delay its publisher asked for last.
     playout_delay: Option<PlayoutDelay>,
     pub(crate) cache: Cache,
@@ -62,6 +64,7 @@ impl StreamState {
             rtx: Window::new(),
             media: Window::new(),
             frames: FrameReader::default(),
+            rest: Rest::default(),
             playout_delay: None,
             cache: Cache::new(entry.kind),
             listeners: Listeners::default(),

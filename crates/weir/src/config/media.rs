@@ -18,6 +18,7 @@ pub(super) struct RtcFile {
     pub(super) offload: Offload,
     pub(super) ebpf: Ebpf,
     pub(super) coalesce_us: u64,
+    pub(super) precedence: Option<bool>,
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
     pub(super) rewriter: Rewriter,
@@ -53,6 +54,8 @@ pub struct Rtc {
     pub ebpf: Ebpf,
     /// How long workers wait for more when something has come; zero is not at all.
     pub coalesce: Duration,
+    /// Whether workers that take little of the machine go before others on it.
+    pub precedence: bool,
     /// Whether receivers get only what their downlink carries.
     pub adaptation: bool,
     /// How that is divided among the videos that want it.
