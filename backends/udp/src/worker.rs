@@ -93,15 +93,15 @@ impl<N: Network> Worker<N> {
 
     /// Waits for the rest of pictures of which a part has come, as long as more comes. When it is then.
     fn receive_rest(&mut self, mut now: Instant) -> Instant {
-        for _ in 0..RESTS_MAX {
-            if !self.shard.awaits_rest() {
+        for again in (0..RESTS_MAX).map(|wait| wait > 0) {
+            if !self.shard.awaits_rest(again) {
                 break;
             }
             thread::sleep(REST);
             now = self::now();
             self.network.expect_more();
             let received = self.receive(now);
-            self.shard.waited();
+            self.shard.waited(again);
             if received == 0 {
                 break;
             }

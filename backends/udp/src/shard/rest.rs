@@ -13,15 +13,31 @@ const BALANCE_MAX: i8 = 8;
 /// A stream whose waits were in vain is waited for once in so many pictures.
 const SELDOM: u8 = 32;
 
-/// What is known of a stream's pictures.
+/// What is known of a stream's pictures: whether more comes in the first wait, and whether still more does in those behind it. What is paced comes in bursts, of which
+/// the first may bring the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
-    /// Of waits: so many more were of use than in vain.
+    first: Waits,
+    again: Waits,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Waits {
+    /// So many more were of use than in vain.
     balance: i8,
     passed: u8,
 }
 
 impl Rest {
+    fn waits(&mut self, again: bool) -> &mut Waits {
+        match again {
+            true => &mut self.again,
+            false => &mut self.first,
+        }
+    }
+}
+
+impl Waits {
     /// Whether to wait for the rest of a picture.
     fn is_worth_it(&mut self) -> bool {
         self.passed = (self.passed + 1) % SELDOM;
@@ -64,35 +80,36 @@ impl Parts {
         self.awaited.clear();
     }
 
-    fn is_worth_it(&mut self, streams: &mut Slab<StreamState>) -> bool {
+    fn is_worth_it(&mut self, streams: &mut Slab<StreamState>, again: bool) -> bool {
         self.awaited.clear();
         for place in &self.open {
             let stream = &mut streams[*place];
-            if stream.rest.is_worth_it() {
+            if stream.rest.waits(again).is_worth_it() {
                 self.awaited.push((*place, stream.statistics.packets));
             }
         }
         !self.awaited.is_empty()
     }
 
-    fn waited(&mut self, streams: &mut Slab<StreamState>) {
+    fn waited(&mut self, streams: &mut Slab<StreamState>, again: bool) {
         for (place, before) in self.awaited.drain(..) {
             let stream = &mut streams[place];
-            stream.rest.waited(stream.statistics.packets > before);
+            let came = stream.statistics.packets > before;
+            stream.rest.waits(again).waited(came);
         }
     }
 }
 
 impl Shard {
-    /// Whether a moment's wait is likely to bring the rest of pictures of which a part has come since the last [`work`](Self::work). Whoever waits then tells so by
-    /// [`waited`](Self::waited), behind what it received.
-    pub fn awaits_rest(&mut self) -> bool {
-        self.parts.is_worth_it(&mut self.streams)
+    /// Whether a moment's wait, or one more, is likely to bring the rest of pictures of which a part has come since the last [`work`](Self::work). Whoever waits then tells
+    /// so by [`waited`](Self::waited), behind what it received.
+    pub fn awaits_rest(&mut self, again: bool) -> bool {
+        self.parts.is_worth_it(&mut self.streams, again)
     }
 
-    /// It was waited for the rest.
-    pub fn waited(&mut self) {
-        self.parts.waited(&mut self.streams);
+    /// It was waited for the rest, or once more.
+    pub fn waited(&mut self, again: bool) {
+        self.parts.waited(&mut self.streams, again);
     }
 }
 
@@ -101,7 +118,7 @@ mod tests {
     use super::*;
 
     /// How many of so many pictures are waited for.
-    fn waits(rest: &mut Rest, pictures: usize, came: impl Fn(usize) -> bool) -> usize {
+    fn waits(rest: &mut Waits, pictures: usize, came: impl Fn(usize) -> bool) -> usize {
         let waited = (0..pictures).filter(|picture| {
             let waits = rest.is_worth_it();
             if waits {
@@ -114,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_comes_in_time_is_waited_for_and_what_does_not_hardly_ever() {
-        let mut rest = Rest::default();
+        let mut rest = Waits::default();
         assert_eq!(waits(&mut rest, 100, |_| true), 100);
         assert!(waits(&mut rest, 320, |_| false) <= 15);
         assert!(waits(&mut rest, 320, |_| false) <= 10);
@@ -126,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_comes_half_of_the_time_is_not_worth_it() {
-        let mut rest = Rest::default();
+        let mut rest = Waits::default();
         waits(&mut rest, 1_000, |picture| picture % 2 == 0);
         assert!(waits(&mut rest, 320, |picture| picture % 2 == 0) <= 40);
     }

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use rig::curves::{Curve, Drawing, Panel, Scale};
 
-use super::rounds::{how_often, in_rounds, steady};
-use super::targets::{Target, judged, target};
-use super::{Experiment, Figures, Measured, Planned, Section, cell, names, notes, spread};
+use super::rounds::{in_rounds, steady};
+use super::targets::{self, Target, target};
+use super::{Experiment, Figures, Measured, Planned, Section, cell, names, spread};
 use crate::compare::Options;
 use crate::compare::field::Field;
 use crate::outcome::{Distribution, Outcome, SHARES};
@@ -25,11 +25,7 @@ fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
 }
 
 fn section(all: &[Measured]) -> Section {
-    Section {
-        how: how_often(all),
-        text: figures(all) + "\n" + &judged(all, &TARGETS) + &notes(all),
-        drawing: draw(all),
-    }
+    targets::section(all, figures(all), &TARGETS, draw(all))
 }
 
 fn figures(all: &[Measured]) -> String {
@@ -126,7 +122,7 @@ mod tests {
             all.push(measured("weir-ebpf", round, 200, 0.22 + noise, 15.0));
             all.push(measured("rtpengine", round, 200, 0.7 + noise, 110.0));
         }
-        let text = judged(&all, &TARGETS);
+        let text = targets::judged(&all, &TARGETS);
         assert!(
             text.contains("| weir-ebpf / rtpengine | machine us/packet | at most 0.125 | 0.040"),
             "{text}"

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use rig::bars::{Bar, Drawing, Group, Panel};
 
 use super::rounds::{how_often, in_rounds, steady};
-use super::targets::{Target, judged, target};
-use super::{Experiment, Figures, Measured, Planned, Section, cell, names, notes, spread};
+use super::targets::{self, Target, target};
+use super::{Experiment, Figures, Measured, Planned, Section, cell, names, spread};
 use crate::compare::Options;
 use crate::compare::errand::Job;
 use crate::compare::field::Field;
@@ -37,11 +37,7 @@ fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
 }
 
 fn section(all: &[Measured]) -> Section {
-    Section {
-        how: how_often(all),
-        text: figures(all) + "\n" + &judged(all, &TARGETS) + &notes(all),
-        drawing: draw(all),
-    }
+    targets::section(all, figures(all), &TARGETS, draw(all))
 }
 
 fn figures(all: &[Measured]) -> String {

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use rig::Spread;
 
-use super::{Figures, Measured, cell};
+use super::rounds::how_often;
+use super::{Figures, Measured, Section, cell, notes};
 
 /// A bound on the ratio of two relays' figures.
 pub struct Target {
@@ -65,4 +66,13 @@ fn ratio(all: &[Measured], relays: [&str; 2], figure: impl Fn(&Figures<'_>) -> O
     let rounds = 1..=all.iter().map(|measured| measured.round).max().unwrap_or(0);
     let ratios = rounds.filter_map(|round| Some(of(relays[0], round)? / of(relays[1], round)?));
     Spread::of(ratios.filter(|ratio| ratio.is_finite()))
+}
+
+/// Rounds, what was found in them, which targets that meets, and what is doubtful.
+pub fn section(all: &[Measured], found: String, targets: &[Target], drawing: String) -> Section {
+    Section {
+        how: how_often(all),
+        text: found + "\n" + &judged(all, targets) + &notes(all),
+        drawing,
+    }
 }
