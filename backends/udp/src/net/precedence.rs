@@ -1,6 +1,7 @@
-//! Going before everybody else on the machine, as long as one takes little; and waking up in time.
+//! Going before everybody else on the machine, as long as one takes little.
 
 use std::io;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::socket::check;
@@ -63,22 +64,15 @@ impl Precedence {
         self.is_little
     }
 
-    /// Whether threads of this process may have it.
+    /// Whether threads of this process may have it. One finds out and ends.
     pub(crate) fn is_permitted() -> bool {
-        set(true).and_then(|()| set(false)).is_ok()
+        thread::spawn(|| set(true).is_ok()).join().unwrap_or(false)
     }
 }
 
 /// Whether somebody who takes this share of a processor goes first.
 fn goes_first(has: bool, share: f64) -> bool {
     share < if has { MUCH } else { LITTLE }
-}
-
-/// Has the kernel end the calling thread's sleeps when they are over; by default it may take 50 microseconds more, so that several end at once.
-pub(crate) fn wake_in_time() {
-    let slack: libc::c_ulong = 1;
-    // SAFETY: takes numbers only. Where it is refused sleeps are longer.
-    let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
 }
 
 /// Has the kernel let the calling thread in at once, or by turns as others.
