@@ -70,11 +70,12 @@ impl<N: Network> Worker<N> {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now = now();
             self.precedence.look(now);
+            let waits_for_rest = self.precedence.is_little() && !self.shard.has_work();
             let mut busy = self.shard.take_orders(now) > 0;
             busy |= self.shard.take_relays(now) > 0;
             let received = self.receive(now);
             busy |= received > 0;
-            let now = match received > 0 && self.precedence.is_little() {
+            let now = match received > 0 && waits_for_rest {
                 true => self.receive_rest(now),
                 false => now,
             };
