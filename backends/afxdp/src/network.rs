@@ -82,14 +82,15 @@ impl Network for RingNetwork {
         if self.rings.backlog {
             self.rings.kick();
         }
-        let mut received = self.rings.receive(now, take);
+        let received = self.rings.receive(now, take);
         self.turns = self.turns.wrapping_add(1);
         if self.sockets_ready || self.turns.is_multiple_of(SOCKETS_EVERY) {
             let by_socket = self.sockets.receive(now, take);
             self.sockets_ready = by_socket > 0;
-            received += by_socket;
+            received + by_socket
+        } else {
+            received + self.sockets.receive_due(now, take)
         }
-        received
     }
 
     fn take_dropped(&mut self) -> u64 {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backend_udp::{Sockets, Tap, UdpConfig, UdpPlane};
+use backend_udp::{Entrance, Sockets, Tap, UdpConfig, UdpPlane};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::hops::{Guide, GuideThread};
@@ -16,7 +16,7 @@ use crate::netlink::Netlink;
 use crate::network::RingNetwork;
 use crate::program::{ProgramMode, TakenRelays};
 use crate::statistics::{Page, Statistics};
-use crate::sys::{Mode, Xsk, XskCounts, queues, steer};
+use crate::sys::{Mode, Xsk, XskCounts, queues};
 use crate::{AfxdpError, Step};
 
 /// The most queues of one interface that are used: as many as the XDP program knows sockets, and a worker can watch.
@@ -71,12 +71,10 @@ impl AfxdpPlane {
         if config.interfaces.is_empty() {
             return Err(AfxdpError::NoInterfaces);
         }
-        let precedence = config.udp.precedence;
         let workers = config.udp.worker_count().map_err(AfxdpError::Sockets)?;
-        let sockets = Sockets::bind(&config.udp, workers).map_err(AfxdpError::Sockets)?;
-        let local = sockets[0].local_addrs();
-        let mut taken = Taken::new(workers, &config.interfaces, &local)?;
-        steer_by_queue(&sockets, &taken.found)?;
+        let (mut entrance, sockets) = Entrance::open(&config.udp, workers).map_err(AfxdpError::Sockets)?;
+        let mut taken = Taken::new(workers, &config.interfaces, entrance.local_addrs())?;
+        lead_by_queue(&mut entrance, workers, &taken.found)?;
         let interfaces = taken.interfaces.len();
         let has_rings: Vec<_> = taken
             .queues
@@ -97,7 +95,7 @@ impl AfxdpPlane {
             .map(|(((queues, hops), sockets), page)| RingNetwork::new(queues, interfaces, hops, sockets, page.clone()))
             .collect();
         Ok(AfxdpPlane {
-            plane: UdpPlane::start_on(networks, local, Some(taps), precedence, clock, waker)
+            plane: UdpPlane::start_on(&config.udp, entrance, networks, Some(taps), clock, waker)
                 .map_err(AfxdpError::Sockets)?,
             found: taken.found,
             statistics: Statistics(pages),
@@ -218,14 +216,12 @@ fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
 }
 
 /// Has a peer's STUN, DTLS and RTCP come to the worker whose ring its RTP comes to, so that its leg is at home there. Where there are fewer queues than
-/// workers that would leave some without work: there, legs are spread as without rings, and workers hand over what is others'.
-fn steer_by_queue(sockets: &[Sockets], found: &[Found]) -> Result<(), AfxdpError> {
-    let workers = sockets.len();
+/// workers that would leave some without work: there, legs are spread as without rings, the first ones at workers that have some, and workers hand over what is others'.
+fn lead_by_queue(entrance: &mut Entrance, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
     if workers == 1 || found.iter().any(|found| (found.queues as usize) < workers) {
         return Ok(());
     }
-    let steered = |socket| steer(socket, workers as u32).map_err(AfxdpError::Sockets);
-    sockets[0].descriptors().try_for_each(steered)
+    entrance.lead_by_queue().map_err(AfxdpError::Sockets)
 }
 
 /// On which of the interfaces these rings are.

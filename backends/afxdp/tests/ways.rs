@@ -10,7 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use backend_afxdp::{AfxdpError, AfxdpPlane, Counter};
-use dataplane::Protection;
+use backend_udp::UdpConfig;
+use dataplane::{DataPlane, Event, Protection};
 use support::*;
 use veth::{Pair, pair_or_skip};
 
@@ -231,6 +232,56 @@ fn bursts_stay_in_order_whichever_way_they_go() {
         counted[Counter::Sent] > 100 && counted[Counter::SocketLongRun] > 100,
         "{counted:?}"
     );
+}
+
+/// Sends from this socket until the plane has heard it.
+fn is_heard(plane: &mut AfxdpPlane, peer: &UdpSocket, near: SocketAddr) {
+    let stun = [&[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42][..], &[7; 12]].concat();
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        peer.send_to(&stun, near).unwrap();
+        sleep(Duration::from_millis(1));
+        let events = std::iter::from_fn(|| plane.poll());
+        let is_from =
+            |event: &Event| matches!(event, Event::Punt { path, .. } if path.remote == peer.local_addr().unwrap());
+        // To the end, so that the next one looks at its own.
+        if events.filter(|event| is_from(event)).count() > 0 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "nobody heard it");
+    }
+}
+
+#[test]
+fn few_are_whose_the_ring_is_where_not_all_workers_have_one() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let few = UdpConfig {
+        gather: 16,
+        ..udp(&pair, 3)
+    };
+    let mut plane = rings_beside(&pair, few).unwrap_or_else(|error| panic!("{error}"));
+    let near = SocketAddr::new(pair.near.v4.into(), plane.local_addr().port());
+    let peers: Vec<_> = (0..10).map(|_| far_socket(&pair, pair.far.v4.into())).collect();
+    for (number, peer) in (0..).zip(&peers) {
+        is_heard(&mut plane, peer, near);
+        let remote = peer.local_addr().unwrap();
+        match number {
+            0 => publish(&mut plane, near, remote),
+            _ => watch(&mut plane, number, near, remote, Protection::Clear),
+        }
+    }
+    let deadline = Instant::now() + PATIENCE;
+    for sequence in 0.. {
+        let count = |plane: &AfxdpPlane| plane.statistics().read();
+        let before = count(&plane);
+        peers[0].send_to(&packet(sequence, 500), near).unwrap();
+        sleep(Duration::from_millis(5));
+        let after = count(&plane);
+        if after[Counter::Sent] == before[Counter::Sent] + 9 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "some go by socket: {after:?}");
+    }
 }
 
 /// Run by the test below, in a process without privileges.

@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use crate::control::Control;
-use crate::net::{Door, ThreadTime};
+use crate::net::{Door, Led, ThreadTime};
 
 /// How often it is looked at how much the worker has to do that gets new legs.
 const LOOK: Duration = Duration::from_millis(250);
@@ -34,7 +34,7 @@ pub(crate) struct Gathering {
 impl Gathering {
     /// Begins with the first worker, where the kernel can do that; `None` where it cannot.
     pub(crate) fn begin(door: Door, workers: Vec<ThreadTime>, legs_max: usize) -> Option<Self> {
-        door.lead(&[], Some(0)).ok()?;
+        door.lead(&[], Led::To(0)).ok()?;
         Some(Gathering {
             door,
             workers,
@@ -82,7 +82,8 @@ impl Gathering {
         self.current = fewest.filter(|worker| Some(*worker) != busy);
         self.looked = None;
         let homes: Vec<_> = control.homes().take(HOMES_MAX).collect();
-        if self.door.lead(&homes, self.current).is_err() {
+        let others = self.current.map_or(Led::ByAddress, Led::To);
+        if self.door.lead(&homes, others).is_err() {
             // As it is, it only costs more.
             self.current = None;
         }

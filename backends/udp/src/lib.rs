@@ -34,7 +34,7 @@ mod worker;
 
 pub use alarm::Alarm;
 pub use inline::InlinePlane;
-pub use net::{Bell, Sockets};
+pub use net::{Bell, Entrance, Sockets};
 pub use plane::{UdpConfig, UdpPlane};
 pub use relays::Tap;
 pub use worker::Network;

@@ -12,7 +12,7 @@ use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject
 use crate::alarm::Alarm;
 use crate::control::Control;
 use crate::gathering::Gathering;
-use crate::net::{Bell, Door, Precedence, Sockets, ThreadTime, raise_open_files};
+use crate::net::{Bell, Door, Entrance, Precedence, ThreadTime, raise_open_files};
 use crate::relays::{RELAYS_MAX, RelayWorkers, Taker, TakerLink, Tap, Tapped};
 use crate::shard::SHARDS_MAX;
 use crate::worker::{Network, Shared, Worker, alarm_of};
@@ -104,15 +104,8 @@ impl UdpPlane {
     ///
     /// Errors: the operating system's, when an address cannot be bound or a thread not be started; `InvalidInput` for a configuration out of range.
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
-        let mut sockets = Sockets::bind(&config, config.worker_count()?)?;
-        let local = sockets[0].local_addrs();
-        let door = Sockets::open_door(&mut sockets, &config);
-        let mut plane = Self::start_on(sockets, local, None, config.precedence, clock, waker)?;
-        plane.coalesce = config.coalesce;
-        if let Some(door) = door.filter(|_| config.gather > 0 && plane.workers.len() > 1) {
-            plane.gathering = plane.gather(door, config.gather);
-        }
-        Ok(plane)
+        let (entrance, sockets) = Entrance::open(&config, config.worker_count()?)?;
+        Self::start_on(&config, entrance, sockets, None, clock, waker)
     }
 
     fn gather(&self, door: Door, legs_max: usize) -> Option<Gathering> {
@@ -121,18 +114,19 @@ impl UdpPlane {
         Gathering::begin(door, times?, legs_max)
     }
 
-    /// Starts one worker on each of `networks`, which are bound to `local`, both at least one: the same data plane on something else than sockets alone. With a
-    /// `tap`, networks also hear what is for relays.
+    /// Starts one worker on each of `networks`, at least one, which have the sockets that were opened with `entrance`: the same data plane on something else than
+    /// sockets alone. With a `tap`, networks also hear what is for relays.
     ///
     /// Errors: the operating system's, when a thread cannot be started.
     pub fn start_on(
+        config: &UdpConfig,
+        entrance: Entrance,
         networks: Vec<impl Network>,
-        local: Vec<SocketAddr>,
         tap: Option<Arc<dyn Tap>>,
-        precedence: bool,
         clock: Clock,
         waker: Arc<dyn Fn() + Send + Sync>,
     ) -> io::Result<UdpPlane> {
+        let local = entrance.local_addrs().to_vec();
         let count = networks.len();
         let bells = (0..count).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
         let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
@@ -148,8 +142,8 @@ impl UdpPlane {
             relays: None,
             takers: Vec::new(),
             files_max: raise_open_files(),
-            coalesce: Duration::ZERO,
-            precedence,
+            coalesce: config.coalesce,
+            precedence: config.precedence,
         };
         for (index, ((shard, network), (bell, alarm))) in shards
             .into_iter()
@@ -164,9 +158,12 @@ impl UdpPlane {
                 bell,
                 alarm,
                 shared: Arc::default(),
-                precedence: Precedence::new(precedence),
+                precedence: Precedence::new(config.precedence),
             };
             plane.workers.push(start_worker(index, worker)?);
+        }
+        if let Some(door) = entrance.into_door().filter(|_| config.gather > 0 && count > 1) {
+            plane.gathering = plane.gather(door, config.gather);
         }
         Ok(plane)
     }

@@ -9,7 +9,7 @@ mod poll;
 mod ring;
 mod xsk;
 
-pub(crate) use interface::{queues, steer};
+pub(crate) use interface::queues;
 pub(crate) use netlink::NetlinkSocket;
 pub(crate) use poll::readable;
 pub(crate) use xsk::{Checksum, Mode, Xsk, XskCounts};

@@ -42,8 +42,13 @@ pub fn udp(pair: &Pair, workers: usize) -> UdpConfig {
 
 /// Rings and sockets at the near end.
 pub fn rings(pair: &Pair, workers: usize) -> Result<AfxdpPlane, AfxdpError> {
+    rings_beside(pair, udp(pair, workers))
+}
+
+/// Rings at the near end, beside these sockets.
+pub fn rings_beside(pair: &Pair, udp: UdpConfig) -> Result<AfxdpPlane, AfxdpError> {
     let config = AfxdpConfig {
-        udp: udp(pair, workers),
+        udp,
         interfaces: vec![pair.near.interface.to_owned()],
     };
     pair.near.run(|| AfxdpPlane::start(config, clock(), Arc::new(|| {})))

@@ -14,6 +14,17 @@ pub(crate) struct Door {
     workers: usize,
 }
 
+/// Who hears what comes from ports that have no home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Led {
+    /// Whom addresses say.
+    ByAddress,
+    /// Worker q what came by receive queue q, counted round, and whom addresses say what came by none.
+    ByQueue,
+    /// This worker.
+    To(usize),
+}
+
 impl Door {
     /// Of the groups these sockets belong to, the first of `workers` that were bound. From now on addresses decide who hears what, and what may wait is heard by
     /// sockets that are still to be bound.
@@ -22,14 +33,14 @@ impl Door {
     pub(super) fn open(first: &[Socket], workers: usize) -> io::Result<Self> {
         let groups = first.iter().map(Socket::share).collect::<io::Result<_>>()?;
         let door = Door { groups, workers };
-        door.lead(&[], None)?;
+        door.lead(&[], Led::ByAddress)?;
         Ok(door)
     }
 
-    /// From now on what comes from one of these ports arrives at the worker beside it, and everything else at `others`, or where addresses say.
+    /// From now on what comes from one of these ports arrives at the worker beside it, and everything else where it is led.
     ///
     /// Errors: the operating system's, where it does not take programs. Then it is as it was.
-    pub(crate) fn lead(&self, homes: &[(u16, usize)], others: Option<usize>) -> io::Result<()> {
+    pub(crate) fn lead(&self, homes: &[(u16, usize)], others: Led) -> io::Result<()> {
         let mut program = program(homes, others, self.workers);
         let program = libc::sock_fprog {
             len: program.len() as u16,
@@ -53,7 +64,7 @@ impl Door {
 }
 
 /// A classic BPF program that finds the place of a socket in its group. Its packet begins behind UDP's header.
-fn program(homes: &[(u16, usize)], others: Option<usize>, workers: usize) -> Vec<libc::sock_filter> {
+fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::sock_filter> {
     let step = |code: u32, k: u32, jt, jf| libc::sock_filter {
         code: code as u16,
         jt,
@@ -84,6 +95,14 @@ fn program(homes: &[(u16, usize)], others: Option<usize>, workers: usize) -> Vec
         skip(1),
         load(0),
         keep,
+    ];
+    let spread = [
+        // Ports of one peer are often neighbours, or all even: what is multiplied by Knuth's constant has them apart in its upper half.
+        with(libc::BPF_MUL, 0x9e37_79b1),
+        with(libc::BPF_RSH, 16),
+        with(libc::BPF_MOD, workers as u32),
+    ];
+    let source_port = [
         // The source port is the first field behind the IP header. One with options is longer, and its datagram handed over.
         ip(libc::BPF_B, 0),
         with(libc::BPF_RSH, 4),
@@ -92,14 +111,21 @@ fn program(homes: &[(u16, usize)], others: Option<usize>, workers: usize) -> Vec
         skip(1),
         ip(libc::BPF_H, 40),
     ];
+    program.extend(source_port);
     let behind = match others {
-        Some(worker) => vec![load(worker as u32)],
-        // Ports of one peer are often neighbours, or all even: what is multiplied by Knuth's constant has them apart in its upper half.
-        None => vec![
-            with(libc::BPF_MUL, 0x9e37_79b1),
-            with(libc::BPF_RSH, 16),
-            with(libc::BPF_MOD, workers as u32),
-        ],
+        Led::To(worker) => vec![load(worker as u32)],
+        Led::ByAddress => spread.to_vec(),
+        Led::ByQueue => {
+            let by_queue = [
+                with(libc::BPF_SUB, 1),
+                with(libc::BPF_MOD, workers as u32),
+                skip(source_port.len() + spread.len()),
+            ];
+            // The kernel keeps the queue's number plus one, and zero for none.
+            let queue = step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, QUEUE, 0, 0);
+            let none = equals(0, by_queue.len() as u8, 0);
+            [&[queue, none][..], &by_queue, &source_port, &spread].concat()
+        }
     };
     for (place, (port, worker)) in homes.iter().enumerate() {
         let left = 3 * (homes.len() - place - 1) + behind.len();
@@ -115,6 +141,8 @@ fn program(homes: &[(u16, usize)], others: Option<usize>, workers: usize) -> Vec
 
 /// Bytes of the shortest report: its header, its sender and whom it is about.
 const FEEDBACK_MIN: u32 = 12;
+/// Where the kernel shows by which queue a datagram came.
+const QUEUE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_QUEUE) as u32;
 /// What is found is returned.
 const BPF_A: u32 = 0x10;
 
@@ -157,13 +185,16 @@ mod tests {
                 }
                 waiting(&sockets)
             };
-            door.lead(&[], Some(0)).unwrap();
+            door.lead(&[], Led::To(0)).unwrap();
             assert_eq!(heard(), [32, 0, 0, 0]);
-            door.lead(&homes, Some(3)).unwrap();
+            door.lead(&homes, Led::To(3)).unwrap();
             assert_eq!(heard(), [0, 4, 4, 24]);
-            door.lead(&homes[..2], None).unwrap();
-            let spread = heard();
-            assert!(spread.iter().all(|count| *count < 32) && spread.iter().sum::<usize>() == 32);
+            for led in [Led::ByAddress, Led::ByQueue] {
+                // Loopback has no queues.
+                door.lead(&homes[..2], led).unwrap();
+                let spread = heard();
+                assert!(spread.iter().all(|count| *count < 32) && spread.iter().sum::<usize>() == 32);
+            }
         }
     }
 
@@ -182,14 +213,14 @@ mod tests {
             };
             let report = |first: u8, kind: u8| [&[first, kind, 0, 4][..], &[7; 28]].concat();
             let homes = [(peers[0].local_addr().unwrap().port(), 0)];
-            for led in [None, Some(1)] {
+            for led in [Led::ByAddress, Led::ByQueue, Led::To(1)] {
                 door.lead(&homes, led).unwrap();
                 let soon = heard(&report(0x80, 111));
                 let may_wait = heard(&report(0x8f, 205));
                 assert_eq!(soon[2..], [0, 0]);
                 assert_eq!(may_wait, [0, 0, soon[0], soon[1]], "by the same workers");
                 assert_eq!(heard(&report(0xaf, 205)), may_wait, "padded");
-                if led.is_none() {
+                if led != Led::To(1) {
                     assert!(soon[0] > 4 && soon[1] > 4, "{soon:?}");
                 }
                 // Requests for packets and for pictures, reports of receivers, and what is too short to be anything.

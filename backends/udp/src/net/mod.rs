@@ -5,6 +5,7 @@
 mod address;
 mod control;
 mod door;
+mod entrance;
 mod files;
 mod patient;
 mod poller;
@@ -17,7 +18,8 @@ mod socket;
 mod sockets;
 mod thread_time;
 
-pub(crate) use door::Door;
+pub(crate) use door::{Door, Led};
+pub use entrance::Entrance;
 pub(crate) use files::raise_open_files;
 pub(crate) use poller::Poller;
 pub(crate) use port::PortSocket;

@@ -37,7 +37,7 @@ impl Sockets {
     /// For each worker, a socket on every address; all share one port where the system was to choose.
     ///
     /// Errors: the operating system's; `InvalidInput` for no addresses, or too many.
-    pub fn bind(config: &UdpConfig, workers: usize) -> io::Result<Vec<Self>> {
+    pub(super) fn bind(config: &UdpConfig, workers: usize) -> io::Result<Vec<Self>> {
         if !(1..=SOCKETS_MAX).contains(&config.addresses.len()) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         }
@@ -61,13 +61,13 @@ impl Sockets {
     }
 
     /// What they are bound to, with their real port.
-    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+    pub(super) fn local_addrs(&self) -> Vec<SocketAddr> {
         self.sockets.iter().map(Socket::local).collect()
     }
 
     /// Opens a door in front of all workers' sockets, and for each worker sockets more, which hear what may wait. `None` where the kernel cannot do that: then
     /// addresses decide, and everything wakes.
-    pub(crate) fn open_door(workers: &mut [Self], config: &UdpConfig) -> Option<Door> {
+    pub(super) fn open_door(workers: &mut [Self], config: &UdpConfig) -> Option<Door> {
         let door = Door::open(&workers[0].sockets, workers.len()).ok()?;
         let exact = UdpConfig {
             addresses: workers[0].local_addrs(),
@@ -80,9 +80,13 @@ impl Sockets {
         Some(door)
     }
 
-    /// Their descriptors, in the same order.
-    pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
-        self.sockets.iter().map(Socket::raw)
+    /// Takes of what may wait what has waited long enough, as [`receive`](Network::receive) does beside all else: for who knows that nothing else has come.
+    pub fn receive_due(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
+        self.looked = Some(now);
+        let Some(patient) = &mut self.patient else { return 0 };
+        let (datagrams, dropped) = patient.receive(now, take);
+        self.dropped += dropped;
+        datagrams
     }
 
     /// As [`sleep`](Network::sleep), and until one of `others` has something to read. Whether one of the sockets has.
@@ -108,18 +112,12 @@ impl Sockets {
 impl Network for Sockets {
     fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         let mut received = 0;
-        self.looked = Some(now);
         for (socket, receiver) in self.sockets.iter().zip(&mut self.receivers) {
             let (datagrams, dropped) = receiver.receive(socket, &mut *take);
             received += datagrams;
             self.dropped += u64::from(dropped);
         }
-        if let Some(patient) = &mut self.patient {
-            let (datagrams, dropped) = patient.receive(now, take);
-            received += datagrams;
-            self.dropped += dropped;
-        }
-        received
+        received + self.receive_due(now, take)
     }
 
     fn expect_more(&mut self) {
