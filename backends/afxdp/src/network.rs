@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 /// How often sockets are looked at while rings keep the worker from sleeping, which is when it would be told that they have something.
 const SOCKETS_EVERY: u32 = 16;
 /// Where the kernel copies, a run of so many datagrams costs less by socket, where it goes through the stack as one packet; where it does not copy, none does.
-const LONG_RUN: usize = 4;
+const LONG_RUN: usize = 3;
 /// How many runs are put aside before sockets send them.
 const ASIDE: usize = 64;
 /// How long to sleep at most while frames wait for an interface that had no room.
