@@ -15,15 +15,10 @@ impl Media {
             return;
         };
         self.overflow.arrived(arrivals.len());
-        for arrival in arrivals {
-            self.arrived_one(
-                cx,
-                StreamKey {
-                    leg,
-                    ssrc: arrival.ssrc,
-                },
-                arrival,
-            );
+        for run in arrivals.chunk_by(|one, next| one.ssrc == next.ssrc) {
+            let key = StreamKey { leg, ssrc: run[0].ssrc };
+            self.heard_from(cx, key);
+            run.iter().for_each(|arrival| self.arrived_one(cx, key, arrival));
         }
         let Some(link) = self.links.get_mut(&transport) else {
             return;
@@ -55,13 +50,8 @@ impl Media {
             uplink.meter.arrived(arrival);
         }
         if let Some((level, _)) = arrival.audio_level {
-            let track = uplink.track;
-            self.heard_level(cx, track, level);
+            self.hearing.heard(cx, uplink.track, level);
         }
-        self.heard_from(cx, key);
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
-            return;
-        };
         let Some(repair) = uplink.repair.as_mut() else { return };
         let gap = repair.arrived(cx.now, arrival.sequence, arrival.recovered);
         let wanted = || {
@@ -70,12 +60,10 @@ impl Media {
                 .since(cx.now, arrival.sequence)
                 .filter(|_| arrival.recovered)
         };
-        let round_trip = repair.take_round_trip().or_else(wanted);
-        let publisher = self
-            .by_leg
-            .get(&key.leg)
-            .and_then(|transport| self.links.get_mut(transport));
-        if let (Some(round_trip), Some(publisher)) = (round_trip, publisher) {
+        if let Some(round_trip) = repair.take_round_trip().or_else(wanted)
+            && let Some(transport) = self.by_leg.get(&key.leg)
+            && let Some(publisher) = self.links.get_mut(transport)
+        {
             publisher.repaired(round_trip);
         }
         match gap {

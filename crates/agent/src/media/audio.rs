@@ -37,20 +37,20 @@ impl Hearing {
     pub(super) fn forget(&mut self, track: TrackId) {
         self.heard.remove(&track);
     }
-}
 
-impl Media {
     /// A packet of this track had this level.
-    pub(super) fn heard_level(&mut self, cx: &mut Context<'_>, track: TrackId, level: u8) {
+    pub(super) fn heard(&mut self, cx: &mut Context<'_>, track: TrackId, level: u8) {
         if level > AUDIBLE {
             return;
         }
-        let heard = self.hearing.heard.entry(track).or_default();
+        let heard = self.heard.entry(track).or_default();
         heard.packets += 1;
         heard.levels += u32::from(level);
         cx.timer_by(Timer::Audio, cx.now + INTERVAL);
     }
+}
 
+impl Media {
     /// Says what was heard; once more, with nothing, when everybody has fallen silent.
     pub(crate) fn report_audio(&mut self, cx: &mut Context<'_>) {
         let activity = |(track, heard): (TrackId, Heard)| AudioActivity {
