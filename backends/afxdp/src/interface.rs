@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::hops::Mac;
+use crate::leftover::unless_taken;
 use crate::netlink::Netlink;
 use crate::program::Program;
 use crate::{AfxdpError, Step};
@@ -25,11 +26,12 @@ impl Interface {
     /// Puts the program on the interface. It takes nothing before it is given sockets and [`look_again`](Self::look_again) gives it addresses.
     pub(crate) fn take(name: &str, bound: &[SocketAddr], netlink: &mut Netlink) -> Result<Self, AfxdpError> {
         let failed = |error| AfxdpError::of(Step::Interface, name, error);
-        let link = netlink.link(name).map_err(failed)?;
+        let look = || match netlink.link(name) {
+            Ok(link) if link.has_xdp => Err(AfxdpError::Taken(name.to_owned())),
+            looked => looked.map_err(failed),
+        };
+        let link = unless_taken(look, |error| matches!(error, AfxdpError::Taken(_)))?;
         let mac = link.mac.ok_or_else(|| AfxdpError::NotEthernet(name.to_owned()))?;
-        if link.has_xdp {
-            return Err(AfxdpError::Taken(name.to_owned()));
-        }
         let port = bound.first().map_or(0, SocketAddr::port);
         Ok(Interface {
             name: name.to_owned(),

@@ -17,6 +17,7 @@ mod error;
 mod frame;
 mod hops;
 mod interface;
+mod leftover;
 mod netlink;
 mod network;
 mod plane;

@@ -4,14 +4,14 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use backend_udp::{Entrance, Sockets, Tap, UdpConfig, UdpPlane};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
 use crate::hops::{Guide, GuideThread};
 use crate::interface::Interface;
+use crate::leftover::unless_taken;
 use crate::netlink::Netlink;
 use crate::network::RingNetwork;
 use crate::program::{ProgramMode, TakenRelays};
@@ -21,10 +21,6 @@ use crate::{AfxdpError, Step};
 
 /// The most queues of one interface that are used: as many as the XDP program knows sockets, and a worker can watch.
 const QUEUES_MAX: u32 = 64;
-/// How often to try to bind a queue that is somebody else's, and how long to wait in between.
-const ATTEMPTS: u32 = 50;
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
-
 /// Where the device listens, and on which interfaces it takes packets before the stack does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AfxdpConfig {
@@ -203,16 +199,11 @@ impl Taken {
     }
 }
 
-/// A ring on a queue. The kernel frees the queues of a process that ended a little after it did.
+/// A ring on a queue.
 fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
     let must_copy = mode == ProgramMode::Generic;
-    for _ in 0..ATTEMPTS {
-        match Xsk::bind(interface, queue, must_copy) {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(BETWEEN_ATTEMPTS),
-            bound => return bound,
-        }
-    }
-    Xsk::bind(interface, queue, must_copy)
+    let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+    unless_taken(|| Xsk::bind(interface, queue, must_copy), is_taken)
 }
 
 /// Has a peer's STUN, DTLS and RTCP come to the worker whose ring its RTP comes to, so that its leg is at home there. Where there are fewer queues than

@@ -284,6 +284,20 @@ fn few_are_whose_the_ring_is_where_not_all_workers_have_one() {
     }
 }
 
+#[test]
+fn an_interface_that_another_leaves_is_waited_for() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let start = || rings(&pair, 1);
+    let first = start().unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(start().map(drop), Err(AfxdpError::Taken(_))), "it stays");
+    let leaves = std::thread::spawn(move || {
+        sleep(Duration::from_millis(100));
+        drop(first);
+    });
+    start().unwrap_or_else(|error| panic!("{error}"));
+    leaves.join().unwrap();
+}
+
 /// Run by the test below, in a process without privileges.
 #[test]
 #[ignore = "needs to have no privileges"]
