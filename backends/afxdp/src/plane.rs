@@ -21,6 +21,7 @@ use crate::{AfxdpError, Step};
 
 /// The most queues of one interface that are used: as many as the XDP program knows sockets, and a worker can watch.
 const QUEUES_MAX: u32 = 64;
+
 /// Where the device listens, and on which interfaces it takes packets before the stack does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AfxdpConfig {

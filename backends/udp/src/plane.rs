@@ -126,7 +126,7 @@ impl UdpPlane {
         clock: Clock,
         waker: Arc<dyn Fn() + Send + Sync>,
     ) -> io::Result<UdpPlane> {
-        let local = entrance.local_addrs().to_vec();
+        let (local, door) = entrance.into_parts();
         let count = networks.len();
         let bells = (0..count).map(|_| Bell::new()).collect::<io::Result<Vec<Bell>>>()?;
         let alarms: Vec<Arc<Alarm>> = bells.iter().map(alarm_of).collect();
@@ -162,7 +162,7 @@ impl UdpPlane {
             };
             plane.workers.push(start_worker(index, worker)?);
         }
-        if let Some(door) = entrance.into_door().filter(|_| config.gather > 0 && count > 1) {
+        if let Some(door) = door.filter(|_| config.gather > 0 && count > 1) {
             plane.gathering = plane.gather(door, config.gather);
         }
         Ok(plane)

@@ -11,10 +11,8 @@ use crate::UdpConfig;
 #[derive(Debug)]
 pub struct Entrance {
     local: Vec<SocketAddr>,
-    /// `None` where the kernel cannot be told: then addresses decide.
+    /// `None` where the kernel cannot be told, and addresses decide, or where queues do.
     door: Option<Door>,
-    /// Whether whoever owns a queue hears what comes by it.
-    by_queue: bool,
 }
 
 impl Entrance {
@@ -25,12 +23,7 @@ impl Entrance {
         let mut sockets = Sockets::bind(config, workers)?;
         let local = sockets[0].local_addrs();
         let door = Sockets::open_door(&mut sockets, config);
-        let entrance = Entrance {
-            local,
-            door,
-            by_queue: false,
-        };
-        Ok((entrance, sockets))
+        Ok((Entrance { local, door }, sockets))
     }
 
     /// What they are bound to, with their real port.
@@ -42,14 +35,13 @@ impl Entrance {
     ///
     /// Errors: the operating system's, where it does not take programs.
     pub fn lead_by_queue(&mut self) -> io::Result<()> {
-        let door = self.door.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        door.lead(&[], Led::ByQueue)?;
-        self.by_queue = true;
-        Ok(())
+        let door = self.door.take().ok_or(io::ErrorKind::Unsupported)?;
+        // The kernel keeps what it was told for as long as there are sockets.
+        door.lead(&[], Led::ByQueue)
     }
 
-    /// What decides who hears those who are new, where somebody may.
-    pub(crate) fn into_door(self) -> Option<Door> {
-        self.door.filter(|_| !self.by_queue)
+    /// The addresses, and what decides who hears those who are new, where somebody may.
+    pub(crate) fn into_parts(self) -> (Vec<SocketAddr>, Option<Door>) {
+        (self.local, self.door)
     }
 }
