@@ -6,11 +6,14 @@ use dataplane::Path;
 
 use super::receive::Receiver;
 use super::socket::Socket;
-use crate::shard::notes::PATIENCE;
+use crate::shard::notes::REPORT_PATIENCE;
 
 /// How long they are not listened to once something has come, which is how long a report waits at most. It says when packets arrived, and the kernel when it did itself;
 /// who decides by it hears of it a few milliseconds later, of all receivers' reports at once: what has waited here is not made to wait again.
-const PAUSE: Duration = PATIENCE;
+const PAUSE: Duration = REPORT_PATIENCE;
+
+/// How long at least: whoever is awake for something else from then on takes them, and need not be woken for them.
+const PAUSE_MIN: Duration = PAUSE.checked_div(2).expect("two is not zero");
 
 /// Where so many came in one pause more will come, even if none did in the next.
 const MANY: usize = 4;
@@ -22,8 +25,8 @@ const BATCHES_MAX: usize = 32;
 pub(super) struct Patient {
     sockets: Vec<Socket>,
     receivers: Vec<Receiver>,
-    /// When to look again without being told; `None` while they are listened to.
-    due: Option<Instant>,
+    /// Since when they are not listened to; `None` while they are.
+    paused: Option<Instant>,
     /// Whether they were heard.
     heard: bool,
     /// How many came before the last look.
@@ -35,7 +38,7 @@ impl Patient {
         Patient {
             receivers: sockets.iter().map(|_| Receiver::new()).collect(),
             sockets,
-            due: None,
+            paused: None,
             heard: true,
             came: 0,
         }
@@ -43,7 +46,10 @@ impl Patient {
 
     /// Takes what has come, if it is time.
     pub(super) fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> (usize, u64) {
-        let is_time = self.due.is_some_and(|due| now >= due) || std::mem::take(&mut self.heard);
+        let is_time = self
+            .paused
+            .is_some_and(|since| now.saturating_duration_since(since) >= PAUSE_MIN)
+            || std::mem::take(&mut self.heard);
         if !is_time {
             return (0, 0);
         }
@@ -60,16 +66,16 @@ impl Patient {
             }
         }
         let came = std::mem::replace(&mut self.came, received);
-        self.due = (received > 0 || came >= MANY).then(|| now + PAUSE);
+        self.paused = (received > 0 || came >= MANY).then_some(now);
         (received, dropped)
     }
 
     /// Which of them to listen to for somebody who goes to sleep at about `now`, and how long to sleep at most.
     pub(super) fn listens(&self, now: Instant, at_most: Option<Duration>) -> (&[Socket], Option<Duration>) {
-        match self.due {
+        match self.paused {
             None => (&self.sockets, at_most),
-            Some(due) => {
-                let left = due.saturating_duration_since(now);
+            Some(since) => {
+                let left = (since + PAUSE).saturating_duration_since(now);
                 (&[], Some(at_most.map_or(left, |time| time.min(left))))
             }
         }
@@ -120,18 +126,18 @@ mod tests {
 
         (0..50).for_each(|_| report());
         let (listened, at_most) = patient.listens(after(1), minute);
-        assert_eq!((listened.len(), at_most), (0, Some(Duration::from_millis(9))));
+        assert_eq!((listened.len(), at_most), (0, Some(Duration::from_millis(19))));
         assert_eq!(patient.listens(after(1), None).1, at_most);
         assert_eq!(patient.listens(after(1), Some(Duration::ZERO)).1, Some(Duration::ZERO));
         patient.expect(false);
         assert_eq!(taken(&mut patient, after(9)), 0);
-        assert_eq!(taken(&mut patient, after(10)), 50);
+        assert_eq!(taken(&mut patient, after(10)), 50, "by who is awake anyway");
 
-        assert_eq!(taken(&mut patient, after(20)), 0);
-        assert_eq!(patient.listens(after(20), minute).0.len(), 0, "many came lately");
         assert_eq!(taken(&mut patient, after(30)), 0);
+        assert_eq!(patient.listens(after(30), minute).0.len(), 0, "many came lately");
+        assert_eq!(taken(&mut patient, after(50)), 0);
         assert_eq!(
-            patient.listens(after(30), minute).0.len(),
+            patient.listens(after(50), minute).0.len(),
             1,
             "it was quiet for so long"
         );

@@ -26,10 +26,15 @@ const STRANGERS_MAX: usize = 1_024;
 const LENT_MAX: usize = 4_096;
 /// Of both, this part is not for reports, nor for RTCP: who cannot prove itself in time for what others report would lose its transport.
 const RESERVED: usize = 4;
-/// How long a note that only fills a report may wait before the agent is woken for it, and a receiver's report, which says when it came.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(10);
-/// How long packets that left may wait to be told of: until somebody reports on them nothing is decided by that, and who does so reports twenty times a second.
-const DEPARTED_PATIENCE: Duration = Duration::from_millis(50);
+/// How long a receiver's report, which says when it came, may wait before the agent is woken for it.
+pub(crate) const REPORT_PATIENCE: Duration = Duration::from_millis(20);
+/// The same of a packet that came in its turn: it fills reports, which leave twenty times a second and wait for as long at least.
+const ARRIVAL_PATIENCE: Duration = Duration::from_millis(25);
+/// Of one behind a gap, or out of one: what is missing is asked for by it.
+const GAP_PATIENCE: Duration = Duration::from_millis(10);
+/// Of packets that left: until somebody reports on them nothing is decided by that, and who does so reports twenty times a second. And of what was asked for and
+/// is read at a time of its own.
+const LONG_PATIENCE: Duration = Duration::from_millis(50);
 /// How many packets that left one note tells of: a whole run, most often.
 const DEPARTED_MAX: usize = 12;
 
@@ -171,7 +176,7 @@ impl Notes {
                 .is_some_and(|loan| ring.push(Note::Punt(loan)).is_ok()),
         };
         match pushed {
-            true if punted.may_wait => self.wait(punted.at + PATIENCE),
+            true if punted.may_wait => self.wait(punted.at + REPORT_PATIENCE),
             true => self.urgent = true,
             false => counters.count(Counter::PuntQueueFull),
         }
@@ -184,9 +189,22 @@ impl Notes {
         self.push(counters, note)
     }
 
-    /// Tells something that can wait until the agent looks, or for a while.
-    pub(crate) fn mention(&mut self, counters: &CounterPage, now: Instant, note: Note) {
-        self.mention_by(counters, now + PATIENCE, note);
+    /// Mentions what the agent has asked for.
+    pub(crate) fn answer(&mut self, counters: &CounterPage, now: Instant, note: Note) {
+        self.mention_by(counters, now + LONG_PATIENCE, note);
+    }
+
+    /// Mentions a packet that came, which is routine if it came in its turn.
+    pub(crate) fn arrived(
+        &mut self,
+        counters: &CounterPage,
+        now: Instant,
+        leg: LegId,
+        arrival: Arrival,
+        is_routine: bool,
+    ) {
+        let patience = if is_routine { ARRIVAL_PATIENCE } else { GAP_PATIENCE };
+        self.mention_by(counters, now + patience, Note::Arrival(leg, arrival));
     }
 
     fn mention_by(&mut self, counters: &CounterPage, until: Instant, note: Note) {
@@ -206,10 +224,10 @@ impl Notes {
         for departure in rest {
             if !departed.takes(departure) {
                 let full = std::mem::replace(&mut departed, Departed::new(leg, departure));
-                self.mention_by(counters, full.at + DEPARTED_PATIENCE, Note::Departed(full));
+                self.mention_by(counters, full.at + LONG_PATIENCE, Note::Departed(full));
             }
         }
-        self.mention_by(counters, departed.at + DEPARTED_PATIENCE, Note::Departed(departed));
+        self.mention_by(counters, departed.at + LONG_PATIENCE, Note::Departed(departed));
     }
 
     fn wait(&mut self, until: Instant) {
@@ -226,10 +244,18 @@ impl Notes {
 
     /// Ends a batch: wakes the agent if it is time.
     pub(crate) fn settle(&mut self, now: Instant) {
-        if std::mem::take(&mut self.urgent) || self.due.is_some_and(|due| due <= now) {
+        let is_due = self.due.is_some_and(|due| due <= now);
+        if is_due {
             self.due = None;
+        }
+        // What waited may have been read meanwhile, because the agent was awake for something else.
+        if std::mem::take(&mut self.urgent) || is_due && self.has_unread() {
             self.agent.raise();
         }
+    }
+
+    fn has_unread(&self) -> bool {
+        self.notes.slots() < NOTES_MAX || self.strangers.slots() < STRANGERS_MAX
     }
 
     /// When [`settle`](Self::settle) must be called even if nothing happens.

@@ -41,7 +41,7 @@ impl Shard {
         let ssrc = view.ssrc();
         let Some(stream_place) = leg.stream_of(ssrc) else {
             let arrival = arrival(at, &view, &elements, size, ssrc, None);
-            self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
+            self.notes.arrived(&self.counters, now, leg.id, arrival, false);
             return self.unknown_stream(place, &view, &elements).map(|()| None);
         };
         let stream = &mut self.streams[stream_place];
@@ -51,11 +51,13 @@ impl Shard {
         } else {
             &mut stream.rtx
         };
+        let is_next = window.is_next(view.sequence().0);
         window.receive(view.sequence().0)?;
         let media = unwrap(stream, &view, &elements);
         let named = if media.is_ok() { stream.key.ssrc } else { ssrc };
         let arrival = arrival(at, &view, &elements, size, named, media.as_ref().ok());
-        self.notes.mention(&self.counters, now, Note::Arrival(leg.id, arrival));
+        let is_routine = is_next && !arrival.recovered;
+        self.notes.arrived(&self.counters, now, leg.id, arrival, is_routine);
         let media = media?;
         if media.recovered {
             self.counters.count(Counter::Recovered);

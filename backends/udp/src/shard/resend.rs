@@ -165,12 +165,12 @@ impl Shard {
         for (_, place) in &leg.streams {
             let stream = &self.streams[*place];
             let note = Note::Stream(Box::new((stream.key, stream.statistics)));
-            self.notes.mention(&self.counters, now, note);
+            self.notes.answer(&self.counters, now, note);
         }
         for (id, place) in &leg.replicas {
             let statistics = self.replicas[*place].report();
             let note = Note::Replica(Box::new((*id, statistics)));
-            self.notes.mention(&self.counters, now, note);
+            self.notes.answer(&self.counters, now, note);
         }
     }
 }

@@ -21,6 +21,12 @@ impl Window {
         }
     }
 
+    /// Whether this is the number that was to come next.
+    pub(crate) fn is_next(&self, sequence: u16) -> bool {
+        let highest = self.unwrapper.highest();
+        highest.is_some_and(|highest| self.unwrapper.peek(sequence) == highest + 1)
+    }
+
     /// The extended number of a packet that is new, or why it is not.
     pub(crate) fn receive(&mut self, sequence: u16) -> Result<u64, Counter> {
         let number = self.unwrapper.peek(sequence);
@@ -57,6 +63,7 @@ mod tests {
             for step in steps {
                 let highest = *seen.last().unwrap();
                 let number = highest.wrapping_add_signed(step);
+                prop_assert_eq!(window.is_next(number as u16), step == 1);
                 let expected = if number + REORDER_MAX <= highest {
                     Err(Counter::TooLate)
                 } else if seen.insert(number) {

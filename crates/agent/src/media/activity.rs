@@ -39,7 +39,7 @@ impl Media {
             track: id,
             active: track.active(),
         });
-        cx.timer_by(Timer::Activity(id), cx.now + INTERVAL);
+        cx.routine_timer_by(Timer::Activity(id), cx.now + INTERVAL);
         self.reselect(cx, id);
         self.ask_again(cx, key);
     }
@@ -55,7 +55,7 @@ impl Media {
         }
         let after = track.active();
         if after != 0 {
-            cx.timer(Timer::Activity(id), cx.now + INTERVAL);
+            cx.routine_timer(Timer::Activity(id), cx.now + INTERVAL);
         }
         if before != after {
             cx.notice(Notice::Encodings {

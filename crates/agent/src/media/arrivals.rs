@@ -35,8 +35,12 @@ impl Media {
         }
         if feedback.waiting() >= FEEDBACK_PACKETS_MAX {
             self.send_feedback(cx, transport);
-        } else if feedback.waiting() > 0 && !waited {
-            cx.routine_timer_by(Timer::Feedback(transport), cx.now + super::feedback::INTERVAL);
+        } else if let Some(first) = arrivals.first()
+            && feedback.waiting() > 0
+            && !waited
+        {
+            // Told of a while after it came, so that it might miss its round by then.
+            cx.routine_timer_by(Timer::Feedback(transport), first.at + super::feedback::INTERVAL);
         }
     }
 

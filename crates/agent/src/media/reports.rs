@@ -22,7 +22,7 @@ use crate::timers::Timer;
 /// Between two rounds of reports.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long the data plane has to answer.
+/// How long the data plane has to answer at least.
 const ANSWER: Duration = Duration::from_millis(20);
 
 /// The largest compound, and what one more sender report with its name takes.
@@ -98,7 +98,7 @@ impl Media {
             return;
         };
         cx.plane.inject(cx.now, Inject::Report { leg });
-        cx.timer(Timer::ReportsReady(transport), cx.now + ANSWER);
+        cx.routine_timer(Timer::ReportsReady(transport), cx.now + ANSWER);
         cx.routine_timer(Timer::Reports(transport), cx.now + INTERVAL);
     }
 
