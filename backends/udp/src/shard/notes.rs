@@ -329,6 +329,10 @@ impl PuntedRef<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use wire::Ssrc;
+
     use super::*;
 
     #[test]
@@ -351,5 +355,43 @@ mod tests {
         let reports = (0..2 * LENT_MAX).filter(|_| notes.punt(&counters, &punted(PuntKind::Rtcp)));
         assert_eq!(reports.count(), LENT_MAX - LENT_MAX / RESERVED);
         assert!(notes.punt(&counters, &punted(PuntKind::Dtls)));
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test needs some instant")]
+    fn what_comes_behind_a_gap_is_told_of_sooner_and_nobody_is_rung_for_what_was_read() {
+        let now = Instant::now();
+        let rings = Arc::new(AtomicUsize::new(0));
+        let counted = rings.clone();
+        let alarm = Arc::new(Alarm::new(move || _ = counted.fetch_add(1, Ordering::Relaxed)));
+        let (mut notes, mut reader) = Notes::new(alarm.clone());
+        let counters = CounterPage::new();
+        let arrival = Arrival {
+            at: now,
+            ssrc: Ssrc(11),
+            sequence: 1,
+            recovered: false,
+            transport_sequence: None,
+            size: 100,
+            audio_level: None,
+            layer: None,
+            ends_frame: true,
+            needed_above: true,
+        };
+        for (is_routine, patience) in [(true, ARRIVAL_PATIENCE), (false, GAP_PATIENCE)] {
+            notes.arrived(&counters, now, LegId(1), arrival, is_routine);
+            assert_eq!(notes.due(), Some(now + patience));
+        }
+        alarm.arm();
+        notes.settle(now + GAP_PATIENCE / 2);
+        assert_eq!(rings.load(Ordering::Relaxed), 0);
+        notes.settle(now + GAP_PATIENCE);
+        assert_eq!((rings.load(Ordering::Relaxed), notes.due()), (1, None));
+
+        notes.arrived(&counters, now, LegId(1), arrival, false);
+        while reader.notes.pop().is_ok() {}
+        alarm.arm();
+        notes.settle(now + GAP_PATIENCE);
+        assert_eq!((rings.load(Ordering::Relaxed), notes.due()), (1, None), "it was read");
     }
 }
