@@ -25,6 +25,8 @@ pub(crate) struct WorkerLink<O> {
     reader: NoteReader,
     counters: Arc<CounterPage>,
     alarm: Arc<Alarm>,
+    /// Whether an order was placed that the worker has not been woken for.
+    has_left: bool,
 }
 
 /// The worker's ends.
@@ -75,6 +77,7 @@ impl<O> WorkerLink<O> {
             reader,
             counters: counters.clone(),
             alarm: alarm.clone(),
+            has_left: false,
         };
         let ends = WorkerEnds {
             orders: orders_reader,
@@ -84,8 +87,15 @@ impl<O> WorkerLink<O> {
         (link, ends)
     }
 
-    /// Places an order that must not be lost: waits for room as long as there is somebody to take it.
-    pub(crate) fn order(&mut self, mut order: O) {
+    /// Places an order that must not be lost, and has it taken at once.
+    pub(crate) fn order(&mut self, order: O) {
+        self.leave(order);
+        self.alarm.raise();
+    }
+
+    /// Places an order that must not be lost and is taken before the next packet, or when the worker is [reminded](Self::remind), which is soon enough: whoever sleeps
+    /// goes on sleeping. Waits for room as long as there is somebody to take it.
+    pub(crate) fn leave(&mut self, mut order: O) {
         while let Err(PushError::Full(refused)) = self.orders.push(order) {
             if self.orders.is_abandoned() {
                 return;
@@ -94,19 +104,36 @@ impl<O> WorkerLink<O> {
             self.alarm.raise();
             std::thread::sleep(BACK_OFF);
         }
-        self.alarm.raise();
+        self.has_left = true;
     }
 
     /// Places an order that may be lost; false when it was.
     pub(crate) fn try_order(&mut self, order: O) -> bool {
-        let placed = self.orders.push(order).is_ok();
+        let placed = self.try_leave(order);
         self.alarm.raise();
         placed
     }
 
-    /// Whether the worker has taken every order, or is gone.
+    /// As [`leave`](Self::leave), of an order that may be lost; false when it was.
+    pub(crate) fn try_leave(&mut self, order: O) -> bool {
+        self.has_left = true;
+        self.orders.push(order).is_ok()
+    }
+
+    /// Has the worker take what was left before.
+    pub(crate) fn remind(&mut self) {
+        if std::mem::take(&mut self.has_left) {
+            self.has_taken_all();
+        }
+    }
+
+    /// Whether the worker has taken every order, or is gone. Whoever asks is waiting for it, so that what was [left](Self::leave) is taken at once.
     pub(crate) fn has_taken_all(&self) -> bool {
-        self.orders.slots() == ORDERS_MAX || self.orders.is_abandoned()
+        let has_taken_all = self.orders.slots() == ORDERS_MAX || self.orders.is_abandoned();
+        if !has_taken_all {
+            self.alarm.raise();
+        }
+        has_taken_all
     }
 
     pub(crate) fn next_event(&mut self) -> Option<Event> {

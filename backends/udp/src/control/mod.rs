@@ -20,6 +20,7 @@ use dataplane::{
 };
 
 use pacing::Probe;
+use wire::rtcp::RtcpPacket;
 
 use crate::alarm::Alarm;
 use crate::shard::{SHARDS_MAX, Shard, Source};
@@ -90,7 +91,7 @@ impl Control {
             Update::RemoveLeg(id) => self.remove_leg(id),
             Update::SetPace(id, pace) => {
                 let owner = self.book.owner_of_leg(id).ok_or(WriteError::UnknownLeg)?;
-                self.shards[owner].order(Order::SetPace(id, pace));
+                self.shards[owner].leave(Order::SetPace(id, pace));
                 Ok(())
             }
             Update::SetStream(key, stream) => self.set_stream(key, stream),
@@ -185,10 +186,16 @@ impl Control {
                 self.book.owner_of_path(&path).unwrap_or(0),
                 Order::Datagram(path, bytes.into()),
             ),
-            Inject::Rtcp { leg, bytes } => match self.book.owner_of_leg(leg) {
-                Some(owner) => (owner, Order::Rtcp(leg, bytes.into())),
-                None => return self.counters.count(Counter::NotReady),
-            },
+            Inject::Rtcp { leg, bytes } => {
+                let Some(owner) = self.book.owner_of_leg(leg) else {
+                    return self.counters.count(Counter::NotReady);
+                };
+                let order = Order::Rtcp(leg, bytes.into());
+                if is_routine(bytes) {
+                    return self.leave(owner, order);
+                }
+                (owner, order)
+            }
             Inject::Resend { replica, sequences } => match self.book.owner_of_replica(replica) {
                 Some(owner) => (owner, Order::Resend(replica, sequences.into())),
                 None => {
@@ -218,10 +225,12 @@ impl Control {
                 }
                 None => return self.counters.count(Counter::NotReady),
             },
-            Inject::Report { leg } => match self.book.owner_of_leg(leg) {
-                Some(owner) => (owner, Order::Report(leg)),
-                None => return,
-            },
+            Inject::Report { leg } => {
+                if let Some(owner) = self.book.owner_of_leg(leg) {
+                    self.leave(owner, Order::Report(leg));
+                }
+                return;
+            }
             // Without these two numbers would come twice: they wait for room.
             Inject::GoOn { replica, from } => return self.order_owner(replica, Order::GoOn(replica, from)),
             Inject::LetGo { replica } => return self.order_owner(replica, Order::LetGo(replica)),
@@ -232,15 +241,23 @@ impl Control {
         }
     }
 
+    /// Places an order that may wait for the worker's next packet, or for the agent's next turn; what finds no room is counted and gone.
+    fn leave(&mut self, shard: usize, order: Order) {
+        if !self.shards[shard].try_leave(order) {
+            self.counters.count(Counter::WorkerQueueFull);
+        }
+    }
+
     fn order_owner(&mut self, replica: ReplicaId, order: Order) {
         if let Some(owner) = self.book.owner_of_replica(replica) {
             self.shards[owner].order(order);
         }
     }
 
-    /// The next event, shard by shard in turn. After `None` the agent is woken when there is another.
+    /// The next event, shard by shard in turn. After `None` the agent is woken when there is another, and workers have been woken for what was left to them before.
     pub fn poll(&mut self) -> Option<Event> {
         self.next_event().or_else(|| {
+            self.shards.iter_mut().for_each(WorkerLink::remind);
             self.agent.arm();
             let event = self.next_event();
             if event.is_some() {
@@ -270,5 +287,118 @@ impl Control {
         let mut sum = self.counters.clone();
         self.shards.iter().for_each(|shard| sum.add(&shard.counters()));
         sum
+    }
+}
+
+/// Whether nothing of this RTCP is about something that is missing: reports are made many times a second, and a few milliseconds do not matter.
+fn is_routine(bytes: &[u8]) -> bool {
+    RtcpPacket::compound(bytes).all(|packet| {
+        matches!(
+            packet,
+            Ok(RtcpPacket::SenderReport(_)
+                | RtcpPacket::ReceiverReport(_)
+                | RtcpPacket::SourceDescription(_)
+                | RtcpPacket::TransportFeedback(_))
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
+
+    use dataplane::{Path, Protection};
+    use wire::rtcp::RtcpWriter;
+    use wire::{ExtensionMap, NtpTime, SequenceNumber, Ssrc};
+
+    use super::*;
+
+    const LEG: LegId = LegId(1);
+
+    fn control(rung: &Arc<AtomicUsize>) -> (Control, Arc<Alarm>, Shard) {
+        let clock = Clock {
+            origin: Instant::now(),
+            ntp: NtpTime(3_900_000_000 << 32),
+        };
+        let rung = rung.clone();
+        let alarm = Arc::new(Alarm::new(move || {
+            rung.fetch_add(1, Ordering::Relaxed);
+        }));
+        let (mut control, mut shards) = Control::new(clock, std::slice::from_ref(&alarm), Arc::new(Alarm::silent()));
+        let leg = Leg {
+            paths: vec![Path {
+                local: "192.0.2.1:7882".parse().unwrap(),
+                remote: "192.0.2.2:5000".parse().unwrap(),
+            }],
+            protection: Protection::Clear,
+            extensions_in: ExtensionMap::default(),
+            extensions_out: ExtensionMap::default(),
+        };
+        control.write(Update::SetLeg(LEG, leg)).unwrap();
+        let mut shard = shards.remove(0);
+        shard.take_orders(Instant::now());
+        (control, alarm, shard)
+    }
+
+    /// How often a sleeping worker is woken by this.
+    fn rings(what: impl FnOnce(&mut Control)) -> usize {
+        let rung = Arc::default();
+        let (mut control, alarm, _shard) = control(&rung);
+        alarm.arm();
+        what(&mut control);
+        rung.load(Ordering::Relaxed)
+    }
+
+    fn rtcp(write: impl FnOnce(&mut RtcpWriter<'_>)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut RtcpWriter::receiver_report(&mut bytes, Ssrc(1), "weir", &[]));
+        bytes
+    }
+
+    #[test]
+    fn what_may_wait_for_the_next_packet_wakes_nobody() {
+        assert_eq!(
+            rings(|control| control.write(Update::SetPace(LEG, Some(1))).unwrap()),
+            0
+        );
+        assert_eq!(rings(|control| control.inject(Inject::Report { leg: LEG })), 0);
+        let report = rtcp(|_| {});
+        let inject = |control: &mut Control, bytes: &[u8]| control.inject(Inject::Rtcp { leg: LEG, bytes });
+        assert_eq!(rings(|control| inject(control, &report)), 0);
+        let asking = rtcp(|writer| {
+            writer.nack(Ssrc(2), [SequenceNumber(7)]);
+        });
+        assert_eq!(rings(|control| inject(control, &asking)), 1, "somebody misses a packet");
+        let blind = rtcp(|writer| {
+            writer.pli(Ssrc(2));
+        });
+        assert_eq!(rings(|control| inject(control, &blind)), 1, "somebody sees nothing");
+    }
+
+    #[test]
+    fn what_waited_is_taken_when_the_agent_looks_again_or_somebody_waits_for_it() {
+        let pace = |control: &mut Control| control.write(Update::SetPace(LEG, Some(1))).unwrap();
+        let looks = |control: &mut Control| {
+            pace(control);
+            for _ in 0..3 {
+                assert!(control.poll().is_none());
+            }
+        };
+        assert_eq!(rings(looks), 1, "once");
+        let waits = |control: &mut Control| {
+            pace(control);
+            assert!(!control.is_applied());
+        };
+        assert_eq!(rings(waits), 1);
+
+        let rung = Arc::default();
+        let (mut control, alarm, mut shard) = control(&rung);
+        pace(&mut control);
+        assert_eq!(shard.take_orders(Instant::now()), 1, "it woke by itself");
+        alarm.arm();
+        assert!(control.poll().is_none());
+        assert!(control.is_applied());
+        assert_eq!(rung.load(Ordering::Relaxed), 0);
     }
 }
