@@ -184,6 +184,7 @@ impl Config {
                     .unwrap_or_else(cores),
                 coalesce: media::coalesce(file.rtc.coalesce_us),
                 precedence: file.rtc.precedence.unwrap_or(true),
+                cpu_latency: file.rtc.cpu_latency_us,
                 dataplane: file.rtc.dataplane,
                 afxdp: file.rtc.afxdp,
                 offload: file.rtc.offload,

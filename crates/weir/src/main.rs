@@ -7,6 +7,7 @@
 mod cli;
 mod clock;
 mod config;
+mod cpu_latency;
 mod dev;
 mod handshakes;
 mod http;

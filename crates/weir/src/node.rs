@@ -7,12 +7,13 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use agent::Agent;
-use dataplane::DataPlane;
+use dataplane::{Counter, DataPlane};
 use southbound::relay::Observation;
 use southbound::{Command, Notice};
 use tokio::sync::mpsc;
 use tracing::error;
 
+use crate::cpu_latency::CpuLatency;
 use crate::handshakes::Handshakes;
 use crate::metrics::Metrics;
 use crate::observe::Question;
@@ -101,6 +102,7 @@ pub fn start(
     listeners: Listeners,
     questions: mpsc::Receiver<Question>,
     metrics: Metrics,
+    cpu_latency: Option<CpuLatency>,
 ) -> io::Result<CommandSender> {
     let (commands, taken) = mpsc::channel(COMMANDS_MAX);
     let node = Node {
@@ -110,6 +112,7 @@ pub fn start(
         listeners,
         questions,
         metrics,
+        cpu_latency,
         out: Vec::new(),
         published: clock::now(),
     };
@@ -134,6 +137,7 @@ struct Node {
     listeners: Listeners,
     questions: mpsc::Receiver<Question>,
     metrics: Metrics,
+    cpu_latency: Option<CpuLatency>,
     out: Vec<Notice>,
     published: Instant,
 }
@@ -223,8 +227,11 @@ impl Node {
         self.metrics.turn(now.saturating_duration_since(began));
         if now >= self.published + PUBLISH_INTERVAL {
             self.published = now;
-            self.metrics
-                .publish(self.plane.counters(), self.agent.counters().clone());
+            let counters = self.plane.counters();
+            if let Some(latency) = &mut self.cpu_latency {
+                latency.look(counters[Counter::Forwarded] + counters[Counter::Relayed]);
+            }
+            self.metrics.publish(counters, self.agent.counters().clone());
         }
     }
 }

@@ -15,6 +15,7 @@ use tracing::{info, warn};
 
 use crate::clock::Clocks;
 use crate::config::{Config, Log, Offload, Rooms};
+use crate::cpu_latency::CpuLatency;
 use crate::http::{self, Http};
 use crate::metrics::Metrics;
 use crate::observe::Observer;
@@ -69,7 +70,8 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     let node = agent.node();
     let listeners = node::Listeners { notices, observations };
     let (observer, questions) = Observer::new(waker.clone());
-    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone())?;
+    let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
+    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone(), cpu_latency)?;
     let keys = config.keys.iter().fold(ApiKeys::default(), |keys, (key, secret)| {
         keys.with(key.as_str(), secret.as_str())
     });

@@ -6,7 +6,7 @@ use eval::peers::{self, EXPERIMENTS, Experiment};
 /// A comparison of servers.
 #[derive(Args)]
 pub struct PeersArguments {
-    /// What to measure: video, audio, floor, paced, heavy, capacity, hd, rooms.
+    /// What to measure: video, video-awake, audio, audio-awake, floor, paced, paced-awake, heavy, capacity, hd, rooms.
     #[arg(required = true, value_parser = experiment)]
     pub experiments: Vec<&'static Experiment>,
     /// Only the load with this name; may be given several times.

@@ -53,9 +53,15 @@ fn marker(slash: &str, experiment: &Experiment) -> String {
 }
 
 /// The machine, the versions, how often and how long.
-pub fn conditions(field: &Field, how: &str) -> String {
+pub fn conditions(field: &Field, experiment: &Experiment, how: &str) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{how}. {}.", field.machine.join("; "));
+    if experiment.is_awake {
+        let _ = writeln!(
+            text,
+            "No processor sleeps: a wake-up latency of 0 us is held, for all alike. Idle is what the kernel spends waiting."
+        );
+    }
     let _ = writeln!(text, "{}.", field.versions().collect::<Vec<_>>().join("; "));
     for line in &field.missing {
         let _ = writeln!(text, "{line}.");

@@ -11,6 +11,8 @@ pub struct Experiment {
     pub title: &'static str,
     /// How.
     pub method: Method,
+    /// Whether no processor sleeps meanwhile, so that waking one costs next to nothing. Elsewhere they sleep as deep as the machine likes.
+    pub is_awake: bool,
 }
 
 /// How an experiment is done.
@@ -182,48 +184,59 @@ const fn alone(name: &'static str, load: &'static str) -> Case {
     }
 }
 
+const fn experiment(name: &'static str, title: &'static str, method: Method) -> Experiment {
+    Experiment {
+        name,
+        title,
+        method,
+        is_awake: false,
+    }
+}
+
+const fn awake(name: &'static str, title: &'static str, method: Method) -> Experiment {
+    Experiment {
+        is_awake: true,
+        ..experiment(name, title, method)
+    }
+}
+
 /// All experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
-    Experiment {
-        name: "video",
-        title: "Video, each frame sent at once",
-        method: Method::Rounds(VIDEO),
-    },
-    Experiment {
-        name: "audio",
-        title: "Audio, 50 packets a second from each of ten",
-        method: Method::Rounds(AUDIO),
-    },
-    Experiment {
-        name: "floor",
-        title: "Beside the floor",
-        method: Method::Rounds(FLOOR),
-    },
-    Experiment {
-        name: "paced",
-        title: "Video, paced as libwebrtc paces it",
-        method: Method::Rounds(PACED),
-    },
-    Experiment {
-        name: "heavy",
-        title: "Video, as much as another server may not carry",
-        method: Method::Rounds(HEAVY),
-    },
-    Experiment {
-        name: "capacity",
-        title: "Replicas a second on one core",
-        method: Method::Search(CAPACITY),
-    },
-    Experiment {
-        name: "hd",
-        title: "Receivers of one 1080p sender on one core",
-        method: Method::Search(HD),
-    },
-    Experiment {
-        name: "rooms",
-        title: "The first room while rooms are added on one core",
-        method: Method::Search(ROOMS),
-    },
+    experiment("video", "Video, each frame sent at once", Method::Rounds(VIDEO)),
+    awake(
+        "video-awake",
+        "Video, each frame sent at once, no processor asleep",
+        Method::Rounds(VIDEO),
+    ),
+    experiment(
+        "audio",
+        "Audio, 50 packets a second from each of ten",
+        Method::Rounds(AUDIO),
+    ),
+    awake(
+        "audio-awake",
+        "Audio, 50 packets a second from each of ten, no processor asleep",
+        Method::Rounds(AUDIO),
+    ),
+    experiment("floor", "Beside the floor", Method::Rounds(FLOOR)),
+    experiment("paced", "Video, paced as libwebrtc paces it", Method::Rounds(PACED)),
+    awake(
+        "paced-awake",
+        "Video, paced as libwebrtc paces it, no processor asleep",
+        Method::Rounds(PACED),
+    ),
+    experiment(
+        "heavy",
+        "Video, as much as another server may not carry",
+        Method::Rounds(HEAVY),
+    ),
+    experiment("capacity", "Replicas a second on one core", Method::Search(CAPACITY)),
+    experiment("hd", "Receivers of one 1080p sender on one core", Method::Search(HD)),
+    experiment(
+        "rooms",
+        "The first room while rooms are added on one core",
+        Method::Search(ROOMS),
+    ),
 ];
 
 impl Experiment {

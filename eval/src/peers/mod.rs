@@ -27,6 +27,7 @@ pub use round::Errand;
 use document::Section;
 use experiment::Method;
 use field::Field;
+use rig::software;
 
 /// What to compare, and where to write.
 #[derive(Clone, Debug)]
@@ -84,6 +85,7 @@ pub fn compare(options: &Options) -> Result<bool, PeersError> {
     let field = Field::prepare(options)?;
     let mut complete = true;
     for experiment in &options.experiments {
+        let _awake = experiment.is_awake.then(software::keep_awake).transpose()?;
         let section = match experiment.method {
             Method::Rounds(cases) => rounds::measure(&field, options, experiment, cases)?,
             Method::Search(climbs) => search::measure(&field, options, experiment, climbs)?,

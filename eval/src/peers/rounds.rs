@@ -27,7 +27,11 @@ pub fn measure(
     for case in cases.iter().filter(wanted) {
         found.push(measure_case(field, options, case, rounds)?);
     }
-    let mut text = conditions(field, &format!("{rounds} alternating runs of {} s", options.seconds));
+    let mut text = conditions(
+        field,
+        experiment,
+        &format!("{rounds} alternating runs of {} s", options.seconds),
+    );
     text.push_str(&tables(&found));
     Ok(Section {
         text,

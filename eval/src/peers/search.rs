@@ -60,7 +60,7 @@ pub fn measure(
         options.runs.unwrap_or(1),
         options.seconds
     );
-    let mut text = conditions(field, &how);
+    let mut text = conditions(field, experiment, &how);
     text.push_str(&tables(&found));
     Ok(Section {
         text,

@@ -19,6 +19,7 @@ pub(super) struct RtcFile {
     pub(super) ebpf: Ebpf,
     pub(super) coalesce_us: u64,
     pub(super) precedence: Option<bool>,
+    pub(super) cpu_latency_us: Option<u32>,
     pub(super) adaptation: Option<bool>,
     pub(super) policy: Policy,
     pub(super) rewriter: Rewriter,
@@ -56,6 +57,8 @@ pub struct Rtc {
     pub coalesce: Duration,
     /// Whether workers that take little of the machine go before others on it.
     pub precedence: bool,
+    /// Within how many microseconds processors are to wake up while media flows; as late as the machine likes where nothing is said.
+    pub cpu_latency: Option<u32>,
     /// Whether receivers get only what their downlink carries.
     pub adaptation: bool,
     /// How that is divided among the videos that want it.

@@ -38,7 +38,7 @@ fn server(access: config::Metrics) -> Arc<Http> {
         notices,
         observations: mpsc::channel(1).0,
     };
-    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone()).unwrap();
+    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
     let controller = signal::start(controller, noticed, commands, metrics.clone());
     Arc::new(Http {
