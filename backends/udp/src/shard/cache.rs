@@ -6,6 +6,7 @@ use dataplane::limits::{CACHE_AUDIO, CACHE_VIDEO};
 use wire::MediaKind;
 
 use super::packet::{Packet, Pool};
+use crate::prefetch;
 
 /// A ring of packets by extended number. It grows as packets come, so that an idle stream costs nothing.
 #[derive(Debug)]
@@ -46,6 +47,13 @@ impl Cache {
         if let Some(replaced) = self.put(packet) {
             pool.give(replaced);
         }
+        self.prefetch_oldest(highest);
+    }
+
+    /// Asks for what the next packet replaces, whose memory nobody has touched for as long as packets are kept.
+    fn prefetch_oldest(&self, highest: u64) {
+        let slot = self.slots.get(((highest + 1) % self.kept) as usize);
+        slot.into_iter().flatten().for_each(|oldest| prefetch::value(&**oldest));
     }
 
     fn put(&mut self, packet: Arc<Packet>) -> Option<Arc<Packet>> {

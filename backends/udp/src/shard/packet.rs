@@ -12,6 +12,7 @@ use wire::{Codec, MediaKind, NtpTime, PayloadType, RtpTimestamp};
 use super::Life;
 use super::elements::Elements;
 use super::frame::Frame;
+use crate::prefetch;
 
 /// Buffers for packets up to this size are kept apart: audio must not occupy room for video.
 const SMALL: usize = 384;
@@ -160,6 +161,8 @@ impl Pool {
             false => &mut self.large,
         };
         if spare.len() < SPARE_MAX {
+            // The next packet is written there, and the processor goes on by itself from what it begins with.
+            prefetch::first(&packet.bytes);
             spare.push(packet);
         }
     }
