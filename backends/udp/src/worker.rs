@@ -103,14 +103,11 @@ impl<N: Network> Worker<N> {
             while self::now() < now + REST_AWAKE {
                 std::hint::spin_loop();
             }
-            now = self::now();
-            self.network.expect_more();
-            let mut received = self.receive(now);
+            let mut received;
+            (now, received) = self.receive_more();
             if received == 0 {
                 thread::sleep(REST);
-                now = self::now();
-                self.network.expect_more();
-                received = self.receive(now);
+                (now, received) = self.receive_more();
             }
             self.shard.waited(again);
             if received == 0 {
@@ -118,6 +115,13 @@ impl<N: Network> Worker<N> {
             }
         }
         now
+    }
+
+    /// Looks again, though all there was has been taken. When that was, and how many came.
+    fn receive_more(&mut self) -> (Instant, usize) {
+        let now = now();
+        self.network.expect_more();
+        (now, self.receive(now))
     }
 
     fn receive(&mut self, now: Instant) -> usize {

@@ -163,7 +163,7 @@ pub fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
             .collect(),
     };
     Drawing {
-        title: experiment.title.to_owned(),
+        title: experiment.title(),
         panels: vec![
             panel("machine, us per replica", |it| it.machine_us),
             panel("latency p50, us", |it| Some(it.p50)),

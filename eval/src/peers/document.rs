@@ -26,7 +26,7 @@ impl Section {
     pub fn put_into(&self, text: &str, experiment: &Experiment, page: &Path) -> String {
         let (begin, end) = (marker("", experiment), marker("/", experiment));
         let folder = page.file_stem().unwrap_or_default().to_string_lossy();
-        let (name, title) = (experiment.name, experiment.title);
+        let (name, title) = (experiment.name, experiment.title());
         let body = format!(
             "{begin}\n### {title}\n\n{}\n![{title}]({folder}/{name}.svg)\n\n[All runs]({folder}/{name}.csv)\n{end}\n",
             self.text

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Experiment {
     /// What the command line calls it.
     pub name: &'static str,
-    /// What is asked, for the page.
-    pub title: &'static str,
+    /// What is asked.
+    title: &'static str,
     /// How.
     pub method: Method,
     /// Whether no processor sleeps meanwhile, so that waking one costs next to nothing. Elsewhere they sleep as deep as the machine likes.
@@ -193,38 +193,32 @@ const fn experiment(name: &'static str, title: &'static str, method: Method) -> 
     }
 }
 
-const fn awake(name: &'static str, title: &'static str, method: Method) -> Experiment {
+/// The same with no processor asleep.
+const fn awake(name: &'static str, experiment: Experiment) -> Experiment {
     Experiment {
+        name,
         is_awake: true,
-        ..experiment(name, title, method)
+        ..experiment
     }
 }
 
+const AT_ONCE: Experiment = experiment("video", "Video, each frame sent at once", Method::Rounds(VIDEO));
+const SOUND: Experiment = experiment(
+    "audio",
+    "Audio, 50 packets a second from each of ten",
+    Method::Rounds(AUDIO),
+);
+const SPREAD: Experiment = experiment("paced", "Video, paced as libwebrtc paces it", Method::Rounds(PACED));
+
 /// All experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
-    experiment("video", "Video, each frame sent at once", Method::Rounds(VIDEO)),
-    awake(
-        "video-awake",
-        "Video, each frame sent at once, no processor asleep",
-        Method::Rounds(VIDEO),
-    ),
-    experiment(
-        "audio",
-        "Audio, 50 packets a second from each of ten",
-        Method::Rounds(AUDIO),
-    ),
-    awake(
-        "audio-awake",
-        "Audio, 50 packets a second from each of ten, no processor asleep",
-        Method::Rounds(AUDIO),
-    ),
+    AT_ONCE,
+    awake("video-awake", AT_ONCE),
+    SOUND,
+    awake("audio-awake", SOUND),
     experiment("floor", "Beside the floor", Method::Rounds(FLOOR)),
-    experiment("paced", "Video, paced as libwebrtc paces it", Method::Rounds(PACED)),
-    awake(
-        "paced-awake",
-        "Video, paced as libwebrtc paces it, no processor asleep",
-        Method::Rounds(PACED),
-    ),
+    SPREAD,
+    awake("paced-awake", SPREAD),
     experiment(
         "heavy",
         "Video, as much as another server may not carry",
@@ -243,6 +237,12 @@ impl Experiment {
     /// The one with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+    }
+
+    /// What is asked, and under which condition, for the page.
+    pub fn title(&self) -> String {
+        let condition = if self.is_awake { ", no processor asleep" } else { "" };
+        format!("{}{condition}", self.title)
     }
 
     /// What its loads are called.

@@ -236,7 +236,7 @@ fn draw(experiment: &Experiment, found: &[Found]) -> Drawing {
         groups: vec![group],
     });
     Drawing {
-        title: experiment.title.to_owned(),
+        title: experiment.title(),
         panels: panels.collect(),
     }
 }

@@ -90,7 +90,7 @@ impl<O> WorkerLink<O> {
     /// Places an order that must not be lost, and has it taken at once.
     pub(crate) fn order(&mut self, order: O) {
         self.leave(order);
-        self.alarm.raise();
+        self.wake();
     }
 
     /// Places an order that must not be lost and is taken before the next packet, or when the worker is [reminded](Self::remind), which is soon enough: whoever sleeps
@@ -110,7 +110,7 @@ impl<O> WorkerLink<O> {
     /// Places an order that may be lost; false when it was.
     pub(crate) fn try_order(&mut self, order: O) -> bool {
         let placed = self.try_leave(order);
-        self.alarm.raise();
+        self.wake();
         placed
     }
 
@@ -123,17 +123,23 @@ impl<O> WorkerLink<O> {
     /// Has the worker take what was left before.
     pub(crate) fn remind(&mut self) {
         if std::mem::take(&mut self.has_left) {
-            self.has_taken_all();
+            self.hurry();
         }
     }
 
-    /// Whether the worker has taken every order, or is gone. Whoever asks is waiting for it, so that what was [left](Self::leave) is taken at once.
-    pub(crate) fn has_taken_all(&self) -> bool {
+    /// Whether the worker has taken every order, or is gone; where it has not it is woken for them.
+    pub(crate) fn hurry(&self) -> bool {
         let has_taken_all = self.orders.slots() == ORDERS_MAX || self.orders.is_abandoned();
         if !has_taken_all {
             self.alarm.raise();
         }
         has_taken_all
+    }
+
+    /// Wakes the worker, for whatever lies there.
+    fn wake(&mut self) {
+        self.has_left = false;
+        self.alarm.raise();
     }
 
     pub(crate) fn next_event(&mut self) -> Option<Event> {

@@ -20,7 +20,6 @@ use dataplane::{
 };
 
 use pacing::Probe;
-use wire::rtcp::RtcpPacket;
 
 use crate::alarm::Alarm;
 use crate::shard::{SHARDS_MAX, Shard, Source};
@@ -176,7 +175,7 @@ impl Control {
 
     /// Whether the shards have taken everything written and injected so far.
     pub fn is_applied(&self) -> bool {
-        self.shards.iter().all(WorkerLink::has_taken_all)
+        self.shards.iter().all(WorkerLink::hurry)
     }
 
     /// Hands on what the agent wants done; what finds no room is counted and gone.
@@ -186,16 +185,10 @@ impl Control {
                 self.book.owner_of_path(&path).unwrap_or(0),
                 Order::Datagram(path, bytes.into()),
             ),
-            Inject::Rtcp { leg, bytes } => {
-                let Some(owner) = self.book.owner_of_leg(leg) else {
-                    return self.counters.count(Counter::NotReady);
-                };
-                let order = Order::Rtcp(leg, bytes.into());
-                if is_routine(bytes) {
-                    return self.leave(owner, order);
-                }
-                (owner, order)
-            }
+            Inject::Rtcp { leg, bytes } => match self.book.owner_of_leg(leg) {
+                Some(owner) => (owner, Order::Rtcp(leg, bytes.into())),
+                None => return self.counters.count(Counter::NotReady),
+            },
             Inject::Resend { replica, sequences } => match self.book.owner_of_replica(replica) {
                 Some(owner) => (owner, Order::Resend(replica, sequences.into())),
                 None => {
@@ -225,25 +218,21 @@ impl Control {
                 }
                 None => return self.counters.count(Counter::NotReady),
             },
-            Inject::Report { leg } => {
-                if let Some(owner) = self.book.owner_of_leg(leg) {
-                    self.leave(owner, Order::Report(leg));
-                }
-                return;
-            }
+            Inject::Report { leg } => match self.book.owner_of_leg(leg) {
+                Some(owner) => (owner, Order::Report(leg)),
+                None => return,
+            },
             // Without these two numbers would come twice: they wait for room.
             Inject::GoOn { replica, from } => return self.order_owner(replica, Order::GoOn(replica, from)),
             Inject::LetGo { replica } => return self.order_owner(replica, Order::LetGo(replica)),
             Inject::ReportRelay { .. } => return,
         };
-        if !self.shards[shard].try_order(order) {
-            self.counters.count(Counter::WorkerQueueFull);
-        }
-    }
-
-    /// Places an order that may wait for the worker's next packet, or for the agent's next turn; what finds no room is counted and gone.
-    fn leave(&mut self, shard: usize, order: Order) {
-        if !self.shards[shard].try_leave(order) {
+        let shard = &mut self.shards[shard];
+        let placed = match order.may_wait() {
+            true => shard.try_leave(order),
+            false => shard.try_order(order),
+        };
+        if !placed {
             self.counters.count(Counter::WorkerQueueFull);
         }
     }
@@ -288,19 +277,6 @@ impl Control {
         self.shards.iter().for_each(|shard| sum.add(&shard.counters()));
         sum
     }
-}
-
-/// Whether nothing of this RTCP is about something that is missing: reports are made many times a second, and a few milliseconds do not matter.
-fn is_routine(bytes: &[u8]) -> bool {
-    RtcpPacket::compound(bytes).all(|packet| {
-        matches!(
-            packet,
-            Ok(RtcpPacket::SenderReport(_)
-                | RtcpPacket::ReceiverReport(_)
-                | RtcpPacket::SourceDescription(_)
-                | RtcpPacket::TransportFeedback(_))
-        )
-    })
 }
 
 #[cfg(test)]

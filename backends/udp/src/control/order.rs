@@ -2,6 +2,7 @@
 
 use dataplane::{Continuation, Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
 use pacing::Probe;
+use wire::rtcp::RtcpPacket;
 
 use crate::shard::{Life, Source};
 
@@ -42,4 +43,28 @@ pub(crate) enum Order {
     LetGo(ReplicaId),
     /// To the owner.
     Report(LegId),
+}
+
+impl Order {
+    /// Whether it is soon enough that it is taken before the worker's next packet, or at the agent's next turn.
+    pub(super) fn may_wait(&self) -> bool {
+        match self {
+            Order::SetPace(..) | Order::Report(_) => true,
+            Order::Rtcp(_, bytes) => is_routine(bytes),
+            _ => false,
+        }
+    }
+}
+
+/// Whether nothing of this RTCP is about something that is missing: reports are made many times a second, and a few milliseconds do not matter.
+fn is_routine(bytes: &[u8]) -> bool {
+    RtcpPacket::compound(bytes).all(|packet| {
+        matches!(
+            packet,
+            Ok(RtcpPacket::SenderReport(_)
+                | RtcpPacket::ReceiverReport(_)
+                | RtcpPacket::SourceDescription(_)
+                | RtcpPacket::TransportFeedback(_))
+        )
+    })
 }

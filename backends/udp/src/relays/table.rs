@@ -148,7 +148,7 @@ impl<S: Doors> Relays<S> {
 
     /// Whether the desks have taken everything written so far.
     pub(crate) fn is_applied(&self) -> bool {
-        self.desks.iter().all(WorkerLink::has_taken_all)
+        self.desks.iter().all(WorkerLink::hurry)
     }
 
     /// The next event, desk by desk in turn.
