@@ -75,6 +75,12 @@ impl Inbound {
         self.transport_sequence_id = Some(id);
     }
 
+    /// The id of the transport-wide sequence number, if it is used.
+    #[cfg(test)]
+    pub fn transport_sequence(&self) -> Option<u8> {
+        self.transport_sequence_id
+    }
+
     /// Notes that the server wants to hear an estimate of the bandwidth.
     pub fn agree_estimates(&mut self) {
         self.estimates = true;

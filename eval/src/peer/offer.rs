@@ -104,9 +104,11 @@ fn answer_section(offered: &Media) -> Media {
     media
 }
 
-/// Tells the receiving side what both ends have agreed on.
-pub fn agree(inbound: &mut Inbound, agreed: &Description, ssrcs_of: &Description) {
-    let receiving = |media: &&Media| media.kind != Kind::Application && !media.rejected;
+/// Tells the receiving side what both ends have agreed on of the sections in which the server, by its description, sends. A section that only the client sends in may be another
+/// connection's, with other numbers for the same things.
+pub fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) {
+    let sends = |mid: &str| server.media.iter().any(|media| media.mid == mid && media.direction.sends());
+    let receiving = |media: &&Media| media.kind != Kind::Application && !media.rejected && sends(&media.mid);
     for media in agreed.media.iter().filter(receiving) {
         if let Some(format) = media.format("opus") {
             inbound.agree(format.payload_type, Carries::Audio, format.has_feedback("nack"));
@@ -125,7 +127,7 @@ pub fn agree(inbound: &mut Inbound, agreed: &Description, ssrcs_of: &Description
             inbound.agree_estimates();
         }
     }
-    for (primary, repair) in ssrcs_of.media.iter().flat_map(|media| &media.repair_ssrcs) {
+    for (primary, repair) in server.media.iter().flat_map(|media| &media.repair_ssrcs) {
         inbound.pair(*primary, *repair);
     }
 }
@@ -174,6 +176,28 @@ mod tests {
         assert_eq!(payload_types, [96, 97]);
         assert_eq!(answered.direction, Direction::RecvOnly);
         assert!(answered.extensions.iter().all(|(id, _)| *id != 9));
+    }
+
+    #[test]
+    fn the_answer_to_what_is_sent_does_not_change_what_is_received() {
+        let description = |direction, transport_sequence| {
+            let mut media = section(Kind::Video, "0", direction);
+            media.extensions = vec![(transport_sequence, TRANSPORT_SEQUENCE.into())];
+            Description {
+                ufrag: String::new(),
+                password: String::new(),
+                ice_lite: true,
+                fingerprint: String::new(),
+                setup: Setup::Passive,
+                candidates: vec![],
+                media: vec![media],
+            }
+        };
+        let mut inbound = Inbound::default();
+        let (offered, answer) = (description(Direction::SendOnly, 7), description(Direction::RecvOnly, 3));
+        agree(&mut inbound, &offered, &offered);
+        agree(&mut inbound, &answer, &answer);
+        assert_eq!(inbound.transport_sequence(), Some(7));
     }
 
     #[test]

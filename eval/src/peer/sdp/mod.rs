@@ -50,6 +50,11 @@ impl Direction {
             .find(|it| it.name() == name)
     }
 
+    /// Whether the writer sends.
+    pub fn sends(self) -> bool {
+        matches!(self, Self::SendOnly | Self::SendRecv)
+    }
+
     /// How a receiver that never sends answers.
     pub fn answered_by_receiver(self) -> Self {
         match self {
