@@ -107,7 +107,12 @@ fn answer_section(offered: &Media) -> Media {
 /// Tells the receiving side what both ends have agreed on of the sections in which the server, by its description, sends. A section that only the client sends in may be another
 /// connection's, with other numbers for the same things.
 pub fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) {
-    let sends = |mid: &str| server.media.iter().any(|media| media.mid == mid && media.direction.sends());
+    let sends = |mid: &str| {
+        server
+            .media
+            .iter()
+            .any(|media| media.mid == mid && media.direction.sends())
+    };
     let receiving = |media: &&Media| media.kind != Kind::Application && !media.rejected && sends(&media.mid);
     for media in agreed.media.iter().filter(receiving) {
         if let Some(format) = media.format("opus") {
