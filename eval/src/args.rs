@@ -82,7 +82,7 @@ pub struct FloorArguments {
     /// Where to write the report as JSON.
     #[arg(long)]
     pub json: Option<PathBuf>,
-    /// Words in front of the sender's command, to run it elsewhere; publishers send there too then.
+    /// Words in front of the sender's command, to run it elsewhere; clients send there too then.
     #[arg(long, requires = "sender_ip", requires = "sinks_ip")]
     pub sender_place: Option<String>,
     /// The sender's address there.
@@ -104,7 +104,7 @@ impl FloorArguments {
                 place: place.split_whitespace().map(String::from).collect(),
                 server,
                 clients,
-                publishers: true,
+                clients_send: true,
             },
             _ => Cable::default(),
         }

@@ -6,7 +6,7 @@
 //! counts with the code of a real run.
 //!
 //! Between two network namespaces ([`Cable`]) it is the generator-only run as well: publishers then send what they would send a
-//! server, to a socket that nobody reads. What the machine does beside the ideal server is then what the generator costs it.
+//! server, and receivers report to it, to a socket that nobody reads. What the machine does beside the ideal server is then what the generator costs it.
 
 mod publishing;
 mod sender;
@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backend_udp::srtp::{Opener, Sealer};
 use dataplane::{MasterKey, SrtpProfile};
@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::measure::{Busiest, Machine, SocketDrops};
-use crate::media::VideoPlan;
+use crate::media::{Camera, PublishPlan};
+use crate::peer::Plan;
 use crate::report::{Cost, Latency, Report};
 use crate::run::RunError;
 use crate::scenario::{Behaviour, Scenario};
@@ -41,16 +42,24 @@ pub struct Orders {
     local: IpAddr,
     /// The sinks.
     sinks: Vec<SocketAddr>,
-    /// Whether publishers send to this side, to be discarded.
-    publishers: bool,
+    /// Whether clients send to this side, to be discarded.
+    clients_send: bool,
     /// For each sink, the sources it hears.
     hears: Vec<Vec<u32>>,
     /// For each source that sends, its number and when in a frame interval its frames are due, in microseconds.
     sources: Vec<(u32, u64)>,
-    /// Video bits a second, frames a second, seconds between key frames; none for audio only.
-    video: Option<(u64, u32, u64)>,
+    /// What each of them sends.
+    publish: PublishPlan,
     /// How long to send.
     milliseconds: u64,
+}
+
+impl Orders {
+    /// The camera of a source whose first frame is due at `start`, unless it is a microphone.
+    fn camera(&self, source: u32, start: Instant) -> Option<Camera> {
+        let video = self.publish.video.filter(|_| !Plan::is_audio(source))?;
+        Some(Camera::new(video, &self.publish, start))
+    }
 }
 
 /// What the ideal server says at its end.
@@ -83,24 +92,24 @@ pub struct Cable {
     pub server: IpAddr,
     /// The sinks' address.
     pub clients: IpAddr,
-    /// Whether publishers send too.
-    pub publishers: bool,
+    /// Whether clients send too: publishers their media, receivers their reports.
+    pub clients_send: bool,
 }
 
 impl Default for Cable {
-    /// Loopback, without publishers: the floor alone.
+    /// Loopback, and clients that only receive: the floor alone.
     fn default() -> Self {
         let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
         Self {
             place: Vec::new(),
             server: loopback,
             clients: loopback,
-            publishers: false,
+            clients_send: false,
         }
     }
 }
 
-/// Where publishers' packets are dropped (RFC 863).
+/// Where what clients send is dropped (RFC 863).
 const DISCARD_PORT: u16 = 9;
 
 /// What clients of this generator agree on with most servers; a benchmark of one against the other has to use the same.
@@ -114,12 +123,11 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration, cabl
     let receivers: Vec<_> = plans.iter().filter(|plan| !plan.hears.is_empty()).collect();
     let mut sinks =
         Sinks::open(cable.clients, receivers.iter().map(|plan| plan.hears.as_slice())).map_err(RunError::Machine)?;
-    let video = |plan: VideoPlan| (plan.bitrate, plan.frame_rate, plan.key_interval.as_secs());
     let publishing = plans.iter().filter(|plan| plan.publish.is_some());
     let orders = Orders {
         local: cable.server,
         sinks: sinks.addresses(),
-        publishers: cable.publishers,
+        clients_send: cable.clients_send,
         hears: receivers.iter().map(|plan| plan.hears.clone()).collect(),
         sources: publishing
             .flat_map(|plan| {
@@ -130,7 +138,7 @@ pub fn measure(scenario: Scenario, behaviour: &Behaviour, window: Duration, cabl
                     .chain(publish.audio.then_some((plan.audio_source(), phase)))
             })
             .collect(),
-        video: publish.video.map(video),
+        publish,
         milliseconds: window.as_millis() as u64,
     };
     let drops = SocketDrops::sample();
@@ -186,8 +194,11 @@ fn run_sender(orders: &Orders, sinks: &mut Sinks, window: Duration, cable: &Cabl
         .spawn()?;
     let mut child = KilledOnDrop(child);
     let server = SocketAddr::from((cable.server, DISCARD_PORT));
+    if cable.clients_send {
+        sinks.report_to(server);
+    }
     let mut publishing = cable
-        .publishers
+        .clients_send
         .then(|| Publishing::new(orders, (cable.clients, server), clock::now() + sender::LEAD))
         .transpose()?;
     let more = Duration::from_secs(1);

@@ -42,9 +42,9 @@ impl Sample {
 /// Sends as ordered, and says what was sent.
 pub fn send(orders: &Orders) -> io::Result<Account> {
     let mut ideal = Ideal::new(orders)?;
-    // Nobody reads it: what publishers send gets as far as a server's socket, and is dropped there.
+    // Nobody reads it: what clients send gets as far as a server's socket, and is dropped there.
     let _discard = orders
-        .publishers
+        .clients_send
         .then(|| UdpSocket::bind((orders.local, DISCARD_PORT)))
         .transpose()?;
     let generator = std::os::unix::process::parent_id();

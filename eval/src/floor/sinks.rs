@@ -1,14 +1,18 @@
+//! Who receives, and reports on it where a server would hear that.
+
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use backend_udp::srtp::Opener;
+use backend_udp::srtp::{Opener, Sealer, rtcp_overhead};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
+use super::PROFILE;
 use super::publishing::Publishing;
 use crate::clock;
-use crate::media::{Carries, Inbound, Meter, Totals};
+use crate::media::{Carries, Inbound, Meter, Reporter, Totals};
 use crate::net::{self, Inbox};
+use crate::run::TICK;
 
 /// Clients without a handshake: they receive, decrypt and count as real ones do.
 pub struct Sinks {
@@ -16,6 +20,8 @@ pub struct Sinks {
     sinks: Vec<Sink>,
     inbox: Inbox,
     totals: Totals,
+    /// Where reports go, if anywhere, and when it is looked next whether any are due.
+    reports: Option<(SocketAddr, Instant)>,
 }
 
 struct Sink {
@@ -24,6 +30,8 @@ struct Sink {
     opener: Opener,
     inbound: Inbound,
     meter: Meter,
+    reporter: Reporter,
+    sealer: Sealer,
 }
 
 /// The payload types of the floor's packets.
@@ -56,6 +64,8 @@ impl Sinks {
                 opener: super::opener(index),
                 inbound,
                 meter,
+                reporter: Reporter::new(index as u32, clock::now()),
+                sealer: super::sealer(index),
             });
         }
         let mut totals = Totals::default();
@@ -65,7 +75,13 @@ impl Sinks {
             sinks,
             inbox: Inbox::default(),
             totals,
+            reports: None,
         })
+    }
+
+    /// From now on they report there what they receive.
+    pub fn report_to(&mut self, server: SocketAddr) {
+        self.reports = Some((server, clock::now()));
     }
 
     /// Their addresses.
@@ -115,8 +131,29 @@ impl Sinks {
             if let Some(publishing) = &mut publishing {
                 publishing.send_due()?;
             }
+            self.report(clock::now());
         }
         Ok(())
+    }
+
+    /// Sends the reports that are due, as often as clients look for them.
+    fn report(&mut self, now: Instant) {
+        let Some((server, at)) = &mut self.reports else { return };
+        if now < *at {
+            return;
+        }
+        *at = now + TICK;
+        for sink in &mut self.sinks {
+            let (socket, sealer) = (&sink.socket, &mut sink.sealer);
+            sink.reporter.report_reception(now, &mut sink.inbound, |report| {
+                let len = report.len();
+                report.resize(len + rtcp_overhead(PROFILE), 0);
+                if let Ok(sealed) = sealer.seal_rtcp(report, len) {
+                    // Nobody reads it.
+                    let _ = socket.send_to(&report[..sealed], *server);
+                }
+            });
+        }
     }
 
     fn read(&mut self, now: Instant, index: usize) -> io::Result<()> {
@@ -130,12 +167,63 @@ impl Sinks {
         else {
             return Ok(());
         };
-        let totals = &mut self.totals;
+        let (totals, reports) = (&mut self.totals, self.reports.is_some());
         self.inbox
             .read(socket, |datagram| match opener.open_rtp(datagram.bytes, HEADER_LEN) {
-                Ok(opened) => inbound.handle(now, datagram.arrived_ns, &datagram.bytes[..opened.len], meter, totals),
+                Ok(opened) => {
+                    if reports {
+                        inbound.count_arrival(datagram.arrived_ns);
+                    }
+                    inbound.handle(now, datagram.arrived_ns, &datagram.bytes[..opened.len], meter, totals);
+                }
                 Err(_) => totals.damaged += 1,
             })?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::rtcp::RtcpPacket;
+
+    use super::*;
+    use crate::media::{Negotiated, Outbound, Place, write_audio};
+
+    #[test]
+    fn what_arrives_is_reported_where_a_server_would_hear_it() {
+        let local = IpAddr::from([127, 0, 0, 1]);
+        let server = UdpSocket::bind((local, 0)).unwrap();
+        server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let mut sinks = Sinks::open(local, [[0].as_slice()].into_iter()).unwrap();
+        sinks.report_to(server.local_addr().unwrap());
+        let negotiated = Negotiated {
+            payload_type: AUDIO,
+            ..Negotiated::default()
+        };
+        let (mut stream, mut sealer) = (Outbound::new(0, "", negotiated), super::super::sealer(0));
+        for _ in 0..10 {
+            let (mut packet, place) = ([0; 200], Place::default());
+            let place = Place {
+                payload_len: 80,
+                ..place
+            };
+            let written = stream.write(&mut packet, &mut 0, place, write_audio);
+            let len = sealer.seal_rtp(&mut packet, written.len, written.header_len, written.index);
+            server.send_to(&packet[..len], sinks.addresses()[0]).unwrap();
+        }
+        sinks.read_for(Duration::from_millis(400), None, || true).unwrap();
+        let mut opener = super::super::opener(0);
+        let mut arrived = 0;
+        while arrived < 10 {
+            let mut report = [0; 1500];
+            let len = server.recv(&mut report).expect("reports");
+            let len = opener.open_rtcp(&mut report[..len]).unwrap();
+            for packet in RtcpPacket::compound(&report[..len]).flatten() {
+                if let RtcpPacket::TransportFeedback(feedback) = packet {
+                    arrived += feedback.packets().filter(|(_, arrival)| arrival.is_some()).count();
+                }
+            }
+        }
+        assert_eq!(arrived, 10);
     }
 }

@@ -6,15 +6,13 @@ use super::Orders;
 use super::sinks::{AUDIO, VIDEO};
 use crate::clock;
 use crate::media::{
-    AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, DESCRIPTOR_LEN, Fragment, Negotiated, Outbound, Place, VideoPlan,
-    VideoSchedule, fragment_sizes, write_audio, write_video,
+    AUDIO_INTERVAL, AUDIO_PAYLOAD_LEN, AUDIO_TICKS, Camera, Negotiated, Outbound, Place, write_audio, write_video,
 };
-use crate::peer::Plan;
 
 /// Room for any packet.
 pub const SLOT: usize = 1400;
 
-/// The packets of one frame, in clear: what an ideal server would have received.
+/// Packets that leave together, in clear: what an ideal server would have received.
 #[derive(Default)]
 pub struct Template {
     bytes: Vec<u8>,
@@ -59,7 +57,7 @@ pub struct Source {
 }
 
 enum Schedule {
-    Video { frames: VideoSchedule, frame_rate: u32 },
+    Video(Box<Camera>),
     Audio { due: Instant },
 }
 
@@ -67,21 +65,8 @@ impl Source {
     /// The source with this number; its first frame is due this many microseconds behind `start`.
     pub fn new((source, phase): (u32, u64), orders: &Orders, start: Instant) -> Self {
         let due = start + Duration::from_micros(phase);
-        let (payload_type, schedule) = match orders.video.filter(|_| !Plan::is_audio(source)) {
-            Some((bitrate, frame_rate, key_seconds)) => {
-                let plan = VideoPlan {
-                    bitrate,
-                    frame_rate,
-                    key_interval: Duration::from_secs(key_seconds),
-                };
-                (
-                    VIDEO,
-                    Schedule::Video {
-                        frames: VideoSchedule::new(plan, due),
-                        frame_rate,
-                    },
-                )
-            }
+        let (payload_type, schedule) = match orders.camera(source, due) {
+            Some(camera) => (VIDEO, Schedule::Video(Box::new(camera))),
             None => (AUDIO, Schedule::Audio { due }),
         };
         let negotiated = Negotiated {
@@ -94,10 +79,10 @@ impl Source {
         }
     }
 
-    /// When its next frame is due.
+    /// When its next packets are due.
     pub fn due(&self) -> Instant {
         match &self.schedule {
-            Schedule::Video { frames, .. } => frames.due(),
+            Schedule::Video(camera) => camera.due(),
             Schedule::Audio { due } => *due,
         }
     }
@@ -105,12 +90,12 @@ impl Source {
     /// Frames that left late.
     pub fn late(&self) -> u64 {
         match &self.schedule {
-            Schedule::Video { frames, .. } => frames.late(),
+            Schedule::Video(camera) => camera.late(),
             Schedule::Audio { .. } => 0,
         }
     }
 
-    /// Writes the frame that is due.
+    /// Writes the packets that are due.
     pub fn write_due(&mut self, template: &mut Template) {
         template.packets.clear();
         match &mut self.schedule {
@@ -126,26 +111,8 @@ impl Source {
                 };
                 template.write(&mut self.stream, place, write_audio);
             }
-            Schedule::Video { frames, frame_rate } => {
-                let Some(frame) = frames.poll(clock::now()) else {
-                    return;
-                };
-                let sizes = fragment_sizes(frame.len);
-                let last = sizes.len() - 1;
-                for (index, size) in sizes.enumerate() {
-                    let timestamp = (frame.number * 90_000 / u64::from(*frame_rate)) as u32;
-                    let place = Place {
-                        timestamp,
-                        marker: index == last,
-                        payload_len: DESCRIPTOR_LEN + size,
-                        ..Place::default()
-                    };
-                    let fragment = Fragment {
-                        key_frame: frame.key,
-                        first: index == 0,
-                        picture_id: frame.number as u16 & 0x7fff,
-                        layered: None,
-                    };
+            Schedule::Video(camera) => {
+                for (fragment, place) in camera.leaving(clock::now()) {
                     template.write(&mut self.stream, place, |payload, stamp| {
                         write_video(payload, fragment, stamp)
                     });

@@ -76,8 +76,8 @@ impl Reporter {
         self.counts
     }
 
-    /// Sends what is due on a receiving transport.
-    pub fn report_reception(&mut self, now: Instant, inbound: &mut Inbound, transport: &mut Transport) {
+    /// Sends, in clear, what is due on a receiving transport.
+    pub fn report_reception(&mut self, now: Instant, inbound: &mut Inbound, mut send: impl FnMut(&mut Vec<u8>)) {
         let mut out = Vec::new();
         let mut writer = RtcpWriter::reduced_size(&mut out, self.ssrc);
         for (ssrc, wanted) in inbound.wanted(now) {
@@ -97,7 +97,7 @@ impl Reporter {
             writer.transport_feedback(&mut self.arrivals_writer, &numbers, ARRIVALS_LEN_MAX);
         }
         if !out.is_empty() {
-            transport.send_rtcp(&mut out);
+            send(&mut out);
         }
         if now >= self.report_at && !inbound.streams().is_empty() {
             self.report_at = now + REPORT_INTERVAL;
@@ -108,7 +108,7 @@ impl Reporter {
             if inbound.reports_estimates() {
                 writer.remb(ESTIMATE, &streams);
             }
-            transport.send_rtcp(&mut out);
+            send(&mut out);
         }
     }
 

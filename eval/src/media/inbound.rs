@@ -35,6 +35,8 @@ pub struct Inbound {
     octets: u64,
     streams: Vec<InStream>,
     arrivals: Vec<(u16, u64)>,
+    /// How many arrivals were counted that had no number.
+    unnumbered: u16,
     /// Whether a stream may have something to ask of the server.
     wanting: bool,
 }
@@ -51,6 +53,7 @@ impl Default for Inbound {
             octets: 0,
             streams,
             arrivals,
+            unnumbered: 0,
             wanting: false,
         }
     }
@@ -186,6 +189,12 @@ impl Inbound {
         {
             self.arrivals.push((u16::from_be_bytes(number), arrived_ns));
         }
+    }
+
+    /// Gives a packet that arrived a transport-wide number, where its sender gives none.
+    pub fn count_arrival(&mut self, arrived_ns: u64) {
+        self.arrivals.push((self.unnumbered, arrived_ns));
+        self.unnumbered = self.unnumbered.wrapping_add(1);
     }
 
     fn handle_media(

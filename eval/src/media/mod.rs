@@ -14,15 +14,16 @@ mod schedule;
 mod speech;
 mod totals;
 
+pub use camera::Camera;
 pub use feedback::{FeedbackCounts, Reporter};
 pub use inbound::{Carries, Inbound};
 pub use instream::Shown;
 pub use layers::Dependency;
 pub use ledger::Ledger;
 pub use outbound::{Negotiated, Outbound, Place};
-pub use payload::{DESCRIPTOR_LEN, Fragment, fragment_sizes, write_audio, write_video};
+pub use payload::{write_audio, write_video};
 pub use publisher::{AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};
 pub use rig::Stamp;
-pub use schedule::{Frame, VideoPlan, VideoSchedule};
+pub use schedule::VideoPlan;
 pub use speech::{AUDIO_INTERVAL, Speech};
 pub use totals::{Meter, Totals};

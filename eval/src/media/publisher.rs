@@ -3,6 +3,8 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use super::Stamp;
 use super::camera::Camera;
 use super::layers::Dependency;
@@ -14,7 +16,7 @@ use super::speech::{Speech, SpeechSchedule, Utterance};
 use crate::peer::{Dice, Transport};
 
 /// What a participant publishes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishPlan {
     /// The camera, if it has one.
     pub video: Option<VideoPlan>,

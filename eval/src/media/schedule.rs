@@ -1,9 +1,11 @@
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::payload::FRAME_MIN;
 
 /// A synthetic encoder's settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VideoPlan {
     /// Payload bits a second, on average.
     pub bitrate: u64,

@@ -18,6 +18,7 @@ use account::{Drops, Sample};
 use world::World;
 
 pub use error::RunError;
+pub use world::TICK;
 
 /// What to measure.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use crate::net::{self, Inbox};
 use crate::peer::{Identity, Joining, Participant, Plan, Traffic};
 
 /// How often timers are looked at.
-const TICK: Duration = Duration::from_millis(10);
+pub const TICK: Duration = Duration::from_millis(10);
 
 /// The clients and what they wait on.
 pub struct World {

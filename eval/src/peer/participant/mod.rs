@@ -218,7 +218,8 @@ impl Participant {
             SUBSCRIBER
         };
         if let Some(transport) = &mut self.transports[receiving] {
-            self.receiving.report_reception(now, &mut self.inbound, transport);
+            self.receiving
+                .report_reception(now, &mut self.inbound, |report| transport.send_rtcp(report));
         }
         if let Some(transport) = &mut self.transports[PUBLISHER] {
             self.sending.report_sending(now, &self.publisher, transport);
