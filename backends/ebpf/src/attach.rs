@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path;
+use std::thread;
+use std::time::Duration;
 
 use aya::programs::links::{FdLink, LinkError, PinnedLink};
 use aya::programs::tc::{SchedClassifierLink, SchedClassifierLinkId};
@@ -15,6 +17,10 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType
 
 use crate::error::code;
 use crate::{EbpfError, Step};
+
+/// How often an interface is tried that is taken, and how long apart: one second.
+const TRIES: u32 = 100;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// `struct nlmsghdr` and `struct ifinfomsg`.
 const HEADER: usize = 16;
@@ -109,11 +115,11 @@ pub(crate) fn attach<P: Linked>(
     program: &mut P,
     name: &str,
     link: Option<&path::Path>,
-    put: impl FnOnce(&mut P) -> Result<(P::Id, Attached), ProgramError>,
+    put: impl FnMut(&mut P) -> Result<(P::Id, Attached), ProgramError>,
 ) -> Result<Attached, EbpfError> {
     let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);
     let Some(path) = link else {
-        return Ok(put(program).map_err(failed)?.1);
+        return Ok(put_once_free(program, name, put)?.1);
     };
     if let Ok(pinned) = PinnedLink::from_pin(path)
         && program.replace(pinned.into()).is_some()
@@ -122,11 +128,27 @@ pub(crate) fn attach<P: Linked>(
     }
     // Its interface is gone, and another may have its name.
     let _ = fs::remove_file(path);
-    let (id, attached) = put(program).map_err(failed)?;
+    let (id, attached) = put_once_free(program, name, put)?;
     let held = program.take(id).map_err(failed)?;
     held.pin(path)
         .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
     Ok(attached)
+}
+
+/// Waits a moment for an interface that is taken: from one whose process has ended, or that has been taken down, the kernel takes the program off a little later.
+fn put_once_free<P: Linked>(
+    program: &mut P,
+    name: &str,
+    mut put: impl FnMut(&mut P) -> Result<(P::Id, Attached), ProgramError>,
+) -> Result<(P::Id, Attached), EbpfError> {
+    let mut put = || put(program).map_err(|error| EbpfError::inside(Step::Attach(name.to_owned()), error));
+    for _ in 0..TRIES {
+        match put() {
+            Err(EbpfError::Taken(_)) => thread::sleep(BETWEEN_TRIES),
+            tried => return tried,
+        }
+    }
+    put()
 }
 
 /// Puts an XDP program on an interface, in the driver.

@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
+/// How often both are looked at.
+const LOOKS: usize = 4;
+
 /// Relates nanoseconds of the kernel's monotonic clock to instants, which are of the same clock but do not say so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Monotonic {
@@ -12,11 +15,13 @@ pub(crate) struct Monotonic {
 }
 
 impl Monotonic {
-    /// `now` is what both clocks say now.
+    /// `now` is what the clock said a moment ago.
     pub(crate) fn new(now: Instant) -> Self {
+        // Whoever is interrupted between two looks at the clock takes the kernel's for less than it was, never for more.
+        let looks = (0..LOOKS).map(|_| nanoseconds().saturating_sub(now.elapsed().as_nanos() as u64));
         Monotonic {
             origin: now,
-            nanoseconds: nanoseconds(),
+            nanoseconds: looks.max().unwrap_or_default(),
         }
     }
 
@@ -39,4 +44,22 @@ impl Monotonic {
 pub(crate) fn nanoseconds() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every system has this clock");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn who_was_interrupted_after_looking_at_the_clock_tells_the_right_time() {
+        let (early, moment) = (Instant::now(), Duration::from_millis(20));
+        thread::sleep(2 * moment);
+        let clock = Monotonic::new(early);
+        let off = |before: Instant| clock.now().saturating_duration_since(before);
+        assert!(clock.now() >= early + 2 * moment);
+        let least = (0..10).map(|_| off(Instant::now())).min();
+        assert!(least.is_some_and(|off| off < moment), "{least:?}");
+    }
 }

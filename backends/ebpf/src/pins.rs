@@ -17,8 +17,6 @@ const LINK_PREFIX: &str = "link-";
 #[derive(Debug)]
 pub(crate) struct Pins {
     folder: PathBuf,
-    /// Whether something was there that is not any more.
-    took_down: bool,
     /// The lock goes with the process, however that ends.
     _lock: fs::File,
 }
@@ -35,18 +33,9 @@ impl Pins {
             _ => failed(error),
         })?;
         let fits = fits(&folder);
-        let took_down = take_down_but(parent, fits.then_some(folder.as_path())).map_err(failed)?;
+        take_down_but(parent, fits.then_some(folder.as_path())).map_err(failed)?;
         fs::create_dir_all(&folder).map_err(failed)?;
-        Ok(Pins {
-            folder,
-            took_down,
-            _lock: lock,
-        })
-    }
-
-    /// Whether what another process left was taken down just now.
-    pub(crate) fn took_down(&self) -> bool {
-        self.took_down
+        Ok(Pins { folder, _lock: lock })
     }
 
     /// Where a table is pinned.
@@ -85,7 +74,7 @@ pub(crate) fn of_rooms(parent: &Path) -> PathBuf {
 pub fn take_down(parent: &Path) -> io::Result<()> {
     let _lock = lock(parent)?;
     take_down_rooms(parent)?;
-    take_down_but(parent, None).map(drop)
+    take_down_but(parent, None)
 }
 
 /// The same of rooms alone, if there are any.
@@ -108,17 +97,14 @@ fn lock(parent: &Path) -> io::Result<fs::File> {
     Ok(folder)
 }
 
-/// Says whether there was anything.
-fn take_down_but(parent: &Path, kept: Option<&Path>) -> io::Result<bool> {
-    let mut was_there = false;
+fn take_down_but(parent: &Path, kept: Option<&Path>) -> io::Result<()> {
     for entry in fs::read_dir(parent)? {
         let path = entry?.path();
         if is_ours(&path) && Some(path.as_path()) != kept {
             fs::remove_dir_all(path)?;
-            was_there = true;
         }
     }
-    Ok(was_there)
+    Ok(())
 }
 
 fn is_ours(path: &Path) -> bool {

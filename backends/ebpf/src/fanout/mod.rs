@@ -114,7 +114,6 @@ impl Fanout {
     }
 
     fn start_at(config: &FanoutConfig, relays: Option<&mut RelayOffload>, now: Instant) -> Result<Self, EbpfError> {
-        // Before all that takes time: what is related to a clock read later is too early by as much.
         let clock = Monotonic::new(now);
         let socket = |any: IpAddr| {
             UdpSocket::bind((any, 0))

@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
+use std::path;
 
 use aya::Ebpf;
 use aya::programs::tc::TcAttachOptions;
@@ -15,10 +13,6 @@ use super::Found;
 use crate::attach::{self, Attached, Path};
 use crate::pins::Pins;
 use crate::{EbpfError, Step};
-
-/// How often an interface is tried that was ours a moment ago, and how long apart.
-const TRIES: u32 = 100;
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Where packets are to meet the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +79,7 @@ impl Place {
         let mut put = Vec::new();
         for interface in interfaces {
             let link = pins.map(|pins| pins.link(&self.link_name(interface)));
-            match patiently(pins, || self.attach_one(loaded, interface, link.clone())) {
+            match self.attach_one(loaded, interface, link.as_deref()) {
                 Ok(attached) => put.push((interface, attached, link)),
                 Err(error) => {
                     self.unload(loaded);
@@ -108,9 +102,8 @@ impl Place {
         found.collect()
     }
 
-    fn attach_one(self, loaded: &mut Ebpf, interface: &str, link: Option<PathBuf>) -> Result<Attached, EbpfError> {
+    fn attach_one(self, loaded: &mut Ebpf, interface: &str, link: Option<&path::Path>) -> Result<Attached, EbpfError> {
         let number = if_nametoindex(interface).map_err(|_| EbpfError::NoInterface(interface.to_owned()))?;
-        let link = link.as_deref();
         match self {
             Place::Driver => attach::attach(xdp(loaded)?, interface, link, |xdp| attach::in_driver(xdp, number)),
             Place::Generic => attach::attach(xdp(loaded)?, interface, link, |xdp| attach::generic(xdp, number)),
@@ -138,17 +131,6 @@ impl Place {
             Place::Stack => classifier(loaded).map(SchedClassifier::unload),
         };
     }
-}
-
-/// Waits a moment for an interface that was ours: what has been taken down the kernel takes off a little later.
-fn patiently<T>(pins: Option<&Pins>, mut attach: impl FnMut() -> Result<T, EbpfError>) -> Result<T, EbpfError> {
-    for _ in 0..TRIES {
-        match attach() {
-            Err(EbpfError::Taken(_)) if pins.is_some_and(Pins::took_down) => thread::sleep(BETWEEN_TRIES),
-            tried => return tried,
-        }
-    }
-    attach()
 }
 
 /// Puts a program on all interfaces, in the best place there is for all of them: what arrives at one may leave through any, and drivers that run programs send

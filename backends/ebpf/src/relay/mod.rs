@@ -85,7 +85,6 @@ impl RelayOffload {
     ///
     /// Errors: why it cannot be. Nothing is left behind then that was not there before, and the base does everything.
     pub fn start(config: &RelayConfig, now: Instant) -> Result<Self, EbpfError> {
-        // Before all that takes time: what is related to a clock read later is too early by as much.
         let clock = Monotonic::new(now);
         let (kernel, found) = Kernel::start(config)?;
         let relays = kernel.relays()?;
