@@ -115,11 +115,11 @@ pub(crate) fn attach<P: Linked>(
     program: &mut P,
     name: &str,
     link: Option<&path::Path>,
-    put: impl FnMut(&mut P) -> Result<(P::Id, Attached), ProgramError>,
+    mut put: impl FnMut(&mut P) -> Result<(P::Id, Attached), ProgramError>,
 ) -> Result<Attached, EbpfError> {
     let failed = |error: ProgramError| EbpfError::inside(Step::Attach(name.to_owned()), error);
     let Some(path) = link else {
-        return Ok(put_once_free(program, name, put)?.1);
+        return Ok(once_free(|| put(program).map_err(failed))?.1);
     };
     if let Ok(pinned) = PinnedLink::from_pin(path)
         && program.replace(pinned.into()).is_some()
@@ -128,7 +128,7 @@ pub(crate) fn attach<P: Linked>(
     }
     // Its interface is gone, and another may have its name.
     let _ = fs::remove_file(path);
-    let (id, attached) = put_once_free(program, name, put)?;
+    let (id, attached) = once_free(|| put(program).map_err(failed))?;
     let held = program.take(id).map_err(failed)?;
     held.pin(path)
         .map_err(|error| EbpfError::inside(Step::Pin(path.to_owned()), error))?;
@@ -136,12 +136,7 @@ pub(crate) fn attach<P: Linked>(
 }
 
 /// Waits a moment for an interface that is taken: from one whose process has ended, or that has been taken down, the kernel takes the program off a little later.
-fn put_once_free<P: Linked>(
-    program: &mut P,
-    name: &str,
-    mut put: impl FnMut(&mut P) -> Result<(P::Id, Attached), ProgramError>,
-) -> Result<(P::Id, Attached), EbpfError> {
-    let mut put = || put(program).map_err(|error| EbpfError::inside(Step::Attach(name.to_owned()), error));
+fn once_free<T>(mut put: impl FnMut() -> Result<T, EbpfError>) -> Result<T, EbpfError> {
     for _ in 0..TRIES {
         match put() {
             Err(EbpfError::Taken(_)) => thread::sleep(BETWEEN_TRIES),

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use backend_udp::srtp::{Opener, Sealer, rtcp_overhead};
+use backend_udp::srtp::{Opener, Sealer};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
 use super::PROFILE;
@@ -12,6 +12,7 @@ use super::publishing::Publishing;
 use crate::clock;
 use crate::media::{Carries, Inbound, Meter, Reporter, Totals};
 use crate::net::{self, Inbox};
+use crate::peer::seal_rtcp;
 use crate::run::TICK;
 
 /// Clients without a handshake: they receive, decrypt and count as real ones do.
@@ -146,11 +147,9 @@ impl Sinks {
         for sink in &mut self.sinks {
             let (socket, sealer) = (&sink.socket, &mut sink.sealer);
             sink.reporter.report_reception(now, &mut sink.inbound, |report| {
-                let len = report.len();
-                report.resize(len + rtcp_overhead(PROFILE), 0);
-                if let Ok(sealed) = sealer.seal_rtcp(report, len) {
+                if let Some(sealed) = seal_rtcp(sealer, PROFILE, report) {
                     // Nobody reads it.
-                    let _ = socket.send_to(&report[..sealed], *server);
+                    let _ = socket.send_to(sealed, *server);
                 }
             });
         }
@@ -187,7 +186,7 @@ mod tests {
     use wire::rtcp::RtcpPacket;
 
     use super::*;
-    use crate::media::{Negotiated, Outbound, Place, write_audio};
+    use crate::media::{AUDIO_PAYLOAD_LEN, Negotiated, Outbound, Place, write_audio};
 
     #[test]
     fn what_arrives_is_reported_where_a_server_would_hear_it() {
@@ -202,10 +201,10 @@ mod tests {
         };
         let (mut stream, mut sealer) = (Outbound::new(0, "", negotiated), super::super::sealer(0));
         for _ in 0..10 {
-            let (mut packet, place) = ([0; 200], Place::default());
+            let mut packet = [0; 200];
             let place = Place {
-                payload_len: 80,
-                ..place
+                payload_len: AUDIO_PAYLOAD_LEN,
+                ..Place::default()
             };
             let written = stream.write(&mut packet, &mut 0, place, write_audio);
             let len = sealer.seal_rtp(&mut packet, written.len, written.header_len, written.index);

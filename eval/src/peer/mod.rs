@@ -20,4 +20,5 @@ pub use participant::{Joining, Milestones, Participant};
 pub use plan::{Mode, Plan};
 pub use sdp::{Description, Direction, Format, Kind, Media, SdpError, Setup};
 pub use signal::{Count, Purpose, Server, Signal, SignalError, Traffic};
+pub use srtp::seal_rtcp;
 pub use transport::{Incoming, Transport, TransportError};

@@ -1,4 +1,4 @@
-use backend_udp::srtp::{Opener, Sealer};
+use backend_udp::srtp::{Opener, Sealer, rtcp_overhead};
 use dataplane::{MasterKey, SrtpProfile};
 use dimpl::KeyingMaterial;
 
@@ -39,6 +39,14 @@ impl Srtp {
             opener: Opener::new(&receive),
         })
     }
+}
+
+/// Protects a compound RTCP packet where it is, and returns it as it goes on the wire; `None` if it is none.
+pub fn seal_rtcp<'a>(sealer: &mut Sealer, profile: SrtpProfile, packet: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    let len = packet.len();
+    packet.resize(len + rtcp_overhead(profile), 0);
+    let sealed = sealer.seal_rtcp(packet, len).ok()?;
+    Some(&packet[..sealed])
 }
 
 /// The length of an RTP header with its extension, read before the packet is decrypted.

@@ -1,9 +1,7 @@
 //! Media over a transport that has keys: what comes is opened, what goes is sealed.
 
-use backend_udp::srtp::rtcp_overhead;
-
 use super::{Incoming, Transport};
-use crate::peer::srtp::header_len;
+use crate::peer::srtp::{header_len, seal_rtcp};
 
 impl Transport {
     pub(super) fn open_rtp<'a>(&mut self, bytes: &'a mut [u8]) -> Incoming<'a> {
@@ -40,11 +38,9 @@ impl Transport {
     /// Sends a compound RTCP packet, protected; it is dropped before there are keys.
     pub fn send_rtcp(&mut self, packet: &mut Vec<u8>) {
         let Some(srtp) = &mut self.srtp else { return };
-        let len = packet.len();
-        packet.resize(len + rtcp_overhead(srtp.profile), 0);
-        if let Ok(sealed) = srtp.sealer.seal_rtcp(packet, len) {
+        if let Some(sealed) = seal_rtcp(&mut srtp.sealer, srtp.profile, packet) {
             // Lost feedback is repeated by the next.
-            let _ = self.socket.send(&packet[..sealed]);
+            let _ = self.socket.send(sealed);
         }
     }
 }
