@@ -25,7 +25,7 @@ const QUEUE_LONG: Duration = Duration::from_millis(80);
 /// A queue longer than this comes from a path that carries much less than before, whatever jitter there is.
 pub(crate) const QUEUE_CERTAIN: Duration = Duration::from_millis(150);
 /// Delay that falls with a queue shorter than this is no queue that drains: nothing need be waited for.
-const QUEUE_NONE: Duration = Duration::from_millis(20);
+pub(crate) const QUEUE_NONE: Duration = Duration::from_millis(20);
 
 /// What a decrease keeps at least of the rate while the queue is short, and until it is certain: a burst of somebody else's traffic makes such a queue too, and
 /// leaves. If it grows nevertheless, the next decrease comes a round trip later.
@@ -62,7 +62,7 @@ pub(crate) struct Evidence {
     /// Only where a queue of [`QUEUE_MIN`] stands or packets are lost to a full one.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
-    /// What a probe found.
+    /// What a probe found, or what was seen to arrive before anything was known.
     pub(crate) probed: Option<f64>,
     /// How much longer packets take than the fastest ones.
     pub(crate) queue: Duration,

@@ -11,7 +11,7 @@ use crate::acknowledged::Acknowledged;
 use crate::application::Application;
 use crate::bursts::Bursts;
 use crate::cluster::{Clusters, Found};
-use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN, SURGE};
+use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN, QUEUE_NONE, SURGE};
 use crate::lately::Lately;
 use crate::less::Less;
 use crate::loss::LossBased;
@@ -143,6 +143,7 @@ impl Gcc {
         self.measure(now, arrived);
         let measured = self.measured(arrived);
         let probed = measured.and_then(|(probe, found)| self.probed(now, probe, found));
+        let probed = probed.or_else(|| self.shown(missing));
         self.follow_bursts(now, arrived, overflowing);
         let evidence = Evidence {
             throughput: self.throughput,
@@ -237,6 +238,19 @@ impl Gcc {
         let counts = self.application.limited() && rate >= arrives;
         let proved = counts.then(|| self.less.found(probe, at_most)).flatten();
         proved.filter(|rate| *rate < self.target)
+    }
+
+    /// What the path is seen to carry though it is more than is believed, `missing` packets of the report left out: pictures leave before anything is known, and what arrives of them without a
+    /// queue proves more than a first probe that went wrong. Once a queue was seen no more is sent than is believed, and what arrives in bursts proves nothing.
+    fn shown(&self, missing: usize) -> Option<f64> {
+        let never_full = self.delay.last_over().is_none() && self.queue.standing() < QUEUE_NONE;
+        let is_whole = missing == 0 && self.loss.loss() == 0.0;
+        let believed = self
+            .loss
+            .rate()
+            .map_or(self.delay.rate(), |rate| rate.min(self.delay.rate()));
+        self.throughput
+            .filter(|arrives| never_full && is_whole && *arrives > PROBE_WORTH * believed)
     }
 
     /// How much of what a probe found is believed.

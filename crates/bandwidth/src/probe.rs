@@ -27,6 +27,8 @@ const CARRIED: f64 = 0.7;
 const CHECK: f64 = 1.15;
 /// One that finds less than this share of it is repeated at once: two have to say it.
 const DOUBT: f64 = 0.8;
+/// One that left slower than it was to, since whoever sends it had no processor, is sent so many times in a row.
+const LATE_MAX: u32 = 4;
 /// A probe to be believed is this multiple of the rate,
 const STEP: f64 = 1.5;
 /// and lasts so long, unless that does harm. Shape: seconds.
@@ -68,6 +70,13 @@ pub(crate) struct Situation {
     pub(crate) blind: bool,
 }
 
+impl Situation {
+    /// Whether no queue was seen yet: the path was never full.
+    fn is_quiet(&self) -> bool {
+        self.last_over.is_none() && self.queue < QUEUE
+    }
+}
+
 /// Decides on probes.
 #[derive(Debug)]
 pub(crate) struct Prober {
@@ -95,6 +104,8 @@ enum State {
         /// It is slower than it would be if more were of use.
         capped: bool,
         answer: Answer,
+        /// How many before it left too slowly, one after the other.
+        late: u32,
     },
     /// Until the next periodic one.
     Rest { until: Instant },
@@ -170,6 +181,7 @@ impl Prober {
             seconds,
             from,
             capped,
+            late,
             ..
         } = self.state
         else {
@@ -204,6 +216,15 @@ impl Prober {
                 self.satisfied = true;
                 self.go_on(now, situation);
             }
+            // All of it was carried, and it was less than asked for: that says nothing of the path.
+            (Purpose::Start, Found::Rate { rate: found, full, .. })
+                if !full && found < CARRIED * rate && probe.0 == self.ids && late < LATE_MAX =>
+            {
+                self.ask_for(now, Purpose::Start, rate, seconds, situation);
+                if let State::Asked { late: before, .. } = &mut self.state {
+                    *before = late + 1;
+                }
+            }
             (Purpose::Start, found) if self.starting && probe.0 == self.ids => {
                 if found.is_jitter(situation.jitter) && seconds < *SECONDS.end() {
                     // A slower one may last longer without doing harm.
@@ -226,8 +247,7 @@ impl Prober {
 
     /// Goes on with the start once more is of use than when it ended: what a stream takes is known soon after its first packets.
     pub(crate) fn go_on(&mut self, now: Instant, situation: Situation) {
-        let is_quiet = situation.last_over.is_none() && situation.queue < QUEUE;
-        if self.satisfied && is_quiet && situation.rate * WANTED < situation.ceiling {
+        if self.satisfied && situation.is_quiet() && situation.rate * WANTED < situation.ceiling {
             self.satisfied = false;
             self.ask(now, Purpose::Start, FURTHER * situation.rate, situation);
         }
@@ -248,12 +268,12 @@ impl Prober {
             State::Start => {}
             State::Asked {
                 at,
-                purpose: purpose @ (Purpose::Scout | Purpose::Proof | Purpose::Check),
+                purpose: purpose @ (Purpose::Start | Purpose::Scout | Purpose::Proof | Purpose::Check),
                 rate,
                 seconds,
                 answer: Answer::None,
                 ..
-            } if now >= at + ANSWER => {
+            } if now >= at + ANSWER && (purpose != Purpose::Start || situation.is_quiet() && rate > situation.rate) => {
                 // It was lost, or what was said of it.
                 self.ask_for(now, purpose, rate, seconds, situation);
                 if let State::Asked { answer, .. } = &mut self.state {
@@ -344,6 +364,7 @@ impl Prober {
             seconds,
             capped,
             answer: Answer::None,
+            late: 0,
         };
     }
 

@@ -53,10 +53,16 @@ impl Call {
     }
 
     fn honest(&mut self, packets: u32) {
-        for _ in 0..packets {
+        self.honest_over(packets, Duration::ZERO);
+    }
+
+    /// The same over a path whose queue grows by so much with each packet.
+    fn honest_over(&mut self, packets: u32, queue: Duration) {
+        for packet in 0..packets {
             let number = self.send();
-            let arrival = ArrivalTicks::from_epoch(GAP * self.packets + Duration::from_millis(20));
-            let now = self.now() + Duration::from_millis(40);
+            let delay = Duration::from_millis(20) + queue * packet;
+            let arrival = ArrivalTicks::from_epoch(GAP * self.packets + delay);
+            let now = self.now() + delay + Duration::from_millis(20);
             self.gcc.feedback(now, &mut [(number, Some(arrival))].into_iter());
         }
     }
@@ -80,6 +86,17 @@ fn who_falls_silent_is_sent_less_and_less_and_who_has_nothing_to_say_is_not() {
         while call.gcc.poll_probe().is_some() {}
     }
     assert!(call.gcc.estimate().target >= silent.target / 2);
+}
+
+/// A server without a processor for 50 ms while its first probes left took a path of 10 Mbit/s for one of 0.6, and paused pictures that had arrived at once for two seconds.
+#[test]
+fn what_arrives_without_a_queue_is_believed_though_no_probe_found_it() {
+    let mut call = Call::new();
+    call.honest(30);
+    assert!(call.gcc.estimate().target >= 780_000, "{:?}", call.gcc.estimate());
+    let mut call = Call::new();
+    call.honest_over(30, Duration::from_millis(5));
+    assert!(call.gcc.estimate().target < 600_000, "{:?}", call.gcc.estimate());
 }
 
 #[test]

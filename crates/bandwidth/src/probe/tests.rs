@@ -126,6 +126,39 @@ fn a_first_probe_lost_in_jitter_is_made_longer_until_it_says_something() {
 }
 
 #[test]
+fn a_first_probe_that_left_too_slowly_is_sent_again() {
+    let (mut prober, now) = started();
+    rates(&mut prober);
+    let slow = Situation {
+        rate: 6.2e5,
+        ..SITUATION
+    };
+    for id in 2..2 + LATE_MAX {
+        prober.answered(now, ProbeId(id), found(6.2e5), slow);
+        assert_eq!(rates(&mut prober), [1_800_000]);
+    }
+    prober.answered(now, ProbeId(2 + LATE_MAX), found(6.2e5), slow);
+    assert!(
+        rates(&mut prober).is_empty(),
+        "who can never send it in time learns no more by it"
+    );
+    let (mut prober, now) = started();
+    rates(&mut prober);
+    prober.answered(now, ProbeId(2), full(6.2e5), slow);
+    assert!(rates(&mut prober).is_empty(), "the path carries no more");
+}
+
+#[test]
+fn a_first_probe_of_which_nothing_is_heard_is_sent_again_once() {
+    let (mut prober, now) = started();
+    rates(&mut prober);
+    prober.timeout(now + ANSWER, SITUATION);
+    assert_eq!(rates(&mut prober), [1_800_000]);
+    prober.timeout(now + 2 * ANSWER, SITUATION);
+    assert!(rates(&mut prober).is_empty());
+}
+
+#[test]
 fn nothing_beyond_what_is_wanted_is_probed_for() {
     let (mut prober, now) = started();
     rates(&mut prober);
@@ -156,6 +189,7 @@ fn a_queue_puts_probes_off() {
 fn scouting() -> (Prober, Instant) {
     let (mut prober, now) = started();
     rates(&mut prober);
+    prober.answered(now, ProbeId(2), full(3e5), SITUATION);
     prober.timeout(now + ANSWER, SITUATION);
     prober.timeout(now + PERIOD_MIN, SITUATION);
     assert_eq!(rates(&mut prober), [600_000]);
