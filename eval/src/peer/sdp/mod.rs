@@ -197,6 +197,15 @@ impl Media {
     }
 }
 
+impl Description {
+    /// Whether there is SCTP inside its DTLS.
+    pub fn carries_channels(&self) -> bool {
+        self.media
+            .iter()
+            .any(|media| media.kind == Kind::Application && !media.rejected)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

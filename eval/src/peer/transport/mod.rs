@@ -150,7 +150,7 @@ impl Transport {
             expected_fingerprint,
             wake_at: now,
         });
-        self.sctp = Some(Sctp::new(client, channels));
+        self.sctp = remote.carries_channels().then(|| Sctp::new(client, channels));
         self.wake_at = now;
     }
 
