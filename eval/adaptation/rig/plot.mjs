@@ -1,6 +1,7 @@
 // Curves of one run as SVG that a browser and a repository page can show.
 
 import { between, estimates, rateAt, senders, views } from "./curves.mjs";
+import { stepName } from "./report.mjs";
 
 const WIDTH = 860;
 const LEFT = 62;
@@ -138,7 +139,11 @@ function frame(title, panels, { end, every, unit, notes, panelHeight }) {
   ];
   const x = (time) => LEFT + (Math.max(0, Math.min(end, time)) / end) * (WIDTH - LEFT - RIGHT);
   const bottom = TOP + panels.length * (panelHeight + GAP) - GAP;
-  for (const [step, label] of notes) {
+  const runsInto = ([time, label], next) => next && x(time) + 4 + label.length * 6 > x(next[0]);
+  const isTight = notes.some((note, index) => runsInto(note, notes[index + 1]));
+  for (const [index, [step, name]] of notes.entries()) {
+    // Where names would touch, the first says the unit for all.
+    const label = isTight && index > 0 ? name.replace(" Mbit/s", "") : name;
     out.push(`<path d="M${x(step).toFixed(1)} ${TOP - 12}V${bottom}" stroke="#ccc" stroke-dasharray="3 3"/>`);
     out.push(
       `<text x="${(x(step) + 4).toFixed(1)}" y="${TOP - 18}" fill="#555" font-size="11">${inText(label)}</text>`,
@@ -156,10 +161,8 @@ function frame(title, panels, { end, every, unit, notes, panelHeight }) {
 function stepLabels(record) {
   const start = record.steps[0].from;
   return record.steps.map((step) => {
-    const rate = rateAt(record, step);
-    const words = [rate === null ? "not limited" : rate >= 1e6 ? `${rate / 1e6} Mbit/s` : `${rate / 1e3} kbit/s`];
-    if (step.loss && step.loss !== "0%") words.push(`${step.loss} loss`);
-    return [(step.from - start) / 1000, words.join(", ")];
+    const name = stepName({ rate: rateAt(record, step), loss: step.loss });
+    return [(step.from - start) / 1000, name];
   });
 }
 
