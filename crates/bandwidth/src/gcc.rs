@@ -245,10 +245,7 @@ impl Gcc {
     fn shown(&self, missing: usize) -> Option<f64> {
         let never_full = self.delay.last_over().is_none() && self.queue.standing() < QUEUE_NONE;
         let is_whole = missing == 0 && self.loss.loss() == 0.0;
-        let believed = self
-            .loss
-            .rate()
-            .map_or(self.delay.rate(), |rate| rate.min(self.delay.rate()));
+        let (believed, _) = self.seen();
         self.throughput
             .filter(|arrives| never_full && is_whole && *arrives > PROBE_WORTH * believed)
     }
@@ -265,16 +262,23 @@ impl Gcc {
     /// The least of what all allow.
     fn combine(&mut self, now: Instant) {
         let before = self.target;
-        let delay = (self.delay.rate(), Limit::Delay);
-        let loss = self.loss.rate().map(|rate| (rate, Limit::Loss));
-        let remb = self.remb.fresh(now).map(|rate| (rate, Limit::Remb));
-        let least = [loss, remb]
-            .into_iter()
-            .flatten()
-            .fold(delay, |least, other| if other.0 < least.0 { other } else { least });
+        let seen = self.seen();
+        let least = match self.remb.fresh(now) {
+            Some(rate) if rate < seen.0 => (rate, Limit::Remb),
+            _ => seen,
+        };
         self.allow(least);
         if self.target < FALL * before {
             self.prober.fell(now);
+        }
+    }
+
+    /// What delay and loss allow.
+    fn seen(&self) -> (f64, Limit) {
+        let delay = self.delay.rate();
+        match self.loss.rate() {
+            Some(loss) if loss < delay => (loss, Limit::Loss),
+            _ => (delay, Limit::Delay),
         }
     }
 

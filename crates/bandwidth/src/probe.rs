@@ -27,7 +27,7 @@ const CARRIED: f64 = 0.7;
 const CHECK: f64 = 1.15;
 /// One that finds less than this share of it is repeated at once: two have to say it.
 const DOUBT: f64 = 0.8;
-/// One that left slower than it was to, since whoever sends it had no processor, is sent so many times in a row.
+/// One that left slower than it was to, since whoever sends it had no processor, is sent again so many times in a row.
 const LATE_MAX: u32 = 4;
 /// A probe to be believed is this multiple of the rate,
 const STEP: f64 = 1.5;
