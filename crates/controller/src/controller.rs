@@ -62,6 +62,11 @@ impl Controller {
         }
     }
 
+    /// What time it is in the world from now on: calendars are set right while programs run.
+    pub fn set_clock(&mut self, clock: WallClock) {
+        self.core.clock = clock;
+    }
+
     /// Whether an admitted participant could join as the rooms are now. To be asked before the WebSocket is upgraded, and for the
     /// validating routes, which exist because browsers do not show a page the answer to a refused upgrade.
     ///
@@ -182,7 +187,7 @@ impl Controller {
         let place = known.place;
         let decoded = if frame.len() > MESSAGE_MAX {
             Err((1009, Counter::OversizedMessage, "message too large".to_owned()))
-        } else if !known.budget.take(now, frame.len()) {
+        } else if !known.may_say(now, frame.len()) {
             Err((1008, Counter::FloodingConnection, "too many messages".to_owned()))
         } else {
             frame::decode(frame).map_err(|what| (1007, Counter::MalformedMessage, what))

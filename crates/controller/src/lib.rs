@@ -21,6 +21,7 @@ pub mod livekit;
 
 mod arrival;
 mod attention;
+mod budget;
 mod config;
 mod connection;
 mod context;

@@ -42,12 +42,30 @@ pub const IDENTITY_MAX: usize = 256;
 pub const METADATA_MAX: usize = 64 << 10;
 /// Attributes of a participant, keys and values together, in bytes. More is answered with `LIMIT_EXCEEDED`, at joining with 400.
 pub const ATTRIBUTES_MAX: usize = 64 << 10;
-/// Any other text a client gives: track names, client track ids, stream names, in bytes. Longer ones are answered with `LIMIT_EXCEEDED`.
+/// Any other text a client gives: track names, stream names, what it says of its software, in bytes. Longer ones are answered with `LIMIT_EXCEEDED`,
+/// at joining with 400.
 pub const TEXT_MAX: usize = 1024;
-/// Track ids in one request. The rest are not looked at.
+/// A client's own name for a track, and other short words of the protocol, in bytes. Longer ones are answered with `LIMIT_EXCEEDED`.
+pub const CID_MAX: usize = 256;
+/// The name of a simulcast layer, in bytes. A longer one is answered with `LIMIT_EXCEEDED`.
+pub const RID_MAX: usize = 64;
+/// Track ids in one request. The rest are left out and counted.
 pub const REQUEST_TRACKS_MAX: usize = 2000;
-/// Subscription permissions one publisher states. The rest are not looked at.
+/// Subscription permissions one publisher states. The rest are left out and counted.
 pub const PERMISSIONS_MAX: usize = 1000;
+/// Data channels a client says it has when it comes back. The rest are left out and counted.
+pub const CHANNELS_MAX: usize = 16;
+/// Regions in a client's goodbye, which nobody reads. The rest are left out and counted.
+pub const REGIONS_MAX: usize = 16;
+/// Bytes of participants in one update, in rooms where changes are told together; one participant alone may take more. Beyond it there is another.
+pub const UPDATE_BYTES: usize = 128 << 10;
+/// Bytes that one identity may make each other participant of its room receive at once, by changing or by coming and going. Beyond it, and beyond
+/// [`NEWS_PER_SECOND`], its changes wait and are told together.
+pub const NEWS_BURST: u32 = 256 << 10;
+/// Bytes a second that one identity may make each other participant of its room receive for long.
+pub const NEWS_PER_SECOND: u32 = 64 << 10;
+/// Identities of a room whose news are accounted for beyond those who are there. Of the others it is forgotten what they were told.
+pub const NEWS_REMEMBERED_MAX: usize = 1000;
 
 /// A participant whose media is not connected in this time is removed.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,10 +1,10 @@
 //! One person, or program, in a room.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use livekit_protocol::participant_info::{Kind, State};
-use livekit_protocol::{ClientInfo, ParticipantInfo, signal_response};
+use livekit_protocol::participant_info::{KindDetail, State};
+use livekit_protocol::{ClientInfo, ParticipantInfo, SubscriptionPermission, signal_response};
 use southbound::TrackId;
 
 use crate::context::Context;
@@ -13,7 +13,7 @@ use crate::ids::ParticipantKey;
 use crate::livekit::frame::Outgoing;
 use crate::livekit::{Admission, Claims, PeerMode};
 use crate::negotiation::{Peer, PeerState};
-use crate::permission::Permission;
+use crate::permission::{self, Permission};
 use crate::quality::QualityState;
 use crate::subscription::Subscriptions;
 use crate::track::Track;
@@ -30,7 +30,7 @@ pub(crate) struct Participant {
     pub(crate) permission: Permission,
     /// A track of its own has arrived since it joined.
     pub(crate) published: bool,
-    /// What it joined with, for the tokens that let it come back.
+    /// What it joined or came back with, for the tokens that let it come back.
     pub(crate) claims: Claims,
     pub(crate) client: ClientInfo,
     pub(crate) mode: PeerMode,
@@ -51,6 +51,8 @@ pub(crate) struct Participant {
     pub(crate) wishes: BTreeMap<String, bool>,
     /// Who may receive its tracks.
     pub(crate) audience: Audience,
+    /// Who may receive them once the others may hear of it.
+    pub(crate) audience_asked: Option<SubscriptionPermission>,
     pub(crate) data: DataState,
     pub(crate) quality: QualityState,
     /// Media sections it was asked to add.
@@ -91,7 +93,7 @@ pub(crate) enum Audience {
     #[default]
     Everybody,
     /// These, by identity: all tracks, or the ones listed by id.
-    Only(BTreeMap<String, Option<Vec<String>>>),
+    Only(BTreeMap<String, Option<BTreeSet<String>>>),
 }
 
 impl Audience {
@@ -99,7 +101,7 @@ impl Audience {
         match self {
             Self::Everybody => true,
             Self::Only(list) => match list.get(identity) {
-                Some(Some(tracks)) => tracks.iter().any(|sid| sid == track_sid),
+                Some(Some(tracks)) => tracks.contains(track_sid),
                 Some(None) => true,
                 None => false,
             },
@@ -145,7 +147,7 @@ impl Participant {
             name: claims.name.clone(),
             metadata,
             attributes,
-            permission: Permission::of(&claims.video),
+            permission: Permission::of(&claims),
             published: false,
             claims,
             client,
@@ -164,6 +166,7 @@ impl Participant {
             subscriptions: Subscriptions::default(),
             wishes: BTreeMap::new(),
             audience: Audience::Everybody,
+            audience_asked: None,
             data: DataState::default(),
             quality: QualityState::default(),
             asked: None,
@@ -191,7 +194,8 @@ impl Participant {
             version: self.version,
             permission: Some(self.permission.to_proto()),
             is_publisher: self.permission.publish && !self.tracks.is_empty(),
-            kind: self.kind().into(),
+            kind: permission::kind(&self.claims).into(),
+            kind_details: self.kind_details(),
             attributes: self.attributes.clone().into_iter().collect(),
             client_protocol: self.client.client_protocol,
             capabilities: self.client.capabilities.clone(),
@@ -204,8 +208,15 @@ impl Participant {
         !self.permission.hidden && (visible == Visible::Everybody || self.published)
     }
 
-    fn kind(&self) -> Kind {
-        Kind::from_str_name(&self.claims.kind.to_ascii_uppercase()).unwrap_or(Kind::Standard)
+    fn kind_details(&self) -> Vec<i32> {
+        let names = self.claims.kind_details.iter();
+        let known = names.filter_map(|name| KindDetail::from_str_name(&name.to_ascii_uppercase()));
+        known.map(i32::from).collect()
+    }
+
+    /// Whether it lets another have a track of its own. Who records the room gets what there is.
+    pub(crate) fn admits(&self, other: &Participant, track_sid: &str) -> bool {
+        other.permission.recorder || self.audience.admits(&other.identity, track_sid)
     }
 
     pub(crate) fn connection(&self) -> Option<ConnectionId> {

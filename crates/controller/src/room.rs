@@ -2,6 +2,7 @@
 
 mod audience;
 mod backup;
+mod budgets;
 mod crowd;
 mod data;
 mod deliver;
@@ -17,6 +18,7 @@ mod publish;
 mod quality;
 mod renegotiate;
 mod resume;
+mod rights;
 mod simulate;
 mod speakers;
 mod subscribe;
@@ -34,6 +36,7 @@ use livekit_protocol::{ParticipantInfo, Room as RoomInfo};
 use southbound::TrackId;
 
 use crate::attention::Attention;
+use crate::budget::Budget;
 use crate::context::{Context, Place};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
@@ -63,6 +66,8 @@ pub(crate) struct Room {
     actor: Option<ParticipantKey>,
     /// What everybody is told with the next tick.
     crowd: crowd::Crowd,
+    /// How much the others may yet hear of each, by identity.
+    budgets: BTreeMap<String, Budget>,
     speakers: Speakers,
     attention: Attention,
     /// The place the agent was told of, for the pictures that have one.
@@ -89,6 +94,7 @@ impl Room {
             demanded: BTreeSet::new(),
             actor: None,
             crowd: crowd::Crowd::default(),
+            budgets: BTreeMap::new(),
             speakers: Speakers::default(),
             attention: Attention::default(),
             attended: BTreeMap::new(),
@@ -127,8 +133,16 @@ impl Room {
             metadata: self.metadata.clone(),
             num_participants: visible.count() as u32,
             num_publishers: publishers.count() as u32,
+            active_recording: self.is_recorded(),
             ..RoomInfo::default()
         }
+    }
+
+    /// Whether somebody records, seen or not.
+    fn is_recorded(&self) -> bool {
+        self.participants
+            .values()
+            .any(|participant| participant.permission.recorder)
     }
 
     fn place(&self, participant: ParticipantKey) -> Place {

@@ -9,7 +9,7 @@ use southbound::Notice;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, info, warn};
 
-use crate::clock;
+use crate::clock::{self, Clocks};
 use crate::metrics::Metrics;
 use crate::node::CommandSender;
 
@@ -142,7 +142,10 @@ impl Signal {
                     Some(ask) => self.ask(ask),
                     None => return,
                 },
-                () = sleep_until(timeout) => self.controller.handle_timeout(clock::now(), &mut self.out),
+                () = sleep_until(timeout) => {
+                    let now = self.read_clocks();
+                    self.controller.handle_timeout(now, &mut self.out);
+                }
             }
             self.flush();
         }
@@ -181,7 +184,15 @@ impl Signal {
     }
 
     fn input(&mut self, input: Input) {
-        self.controller.handle(clock::now(), input, &mut self.out);
+        let now = self.read_clocks();
+        self.controller.handle(now, input, &mut self.out);
+    }
+
+    /// The calendar is read along with the time, since somebody may have set it right.
+    fn read_clocks(&mut self) -> Instant {
+        let wall = Clocks::read().wall;
+        self.controller.set_clock(wall);
+        wall.now
     }
 
     fn flush(&mut self) {

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use livekit_protocol::{AddTrackRequest, ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, SyncState};
 
+use super::bounds;
+use super::claims::Claims;
 use super::query::Query;
-use super::token::{ApiKeys, Claims, verify};
+use super::token::{ApiKeys, verify};
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
 
 /// The parts of a request that admission depends on.
@@ -67,9 +69,9 @@ pub struct Admission {
     pub client: ClientInfo,
     /// How it wants to be served.
     pub settings: ConnectionSettings,
-    /// Attributes, those of the request over those of the token.
+    /// Attributes: those of the token, and over them those of the request where the token allows any.
     pub attributes: BTreeMap<String, String>,
-    /// Metadata, of the request or else of the token.
+    /// Metadata: of the request where the token allows any, or else of the token.
     pub metadata: String,
     /// It was here before and wants to go on.
     pub resume: Option<Resume>,
@@ -191,9 +193,23 @@ fn check_claims(claims: &Claims) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn admission(claims: Claims, mode: PeerMode, join: JoinRequest) -> Result<Admission, Refusal> {
+fn admission(claims: Claims, mode: PeerMode, mut join: JoinRequest) -> Result<Admission, Refusal> {
+    bounds::join(&mut join).map_err(|what| Refusal::new(400, format!("{} too long", what.0)))?;
+    // Also where it would change nothing: what the application signed is its word, and not its client's.
+    let says_of_itself = !join.metadata.is_empty() || !join.participant_attributes.is_empty();
+    if says_of_itself && claims.video.can_update_own_metadata != Some(true) {
+        return Err(Refusal::new(
+            401,
+            "no permission: the token does not allow changing one's own metadata",
+        ));
+    }
     let mut attributes = claims.attributes.clone();
-    attributes.extend(join.participant_attributes);
+    // An empty value would remove what the application signed.
+    attributes.extend(
+        join.participant_attributes
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty()),
+    );
     let metadata = if join.metadata.is_empty() {
         claims.metadata.clone()
     } else {
@@ -228,7 +244,13 @@ fn admission(claims: Claims, mode: PeerMode, join: JoinRequest) -> Result<Admiss
 
 #[cfg(test)]
 mod tests {
-    use super::super::token::{VideoGrant, sign};
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE;
+    use livekit_protocol::WrappedJoinRequest;
+    use prost::Message;
+
+    use super::super::claims::VideoGrant;
+    use super::super::token::sign;
     use super::*;
 
     const NOW: Duration = Duration::from_secs(1_800_000_000);
@@ -254,14 +276,123 @@ mod tests {
     }
 
     fn status(path: &str, token: &str) -> u16 {
-        let query = format!("access_token={token}");
+        asked(path, token, "").map_or_else(|refusal| refusal.status, |_| 200)
+    }
+
+    fn asked(path: &str, token: &str, parameters: &str) -> Result<Admission, Refusal> {
+        let query = format!("access_token={token}&{parameters}");
         let request = HttpRequest {
             path,
             query: &query,
             authorization: None,
             user_agent: None,
         };
-        admit(request, &keys(), NOW).map_or_else(|refusal| refusal.status, |_| 200)
+        admit(request, &keys(), NOW)
+    }
+
+    fn packed(join: JoinRequest) -> String {
+        let wrapped = WrappedJoinRequest {
+            join_request: join.encode_to_vec(),
+            ..WrappedJoinRequest::default()
+        };
+        format!("join_request={}", URL_SAFE.encode(wrapped.encode_to_vec()))
+    }
+
+    /// What a client may say of itself while it joins, on both paths; the last changes nothing.
+    fn sayings() -> Vec<(&'static str, String)> {
+        let attributes = |json: &str| format!("attributes={}", URL_SAFE.encode(json));
+        let packed_attributes = |value: &str| {
+            packed(JoinRequest {
+                participant_attributes: [("role".to_owned(), value.to_owned())].into(),
+                ..JoinRequest::default()
+            })
+        };
+        let metadata = packed(JoinRequest {
+            metadata: "forged".to_owned(),
+            ..JoinRequest::default()
+        });
+        vec![
+            ("/rtc", attributes(r#"{"role":"host"}"#)),
+            ("/rtc", attributes(r#"{"role":""}"#)),
+            ("/rtc", metadata.clone()),
+            ("/rtc/v1", metadata),
+            ("/rtc/v1", packed_attributes("host")),
+            ("/rtc/v1/validate", packed_attributes("")),
+            ("/rtc/v1", packed_attributes("guest")),
+        ]
+    }
+
+    #[test]
+    fn what_the_application_signed_is_not_changed_without_leave_to() {
+        let signed = |leave: Option<bool>| {
+            token(|claims| {
+                claims.metadata = "signed".to_owned();
+                claims.attributes = [("role".to_owned(), "guest".to_owned())].into();
+                claims.video.can_update_own_metadata = leave;
+            })
+        };
+        for (path, parameters) in sayings() {
+            for leave in [None, Some(false)] {
+                let refused = asked(path, &signed(leave), &parameters).unwrap_err();
+                assert_eq!(refused.status, 401, "{path} {parameters}");
+            }
+            let admitted = asked(path, &signed(Some(true)), &parameters).unwrap();
+            assert_ne!(
+                admitted.attributes["role"], "",
+                "an empty value does not remove what was signed"
+            );
+        }
+        let silent = asked("/rtc", &signed(None), "attributes=e30").unwrap();
+        assert_eq!(
+            (silent.metadata.as_str(), silent.attributes["role"].as_str()),
+            ("signed", "guest")
+        );
+        let metadata = &sayings()[3];
+        let admitted = asked(metadata.0, &signed(Some(true)), &metadata.1).unwrap();
+        assert_eq!(admitted.metadata, "forged");
+    }
+
+    #[test]
+    fn what_a_client_says_of_its_software_is_bounded() {
+        let long = || "x".repeat(2000);
+        let says = |client: ClientInfo| {
+            packed(JoinRequest {
+                client_info: Some(client),
+                ..JoinRequest::default()
+            })
+        };
+        for field in [
+            "version",
+            "os",
+            "os_version",
+            "device_model",
+            "browser",
+            "browser_version",
+            "network",
+            "sid",
+        ] {
+            let refused = asked("/rtc", &token(|_| ()), &format!("{field}={}", long())).unwrap_err();
+            assert_eq!(refused.status, 400, "{field}");
+        }
+        let other_sdks = ClientInfo {
+            other_sdks: long(),
+            ..ClientInfo::default()
+        };
+        assert_eq!(
+            asked("/rtc/v1", &token(|_| ()), &says(other_sdks)).unwrap_err().status,
+            400
+        );
+        let capabilities = ClientInfo {
+            capabilities: [1, 99, 1].repeat(1000),
+            ..ClientInfo::default()
+        };
+        let admitted = asked("/rtc/v1", &token(|_| ()), &says(capabilities)).unwrap();
+        assert_eq!(admitted.client.capabilities, [1]);
+        let many = packed(JoinRequest {
+            add_track_requests: vec![AddTrackRequest::default(); 100],
+            ..JoinRequest::default()
+        });
+        assert_eq!(asked("/rtc/v1", &token(|_| ()), &many).unwrap_err().status, 400);
     }
 
     #[test]

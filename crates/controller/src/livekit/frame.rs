@@ -23,7 +23,7 @@ pub(crate) fn decode(frame: &Frame) -> Result<Option<signal_request::Message>, S
 pub(crate) struct Outgoing {
     response: SignalResponse,
     binary: OnceCell<Bytes>,
-    text: OnceCell<String>,
+    text: OnceCell<Option<String>>,
 }
 
 impl Outgoing {
@@ -35,13 +35,13 @@ impl Outgoing {
         }
     }
 
+    /// In the form a client speaks. What has no JSON form, as a value without a name has none, is sent as protobuf.
     pub(crate) fn frame(&self, json: bool) -> Frame {
-        if json {
-            let write = || serde_json::to_string(&self.response).expect("messages have a JSON form");
-            Frame::Text(self.text.get_or_init(write).clone())
-        } else {
-            Frame::Binary(self.binary.get_or_init(|| self.response.encode_to_vec().into()).clone())
+        let write = || serde_json::to_string(&self.response).ok();
+        if json && let Some(text) = self.text.get_or_init(write) {
+            return Frame::Text(text.clone());
         }
+        Frame::Binary(self.binary.get_or_init(|| self.response.encode_to_vec().into()).clone())
     }
 }
 
@@ -61,6 +61,20 @@ mod tests {
         assert_eq!(decode(&Frame::Text(r#"{"somethingNewer":{}}"#.to_owned())), Ok(None));
         assert!(decode(&Frame::Text("{".to_owned())).is_err());
         assert!(decode(&Frame::Binary(vec![0xff; 9].into())).is_err());
+    }
+
+    #[test]
+    fn a_value_without_a_name_is_sent_as_protobuf() {
+        let track = livekit_protocol::TrackInfo {
+            source: 99,
+            ..livekit_protocol::TrackInfo::default()
+        };
+        let published = livekit_protocol::TrackPublishedResponse {
+            cid: String::new(),
+            track: Some(track),
+        };
+        let message = Outgoing::new(signal_response::Message::TrackPublished(published));
+        assert!(matches!(message.frame(true), Frame::Binary(_)));
     }
 
     #[test]

@@ -3,11 +3,15 @@
 //! A request comes as [`HttpRequest`] and is judged by [`admit`] without any state. `/rtc` and `/rtc/v1` differ in the number
 //! of peer connections a client uses, see [`PeerMode`].
 
+pub(crate) mod bounds;
 pub(crate) mod frame;
 
 mod admission;
+mod claims;
 mod query;
+mod reading;
 mod token;
 
 pub use admission::{Admission, HttpRequest, PeerMode, Refusal, Resume, Route, admit};
-pub use token::{ApiKeys, Claims, TokenError, VideoGrant, sign, verify};
+pub use claims::{Claims, VideoGrant};
+pub use token::{ApiKeys, TokenError, sign, verify};

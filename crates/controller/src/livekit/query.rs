@@ -7,8 +7,9 @@ use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use flate2::read::GzDecoder;
+use livekit_protocol::client_info::{Capability, Sdk};
 use livekit_protocol::wrapped_join_request::Compression;
-use livekit_protocol::{ClientInfo, ConnectionSettings, JoinRequest, WrappedJoinRequest, client_info::Sdk};
+use livekit_protocol::{ClientInfo, ConnectionSettings, JoinRequest, WrappedJoinRequest};
 use prost::Message;
 
 use crate::limits::JOIN_REQUEST_MAX;
@@ -89,9 +90,18 @@ impl Query {
             browser: self.owned("browser"),
             browser_version: self.owned("browser_version"),
             network: self.owned("network"),
+            capabilities: self.text("capabilities").map(capabilities).unwrap_or_default(),
             ..ClientInfo::default()
         }
     }
+}
+
+/// Capabilities by name, with commas between; those without a name here are left out.
+fn capabilities(names: &str) -> Vec<i32> {
+    let named = names
+        .split(',')
+        .filter_map(|name| Capability::from_str_name(name.trim()));
+    named.map(i32::from).collect()
 }
 
 fn sdk(name: &str) -> Sdk {
@@ -99,6 +109,7 @@ fn sdk(name: &str) -> Sdk {
     match screaming.as_str() {
         "REACTNATIVE" => Sdk::ReactNative,
         "UNITYWEB" => Sdk::UnityWeb,
+        "IOS" => Sdk::Swift,
         other => Sdk::from_str_name(other).unwrap_or(Sdk::Unknown),
     }
 }

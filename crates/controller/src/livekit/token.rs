@@ -1,4 +1,6 @@
 //! Access tokens: JSON Web Tokens signed with HMAC-SHA256 (RFC 7519, RFC 7515).
+//!
+//! Libraries for tokens read the system's clock and the claims as serde does, so what is left of them here would be one HMAC.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +10,17 @@ use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ring::hmac;
-use serde::{Deserialize, Serialize};
 
-/// JWTs have no padding, but some issuers write it.
+use super::claims::Claims;
+use super::reading::{self, Unreadable};
+
+/// JWTs have no padding, but some issuers write it. Bits behind the last byte are not looked at, as Go's decoder does not.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
         .with_encode_padding(false)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
 );
 
 /// How far the clocks of issuer and server may be apart.
@@ -34,7 +39,7 @@ impl ApiKeys {
     }
 
     fn secret(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str)
+        self.0.get(key).map(String::as_str).filter(|secret| !secret.is_empty())
     }
 }
 
@@ -45,99 +50,17 @@ impl fmt::Debug for ApiKeys {
     }
 }
 
-/// What a token says of its bearer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Claims {
-    /// The API key that signed.
-    pub iss: String,
-    /// The identity.
-    pub sub: String,
-    /// The identity in old tokens that have no `sub`.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub jti: String,
-    /// When it expires, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exp: Option<u64>,
-    /// When it becomes valid, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nbf: Option<u64>,
-    /// The display name.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// Metadata of the participant.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub metadata: String,
-    /// Attributes of the participant.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub attributes: BTreeMap<String, String>,
-    /// What sort of participant: `standard`, `agent`, `egress`, `ingress`, `sip`.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub kind: String,
-    /// What the bearer may do.
-    pub video: VideoGrant,
-    /// Claims for others, kept so that a refreshed token says the same.
-    #[serde(flatten)]
-    pub others: BTreeMap<String, serde_json::Value>,
-}
-
-/// What the bearer of a token may do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct VideoGrant {
-    /// May join [`room`](Self::room).
-    pub room_join: bool,
-    /// The room's name.
-    pub room: String,
-    /// May publish media; `None` is yes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub can_publish: Option<bool>,
-    /// May receive media; `None` is yes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub can_subscribe: Option<bool>,
-    /// May send data; `None` is as `can_publish`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub can_publish_data: Option<bool>,
-    /// Sources it may publish: `camera`, `microphone`, `screen_share`, `screen_share_audio`. Empty is all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub can_publish_sources: Vec<String>,
-    /// May change its own name, metadata and attributes; `None` is no.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub can_update_own_metadata: Option<bool>,
-    /// Others do not see it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub hidden: bool,
-    /// It records the room.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub recorder: bool,
-    /// It is an agent.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub agent: bool,
-    /// Grants of other services, kept so that a refreshed token says the same.
-    #[serde(flatten)]
-    pub others: BTreeMap<String, serde_json::Value>,
-}
-
-impl Claims {
-    /// Who the bearer is: `sub`, or `jti` in old tokens.
-    pub fn identity(&self) -> &str {
-        if self.sub.is_empty() { &self.jti } else { &self.sub }
-    }
-}
-
 /// Why a token is no good. The client, or whoever issued the token, must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenError {
     /// Not three parts of base64url, or not the JSON of claims.
     Malformed,
-    /// Not signed with HS256.
+    /// Not signed with HS256, or with an extension that must be understood.
     Algorithm,
     /// Signed for an API key this server does not have.
     UnknownKey,
     /// The signature is wrong.
     Signature,
-    /// It has no expiry time, which tokens must have.
-    NoExpiry,
     /// It has expired.
     Expired,
     /// It is not valid yet.
@@ -151,7 +74,6 @@ impl fmt::Display for TokenError {
             Self::Algorithm => "invalid token: not signed with HS256",
             Self::UnknownKey => "invalid API key",
             Self::Signature => "invalid token: wrong signature",
-            Self::NoExpiry => "invalid token: it has no expiry time",
             Self::Expired => "invalid token: it has expired",
             Self::NotYetValid => "invalid token: it is not valid yet",
         })
@@ -160,19 +82,24 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
+impl From<Unreadable> for TokenError {
+    fn from(_: Unreadable) -> Self {
+        Self::Malformed
+    }
+}
+
 /// Checks a token's signature, in constant time, and its validity at `unix` (since 1970).
 ///
 /// Errors: any [`TokenError`].
 pub fn verify(token: &str, keys: &ApiKeys, unix: Duration) -> Result<Claims, TokenError> {
     let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
     let (header, body) = signed.split_once('.').ok_or(TokenError::Malformed)?;
-    let header: Header = decode(header)?;
-    if header.alg != "HS256" {
+    if reading::algorithm(&decode(header)?)?.as_deref() != Some("HS256") {
         return Err(TokenError::Algorithm);
     }
-    let claims: Claims = decode(body)?;
+    let claims = reading::claims(&decode(body)?)?;
     let secret = keys.secret(&claims.iss).ok_or(TokenError::UnknownKey)?;
-    let signature = BASE64.decode(signature).map_err(|_| TokenError::Malformed)?;
+    let signature = decode(signature)?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     hmac::verify(&key, signed.as_bytes(), &signature).map_err(|_| TokenError::Signature)?;
     check_times(&claims, unix)?;
@@ -193,19 +120,16 @@ pub fn sign(claims: &Claims, keys: &ApiKeys) -> Option<String> {
     Some(token)
 }
 
-#[derive(Deserialize)]
-struct Header {
-    alg: String,
+/// Line breaks, which files and shells leave in tokens, are not looked at.
+fn decode(part: &str) -> Result<Vec<u8>, TokenError> {
+    let part: String = part.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
+    BASE64.decode(part).map_err(|_| TokenError::Malformed)
 }
 
-fn decode<T: for<'a> Deserialize<'a>>(part: &str) -> Result<T, TokenError> {
-    let bytes = BASE64.decode(part).map_err(|_| TokenError::Malformed)?;
-    serde_json::from_slice(&bytes).map_err(|_| TokenError::Malformed)
-}
-
+/// A token without an expiry time does not expire.
 fn check_times(claims: &Claims, unix: Duration) -> Result<(), TokenError> {
-    let expiry = Duration::from_secs(claims.exp.ok_or(TokenError::NoExpiry)?);
-    if expiry.saturating_add(LEEWAY) <= unix {
+    let expiry = claims.exp.map(Duration::from_secs);
+    if expiry.is_some_and(|expiry| expiry.saturating_add(LEEWAY) <= unix) {
         return Err(TokenError::Expired);
     }
     match claims.nbf {
@@ -216,6 +140,7 @@ fn check_times(claims: &Claims, unix: Duration) -> Result<(), TokenError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::VideoGrant;
     use super::*;
 
     const NOW: Duration = Duration::from_secs(1_800_000_000);
@@ -285,8 +210,6 @@ mod tests {
         )
         .unwrap();
         assert_eq!(verify(&early, &keys(), NOW), Err(TokenError::NotYetValid));
-        let endless = sign(&Claims { exp: None, ..claims() }, &keys()).unwrap();
-        assert_eq!(verify(&endless, &keys(), NOW), Err(TokenError::NoExpiry));
         let unsigned = format!(
             "{}.{}.",
             BASE64.encode(br#"{"alg":"none"}"#),
@@ -296,5 +219,72 @@ mod tests {
         for malformed in ["", ".", "..", "a.b.c", "e30.e30"] {
             assert!(verify(malformed, &keys(), NOW).is_err(), "{malformed:?}");
         }
+    }
+
+    /// A token of any header and any claims, signed with the secret.
+    fn signed(header: &str, body: &str, algorithm: hmac::Algorithm) -> String {
+        let signed = format!("{}.{}", BASE64.encode(header), BASE64.encode(body));
+        let signature = hmac::sign(&hmac::Key::new(algorithm, b"secret"), signed.as_bytes());
+        format!("{signed}.{}", BASE64.encode(signature))
+    }
+
+    #[test]
+    fn only_one_algorithm_is_taken_and_no_extension() {
+        let body = r#"{"iss":"devkey","sub":"ada"}"#;
+        let outcome = |header, algorithm| verify(&signed(header, body, algorithm), &keys(), NOW).map(|_| ());
+        for good in [
+            r#"{"alg":"HS256"}"#,
+            r#"{"alg":"HS256","typ":"x","kid":"../x","jku":"http://x/"}"#,
+        ] {
+            assert_eq!(outcome(good, hmac::HMAC_SHA256), Ok(()), "{good}");
+        }
+        assert_eq!(
+            outcome(r#"{"alg":"HS384"}"#, hmac::HMAC_SHA384),
+            Err(TokenError::Algorithm)
+        );
+        assert_eq!(
+            outcome(r#"{"alg":"HS512"}"#, hmac::HMAC_SHA512),
+            Err(TokenError::Algorithm)
+        );
+        for bad in [
+            r#"{"alg":"hs256"}"#,
+            r#"{"alg":"RS256"}"#,
+            r#"{"alg":"HS256","crit":["b64"],"b64":false}"#,
+        ] {
+            assert_eq!(outcome(bad, hmac::HMAC_SHA256), Err(TokenError::Algorithm), "{bad}");
+        }
+        for bad in [r#"{"typ":"JWT"}"#, r#"{"alg":null}"#, "null", "[]"] {
+            assert_eq!(outcome(bad, hmac::HMAC_SHA256), Err(TokenError::Malformed), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_have_fractions_and_may_be_missing() {
+        let outcome = |times: &str| {
+            let body = format!(r#"{{"iss":"devkey","sub":"ada"{times}}}"#);
+            let token = signed(r#"{"alg":"HS256"}"#, &body, hmac::HMAC_SHA256);
+            verify(&token, &keys(), NOW).map(|_| ())
+        };
+        for good in [
+            "",
+            r#","exp":1900000000.25"#,
+            r#","exp":1799999941"#,
+            r#","nbf":1799999999.5"#,
+            r#","exp":1,"exp":1.9e9"#,
+        ] {
+            assert_eq!(outcome(good), Ok(()), "{good}");
+        }
+        assert_eq!(outcome(r#","exp":1799999939.9"#), Err(TokenError::Expired));
+        assert_eq!(outcome(r#","exp":-1"#), Err(TokenError::Expired));
+        assert_eq!(outcome(r#","nbf":1800000061"#), Err(TokenError::NotYetValid));
+    }
+
+    #[test]
+    fn line_breaks_do_not_matter_and_an_empty_secret_signs_nothing() {
+        let token = sign(&claims(), &keys()).unwrap();
+        assert_eq!(verify(&format!("{token}\n"), &keys(), NOW), Ok(claims()));
+        let empty = ApiKeys::default().with("devkey", "");
+        assert_eq!(verify(&token, &empty, NOW), Err(TokenError::UnknownKey));
+        assert_eq!(sign(&claims(), &empty), None);
     }
 }

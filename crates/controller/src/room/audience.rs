@@ -4,29 +4,60 @@ use livekit_protocol::signal_response::Message;
 use livekit_protocol::{SubscriptionPermission, SubscriptionPermissionUpdate};
 
 use super::Room;
-use crate::context::Context;
+use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
-use crate::limits::PERMISSIONS_MAX;
 use crate::participant::Audience;
 
+/// About what a receiver is sent for each track that it may have from now on, or no longer, in bytes.
+const UPDATE_LEN: usize = 64;
+
 impl Room {
-    /// A publisher says who may have its tracks.
+    /// A publisher says who may have its tracks. One that says so all the time is heard when the others may hear of it again.
     pub(super) fn update_audience(
         &mut self,
         ctx: &mut Context<'_>,
         publisher: ParticipantKey,
         request: SubscriptionPermission,
     ) {
+        let place = self.place(publisher);
+        let Some(identity) = self.participants.get(&publisher).map(|found| found.identity.clone()) else {
+            return;
+        };
+        let opens = self.news_open_at(ctx, &identity);
+        let participant = self
+            .participants
+            .get_mut(&publisher)
+            .expect("it was there a moment ago");
+        if let Some(opens) = opens {
+            participant.audience_asked = Some(request);
+            ctx.wake(opens - ctx.now, Timer::Participant(place));
+            return;
+        }
+        participant.audience_asked = None;
+        let told = participant.tracks.len() * UPDATE_LEN;
+        self.charge_news(ctx, &identity, told);
+        self.set_audience(ctx, publisher, request);
+    }
+
+    /// What a publisher said of its audience while the others could not hear of it.
+    pub(super) fn update_audience_as_asked(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey) {
+        let found = self.participants.get_mut(&publisher);
+        if let Some(request) = found.and_then(|found| found.audience_asked.take()) {
+            self.update_audience(ctx, publisher, request);
+        }
+    }
+
+    fn set_audience(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, request: SubscriptionPermission) {
         let audience = if request.all_participants {
             Audience::Everybody
         } else {
-            let entries = request.track_permissions.into_iter().take(PERMISSIONS_MAX);
+            let entries = request.track_permissions.into_iter();
             let named = entries.filter_map(|entry| {
                 let identity = match self.by_sid(&entry.participant_sid) {
                     Some(key) => self.participants[&key].identity.clone(),
                     None => entry.participant_identity,
                 };
-                let tracks = (!entry.all_tracks).then_some(entry.track_sids);
+                let tracks = (!entry.all_tracks).then(|| entry.track_sids.into_iter().collect());
                 (!identity.is_empty()).then_some((identity, tracks))
             });
             Audience::Only(named.collect())
@@ -49,7 +80,7 @@ impl Room {
                     before.admits(&to.identity, track_sid),
                     after.admits(&to.identity, track_sid),
                 );
-                if was != allowed {
+                if was != allowed && !to.permission.recorder {
                     let (participant_sid, track_sid) = (participant_sid.clone(), track_sid.clone());
                     let update = SubscriptionPermissionUpdate {
                         participant_sid,

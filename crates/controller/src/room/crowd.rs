@@ -1,4 +1,5 @@
-//! Large rooms: what concerns everybody waits a moment for more of the same, so that one message tells it all.
+//! What concerns everybody and waits: in large rooms a moment for more of the same, so that one message tells it all; in rooms of any size
+//! until who changes all the time may make the others hear of it again ([`budgets`](super::budgets)).
 //!
 //! Who acts is served at once; everybody else hears of it, and is offered what came of it, with the next tick.
 
@@ -6,12 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use livekit_protocol::ParticipantInfo;
+use prost::Message;
 use southbound::TrackId;
 
 use super::Room;
 use super::updates::update;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
+use crate::limits::UPDATE_BYTES;
+use crate::participant::Participant;
 
 /// A room of more participants than this is large.
 const LARGE_FROM: usize = 50;
@@ -31,7 +35,10 @@ pub(super) struct Crowd {
 #[derive(Debug)]
 enum News {
     /// How it is when it is told.
-    Changed,
+    Changed {
+        /// Nobody begins to receive it before it is told: it changes too often, and each new receiver would have to hear of it first.
+        held: bool,
+    },
     /// That it left, in these words.
     Left(Box<ParticipantInfo>),
 }
@@ -46,14 +53,44 @@ impl Room {
         self.actor = Some(key);
     }
 
+    /// Whether others hear later of what this participant does now.
+    pub(super) fn is_told_later(&self, ctx: &Context<'_>, identity: &str) -> bool {
+        // What is told of somebody stays in order, also from one stay to the next.
+        let mut waiting = self.crowd.news.iter();
+        self.is_large()
+            || self.news_open_at(ctx, identity).is_some()
+            || waiting.any(|(key, news)| self.is_about(*key, news, identity))
+    }
+
+    fn is_about(&self, key: ParticipantKey, news: &News, identity: &str) -> bool {
+        match news {
+            News::Changed { .. } => self
+                .participants
+                .get(&key)
+                .is_some_and(|found| found.identity == identity),
+            News::Left(info) => info.identity == identity,
+        }
+    }
+
     pub(super) fn tell_later(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        self.crowd.news.insert(key, News::Changed);
-        self.expect_tick(ctx);
+        let Some(participant) = self.participants.get(&key) else {
+            return;
+        };
+        let opens = self.news_open_at(ctx, &participant.identity);
+        let held = opens.is_some() || self.is_held(key);
+        self.crowd.news.insert(key, News::Changed { held });
+        self.expect_tick(ctx, opens);
     }
 
     pub(super) fn tell_departure_later(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, info: ParticipantInfo) {
+        let opens = self.news_open_at(ctx, &info.identity);
         self.crowd.news.insert(key, News::Left(Box::new(info)));
-        self.expect_tick(ctx);
+        self.expect_tick(ctx, opens);
+    }
+
+    /// Whether nobody begins to receive this participant yet.
+    pub(super) fn is_held(&self, key: ParticipantKey) -> bool {
+        matches!(self.crowd.news.get(&key), Some(News::Changed { held: true }))
     }
 
     /// Leaves to the next tick what an input made necessary for others than who acted.
@@ -66,13 +103,15 @@ impl Room {
         self.crowd.demanded.append(&mut self.demanded);
         self.touched.extend(actor);
         if !self.crowd.touched.is_empty() || !self.crowd.demanded.is_empty() {
-            self.expect_tick(ctx);
+            self.expect_tick(ctx, None);
         }
     }
 
-    fn expect_tick(&mut self, ctx: &mut Context<'_>) {
-        if self.crowd.due.is_none() {
-            self.crowd.due = Some(ctx.wake(TICK, Timer::Room(self.key)));
+    /// The next tick, and not before `earliest` if it is only for that.
+    fn expect_tick(&mut self, ctx: &mut Context<'_>, earliest: Option<Instant>) {
+        let at = earliest.map_or(ctx.now + TICK, |earliest| earliest.max(ctx.now + TICK));
+        if self.crowd.due.is_none_or(|due| at < due) {
+            self.crowd.due = Some(ctx.wake(at - ctx.now, Timer::Room(self.key)));
         }
     }
 
@@ -86,12 +125,12 @@ impl Room {
             demanded,
             ..
         } = std::mem::take(&mut self.crowd);
-        let infos: Vec<_> = news
-            .into_iter()
-            .filter_map(|(key, news)| self.in_words(key, news))
-            .collect();
-        if !infos.is_empty() {
-            self.broadcast_update(ctx, infos, None);
+        let released = self.tell_news(ctx, news);
+        for key in released {
+            let tracks: Vec<_> = self.participants[&key].tracks.keys().copied().collect();
+            for track in tracks {
+                self.offer_to_everybody(ctx, key, track);
+            }
         }
         for key in touched {
             self.renegotiate(ctx, key);
@@ -101,10 +140,43 @@ impl Room {
         }
     }
 
-    fn in_words(&self, key: ParticipantKey, news: News) -> Option<ParticipantInfo> {
+    /// Tells what may be told now; the rest waits on. Returns those who may be received from now on.
+    fn tell_news(&mut self, ctx: &mut Context<'_>, news: BTreeMap<ParticipantKey, News>) -> Vec<ParticipantKey> {
+        let (mut infos, mut len, mut released) = (Vec::new(), 0, Vec::new());
+        for (key, news) in news {
+            let Some(info) = self.in_words(ctx, key, &news) else {
+                continue;
+            };
+            if let Some(opens) = self.news_open_at(ctx, &info.identity) {
+                self.crowd.news.insert(key, news);
+                self.expect_tick(ctx, Some(opens));
+                continue;
+            }
+            released.extend(matches!(news, News::Changed { held: true }).then_some(key));
+            let size = info.encoded_len();
+            self.charge_news(ctx, &info.identity, size);
+            if len + size > UPDATE_BYTES && !infos.is_empty() {
+                self.broadcast_update(ctx, std::mem::take(&mut infos), None);
+                len = 0;
+            }
+            infos.push(info);
+            len += size;
+        }
+        if !infos.is_empty() {
+            self.broadcast_update(ctx, infos, None);
+        }
+        released
+    }
+
+    fn in_words(&self, ctx: &Context<'_>, key: ParticipantKey, news: &News) -> Option<ParticipantInfo> {
         match news {
-            News::Changed => self.participants.get(&key).map(|participant| participant.info()),
-            News::Left(info) => Some(*info),
+            News::Changed { .. } => {
+                let found = self.participants.get(&key);
+                found
+                    .filter(|found| found.is_visible(ctx.core.config.visible))
+                    .map(Participant::info)
+            }
+            News::Left(info) => Some((**info).clone()),
         }
     }
 
@@ -115,7 +187,11 @@ impl Room {
             return;
         };
         let concerns = |key: &&ParticipantKey| participant.subscriptions.include(**key);
-        let changed = self.crowd.news.iter().filter(|(_, news)| matches!(news, News::Changed));
+        let changed = self
+            .crowd
+            .news
+            .iter()
+            .filter(|(_, news)| matches!(news, News::Changed { held: false }));
         let publishers = changed.map(|(key, _)| key).filter(concerns);
         let infos: Vec<_> = publishers
             .filter_map(|key| Some(self.participants.get(key)?.info()))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use livekit_protocol::DataPacket;
 use livekit_protocol::data_packet::{Kind, Value};
+use livekit_protocol::data_stream::header::ContentHeader;
 use prost::Message;
 use southbound::Command;
 
@@ -123,7 +124,8 @@ fn may_send(participant: &Participant, packet: &DataPacket) -> bool {
     }
 }
 
-/// Who sent a packet is what the server says, whatever the packet said. Clients from before packets had senders look in the payload.
+/// Who sent a packet is what the server says, whatever the packet said, except that agents speak for others. Clients from before packets had
+/// senders look in the payload.
 fn sign(packet: &mut DataPacket, kind: Kind, participant: &Participant) {
     packet.kind = kind.into();
     let hidden = participant.permission.hidden;
@@ -133,9 +135,28 @@ fn sign(packet: &mut DataPacket, kind: Kind, participant: &Participant) {
         (participant.sid.as_str(), participant.identity.as_str())
     };
     packet.participant_sid = sid.to_owned();
-    packet.participant_identity = identity.to_owned();
+    if !speaks_for_another(packet, participant) {
+        packet.participant_identity = identity.to_owned();
+    }
     if let Some(Value::User(user)) = &mut packet.value {
         user.participant_sid = sid.to_owned();
         user.participant_identity = identity.to_owned();
     }
+}
+
+/// What agents write down for somebody, a chat message or the beginning of a text, is that person's, and marked as generated.
+fn speaks_for_another(packet: &mut DataPacket, participant: &Participant) -> bool {
+    let named = &packet.participant_identity;
+    if !participant.permission.agent || named.is_empty() || *named == participant.identity {
+        return false;
+    }
+    match &mut packet.value {
+        Some(Value::ChatMessage(message)) => message.generated = true,
+        Some(Value::StreamHeader(header)) => match &mut header.content_header {
+            Some(ContentHeader::TextHeader(text)) => text.generated = true,
+            _ => return false,
+        },
+        _ => return false,
+    }
+    true
 }

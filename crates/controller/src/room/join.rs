@@ -54,11 +54,14 @@ impl Room {
             identity: participant.identity.clone(),
             connection,
         });
+        let starts_recording = participant.permission.recorder && !self.is_recorded();
         self.participants.insert(key, participant);
         self.empty_since = None;
         self.announce(ctx, key);
         self.population_changed(ctx);
-        self.refresh_token_if_due(ctx, key);
+        if starts_recording {
+            self.tell_population(ctx);
+        }
         for request in tracks {
             self.add_track(ctx, key, request);
         }
@@ -66,6 +69,7 @@ impl Room {
         if let Some(offer) = offer {
             self.take_offer(ctx, key, &offer);
         }
+        self.refresh_token_if_due(ctx, key);
         key
     }
 
@@ -105,6 +109,7 @@ impl Room {
         participant.version += 1;
         let mut room = self.info(ctx);
         room.num_participants += u32::from(!participant.permission.hidden);
+        room.active_recording |= participant.permission.recorder;
         let config = &ctx.core.config;
         let join = JoinResponse {
             room: Some(room),

@@ -1,9 +1,12 @@
 //! Going out.
 
+use std::collections::HashMap;
+
 use livekit_protocol::leave_request::Action;
 use livekit_protocol::participant_info::State;
 use livekit_protocol::signal_response::Message;
-use livekit_protocol::{DisconnectReason, LeaveRequest};
+use livekit_protocol::{DisconnectReason, LeaveRequest, ParticipantInfo};
+use prost::Message as _;
 use southbound::Command;
 use wire::MediaKind;
 
@@ -59,6 +62,9 @@ impl Room {
             self.end_subscriptions_to(ctx, *id);
         }
         self.population_changed(ctx);
+        if participant.permission.recorder && !self.is_recorded() {
+            self.tell_population(ctx);
+        }
         self.speakers.forget(key);
         self.attention.forget(key);
         if participant.tracks.values().any(|track| track.kind == MediaKind::Audio) {
@@ -82,20 +88,41 @@ impl Room {
         participant.state = State::Disconnected;
         participant.version += 1;
         participant.tracks.clear();
-        if !participant.is_visible(ctx.core.config.visible) {
-            return;
+        if participant.is_visible(ctx.core.config.visible) {
+            let mut info = participant.info();
+            info.disconnect_reason = reason.into();
+            self.tell_gone(ctx, participant.key, info);
         }
-        let mut info = participant.info();
-        info.disconnect_reason = reason.into();
-        if self.is_large() {
-            self.tell_departure_later(ctx, participant.key, info.clone());
+    }
+
+    /// To the others, one that they no longer see has left.
+    pub(super) fn tell_disappearance(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        if let Some(participant) = self.participants.get_mut(&key) {
+            participant.version += 1;
+            let mut info = participant.info();
+            info.tracks.clear();
+            info.state = State::Disconnected.into();
+            self.tell_gone(ctx, key, info);
+        }
+    }
+
+    fn tell_gone(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, info: ParticipantInfo) {
+        if self.is_told_later(ctx, &info.identity) {
+            self.tell_departure_later(ctx, key, info.clone());
         } else {
-            self.broadcast_update(ctx, vec![info.clone()], None);
+            self.charge_news(ctx, &info.identity, info.encoded_len());
+            self.broadcast_update(ctx, vec![info.clone()], Some(key));
         }
         if self.departed.len() == DEPARTED_MAX {
             self.departed.pop_front();
         }
-        self.departed.push_back((ctx.now, info));
+        // Whoever was away needs to know who is gone, and not what it last said of itself.
+        let gone = ParticipantInfo {
+            metadata: String::new(),
+            attributes: HashMap::new(),
+            ..info
+        };
+        self.departed.push_back((ctx.now, gone));
     }
 
     /// Puts everybody out: the room is over.

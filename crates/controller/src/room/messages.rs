@@ -11,10 +11,16 @@ use super::Room;
 use crate::Counter;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::livekit::bounds::{self, Exceeded, Kept};
 
 impl Room {
-    pub(crate) fn message(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, message: Said) {
+    pub(crate) fn message(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mut message: Said) {
         self.acts(key);
+        match bounds::message(&mut message) {
+            Ok(Kept::All) => {}
+            Ok(Kept::Part) => ctx.count(Counter::LimitExceeded),
+            Err(what) => return self.refuse_excess(ctx, key, message, what),
+        }
         match message {
             Said::Offer(offer) => self.take_offer(ctx, key, &offer),
             Said::Answer(answer) => self.take_answer(ctx, key, &answer),
@@ -59,6 +65,22 @@ impl Room {
             Said::UpdateDataSubscription(_) => ctx.count(Counter::NotFound),
             Said::StoreDataBlobRequest(_) | Said::GetDataBlobRequest(_) => ctx.count(Counter::NotAllowed),
         }
+    }
+
+    /// A text or a list is too long. Messages without an answer in the protocol are as if they had not come.
+    fn refuse_excess(&self, ctx: &mut Context<'_>, key: ParticipantKey, message: Said, what: Exceeded) {
+        let (id, request) = match message {
+            Said::Trickle(request) => (0, Request::Trickle(request)),
+            Said::AddTrack(request) => (0, Request::AddTrack(request)),
+            Said::Mute(request) => (0, Request::Mute(request)),
+            Said::UpdateMetadata(request) => (request.request_id, Request::UpdateMetadata(request)),
+            Said::UpdateAudioTrack(request) => (0, Request::UpdateAudioTrack(request)),
+            Said::UpdateVideoTrack(request) => (0, Request::UpdateVideoTrack(request)),
+            Said::PublishDataTrackRequest(request) => (0, Request::PublishDataTrack(request)),
+            _ => return ctx.count(Counter::LimitExceeded),
+        };
+        let text = format!("{} too long", what.0);
+        self.refuse(ctx, key, id, Reason::LimitExceeded, &text, request);
     }
 
     /// Tells a client that a request is not granted, in the words the protocol has for it.

@@ -10,10 +10,10 @@ use livekit_protocol::{RequestResponse, UpdateParticipantMetadata};
 use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
-use crate::limits::{ATTRIBUTES_MAX, METADATA_MAX, NAME_MAX};
-use crate::livekit::{Claims, VideoGrant, sign};
+use crate::limits::ATTRIBUTES_MAX;
+use crate::livekit::{Claims, sign};
 
-/// How long a refreshed token is good for.
+/// How long a refreshed token is good for at least.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
 /// How often it is refreshed.
 const TOKEN_REFRESH: Duration = Duration::from_secs(300);
@@ -37,8 +37,8 @@ impl Room {
         }
         let attributes = merged(&participant.attributes, &request);
         let attributes_len: usize = attributes.iter().map(|(name, value)| name.len() + value.len()).sum();
-        if request.name.len() > NAME_MAX || request.metadata.len() > METADATA_MAX || attributes_len > ATTRIBUTES_MAX {
-            let text = "name, metadata or attributes are too long";
+        if attributes_len > ATTRIBUTES_MAX {
+            let text = "attributes too long";
             return self.refuse(
                 ctx,
                 key,
@@ -48,15 +48,21 @@ impl Room {
                 Request::UpdateMetadata(request),
             );
         }
+        let name = Some(&request.name)
+            .filter(|name| !name.is_empty())
+            .unwrap_or(&participant.name);
+        let metadata = Some(&request.metadata)
+            .filter(|said| !said.is_empty())
+            .unwrap_or(&participant.metadata);
+        let is_new =
+            (name, metadata, &attributes) != (&participant.name, &participant.metadata, &participant.attributes);
+        (participant.name, participant.metadata) = (name.clone(), metadata.clone());
         participant.attributes = attributes;
-        if !request.name.is_empty() {
-            participant.name.clone_from(&request.name);
+        if is_new {
+            // The news before the answer: a client that reads the answer first would base its next change on what was before.
+            self.announce_to_all(ctx, key);
+            self.refresh_token(ctx, key);
         }
-        if !request.metadata.is_empty() {
-            participant.metadata.clone_from(&request.metadata);
-        }
-        // The news before the answer: a client that reads the answer first would base its next change on what was before.
-        self.announce_to_all(ctx, key);
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -72,31 +78,29 @@ impl Room {
         }
     }
 
-    /// Sends a new token when the one a client has would not outlast the next round.
+    /// Sends a new token if it is time again.
     pub(super) fn refresh_token_if_due(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let (place, unix) = (self.place(key), ctx.unix());
-        let Some(participant) = self.participants.get_mut(&key) else {
+        let place = self.place(key);
+        let found = self.participants.get_mut(&key);
+        if let Some(participant) = found.filter(|found| ctx.now >= found.deadlines.refresh) {
+            participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(place));
+            self.refresh_token(ctx, key);
+        }
+    }
+
+    /// Sends a token by which a client that starts over is what it is now. It is good for as long as the one the application signed, and long enough
+    /// to be followed by the next in any case.
+    pub(super) fn refresh_token(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get(&key) else {
             return;
         };
-        if ctx.now < participant.deadlines.refresh {
-            return;
-        }
-        participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(place));
-        let expires = Duration::from_secs(participant.claims.exp.unwrap_or(0));
-        if expires > unix + TOKEN_REFRESH * 2 {
-            return;
-        }
-        let expires = unix + TOKEN_LIFETIME;
-        participant.claims.exp = Some(expires.as_secs());
+        let expires = (ctx.unix() + TOKEN_LIFETIME).as_secs();
         let claims = Claims {
+            exp: Some(participant.claims.exp.unwrap_or(0).max(expires)),
+            nbf: None,
             name: participant.name.clone(),
             metadata: participant.metadata.clone(),
             attributes: participant.attributes.clone(),
-            nbf: None,
-            video: VideoGrant {
-                room_join: true,
-                ..participant.claims.video.clone()
-            },
             ..participant.claims.clone()
         };
         if let Some(token) = sign(&claims, &ctx.core.config.keys) {

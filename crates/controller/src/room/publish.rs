@@ -13,7 +13,7 @@ use super::Room;
 use super::backup::check_backup;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::limits::{CODECS_MAX, LAYERS_MAX, PENDING_TRACKS_MAX, TEXT_MAX, TRACKS_MAX};
+use crate::limits::{PENDING_TRACKS_MAX, TRACKS_MAX};
 use crate::negotiation::{Uplink, Usage};
 use crate::participant::Participant;
 use crate::track::{Track, Version, kind_of};
@@ -210,9 +210,10 @@ impl Room {
             let text = "no track with this id";
             return self.refuse(ctx, key, 0, Reason::NotFound, text, Request::UpdateAudioTrack(request));
         };
-        track.info.audio_features = request.features;
-        track.info.audio_features.truncate(16);
-        self.announce(ctx, key);
+        if track.info.audio_features != request.features {
+            track.info.audio_features = request.features;
+            self.announce(ctx, key);
+        }
     }
 
     pub(super) fn update_video_track(
@@ -228,8 +229,11 @@ impl Room {
             let text = "no track with this id";
             return self.refuse(ctx, key, 0, Reason::NotFound, text, Request::UpdateVideoTrack(request));
         };
-        (track.info.width, track.info.height) = (request.width, request.height);
-        self.announce(ctx, key);
+        let size = (request.width, request.height);
+        if (track.info.width, track.info.height) != size {
+            (track.info.width, track.info.height) = size;
+            self.announce(ctx, key);
+        }
     }
 
     /// The sizes of a track's encodings changed, as when a shared window is resized.
@@ -241,7 +245,6 @@ impl Room {
             return;
         };
         track.info.layers = request.layers;
-        track.info.layers.truncate(LAYERS_MAX);
         if let Some(codec) = track.info.codecs.first_mut() {
             codec.layers.clone_from(&track.info.layers);
         }
@@ -256,16 +259,6 @@ impl Room {
 fn check(participant: &Participant, request: &AddTrackRequest) -> Result<(), (Reason, &'static str)> {
     if !participant.permission.may_publish(request.source()) {
         return Err((Reason::NotAllowed, "the token does not allow publishing this source"));
-    }
-    let texts = [&request.cid, &request.name, &request.stream];
-    if texts.iter().any(|text| text.len() > TEXT_MAX)
-        || request.layers.len() > LAYERS_MAX
-        || request.simulcast_codecs.len() > CODECS_MAX
-    {
-        return Err((
-            Reason::LimitExceeded,
-            "a name is too long or a list has too many entries",
-        ));
     }
     if participant.announced() >= PENDING_TRACKS_MAX || participant.tracks.len() >= TRACKS_MAX {
         return Err((Reason::LimitExceeded, "too many tracks"));

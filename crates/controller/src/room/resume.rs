@@ -66,6 +66,7 @@ impl Room {
             last_message_seq: participant.data.last_sequence,
         };
         participant.send(ctx, Message::Reconnect(reconnect));
+        self.take_rights(ctx, key, admission.claims);
         self.tell_what_was_missed(ctx, key, away_since);
         if sabotage == Some(Sabotage::Disconnect) {
             return self.break_connection(ctx, key, connection);
@@ -78,6 +79,7 @@ impl Room {
         if let Some(offer) = admission.offer {
             self.take_offer(ctx, key, &offer);
         }
+        self.refresh_token(ctx, key);
     }
 
     fn tell_what_was_missed(&self, ctx: &mut Context<'_>, key: ParticipantKey, away_since: std::time::Instant) {

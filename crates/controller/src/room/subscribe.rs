@@ -45,7 +45,7 @@ impl Room {
         };
         let existing = participant.subscriptions.to(track).map(|subscription| subscription.id);
         match (self.should_have(receiver, publisher, track), existing) {
-            (true, None) => self.begin_subscription(ctx, receiver, publisher, track),
+            (true, None) if !self.is_held(publisher) => self.begin_subscription(ctx, receiver, publisher, track),
             (false, Some(subscription)) => self.end_subscription(ctx, receiver, subscription),
             _ => {}
         }
@@ -59,7 +59,7 @@ impl Room {
             return false;
         };
         let wished = to.wishes.get(track.sid()).copied().unwrap_or(to.auto_subscribe);
-        let allowed = to.permission.subscribe && from.audience.admits(&to.identity, track.sid());
+        let allowed = to.permission.subscribe && from.admits(to, track.sid());
         wished && allowed && receiver != publisher && !from.permission.hidden
     }
 

@@ -25,6 +25,7 @@ impl Room {
             None => {}
         }
         self.refresh_token_if_due(ctx, key);
+        self.update_audience_as_asked(ctx, key);
         self.review_demands(key);
         self.touched.insert(key);
     }

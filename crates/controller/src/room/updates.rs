@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{ParticipantInfo, ParticipantUpdate, RoomUpdate};
+use prost::Message as _;
 
 use super::Room;
 use crate::context::{Context, Timer};
@@ -19,33 +20,24 @@ const CENSUS_DELAY_LARGE: Duration = Duration::from_secs(5);
 impl Room {
     /// Tells everybody else how a participant is now.
     pub(super) fn announce(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self
-            .changed(key)
-            .filter(|found| found.is_visible(ctx.core.config.visible))
-        else {
+        let visible = ctx.core.config.visible;
+        let Some(participant) = self.changed(key).filter(|found| found.is_visible(visible)) else {
             return;
         };
-        let info = participant.info();
-        if self.is_large() {
-            self.tell_later(ctx, key);
-        } else {
-            self.broadcast_update(ctx, vec![info], Some(key));
+        let identity = participant.identity.clone();
+        if self.is_told_later(ctx, &identity) {
+            return self.tell_later(ctx, key);
         }
+        let info = self.participants[&key].info();
+        self.charge_news(ctx, &identity, info.encoded_len());
+        self.broadcast_update(ctx, vec![info], Some(key));
     }
 
     /// Tells everybody how a participant is now, itself too and at once: it asked for the change and waits for it.
     pub(super) fn announce_to_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let Some(participant) = self.changed(key) else {
-            return;
-        };
-        let info = participant.info();
-        let (is_visible, is_large) = (participant.is_visible(ctx.core.config.visible), self.is_large());
-        if is_visible && !is_large {
-            return self.broadcast_update(ctx, vec![info], None);
-        }
-        self.participants[&key].send(ctx, update(vec![info]));
-        if is_visible {
-            self.tell_later(ctx, key);
+        self.announce(ctx, key);
+        if let Some(participant) = self.participants.get(&key) {
+            participant.send(ctx, update(vec![participant.info()]));
         }
     }
 
@@ -83,6 +75,11 @@ impl Room {
         if self.census.is_none_or(|due| ctx.now < due) {
             return;
         }
+        self.tell_population(ctx);
+    }
+
+    /// Tells everybody about the room now.
+    pub(super) fn tell_population(&mut self, ctx: &mut Context<'_>) {
         self.census = None;
         let room = Some(self.info(ctx));
         let message = Outgoing::new(Message::RoomUpdate(RoomUpdate { room }));

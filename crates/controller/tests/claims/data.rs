@@ -5,7 +5,8 @@ use std::sync::Arc;
 use controller::Counter;
 use controller::livekit::PeerMode::{Dual, Single};
 use livekit_protocol::data_packet::{Kind, Value};
-use livekit_protocol::{DataPacket, SpeakerInfo, UserPacket};
+use livekit_protocol::data_stream::header::ContentHeader;
+use livekit_protocol::{ChatMessage, DataPacket, SpeakerInfo, Transcription, UserPacket, data_stream};
 use prost::Message as _;
 use southbound::{Command, Notice, TransportId};
 
@@ -164,4 +165,79 @@ fn what_is_no_packet_is_counted_and_dropped() {
     }
     assert!(delivered(&world).is_empty());
     assert_eq!(world.count(Counter::BadDataPacket), 3);
+}
+
+/// What an agent may say for somebody else, what only in its own name, and under which name it arrives.
+#[test]
+fn an_agent_writes_in_the_name_of_whom_it_writes_down() {
+    let text = |header| {
+        Value::StreamHeader(data_stream::Header {
+            content_header: Some(header),
+            ..data_stream::Header::default()
+        })
+    };
+    let sayings = [
+        (Value::ChatMessage(ChatMessage::default()), true),
+        (
+            text(ContentHeader::TextHeader(data_stream::TextHeader::default())),
+            true,
+        ),
+        (
+            text(ContentHeader::ByteHeader(data_stream::ByteHeader::default())),
+            false,
+        ),
+        (Value::StreamChunk(data_stream::Chunk::default()), false),
+        (Value::User(UserPacket::default()), false),
+    ];
+    for (kind, grant, is_agent) in [("agent", false, true), ("", true, true), ("sip", false, false)] {
+        let mut world = World::new();
+        let mut claims = claims("agent");
+        (claims.kind, claims.video.agent) = (kind.to_owned(), grant);
+        let agent = world.join_as(&claims, Single);
+        let _user = world.join("user", Single);
+        for (value, is_for_others) in &sayings {
+            for named in ["user", "agent", ""] {
+                world.clear();
+                let packet = DataPacket {
+                    participant_identity: named.to_owned(),
+                    value: Some(value.clone()),
+                    ..DataPacket::default()
+                };
+                send(&mut world, &agent, "_reliable", &packet);
+                let packet = delivered(&world).remove(0).2;
+                let speaks_for_user = is_agent && *is_for_others && named == "user";
+                let expected = if speaks_for_user { "user" } else { "agent" };
+                assert_eq!(packet.participant_identity, expected, "{named:?} {value:?}");
+                assert_eq!(packet.participant_sid, agent.sid);
+                let generated = match packet.value.unwrap() {
+                    Value::ChatMessage(message) => message.generated,
+                    Value::StreamHeader(data_stream::Header {
+                        content_header: Some(ContentHeader::TextHeader(header)),
+                        ..
+                    }) => header.generated,
+                    _ => false,
+                };
+                assert_eq!(generated, speaks_for_user);
+            }
+        }
+    }
+}
+
+#[test]
+fn agents_by_kind_and_by_grant_transcribe_and_nobody_else() {
+    for (kind, grant, passes) in [("agent", false, true), ("", true, true), ("", false, false)] {
+        let mut world = World::new();
+        let mut claims = claims("agent");
+        claims.kind = kind.to_owned();
+        claims.video.agent = grant;
+        let agent = world.join_as(&claims, Single);
+        let _user = world.join("user", Single);
+        world.clear();
+        let packet = DataPacket {
+            value: Some(Value::Transcription(Transcription::default())),
+            ..DataPacket::default()
+        };
+        send(&mut world, &agent, "_reliable", &packet);
+        assert_eq!(delivered(&world).len(), usize::from(passes), "{kind:?} {grant}");
+    }
 }

@@ -9,6 +9,7 @@ mod browser;
 mod world;
 
 mod backup;
+mod bounds;
 mod clear;
 mod crowd;
 mod data;
@@ -23,6 +24,7 @@ mod redundancy;
 mod rooms;
 mod single;
 mod speakers;
+mod tokens;
 mod voices;
 mod watching;
 mod wishes;

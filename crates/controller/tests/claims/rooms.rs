@@ -206,27 +206,43 @@ fn deleting_a_room_sends_everybody_home() {
 }
 
 #[test]
-fn a_token_near_its_end_is_renewed() {
-    let mut world = World::new();
-    let mut short = claims("ada");
-    short.exp = Some(UNIX.as_secs() + 120);
-    let ada = world.join_as(&short, Single);
-    let renewed = |world: &mut World| {
-        let tokens = world.take(ada.connection, |message| matches!(message, Message::RefreshToken(_)));
-        tokens
-            .into_iter()
-            .map(|message| {
-                if let Message::RefreshToken(token) = message {
-                    token
-                } else {
-                    unreachable!()
-                }
-            })
-            .collect::<Vec<_>>()
+fn a_recording_is_told_while_somebody_records() {
+    let recording = |world: &mut World, connection| {
+        let updates = world.take(connection, |message| matches!(message, Message::RoomUpdate(_)));
+        let rooms = updates.into_iter().filter_map(|message| match message {
+            Message::RoomUpdate(update) => update.room,
+            _ => None,
+        });
+        rooms.map(|room| room.active_recording).collect::<Vec<_>>()
     };
-    let tokens = renewed(&mut world);
-    let claims = controller::livekit::verify(&tokens[0], &keys(), UNIX + Duration::from_secs(500)).unwrap();
-    assert_eq!((claims.identity(), claims.video.room.as_str()), ("ada", "lobby"));
-    world.advance(Duration::from_secs(301));
-    assert_eq!(renewed(&mut world).len(), 1);
+    let by_grant = |hidden| {
+        let mut claims = claims("recorder");
+        (claims.video.recorder, claims.video.hidden) = (true, hidden);
+        claims
+    };
+    let mut by_kind = claims("egress");
+    by_kind.kind = "egress".to_owned();
+    for claims in [by_grant(false), by_grant(true), by_kind] {
+        let mut world = World::new();
+        let bob = world.join("bob", Single);
+        world.advance(Duration::from_secs(2));
+        assert!(!recording(&mut world, bob.connection).contains(&true));
+        let connection = world.open(world.admission(&claims, Single, ""));
+        assert_eq!(recording(&mut world, bob.connection), [true], "{claims:?}");
+        let joined = world.expect(connection, "join", |message| match message {
+            Message::Join(join) => join.room.clone(),
+            _ => None,
+        });
+        assert!(joined.active_recording);
+        let another = world.open(world.admission(&by_grant(true), Single, ""));
+        world.say(connection, Said::Leave(LeaveRequest::default()));
+        world.advance(Duration::from_secs(2));
+        let told = recording(&mut world, bob.connection);
+        assert!(
+            claims.identity() != "egress" || !told.contains(&false),
+            "one is left: {told:?}"
+        );
+        world.say(another, Said::Leave(LeaveRequest::default()));
+        assert_eq!(recording(&mut world, bob.connection), [false], "{claims:?}");
+    }
 }

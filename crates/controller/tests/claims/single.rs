@@ -76,9 +76,10 @@ fn an_offer_that_comes_with_joining_is_answered_too() {
                 browser.take_answer(&answer.sdp);
                 "answer"
             }
+            Message::RefreshToken(_) => "token",
             _ => "other",
         });
-    assert_eq!(order.collect::<Vec<_>>(), ["join", "answer"]);
+    assert_eq!(order.collect::<Vec<_>>(), ["join", "answer", "token"]);
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub struct World {
     inbox: BTreeMap<ConnectionId, Vec<Message>>,
     /// Messages and bytes each connection was sent.
     pub sent: BTreeMap<ConnectionId, (usize, usize)>,
+    /// Bytes of the longest message each connection was sent.
+    pub longest: BTreeMap<ConnectionId, usize>,
     pub closed: BTreeMap<ConnectionId, u16>,
     start: Instant,
     connections: u64,
@@ -109,6 +111,7 @@ impl World {
             events: Vec::new(),
             inbox: BTreeMap::new(),
             sent: BTreeMap::new(),
+            longest: BTreeMap::new(),
             closed: BTreeMap::new(),
             start,
             connections: 0,
@@ -154,8 +157,13 @@ impl World {
 
     /// Opens a connection for a client that was here before.
     pub fn resume(&mut self, client: &Client) -> ConnectionId {
+        self.resume_as(&claims(&client.identity), client)
+    }
+
+    /// The same, with another token.
+    pub fn resume_as(&mut self, claims: &Claims, client: &Client) -> ConnectionId {
         let query = format!("reconnect=1&sid={}", client.sid);
-        let mut admission = self.admission(&claims(&client.identity), client.mode, &query);
+        let mut admission = self.admission(claims, client.mode, &query);
         if let Some(resume) = &mut admission.resume {
             resume.sid.clone_from(&client.sid);
         }
@@ -340,6 +348,8 @@ impl World {
                     assert!(!self.closed.contains_key(&connection), "nothing is sent after the end");
                     let traffic = self.sent.entry(connection).or_default();
                     *traffic = (traffic.0 + 1, traffic.1 + frame.len());
+                    let longest = self.longest.entry(connection).or_default();
+                    *longest = frame.len().max(*longest);
                     self.inbox.entry(connection).or_default().push(decode(&frame));
                 }
                 Output::Close { connection, code, .. } => _ = self.closed.insert(connection, code),

@@ -1,0 +1,72 @@
+//! Coming back with another token: its bearer may now do what that one says.
+
+use livekit_protocol::TrackUnpublishedResponse;
+use livekit_protocol::signal_response::Message;
+use southbound::TrackId;
+
+use super::Room;
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::livekit::Claims;
+use crate::negotiation::Usage;
+use crate::permission::Permission;
+
+impl Room {
+    /// Name, metadata and attributes stay as they were set in the call.
+    pub(super) fn take_rights(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, claims: Claims) {
+        let was_recorded = self.is_recorded();
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let permission = Permission::of(&claims);
+        participant.claims = claims;
+        let before = std::mem::replace(&mut participant.permission, permission);
+        if participant.permission == before {
+            return;
+        }
+        let hidden = participant.permission.hidden;
+        let may_not = participant
+            .tracks
+            .values()
+            .filter(|track| !participant.permission.may_publish(track.info.source()));
+        for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
+            self.take_off_air(ctx, key, track);
+        }
+        if hidden && !before.hidden {
+            self.tell_disappearance(ctx, key);
+        }
+        self.announce(ctx, key);
+        self.reconcile_all(ctx, key);
+        self.population_changed(ctx);
+        if self.is_recorded() != was_recorded {
+            self.tell_population(ctx);
+        }
+    }
+
+    /// Ends a track that its publisher may no longer send.
+    fn take_off_air(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, track: TrackId) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let Some(found) = participant.tracks.get(&track) else {
+            return;
+        };
+        let (ids, track_sid): (Vec<_>, _) = (found.ids().collect(), found.sid().to_owned());
+        for slot in participant.publisher.iter_mut().flat_map(|peer| &mut peer.slots) {
+            if matches!(&slot.usage, Usage::Up(uplink) if ids.contains(&uplink.track)) {
+                slot.usage = Usage::Forbidden;
+            }
+        }
+        participant.send(ctx, Message::TrackUnpublished(TrackUnpublishedResponse { track_sid }));
+        self.unpublish(ctx, key, track);
+    }
+
+    /// Begins and ends subscriptions of a participant, and to it, as its rights now are.
+    fn reconcile_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        self.subscribe_to_everybody(ctx, key);
+        let tracks: Vec<_> = self.participants[&key].tracks.keys().copied().collect();
+        for track in tracks {
+            self.offer_to_everybody(ctx, key, track);
+        }
+    }
+}
