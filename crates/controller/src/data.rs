@@ -10,6 +10,8 @@ use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX};
 pub(crate) const RELIABLE: &str = "_reliable";
 /// Label of the channel whose messages may be lost.
 pub(crate) const LOSSY: &str = "_lossy";
+/// Label of the channel of data tracks, which are not forwarded.
+pub(crate) const DATA_TRACK: &str = "_data_track";
 
 /// Data packets of one participant.
 #[derive(Debug, Default)]

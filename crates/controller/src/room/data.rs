@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use livekit_protocol::DataPacket;
 use livekit_protocol::data_packet::{Kind, Value};
 use livekit_protocol::data_stream::header::ContentHeader;
-use prost::Message;
+use livekit_protocol::{DataPacket, UserPacket};
+use prost::{DecodeError, Message};
 use southbound::Command;
 
 use super::Room;
 use crate::Counter;
 use crate::context::Context;
-use crate::data::{LOSSY, RELIABLE};
+use crate::data::{DATA_TRACK, LOSSY, RELIABLE};
 use crate::ids::ParticipantKey;
 use crate::limits::{DATA_PACKET_MAX, DESTINATIONS_MAX};
 use crate::participant::Participant;
@@ -22,12 +22,13 @@ impl Room {
         let kind = match label {
             RELIABLE => Kind::Reliable,
             LOSSY => Kind::Lossy,
-            _ => return ctx.count(Counter::BadDataPacket),
+            DATA_TRACK => return ctx.count(Counter::BadDataPacket),
+            _ => Kind::Reliable,
         };
         if payload.len() > DATA_PACKET_MAX {
             return ctx.count(Counter::BadDataPacket);
         }
-        let Ok(mut packet) = DataPacket::decode(payload) else {
+        let Ok(mut packet) = read(label, payload) else {
             return ctx.count(Counter::BadDataPacket);
         };
         let Some(participant) = self.participants.get_mut(&key) else {
@@ -45,6 +46,7 @@ impl Room {
             return ctx.count(Counter::BadDataPacket);
         }
         let payload: Arc<[u8]> = packet.encode_to_vec().into();
+        let label = if kind == Kind::Lossy { LOSSY } else { RELIABLE };
         self.pass_on(ctx, key, label, &destinations, &payload);
         if kind == Kind::Reliable && packet.sequence > 0 {
             let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
@@ -112,6 +114,21 @@ fn send(ctx: &mut Context<'_>, to: &Participant, label: &str, payload: &Arc<[u8]
             payload: payload.clone(),
         });
     }
+}
+
+/// Reads a message. On the protocol's own channels it is a packet. On a channel that an application opened itself it is bytes for everybody
+/// else, who get them as LiveKit's clients know user data: in a reliable packet.
+fn read(label: &str, payload: &[u8]) -> Result<DataPacket, DecodeError> {
+    if matches!(label, RELIABLE | LOSSY) {
+        return DataPacket::decode(payload);
+    }
+    Ok(DataPacket {
+        value: Some(Value::User(UserPacket {
+            payload: payload.to_vec(),
+            ..UserPacket::default()
+        })),
+        ..DataPacket::default()
+    })
 }
 
 /// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are told by the server alone.

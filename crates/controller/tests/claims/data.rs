@@ -147,6 +147,39 @@ fn who_may_not_send_data_does_not_and_nobody_speaks_for_the_server() {
 }
 
 #[test]
+fn bytes_on_an_applications_own_channel_go_to_everybody_else_as_reliable_user_data() {
+    let mut world = World::new();
+    let mut quiet = claims("cat");
+    quiet.video.can_publish_data = Some(false);
+    let (ada, bob, cat) = (
+        world.join("ada", Single),
+        world.join("bob", Dual),
+        world.join_as(&quiet, Single),
+    );
+    world.clear();
+    for from in [&ada, &cat] {
+        let transport = uplink(&world, from);
+        world.notice(Notice::Received {
+            transport,
+            label: Arc::from("pubraw"),
+            payload: b"hello".to_vec().into(),
+        });
+    }
+    let got = delivered(&world);
+    let receivers: Vec<_> = got.iter().map(|(transport, ..)| *transport).collect();
+    assert_eq!(receivers, [world.transports_of(&bob)[0], world.transports_of(&cat)[0]]);
+    for (_, label, packet) in got {
+        assert_eq!((label.as_str(), packet.kind()), ("_reliable", Kind::Reliable));
+        assert_eq!((packet.participant_identity.as_str(), packet.sequence), ("ada", 0));
+        let Some(Value::User(user)) = packet.value else {
+            panic!("not user data")
+        };
+        assert_eq!(user.payload, b"hello");
+    }
+    assert_eq!(world.count(Counter::DataNotAllowed), 1);
+}
+
+#[test]
 fn what_is_no_packet_is_counted_and_dropped() {
     let mut world = World::new();
     let (ada, _bob) = (world.join("ada", Single), world.join("bob", Single));
