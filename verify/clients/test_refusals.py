@@ -33,11 +33,11 @@ async def test_a_bad_token_does_not_join(url, claims):
 async def test_validation_refuses_a_bad_token_legibly_to_any_origin(url, claims):
     status, origin, _ = await _validate(url, token("clients-refused", "mallory", **claims))
     assert status in (401, 403)
-    assert origin == "*"
+    assert origin == "https://meet.example"
 
 
 async def test_validation_of_a_good_token_succeeds(url):
-    assert await _validate(url, token("clients-refused", "alice")) == (200, "*", "success")
+    assert await _validate(url, token("clients-refused", "alice")) == (200, "https://meet.example", "success")
 
 
 async def test_publishing_without_the_grant_is_refused(joining):

@@ -43,7 +43,8 @@ pub struct Http {
 /// All routes.
 pub fn router(http: Http) -> Router {
     let cors = CorsLayer::new()
-        .allow_origin(Any)
+        // The origin itself and not `*`, as LiveKit's server answers.
+        .allow_origin(tower_http::cors::AllowOrigin::mirror_request())
         // "Any" would not include Authorization.
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(Any)
