@@ -1,0 +1,83 @@
+"""HTTP clients that are slow on purpose, on plain sockets: what each sends, and whether it is still served."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Where they come from, so that they share no address with anybody who behaves.
+ADDRESS = "127.0.0.2"
+
+_BODY = b"POST /api/dev-token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n"
+_ELSEWHERE = b"POST /elsewhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n{"
+_UPGRADE = (
+    b"GET /rtc HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way to be slow: what is sent at once, what is sent every now and then, whether answers are read."""
+
+    name: str
+    first: bytes
+    drip: bytes = b""
+    reads: bool = True
+
+
+KINDS = (
+    Kind("says nothing", b""),
+    Kind("stops within the header", b"GET / HTTP/1.1\r\nHost: x\r\n"),
+    Kind("stops within the header of a WebSocket", _UPGRADE),
+    Kind("drips its header", b"GET /", b"a"),
+    Kind("keeps the connection after an answer", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    Kind("stops within a body", _BODY + b"{"),
+    Kind("stops within a body nobody wants", _ELSEWHERE),
+    Kind("drips its body", _BODY, b" "),
+    Kind("does not read answers", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3000, reads=False),
+)
+
+
+def connect(port: int, kind: Kind) -> socket.socket:
+    """A connection that has sent what this kind sends at once, as far as the server takes it."""
+    stream = socket.socket()
+    if not kind.reads:
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    stream.bind((ADDRESS, 0))
+    stream.connect(("127.0.0.1", port))
+    stream.setblocking(False)
+    _quietly(lambda: stream.send(kind.first))
+    return stream
+
+
+async def outlasts(stream: socket.socket, kind: Kind, seconds: float) -> bool:
+    """Goes on being slow; whether the server still serves it after so long."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(0.25)
+        if has_ended(stream, kind):
+            return False
+        if kind.drip:
+            _quietly(lambda: stream.send(kind.drip))
+    return True
+
+
+def has_ended(stream: socket.socket, kind: Kind) -> bool:
+    """Whether the server has closed the connection. Of one that does not read, its state tells."""
+    if not kind.reads:
+        established = 1
+        return stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != established
+    try:
+        return stream.recv(1 << 16) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def _quietly(send: Callable[[], object]) -> None:
+    try:
+        send()
+    except OSError:
+        # The buffer is full, or the server has hung up, which `has_ended` sees.
+        pass
