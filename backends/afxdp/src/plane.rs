@@ -255,4 +255,12 @@ impl DataPlane for AfxdpPlane {
         counters[Counter::ReceiveOverflow] += self.drops.iter().map(XskCounts::dropped).sum::<u64>();
         counters
     }
+
+    fn call_roll(&mut self) {
+        self.plane.call_roll();
+    }
+
+    fn has_answered(&mut self) -> bool {
+        self.plane.has_answered()
+    }
 }

@@ -254,6 +254,14 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
         counters.add(&self.offload.counters());
         counters
     }
+
+    fn call_roll(&mut self) {
+        self.base.call_roll();
+    }
+
+    fn has_answered(&mut self) -> bool {
+        self.base.has_answered()
+    }
 }
 
 /// What a replica did that is sent here, and before by the base.

@@ -30,6 +30,7 @@ mod net;
 mod plane;
 mod prefetch;
 mod relays;
+mod turns;
 mod worker;
 
 pub use alarm::Alarm;

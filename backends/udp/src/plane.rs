@@ -15,6 +15,7 @@ use crate::gathering::Gathering;
 use crate::net::{Bell, Door, Entrance, Precedence, ThreadTime, raise_open_files};
 use crate::relays::{RELAYS_MAX, RelayWorkers, Taker, TakerLink, Tap, Tapped};
 use crate::shard::SHARDS_MAX;
+use crate::turns::Asked;
 use crate::worker::{Network, Shared, Worker, alarm_of};
 
 /// Files that relays leave to everybody else in the process.
@@ -90,6 +91,8 @@ pub struct UdpPlane {
     /// How long relays' workers wait for more, as [`UdpConfig::coalesce`] says.
     coalesce: Duration,
     precedence: bool,
+    /// Workers that were asked for a sign of life.
+    asked: Vec<Asked>,
 }
 
 struct RunningWorker {
@@ -144,6 +147,7 @@ impl UdpPlane {
             files_max: raise_open_files(),
             coalesce: config.coalesce,
             precedence: config.precedence,
+            asked: Vec::new(),
         };
         for (index, ((shard, network), (bell, alarm))) in shards
             .into_iter()
@@ -297,6 +301,17 @@ impl DataPlane for UdpPlane {
         counters[Counter::ReceiveOverflow] += self.receive_overflows();
         counters
     }
+
+    fn call_roll(&mut self) {
+        let workers = self.workers.iter();
+        self.asked = workers.map(|it| Asked::wake(&it.shared.turns, &it.bell)).collect();
+        self.asked.extend(self.relays.iter().flat_map(RelayWorkers::call_roll));
+    }
+
+    fn has_answered(&mut self) -> bool {
+        self.asked.retain(|asked| !asked.has_answered());
+        self.asked.is_empty()
+    }
 }
 
 fn start_worker(index: usize, worker: Worker<impl Network>) -> io::Result<RunningWorker> {
@@ -379,5 +394,21 @@ mod tests {
         let mut plane = start(4, 0);
         let _peers: Vec<UdpSocket> = (0..32).map(|id| connect(&mut plane, id)).collect();
         assert!(plane.control.legs().iter().all(|legs| *legs < 32));
+    }
+
+    #[test]
+    fn workers_that_sleep_give_a_sign_of_life_when_asked() {
+        let mut plane = start(2, 0);
+        assert!(plane.has_answered(), "nobody was asked");
+        plane.call_roll();
+        let answered = (0..5_000).any(|_| {
+            thread::sleep(Duration::from_millis(1));
+            plane.has_answered()
+        });
+        assert!(answered);
+        plane.shutdown();
+        plane.call_roll();
+        thread::sleep(Duration::from_millis(20));
+        assert!(!plane.has_answered(), "they are gone");
     }
 }

@@ -11,6 +11,7 @@ use crate::alarm::Alarm;
 use crate::net::{Bell, Precedence, wake_in_time};
 use crate::relays::Taker;
 use crate::shard::{Shard, Transmit};
+use crate::turns::Turns;
 
 /// How long to wait for the rest of a picture, and how often if more comes each time: what is sent at once needs a few microseconds for each packet. First without going
 /// to sleep, which takes as long by itself; then asleep, because who sends may be on this very processor and could not go on.
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
     /// Datagrams that were dropped before anybody read them.
     pub(crate) overflows: AtomicU64,
+    /// Turns it has begun.
+    pub(crate) turns: Arc<Turns>,
 }
 
 /// One worker, to be [`run`](Self::run) on a thread of its own.
@@ -70,6 +73,7 @@ impl<N: Network> Worker<N> {
         let _guard = AbortOnPanic;
         wake_in_time();
         while !self.shared.stop.load(Ordering::Relaxed) {
+            self.shared.turns.begin();
             let now = now();
             self.precedence.look(now);
             let waits_for_rest = self.precedence.is_little() && !self.shard.has_work();

@@ -24,6 +24,14 @@ pub trait DataPlane {
 
     /// The sum of all counters so far.
     fn counters(&mut self) -> Counters;
+
+    /// Asks whatever moves packets for a sign of life, to be looked for with [`has_answered`](Self::has_answered).
+    fn call_roll(&mut self) {}
+
+    /// Whether everything that moves packets has had a turn since the last [`call_roll`](Self::call_roll).
+    fn has_answered(&mut self) -> bool {
+        true
+    }
 }
 
 impl<T: DataPlane + ?Sized> DataPlane for Box<T> {
@@ -45,6 +53,14 @@ impl<T: DataPlane + ?Sized> DataPlane for Box<T> {
 
     fn counters(&mut self) -> Counters {
         (**self).counters()
+    }
+
+    fn call_roll(&mut self) {
+        (**self).call_roll();
+    }
+
+    fn has_answered(&mut self) -> bool {
+        (**self).has_answered()
     }
 }
 

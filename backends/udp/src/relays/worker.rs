@@ -14,6 +14,7 @@ use super::tapped::Tapped;
 use super::{BUFFER, Door, Doors};
 use crate::alarm::Alarm;
 use crate::net::{Bell, Poller, PortSocket, Precedence};
+use crate::turns::{Asked, Turns};
 use crate::worker::{AbortOnPanic, alarm_of, now};
 
 impl Door for Arc<PortSocket> {
@@ -80,6 +81,7 @@ pub(crate) struct RelayWorkers {
     pub(crate) relays: Relays<PortSockets>,
     stop: Arc<AtomicBool>,
     threads: Vec<(Bell, Option<JoinHandle<()>>)>,
+    turns: Vec<Arc<Turns>>,
 }
 
 impl RelayWorkers {
@@ -100,9 +102,13 @@ impl RelayWorkers {
             relays,
             stop: Arc::default(),
             threads: Vec::new(),
+            turns: Vec::new(),
         };
         for (index, ((desk, alarm), bell)) in desks.into_iter().zip(alarms).zip(bells).enumerate() {
+            let turns = Arc::new(Turns::default());
+            this.turns.push(turns.clone());
             let worker = Worker {
+                turns,
                 desk,
                 buffer: [0; BUFFER],
                 coalesce,
@@ -119,6 +125,12 @@ impl RelayWorkers {
         }
         Ok(this)
     }
+
+    /// Asks all workers for a sign of life.
+    pub(crate) fn call_roll(&self) -> impl Iterator<Item = Asked> {
+        let threads = self.threads.iter().zip(&self.turns);
+        threads.map(|((bell, _), turns)| Asked::wake(turns, bell))
+    }
 }
 
 impl Drop for RelayWorkers {
@@ -133,6 +145,7 @@ impl Drop for RelayWorkers {
 
 /// One worker, to be [`run`](Self::run) on a thread of its own.
 struct Worker {
+    turns: Arc<Turns>,
     desk: Desk<Arc<PortSocket>>,
     buffer: [u8; BUFFER],
     /// How long to wait for more when something has come.
@@ -149,6 +162,7 @@ impl Worker {
     fn run(mut self) {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {
+            self.turns.begin();
             if self.desk.take_orders(&mut self.ears) > 0 {
                 // What was asked for is told now, not with the next packet.
                 self.desk.settle(now());
