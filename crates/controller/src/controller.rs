@@ -17,7 +17,7 @@ use crate::context::{Context, Core, Index, Place, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::limits::{MESSAGE_MAX, ROOMS_MAX};
 use crate::livekit::frame::{self, Outgoing};
-use crate::livekit::{Admission, Refusal};
+use crate::livekit::{Admission, ApiKeys, Refusal};
 use crate::room::{Room, leave};
 use crate::{Config, ConnectionId, Counter, Event, Frame, Input, Output, WallClock};
 
@@ -90,6 +90,11 @@ impl Controller {
             return Err(Refusal::new(503, "the room is full"));
         }
         Ok(())
+    }
+
+    /// Signs refreshed tokens with these keys from now on. Participants stay, whoever admitted them.
+    pub fn set_keys(&mut self, keys: ApiKeys) {
+        self.core.config.keys = keys;
     }
 
     /// Takes one input; what there is to do about it is appended to `out`.

@@ -1,6 +1,7 @@
 //! What goes into the controller and what comes out.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use southbound::{Command, Notice};
@@ -43,13 +44,13 @@ pub enum Input {
     Notice(Notice),
 }
 
-/// A WebSocket message.
+/// A WebSocket message. A clone is the same memory, so that what is said to many is there once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// Protobuf.
     Binary(Bytes),
     /// The JSON form of the same.
-    Text(String),
+    Text(Arc<str>),
 }
 
 impl Frame {

@@ -101,7 +101,7 @@ pub fn signal(data: &[u8]) {
     }
     let frames = [
         Frame::Binary(data.to_vec().into()),
-        Frame::Text(String::from_utf8_lossy(data).into_owned()),
+        Frame::Text(String::from_utf8_lossy(data).into()),
     ];
     for frame in frames {
         let connection = ATTACKER;

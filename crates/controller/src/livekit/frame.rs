@@ -1,6 +1,7 @@
 //! Messages as frames and back: protobuf, or its JSON form for clients that speak it.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use livekit_protocol::{SignalRequest, SignalResponse, signal_request, signal_response};
@@ -23,7 +24,7 @@ pub(crate) fn decode(frame: &Frame) -> Result<Option<signal_request::Message>, S
 pub(crate) struct Outgoing {
     response: SignalResponse,
     binary: OnceCell<Bytes>,
-    text: OnceCell<Option<String>>,
+    text: OnceCell<Option<Arc<str>>>,
 }
 
 impl Outgoing {
@@ -37,7 +38,7 @@ impl Outgoing {
 
     /// In the form a client speaks. What has no JSON form, as a value without a name has none, is sent as protobuf.
     pub(crate) fn frame(&self, json: bool) -> Frame {
-        let write = || serde_json::to_string(&self.response).ok();
+        let write = || serde_json::to_string(&self.response).ok().map(Into::into);
         if json && let Some(text) = self.text.get_or_init(write) {
             return Frame::Text(text.clone());
         }
@@ -57,9 +58,9 @@ mod tests {
         .encode_to_vec();
         let expected = Ok(Some(signal_request::Message::Ping(7)));
         assert_eq!(decode(&Frame::Binary(binary.into())), expected);
-        assert_eq!(decode(&Frame::Text(r#"{"ping":"7"}"#.to_owned())), expected);
-        assert_eq!(decode(&Frame::Text(r#"{"somethingNewer":{}}"#.to_owned())), Ok(None));
-        assert!(decode(&Frame::Text("{".to_owned())).is_err());
+        assert_eq!(decode(&Frame::Text(r#"{"ping":"7"}"#.into())), expected);
+        assert_eq!(decode(&Frame::Text(r#"{"somethingNewer":{}}"#.into())), Ok(None));
+        assert!(decode(&Frame::Text("{".into())).is_err());
         assert!(decode(&Frame::Binary(vec![0xff; 9].into())).is_err());
     }
 
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn a_reply_is_written_in_the_form_asked_for() {
         let pong = Outgoing::new(signal_response::Message::Pong(9));
-        assert_eq!(pong.frame(true), Frame::Text(r#"{"pong":"9"}"#.to_owned()));
+        assert_eq!(pong.frame(true), Frame::Text(r#"{"pong":"9"}"#.into()));
         assert!(matches!(pong.frame(false), Frame::Binary(_)));
     }
 }

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ring::hmac;
+use zeroize::Zeroizing;
 
 use super::claims::Claims;
 use super::reading::{self, Unreadable};
@@ -26,20 +27,23 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// How far the clocks of issuer and server may be apart.
 const LEEWAY: Duration = Duration::from_secs(60);
 
-/// API keys and the secrets that sign for them.
+/// API keys and the secrets that sign for them, which are overwritten when they are dropped.
 #[derive(Clone, Default)]
-pub struct ApiKeys(BTreeMap<String, String>);
+pub struct ApiKeys(BTreeMap<String, Zeroizing<String>>);
 
 impl ApiKeys {
     /// Adds a key, or replaces its secret.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, secret: impl Into<String>) -> Self {
-        self.0.insert(key.into(), secret.into());
+        self.0.insert(key.into(), Zeroizing::new(secret.into()));
         self
     }
 
     fn secret(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str).filter(|secret| !secret.is_empty())
+        self.0
+            .get(key)
+            .map(|secret| secret.as_str())
+            .filter(|secret| !secret.is_empty())
     }
 }
 

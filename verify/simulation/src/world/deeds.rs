@@ -234,8 +234,8 @@ impl World<'_> {
             return Ok(());
         };
         let frame = match pick % 4 {
-            0 => Frame::Text("{\"offer\": [".to_owned()),
-            1 => Frame::Text("{\"somethingNew\": {}}".to_owned()),
+            0 => Frame::Text("{\"offer\": [".into()),
+            1 => Frame::Text("{\"somethingNew\": {}}".into()),
             2 => Frame::Binary(pick.to_be_bytes().repeat(9).into()),
             _ => Frame::Binary(Vec::new().into()),
         };
@@ -313,7 +313,11 @@ impl World<'_> {
             message: Some(message.clone()),
         };
         if self.sessions[session].how.json {
-            Frame::Text(serde_json::to_string(&request).expect("messages have a JSON form"))
+            Frame::Text(
+                serde_json::to_string(&request)
+                    .expect("messages have a JSON form")
+                    .into(),
+            )
         } else {
             Frame::Binary(request.encode_to_vec().into())
         }
