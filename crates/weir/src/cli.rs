@@ -51,7 +51,7 @@ pub struct Serve {
     /// Worker threads that move packets; by default one for each core.
     #[arg(long, env = "WEIR_WORKERS")]
     pub workers: Option<usize>,
-    /// API keys as "key: secret", several separated by commas.
+    /// API keys as "key: secret", several separated by commas. Others on the machine can read a command line: use the environment, or --key-file.
     #[arg(
         long,
         value_name = "KEY:SECRET",
@@ -60,6 +60,9 @@ pub struct Serve {
         value_delimiter = ','
     )]
     pub keys: Vec<String>,
+    /// File of API keys, a line "key: secret" each.
+    #[arg(long, alias = "keys-file", value_name = "FILE", env = "WEIR_KEY_FILE")]
+    pub key_file: Option<PathBuf>,
     /// What to log: a level, or "target=level" filters.
     #[arg(long, value_name = "FILTER", env = "WEIR_LOG")]
     pub log: Option<String>,
@@ -68,15 +71,21 @@ pub struct Serve {
     pub log_json: bool,
 }
 
+/// Whether API keys stand on this process's command line.
+pub fn has_keys_argument() -> bool {
+    let mut arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+    arguments.any(|argument| argument == "--keys" || argument.starts_with("--keys="))
+}
+
 /// Which switch to ask.
 #[derive(Debug, Args)]
 pub struct Inspect {
     /// Where its HTTP port is.
     #[arg(long, default_value = "127.0.0.1:7880")]
     pub server: SocketAddr,
-    /// The `token` of its `metrics` settings.
+    /// The `token` of its `metrics` settings, if it has one.
     #[arg(long, env = "WEIR_METRICS_TOKEN", hide_env_values = true)]
-    pub token: String,
+    pub token: Option<String>,
 }
 
 /// What to end.

@@ -1,29 +1,41 @@
 //! What an operator may set: defaults, then the file, then the environment, then flags.
 
+mod changes;
+mod error;
+mod front;
 mod media;
 mod rooms;
+mod secrets;
 mod sip;
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::path::Path;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+pub use changes::{changes, is_reloaded};
+pub use error::ConfigError;
+pub use front::{Limits, Metrics};
 use media::RtcFile;
 pub use media::{Dataplane, Ebpf, KernelPath, Offload, Rooms, Rtc};
 pub use rooms::{Audio, Room};
-pub use sip::{Interface, Sip};
+use secrets::Keys;
+pub use sip::{Interface, Network, Sip};
 
 use crate::cli;
+
+/// The key that development mode brings along where there is no other.
+const DEV_KEY: &str = "devkey";
+const DEV_SECRET: &str = "secret";
 
 /// The whole configuration, complete and checked.
 #[derive(Debug)]
 pub struct Config {
     /// Development mode.
     pub dev: bool,
+    /// The key the page's tokens are signed with, in development. Only where that is the one development mode brings along.
+    pub dev_key: Option<String>,
     /// Addresses to listen on.
     pub bind: Vec<IpAddr>,
     /// HTTP and WebSocket.
@@ -31,7 +43,7 @@ pub struct Config {
     /// Media.
     pub rtc: Rtc,
     /// Who may sign tokens.
-    pub keys: BTreeMap<String, String>,
+    pub keys: Keys,
     /// Rooms.
     pub room: Room,
     /// Voices.
@@ -40,33 +52,35 @@ pub struct Config {
     pub sip: Option<Sip>,
     /// Who may see what of `/metrics`.
     pub metrics: Metrics,
+    /// What clients may take.
+    pub limits: Limits,
+    /// Who is believed about where requests come from.
+    pub trusted_proxies: Vec<Network>,
     /// Logging.
     pub log: Log,
+    /// The file as it is written, to compare a later one with.
+    pub written: serde_json::Value,
+    /// What the operator should know.
+    pub warnings: Vec<String>,
 }
 
 /// The file's form. Unknown keys are errors: a misspelt limit must not be silently no limit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
+    #[serde(alias = "bind_addresses")]
     bind: Vec<IpAddr>,
     port: Option<u16>,
     rtc: RtcFile,
-    keys: BTreeMap<String, String>,
+    keys: Keys,
+    key_file: Option<PathBuf>,
     room: Room,
     audio: Audio,
     sip: Option<Sip>,
     metrics: Metrics,
+    limits: Limits,
+    trusted_proxies: Vec<Network>,
     log: Log,
-}
-
-/// Settings of `/metrics`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Metrics {
-    /// What a request must bring as its bearer token; `None` shows them to everybody who reaches the port.
-    pub token: Option<String>,
-    /// Whether there are lines for each receiver, with its room and identity.
-    pub names: bool,
 }
 
 /// Log settings.
@@ -88,90 +102,35 @@ impl Default for Log {
     }
 }
 
-/// Why there is no configuration. Each is a sentence for the operator, who must act.
-#[derive(Debug)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    Unreadable(String, std::io::Error),
-    /// The file is not what it should be; says the line.
-    Invalid(String, String),
-    /// A key is not written "key:secret".
-    Key,
-    /// There is nobody whose tokens would be accepted.
-    NoKeys,
-    /// A secret is too short to be one.
-    ShortSecret(String),
-    /// Calls could be controlled from other machines, and nobody said from which.
-    SipForEverybody(SocketAddr),
-    /// This machine has no address for the media of SIP calls.
-    SipNowhere,
-    /// Names in `/metrics` without a token, or with one that could be guessed, would be everybody's to read.
-    NamesForEverybody,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConfigError::Unreadable(file, error) => write!(f, "cannot read {file}: {error}"),
-            ConfigError::Invalid(file, error) => write!(f, "{file}: {error}"),
-            ConfigError::Key => write!(f, "an API key is written \"key:secret\""),
-            ConfigError::NoKeys => {
-                write!(
-                    f,
-                    "no API keys: set `keys:` in the configuration file or WEIR_KEYS, or use --dev to try things out"
-                )
-            }
-            ConfigError::ShortSecret(key) => {
-                write!(
-                    f,
-                    "the secret of API key {key} is shorter than 32 characters: anybody could guess it"
-                )
-            }
-            ConfigError::SipForEverybody(address) => {
-                write!(
-                    f,
-                    "`sip:` listens on {address}: say in its `allow` which addresses or networks may control calls"
-                )
-            }
-            ConfigError::SipNowhere => {
-                write!(f, "`sip:` needs an interface: say `interfaces: [{{address: ...}}]`")
-            }
-            ConfigError::NamesForEverybody => {
-                write!(
-                    f,
-                    "`metrics: {{names: true}}` needs a `token` of 16 characters or more beside it"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
 impl Config {
     /// Puts the configuration together.
-    pub fn load(arguments: cli::Serve) -> Result<Self, ConfigError> {
-        let file = arguments
+    pub fn load(arguments: &cli::Serve) -> Result<Self, ConfigError> {
+        let (file, written) = arguments
             .config
             .as_deref()
             .map(File::read)
             .transpose()?
             .unwrap_or_default();
+        let mut warnings = warnings(arguments, &file);
+        let key_file = arguments.key_file.as_deref().or(file.key_file.as_deref());
+        warnings.extend(key_file.and_then(secrets::warn_of_readers));
         let mut keys = file.keys;
+        keys.extend(key_file.map(secrets::read_keys).transpose()?.unwrap_or_default());
         for pair in &arguments.keys {
             let (key, secret) = pair.split_once(':').ok_or(ConfigError::Key)?;
-            keys.insert(key.trim().to_owned(), secret.trim().to_owned());
+            keys.insert(key.trim().to_owned(), secret.trim().into());
         }
         check_keys(&keys, arguments.dev)?;
         file.metrics.check()?;
-        if arguments.dev && keys.is_empty() {
-            keys.insert("devkey".to_owned(), "secret".to_owned());
-        }
-        let bind = first_of([arguments.bind, file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
-        let node_ips = first_of([arguments.node_ip, file.rtc.node_ip]).unwrap_or_default();
+        file.limits.check()?;
+        let dev_key = (arguments.dev && keys.is_empty()).then(|| DEV_KEY.to_owned());
+        keys.extend(dev_key.iter().map(|key| (key.clone(), DEV_SECRET.into())));
+        let bind = first_of([arguments.bind.clone(), file.bind]).unwrap_or_else(|| default_bind(arguments.dev));
+        let node_ips = first_of([arguments.node_ip.clone(), file.rtc.node_ip]).unwrap_or_default();
         let sip = file.sip.map(|sip| sip.complete(|| media_interface(&bind, &node_ips)));
         Ok(Config {
             dev: arguments.dev,
+            dev_key,
             bind,
             port: arguments.port.or(file.port).unwrap_or(7880),
             rtc: Rtc {
@@ -201,19 +160,32 @@ impl Config {
             audio: file.audio,
             sip: sip.transpose()?,
             metrics: file.metrics,
+            limits: file.limits,
+            trusted_proxies: file.trusted_proxies,
             log: Log {
-                level: arguments.log.unwrap_or(file.log.level),
+                level: arguments.log.clone().unwrap_or(file.log.level),
                 json: arguments.log_json || file.log.json,
             },
+            written,
+            warnings,
         })
     }
 }
 
 impl File {
-    fn read(path: &Path) -> Result<Self, ConfigError> {
+    /// The file, and the same without regard to what it means.
+    fn read(path: &Path) -> Result<(Self, serde_json::Value), ConfigError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable(name.clone(), error))?;
-        Self::parse(&name, &text)
+        let text = secrets::read(path)?;
+        let file = Self::parse(&name, &text)?;
+        let mut written: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_default();
+        // Secrets are taken over in any case, and need no second copy.
+        if let Some(written) = written.as_object_mut() {
+            written.remove("keys");
+            let metrics = written.get_mut("metrics").and_then(serde_json::Value::as_object_mut);
+            metrics.map(|metrics| metrics.remove("token"));
+        }
+        Ok((file, written))
     }
 
     fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
@@ -224,17 +196,23 @@ impl File {
     }
 }
 
-impl Metrics {
-    fn check(&self) -> Result<(), ConfigError> {
-        let guarded = self.token.as_ref().is_some_and(|token| token.len() >= 16);
-        if self.names && !guarded {
-            return Err(ConfigError::NamesForEverybody);
-        }
-        Ok(())
+/// What is legal and should not be so.
+fn warnings(arguments: &cli::Serve, file: &File) -> Vec<String> {
+    let has_secrets = !file.keys.is_empty() || file.metrics.token.is_some();
+    let config = arguments.config.as_deref().filter(|_| has_secrets);
+    let mut warnings: Vec<String> = config.and_then(secrets::warn_of_readers).into_iter().collect();
+    if cli::has_keys_argument() {
+        warnings
+            .push("everybody on this machine can see secrets on a command line: use key_file or WEIR_KEYS".to_owned());
     }
+    let has_keys = !file.keys.is_empty() || file.key_file.is_some();
+    if arguments.dev && (has_keys || arguments.key_file.is_some() || !arguments.keys.is_empty()) {
+        warnings.push("with API keys of yours development mode gives the page no tokens".to_owned());
+    }
+    warnings
 }
 
-fn check_keys(keys: &BTreeMap<String, String>, dev: bool) -> Result<(), ConfigError> {
+fn check_keys(keys: &Keys, dev: bool) -> Result<(), ConfigError> {
     if dev {
         return Ok(());
     }
@@ -300,8 +278,8 @@ mod tests {
     fn an_unknown_key_is_an_error_with_its_line() {
         let message = error("port: 7880\nrtc:\n  porrt: 7882\n");
         assert!(message.contains("porrt") && message.contains('3'), "{message}");
-        let message = error("port: 7880\nlimits: {}\n");
-        assert!(message.contains("limits") && message.contains('2'), "{message}");
+        let message = error("port: 7880\nlimitz: {}\n");
+        assert!(message.contains("limitz") && message.contains('2'), "{message}");
     }
 
     #[test]
@@ -339,50 +317,114 @@ mod tests {
 
     #[test]
     fn flags_come_before_the_file() {
-        let directory = std::env::temp_dir().join(format!("weir-config-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let path = directory.join("weir.yaml");
+        let folder = Folder::new("flags");
         let secret = "0123456789abcdef0123456789abcdef";
-        std::fs::write(
-            &path,
-            format!("port: 1\nrtc: {{port: 2, workers: 3}}\nkeys: {{a: {secret}}}\n"),
-        )
-        .unwrap();
+        let text = format!("port: 1\nrtc: {{port: 2, workers: 3}}\nkeys: {{a: {secret}}}\n");
+        let path = folder.file("weir.yaml", &text, 0o600);
         let arguments = cli::Serve {
             config: Some(path),
             port: Some(9),
             ..Default::default()
         };
-        let config = Config::load(arguments).unwrap();
-        std::fs::remove_dir_all(directory).unwrap();
+        let config = Config::load(&arguments).unwrap();
         assert_eq!((config.port, config.rtc.port, config.rtc.workers), (9, 2, 3));
-        assert_eq!(config.keys["a"], secret);
-    }
-
-    #[test]
-    fn names_in_metrics_need_a_token() {
-        let metrics = |text: &str| File::parse("weir.yaml", text).unwrap().metrics.check();
-        assert!(metrics("metrics: {}\n").is_ok());
-        for unguarded in ["metrics: {names: true}\n", "metrics: {names: true, token: short}\n"] {
-            assert!(matches!(metrics(unguarded), Err(ConfigError::NamesForEverybody)));
-        }
-        assert!(metrics("metrics: {names: true, token: 0123456789abcdef}\n").is_ok());
+        assert_eq!(&*config.keys["a"], secret);
     }
 
     #[test]
     fn without_keys_there_is_no_server_except_in_development() {
-        assert!(matches!(Config::load(cli::Serve::default()), Err(ConfigError::NoKeys)));
+        assert!(matches!(Config::load(&cli::Serve::default()), Err(ConfigError::NoKeys)));
         let short = cli::Serve {
             keys: vec!["a:b".to_owned()],
             ..Default::default()
         };
-        assert!(matches!(Config::load(short), Err(ConfigError::ShortSecret(_))));
-        let dev = Config::load(cli::Serve {
+        assert!(matches!(Config::load(&short), Err(ConfigError::ShortSecret(_))));
+        let dev = cli::Serve {
             dev: true,
             ..Default::default()
-        })
-        .unwrap();
-        assert_eq!(dev.keys["devkey"], "secret");
+        };
+        let dev = Config::load(&dev).unwrap();
+        assert_eq!(&*dev.keys["devkey"], "secret");
+        assert_eq!(dev.dev_key.as_deref(), Some("devkey"));
         assert!(dev.bind.iter().all(|address| address.is_loopback()));
+    }
+
+    #[test]
+    fn development_mode_signs_nothing_with_keys_that_are_not_its_own() {
+        let folder = Folder::new("dev");
+        let secret = "0123456789abcdef0123456789abcdef";
+        let load = |text: &str, keys: &[&str]| {
+            let arguments = cli::Serve {
+                dev: true,
+                config: Some(folder.file("weir.yaml", text, 0o600)),
+                keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+                ..Default::default()
+            };
+            Config::load(&arguments).unwrap()
+        };
+        let key_file = folder.file("keys.yaml", &format!("b: {secret}\n"), 0o600);
+        let key_file = format!("key_file: {}\n", key_file.display());
+        let own = load("port: 1\n", &[]);
+        assert_eq!((own.dev_key.as_deref(), own.warnings.len()), (Some("devkey"), 0));
+        let inline = format!("keys: {{a: {secret}}}\n");
+        let pair = format!("c:{secret}");
+        for others in [load(&inline, &[]), load(&key_file, &[]), load("port: 1\n", &[&pair])] {
+            assert_eq!(others.dev_key, None);
+            assert_eq!(others.keys.len(), 1);
+            assert!(!others.keys.contains_key("devkey"));
+            assert!(others.bind.iter().all(|address| address.is_loopback()));
+            assert_eq!(others.warnings.len(), 1, "{:?}", others.warnings);
+        }
+    }
+
+    #[test]
+    fn secrets_in_a_file_that_everybody_may_read_are_warned_of() {
+        let folder = Folder::new("readable");
+        let secret = "0123456789abcdef0123456789abcdef";
+        let warnings = |text: &str, mode, key_file| {
+            let arguments = cli::Serve {
+                config: Some(folder.file("weir.yaml", text, mode)),
+                key_file: Some(folder.file("keys.yaml", &format!("a: {secret}\n"), key_file)),
+                ..Default::default()
+            };
+            let config = Config::load(&arguments).unwrap();
+            assert_eq!(&*config.keys["a"], secret);
+            config.warnings
+        };
+        let keys = format!("keys: {{b: {secret}}}\n");
+        assert_eq!(warnings(&keys, 0o600, 0o640), [""; 0]);
+        assert_eq!(warnings("port: 1\n", 0o644, 0o600), [""; 0], "there is no secret in it");
+        let both = warnings(&keys, 0o644, 0o604);
+        assert!(
+            both.len() == 2 && both[0].contains("weir.yaml") && both[1].contains("keys.yaml"),
+            "{both:?}"
+        );
+        assert!(!format!("{:?}", both).contains(secret));
+    }
+
+    /// A folder of files that goes with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("weir-config-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+
+        fn file(&self, name: &str, text: &str, mode: u32) -> PathBuf {
+            use std::os::unix::fs::PermissionsExt;
+            let path = self.0.join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            path
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            // It is ours.
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
     }
 }

@@ -1,47 +1,59 @@
 //! Everything on the HTTP port: signalling, the page, health, metrics and how receivers do.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Json, Query, Request, State};
+use axum::extract::{DefaultBodyLimit, Extension, FromRequest, Json, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use controller::livekit::{Admission, ApiKeys, HttpRequest, Refusal, Route, admit};
+use axum::{Router, middleware};
+use controller::livekit::{Admission, HttpRequest, Refusal, Route, admit};
 use serde::Deserialize;
 use tower_http::cors::{AllowHeaders, Any, CorsLayer};
+use tower_http::timeout::TimeoutLayer;
 use tracing::debug;
 
+use crate::guest::{Guest, welcome};
+use crate::health::{Health, Unwell};
 use crate::metrics::Metrics;
 use crate::observe::Observer;
+use crate::places::Places;
 use crate::receivers::{self, Denial, ReceiverView, ReceiversView};
 use crate::scrape::Scrape;
+use crate::settings::Current;
 use crate::signal::Handle;
 use crate::{clock, dev, page, socket, websocket};
 
-/// The largest body of any other request.
-const BODY_MAX: usize = 64 << 10;
+/// The largest body of any request.
+const BODY_MAX: usize = 4 << 10;
 
 /// What requests need.
 pub struct Http {
     /// The controller.
     pub controller: Handle,
-    /// Whose tokens are good.
-    pub keys: ApiKeys,
-    /// The key the page's tokens are signed with; only in development.
-    pub dev_key: Option<String>,
+    /// Whose tokens are good, and who may see what.
+    pub settings: Current,
+    /// Addresses by which this machine is reached, beside its own.
+    pub node_ips: Vec<IpAddr>,
+    /// Places of clients behind trusted proxies.
+    pub proxied: Places,
     /// What is measured.
     pub metrics: Metrics,
     /// What of it is shown.
     pub scrape: Scrape,
     /// Who knows how receivers do.
     pub observer: Observer,
+    /// Who knows whether everything is there.
+    pub health: Health,
 }
 
-/// All routes.
-pub fn router(http: Http) -> Router {
+/// All routes. A request that is not answered within `request_timeout` is given up.
+pub fn router(http: Http, request_timeout: Duration) -> Router {
+    let http = Arc::new(http);
     let cors = CorsLayer::new()
         // The origin itself and not `*`, as LiveKit's server answers.
         .allow_origin(tower_http::cors::AllowOrigin::mirror_request())
@@ -56,9 +68,9 @@ pub fn router(http: Http) -> Router {
             Method::PATCH,
             Method::DELETE,
         ])
-        .max_age(std::time::Duration::from_secs(86_400));
+        .max_age(Duration::from_secs(86_400));
     Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(healthz))
         .route("/metrics", get(metrics))
         .route("/api/entries", get(entries))
         .route("/api/dev-token", post(dev_token))
@@ -68,21 +80,46 @@ pub fn router(http: Http) -> Router {
         .fallback(other)
         .layer(DefaultBodyLimit::max(BODY_MAX))
         .layer(cors)
-        .with_state(Arc::new(http))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::REQUEST_TIMEOUT,
+            request_timeout,
+        ))
+        .layer(middleware::from_fn_with_state(http.clone(), welcome))
+        .with_state(http)
 }
 
-async fn metrics(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response<Body> {
-    if !http.scrape.admits(authorization(&headers)) {
-        return page::text(StatusCode::UNAUTHORIZED, "the token of `metrics:`, please\n");
+async fn healthz(State(http): State<Arc<Http>>) -> Response<Body> {
+    match http.health.check().await {
+        Ok(()) => page::text(StatusCode::OK, "ok\n"),
+        Err(Unwell(part)) => page::text(StatusCode::SERVICE_UNAVAILABLE, format!("no answer from: {part}\n")),
+    }
+}
+
+const OPERATORS: &str =
+    "for operators: the token of `metrics:` as a bearer token, or a request from this machine where there is none\n";
+
+async fn metrics(
+    State(http): State<Arc<Http>>,
+    Extension(guest): Extension<Guest>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let access = &http.settings.get().metrics;
+    if !access.open && !guest.may_operate(access, &headers, &http.node_ips) {
+        return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
     }
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    ([(header::CONTENT_TYPE, kind)], http.scrape.text(&http.controller).await).into_response()
+    let text = http.scrape.text(&http.controller, access.names).await;
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
-/// Where the data plane's entries run. Addresses of parties are nobody's business but the operator's, so without a token nobody is told.
-async fn entries(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response<Body> {
-    if !http.scrape.has_token() || !http.scrape.admits(authorization(&headers)) {
-        return page::text(StatusCode::UNAUTHORIZED, "the token of `metrics:`, please\n");
+/// Where the data plane's entries run. Addresses of parties are nobody's business but the operator's.
+async fn entries(
+    State(http): State<Arc<Http>>,
+    Extension(guest): Extension<Guest>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    if !guest.may_operate(&http.settings.get().metrics, &headers, &http.node_ips) {
+        return page::text(StatusCode::UNAUTHORIZED, OPERATORS);
     }
     match http.metrics.entries() {
         Some(list) => ([(header::CACHE_CONTROL, "no-store")], list).into_response(),
@@ -105,14 +142,14 @@ async fn all_receivers(
     Query(query): Query<ReceiversQuery>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, Denial> {
-    let claims = receivers::bearer(authorization(&headers), &http.keys)?;
+    let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
     let scope = receivers::scope(&claims, query.room.as_deref())?;
     let view: ReceiversView = receivers::all(scope, &http.controller, &http.observer).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
 }
 
 async fn own_receiver(State(http): State<Arc<Http>>, headers: HeaderMap) -> Result<impl IntoResponse, Denial> {
-    let claims = receivers::bearer(authorization(&headers), &http.keys)?;
+    let claims = receivers::bearer(authorization(&headers), &http.settings.get().keys)?;
     let view: ReceiverView = receivers::own(&claims, &http.controller, &http.observer).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)))
 }
@@ -128,26 +165,42 @@ fn authorization(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()
 }
 
-async fn dev_token(State(http): State<Arc<Http>>, Json(request): Json<dev::Request>) -> Response<Body> {
-    let Some(key) = &http.dev_key else {
-        return page::text(StatusCode::NOT_FOUND, "not in development mode\n");
+/// A token for the page, in development. Whoever gets one may join, so only a page of this server does.
+async fn dev_token(
+    State(http): State<Arc<Http>>,
+    Extension(guest): Extension<Guest>,
+    request: Request,
+) -> Response<Body> {
+    let settings = http.settings.get();
+    let Some(key) = &settings.dev_key else {
+        return page::text(
+            StatusCode::NOT_FOUND,
+            "tokens are only given out in development, with its own key\n",
+        );
     };
-    match dev::token(request, &http.keys, key) {
+    if !guest.is_of_ours(request.headers(), &http.node_ips) {
+        return page::text(StatusCode::FORBIDDEN, "only for pages of this server\n");
+    }
+    let asked = match Json::<dev::Request>::from_request(request, &()).await {
+        Ok(Json(asked)) => asked,
+        Err(rejection) => return rejection.into_response(),
+    };
+    match dev::token(asked, &settings.keys, key) {
         Ok(answer) => Json(answer).into_response(),
         Err(why) => page::text(StatusCode::BAD_REQUEST, why),
     }
 }
 
-async fn other(State(http): State<Arc<Http>>, request: Request) -> Response<Body> {
+async fn other(State(http): State<Arc<Http>>, Extension(guest): Extension<Guest>, request: Request) -> Response<Body> {
     let (parts, _) = request.into_parts();
     match Route::from_path(parts.uri.path()) {
-        Some(route) => signalling(&http, route, parts).await,
+        Some(route) => signalling(&http, route, guest, parts).await,
         None if matches!(parts.method, Method::GET | Method::HEAD) => page::file(&parts.uri),
         None => page::text(StatusCode::NOT_FOUND, "not found\n"),
     }
 }
 
-async fn signalling(http: &Http, route: Route, mut parts: Parts) -> Response<Body> {
+async fn signalling(http: &Http, route: Route, guest: Guest, mut parts: Parts) -> Response<Body> {
     let admission = match judge(http, &parts).await {
         Ok(admission) => admission,
         Err(refusal) => return refuse(http, refusal),
@@ -158,7 +211,11 @@ async fn signalling(http: &Http, route: Route, mut parts: Parts) -> Response<Bod
     let Some((upgrade, answer)) = websocket::upgrade(&mut parts) else {
         return page::text(StatusCode::NOT_FOUND, "this is a WebSocket\n");
     };
-    tokio::spawn(socket::run(upgrade, Box::new(admission), http.controller.clone()));
+    let Some(places) = guest.join() else {
+        return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
+    };
+    let controller = http.controller.clone();
+    tokio::spawn(socket::run(upgrade, Box::new(admission), controller, places));
     answer
 }
 
@@ -170,7 +227,7 @@ async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
         authorization: header(header::AUTHORIZATION),
         user_agent: header(header::USER_AGENT),
     };
-    let admission = admit(request, &http.keys, clock::unix())?;
+    let admission = admit(request, &http.settings.get().keys, clock::unix())?;
     http.controller.vet(&admission).await?;
     Ok(admission)
 }

@@ -16,11 +16,11 @@ const ANSWER_MAX: u64 = 100 << 20;
 pub fn run(arguments: cli::Inspect) -> Result<(), Box<dyn Error>> {
     let mut server = TcpStream::connect_timeout(&arguments.server, PATIENCE)?;
     server.set_read_timeout(Some(PATIENCE))?;
-    write!(
-        server,
-        "GET /api/entries HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
-        arguments.server, arguments.token
-    )?;
+    write!(server, "GET /api/entries HTTP/1.0\r\nHost: {}\r\n", arguments.server)?;
+    if let Some(token) = &arguments.token {
+        write!(server, "Authorization: Bearer {token}\r\n")?;
+    }
+    server.write_all(b"\r\n")?;
     let mut answer = String::new();
     server.take(ANSWER_MAX).read_to_string(&mut answer)?;
     let (head, body) = answer.split_once("\r\n\r\n").ok_or("the server does not speak HTTP")?;

@@ -1,7 +1,10 @@
 //! The HTTP port: accepting connections, as many as there may be, from clients that get on with it.
+//!
+//! Each wait for a client has an end: for a request's header in `hyper`, for the whole request in the router, for a client that takes
+//! none of what it is sent in [`Patient`], and for a connection that goes on and on here.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,19 +12,56 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tower_http::add_extension::AddExtension;
 use tracing::{debug, warn};
 
-/// How many connections there may be at once, signalling included. The next one waits until one ends.
-const CONNECTIONS_MAX: usize = 16_384;
-
-/// How long a client may take to send a request's header.
-const HEADER_TIME_MAX: Duration = Duration::from_secs(10);
+use crate::client::is_trusted;
+use crate::clock;
+use crate::metrics::Metrics;
+use crate::patient::Patient;
+use crate::places::{Evicted, Place, Places};
+use crate::settings::Current;
 
 /// A request line with everything a joining client says in it, and the other headers.
 const HEADER_LEN_MAX: usize = 128 << 10;
+
+/// How many requests' time a connection may last. A client that is not done then, however slowly it reads, gets one request's time to finish.
+const LIFE: u32 = 30;
+
+/// How much of what waits to be sent the kernel takes; the rest waits with us, where it is counted.
+const UNSENT_MAX: u32 = 128 << 10;
+
+/// How long to wait when no connection can be taken: one that ends will help, asking again at once will not.
+const RESPITE: Duration = Duration::from_millis(100);
+
+/// What connections are served by.
+#[derive(Clone)]
+pub struct Front {
+    /// The routes.
+    pub router: Router,
+    /// How many there may be.
+    pub places: Places,
+    /// Who is a trusted proxy.
+    pub settings: Current,
+    /// What is measured.
+    pub metrics: Metrics,
+    /// How long a client may take for a request.
+    pub request_timeout: Duration,
+}
+
+/// A connection that requests come on.
+#[derive(Clone)]
+pub struct Connection {
+    /// Who is at the other end.
+    pub peer: IpAddr,
+    /// Which of our addresses it reached.
+    pub local: IpAddr,
+    /// Its place, which a WebSocket keeps.
+    pub place: Arc<Place>,
+}
 
 /// Opens a port to listen on.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -37,42 +77,112 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Serves `router` on all `listeners` until the returned tasks are aborted.
-pub fn serve(listeners: Vec<TcpListener>, router: &Router) -> Vec<tokio::task::JoinHandle<()>> {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let accept = |listener| tokio::spawn(accept(listener, router.clone(), places.clone()));
+/// Sets a connection up for messages that somebody waits for. What is left of it when we have closed it goes after `patience`.
+pub fn tune(stream: &TcpStream, patience: Duration) {
+    let socket = SockRef::from(stream);
+    // Where one of these is refused the connection works, too.
+    let _ = socket.set_tcp_nodelay(true);
+    let _ = socket.set_tcp_user_timeout(Some(patience));
+    let _ = socket.set_tcp_notsent_lowat(UNSENT_MAX);
+}
+
+/// Serves `listeners` until the returned tasks are dropped. None of them ends by itself.
+pub fn serve(listeners: Vec<TcpListener>, front: &Front) -> JoinSet<()> {
+    let accept = |listener| accept(listener, front.clone());
     listeners.into_iter().map(accept).collect()
 }
 
-async fn accept(listener: TcpListener, router: Router, places: Arc<Semaphore>) {
+async fn accept(listener: TcpListener, front: Front) {
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
         match listener.accept().await {
-            Ok((stream, _)) => {
-                tokio::spawn(connection(stream, router.clone(), place));
-            }
+            Ok((stream, from)) => admit(stream, from.ip(), &front),
             Err(error) => {
-                // Out of file descriptors, most likely: one that ends will help, asking again at once will not.
+                // Out of file descriptors, most likely.
                 warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(Duration::from_millis(100)).await;
+                front.places.evict_oldest(clock::now());
+                tokio::time::sleep(RESPITE).await;
             }
         }
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, place: OwnedSemaphorePermit) {
-    // Signalling is many small messages that somebody waits for.
-    let _ = stream.set_nodelay(true);
+fn admit(stream: TcpStream, peer: IpAddr, front: &Front) {
+    let Ok(local) = stream.local_addr() else { return };
+    // Whom a proxy speaks for is only known once it has said so: its clients are counted with their requests.
+    let counted = Some(peer).filter(|peer| !is_trusted(*peer, &front.settings.get().trusted_proxies));
+    match front.places.enter(counted, clock::now()) {
+        Ok((place, evicted)) => {
+            let connection = Connection {
+                peer: peer.to_canonical(),
+                local: local.ip().to_canonical(),
+                place: Arc::new(place),
+            };
+            tokio::spawn(serve_one(stream, connection, evicted, front.clone()));
+        }
+        Err(full) => front.metrics.http_closed(full.into()),
+    }
+}
+
+async fn serve_one(stream: TcpStream, connection: Connection, mut evicted: Evicted, front: Front) {
+    let patience = front.request_timeout;
+    tune(&stream, 2 * patience);
+    let service = AddExtension::new(front.router, connection);
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME_MAX)
+        .header_read_timeout(patience)
         .max_buf_size(HEADER_LEN_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(
+            TokioIo::new(Patient::new(stream, patience)),
+            TowerToHyperService::new(service),
+        )
         .with_upgrades();
-    if let Err(error) = served.await {
+    let mut served = std::pin::pin!(served);
+    let ended = tokio::select! {
+        ended = &mut served => ended,
+        Ok(full) = &mut evicted => return front.metrics.http_closed(full.into()),
+        () = tokio::time::sleep(LIFE * patience) => {
+            served.as_mut().graceful_shutdown();
+            match tokio::time::timeout(patience, served).await {
+                Ok(ended) => ended,
+                Err(_) => return front.metrics.http_closed(Closed::Slow),
+            }
+        }
+    };
+    if let Err(error) = ended {
         debug!(%error, "an HTTP connection failed");
+        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
+        let timed_out = source.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        if error.is_timeout() || timed_out {
+            front.metrics.http_closed(Closed::Slow);
+        }
     }
-    drop(place);
+}
+
+/// Why we closed a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Closed {
+    /// Its address had its share, and it was the oldest of it or one too many.
+    AddressLimit,
+    /// The server had as many as it takes.
+    ServerLimit,
+    /// The client took longer than it may.
+    Slow,
+}
+
+impl From<crate::places::Full> for Closed {
+    fn from(full: crate::places::Full) -> Self {
+        match full {
+            crate::places::Full::Address => Closed::AddressLimit,
+            crate::places::Full::Server => Closed::ServerLimit,
+        }
+    }
+}
+
+impl Closed {
+    /// All of them, with their names in metrics.
+    pub const NAMES: [(Self, &'static str); 3] = [
+        (Closed::AddressLimit, "address_limit"),
+        (Closed::ServerLimit, "server_limit"),
+        (Closed::Slow, "slow"),
+    ];
 }

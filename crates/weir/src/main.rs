@@ -5,32 +5,51 @@
 //! by message, in [`receivers`].
 
 mod cli;
+mod client;
 mod clock;
 mod config;
 mod cpu_latency;
 mod dev;
+mod guest;
 mod handshakes;
+mod health;
 mod http;
 mod inspect;
 mod listen;
+mod log;
 mod metrics;
 mod niceness;
 mod node;
 mod observe;
+mod origin;
+mod outbox;
 mod page;
+mod parts;
+mod patient;
+mod places;
 mod plane;
 mod receivers;
+mod reload;
 mod scrape;
 mod serve;
+mod settings;
 mod signal;
+mod signals;
 mod sip;
 mod socket;
 mod token;
 mod websocket;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use clap::Parser;
+
+/// How long the last words may take.
+const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
@@ -42,8 +61,20 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("weir: {error}");
+            complain(error.to_string());
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Says why the process ends, to whoever reads it: where standard error is stuck, the exit status has to do.
+fn complain(error: String) {
+    let (said, heard) = mpsc::channel::<()>();
+    let saying = thread::Builder::new().spawn(move || {
+        let _ = writeln!(io::stderr(), "weir: {error}");
+        drop(said);
+    });
+    if saying.is_ok() {
+        let _ = heard.recv_timeout(LAST_WORDS_MAX);
     }
 }

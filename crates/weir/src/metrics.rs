@@ -21,6 +21,8 @@ pub use offload::Offloaded;
 pub use receivers::{Named, Summary, write_named};
 pub use text::Text;
 
+use crate::listen::Closed;
+use crate::log::Lost;
 use crate::sip::Figures;
 
 /// Bounds of how long the agent's turns take, in seconds.
@@ -42,6 +44,10 @@ struct Values {
     controller: controller::Counters,
     refused: BTreeMap<u16, u64>,
     slow_clients: u64,
+    http_closed: BTreeMap<Closed, u64>,
+    control_closed: BTreeMap<Closed, u64>,
+    /// Lines that the log has lost.
+    log: Option<Lost>,
     /// Where there are any.
     rings: Option<Statistics>,
     /// Where there is an offload.
@@ -120,6 +126,21 @@ impl Metrics {
         self.values().slow_clients += 1;
     }
 
+    /// Counts an HTTP connection that we closed, or did not take.
+    pub fn http_closed(&self, why: Closed) {
+        *self.values().http_closed.entry(why).or_default() += 1;
+    }
+
+    /// The same of a connection that controls calls of SIP proxies.
+    pub fn control_closed(&self, why: Closed) {
+        *self.values().control_closed.entry(why).or_default() += 1;
+    }
+
+    /// Shows what the log has lost, too.
+    pub fn watch_log(&self, lost: Lost) {
+        self.values().log = Some(lost);
+    }
+
     /// What was counted, for others to be written after.
     pub fn encode(&self) -> Text {
         let mut registry = Registry::with_prefix("weir");
@@ -130,7 +151,7 @@ impl Metrics {
         let mut text = Text::after(text);
         let values = self.values();
         if let Some(figures) = &values.sip {
-            sip::write_sip(figures, values.sip_denied, &mut text);
+            sip::write_sip(figures, values.sip_denied, &values.control_closed, &mut text);
         }
         if let Some(offload) = &values.offload {
             offload.write(&mut text);
@@ -198,6 +219,17 @@ impl Collector for Metrics {
             "status",
             refused,
         )?;
+        let closed = |(why, name)| (name, values.http_closed.get(&why).copied().unwrap_or_default());
+        family(
+            &mut encoder,
+            "http_connections_closed",
+            "HTTP connections the server closed or did not take, by reason",
+            "reason",
+            Closed::NAMES.into_iter().map(closed),
+        )?;
+        let lost = ConstCounter::new(values.log.as_ref().map_or(0, Lost::lines));
+        let kind = lost.metric_type();
+        lost.encode(encoder.encode_descriptor("log_lines_lost", "Lines that could not be logged", None, kind)?)?;
         let slow = [("slow_client", values.slow_clients)];
         family(
             &mut encoder,

@@ -1,5 +1,6 @@
 //! The media node: the agent and its data plane on a thread of their own.
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,7 @@ use agent::Agent;
 use dataplane::{Counter, DataPlane};
 use southbound::relay::Observation;
 use southbound::{Command, Notice};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tracing::error;
 
 use crate::cpu_latency::CpuLatency;
@@ -28,6 +29,9 @@ const SHARE: Duration = Duration::from_micros(500);
 
 /// How long a timer of the agent's may be late for the sake of others: what it times takes tens of milliseconds and more. Packets and commands wake it at once.
 const GRAIN: Duration = Duration::from_millis(4);
+
+/// How often the data plane is looked at for a sign of life that it was asked for.
+const ROLL_CALL: Duration = Duration::from_millis(5);
 
 /// How many events are taken between two looks at the clock.
 const EVENTS: usize = 8;
@@ -94,7 +98,10 @@ pub struct Listeners {
     pub observations: mpsc::Sender<Observation>,
 }
 
-/// Starts the node on `plane`. It ends when the last [`CommandSender`] is dropped.
+/// Tells that the node's thread is gone.
+pub type Ended = oneshot::Receiver<Infallible>;
+
+/// Starts the node on `plane`. It ends when the last [`CommandSender`] is dropped. The receiver resolves, to an error, once it has ended, also by a panic.
 pub fn start(
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
@@ -103,7 +110,7 @@ pub fn start(
     questions: mpsc::Receiver<Question>,
     metrics: Metrics,
     cpu_latency: Option<CpuLatency>,
-) -> io::Result<CommandSender> {
+) -> io::Result<(CommandSender, Ended)> {
     let (commands, taken) = mpsc::channel(COMMANDS_MAX);
     let node = Node {
         agent,
@@ -115,14 +122,17 @@ pub fn start(
         cpu_latency,
         out: Vec::new(),
         published: clock::now(),
+        roll_calls: Vec::new(),
     };
+    let (running, ended) = oneshot::channel();
     let of_thread = waker.clone();
     thread::Builder::new().name("agent".to_owned()).spawn(move || {
         of_thread.0.thread.get_or_init(thread::current);
         niceness::give_way(niceness::AGENT);
         node.run(taken, &of_thread);
+        drop(running);
     })?;
-    Ok(CommandSender { commands, waker })
+    Ok((CommandSender { commands, waker }, ended))
 }
 
 /// Half of the processors: those who are in a call already have the other half to themselves.
@@ -140,6 +150,8 @@ struct Node {
     cpu_latency: Option<CpuLatency>,
     out: Vec<Notice>,
     published: Instant,
+    /// Who waits for a sign of life from the data plane.
+    roll_calls: Vec<oneshot::Sender<()>>,
 }
 
 impl Node {
@@ -153,7 +165,9 @@ impl Node {
             let asked = self.settle_question();
             self.publish(began);
             if !asked && !busy {
-                waker.sleep(self.agent.poll_timeout().map(|due| due.max(began + GRAIN)));
+                let due = self.agent.poll_timeout().map(|due| due.max(began + GRAIN));
+                let look = (!self.roll_calls.is_empty()).then(|| began + ROLL_CALL);
+                waker.sleep(due.into_iter().chain(look).min());
             }
         }
     }
@@ -202,10 +216,26 @@ impl Node {
         true
     }
 
-    /// Answers one question, if there is any: the next one waits until media has had its turn again.
+    /// Answers one question, if there is any, and says whether there was: the next one waits until media has had its turn again.
     fn settle_question(&mut self) -> bool {
-        let question = self.questions.try_recv();
-        question.map(|question| question.settle(&self.agent)).is_ok()
+        if !self.roll_calls.is_empty() && self.plane.has_answered() {
+            for answer in self.roll_calls.drain(..) {
+                let _ = answer.send(());
+            }
+        }
+        // An error of an answer means that nobody waits for it any more.
+        match self.questions.try_recv() {
+            Ok(Question::Receivers(about, answer)) => drop(answer.send(about.answer(&self.agent))),
+            Ok(Question::Agent(answer)) => {
+                let _ = answer.send(());
+            }
+            Ok(Question::Plane(answer)) => {
+                self.plane.call_roll();
+                self.roll_calls.push(answer);
+            }
+            Err(_) => return false,
+        }
+        true
     }
 
     /// Hands notices to the controller, waiting where it is behind: media goes on meanwhile. An error means it is gone.

@@ -1,4 +1,5 @@
-//! How receivers do, asked of the media node's thread by message: a page at a time, so that no answer holds up media for long.
+//! What is asked of the media node's thread by message: how receivers do, a page at a time, so that no answer holds up media for long, and
+//! whether it and its data plane are there.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Unavailable;
 
 /// Whose state is asked for.
-enum About {
+pub enum About {
     /// These, at most a page of them.
     These(Vec<TransportId>),
     /// A page of all, from behind this one on.
@@ -31,20 +32,22 @@ enum About {
 }
 
 /// What waits for the node's thread.
-pub struct Question {
-    about: About,
-    answer: oneshot::Sender<Vec<Receiver>>,
+pub enum Question {
+    /// How receivers do.
+    Receivers(About, oneshot::Sender<Vec<Receiver>>),
+    /// Whether the agent is there.
+    Agent(oneshot::Sender<()>),
+    /// Whether every worker of the data plane is there.
+    Plane(oneshot::Sender<()>),
 }
 
-impl Question {
+impl About {
     /// Answers from what the agent knows.
-    pub fn settle(self, agent: &Agent) {
-        let answer = match self.about {
+    pub fn answer(self, agent: &Agent) -> Vec<Receiver> {
+        match self {
             About::These(transports) => transports.into_iter().filter_map(|it| agent.receiver(it)).collect(),
             About::After(transport) => agent.receivers_after(transport).take(PAGE).collect(),
-        };
-        // An error means that nobody waits any more.
-        let _ = self.answer.send(answer);
+        }
     }
 }
 
@@ -66,7 +69,7 @@ impl Observer {
     pub async fn these(&self, transports: &[TransportId]) -> Result<HashMap<TransportId, Receiver>, Unavailable> {
         let mut found = HashMap::with_capacity(transports.len());
         for page in transports.chunks(PAGE) {
-            let answer = self.ask(About::These(page.to_vec())).await?;
+            let answer = self.receivers(About::These(page.to_vec())).await?;
             found.extend(answer.into_iter().map(|receiver| (receiver.transport, receiver)));
         }
         Ok(found)
@@ -76,7 +79,7 @@ impl Observer {
     pub async fn everybody(&self, mut see: impl FnMut(&Receiver)) -> Result<(), Unavailable> {
         let mut after = None;
         loop {
-            let page = self.ask(About::After(after)).await?;
+            let page = self.receivers(About::After(after)).await?;
             page.iter().for_each(&mut see);
             match page.last() {
                 Some(last) if page.len() == PAGE => after = Some(last.transport),
@@ -85,17 +88,26 @@ impl Observer {
         }
     }
 
-    async fn ask(&self, about: About) -> Result<Vec<Receiver>, Unavailable> {
+    /// Whether the agent answers. The caller says how long it may take.
+    pub async fn agent_is_alive(&self) -> bool {
+        self.ask(Question::Agent).await.is_some()
+    }
+
+    /// Whether every worker of the data plane has a turn. The caller says how long it may take.
+    pub async fn plane_is_alive(&self) -> bool {
+        self.ask(Question::Plane).await.is_some()
+    }
+
+    async fn receivers(&self, about: About) -> Result<Vec<Receiver>, Unavailable> {
+        let asked = self.ask(|answer| Question::Receivers(about, answer));
+        let answered = tokio::time::timeout(PATIENCE, asked).await;
+        answered.ok().flatten().ok_or(Unavailable)
+    }
+
+    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Question) -> Option<T> {
         let (answer, answered) = oneshot::channel();
-        let asked = async {
-            self.questions.send(Question { about, answer }).await.ok()?;
-            self.waker.wake();
-            answered.await.ok()
-        };
-        tokio::time::timeout(PATIENCE, asked)
-            .await
-            .ok()
-            .flatten()
-            .ok_or(Unavailable)
+        self.questions.send(question(answer)).await.ok()?;
+        self.waker.wake();
+        answered.await.ok()
     }
 }

@@ -14,12 +14,29 @@ const POLICY: &str = "default-src 'self'; connect-src *; img-src 'self' data: bl
 #[allow_missing = true]
 struct Files;
 
+/// First parts of paths that are a protocol's or an operator's, served here or not: a client that asks for one wants to know that it is not here.
+const RESERVED: [&str; 12] = [
+    ".well-known",
+    "agent",
+    "api",
+    "debug",
+    "healthz",
+    "metrics",
+    "rtc",
+    "settings",
+    "sip",
+    "twirp",
+    "whep",
+    "whip",
+];
+
 /// One file of the page. Paths without a file name are the page itself, which finds its room in the address.
 pub fn file(uri: &Uri) -> Response<Body> {
     let path = uri.path().trim_matches('/');
+    let first = path.split('/').next().unwrap_or_default();
     let found = match Files::get(path) {
         Some(file) => Some((path, file)),
-        None if path.contains('.') => None,
+        None if path.contains('.') || RESERVED.contains(&first) => None,
         None => Files::get("index.html").map(|file| ("index.html", file)),
     };
     match found {
@@ -62,4 +79,30 @@ pub fn text(status: StatusCode, text: impl Into<String>) -> Response<Body> {
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_protocols_are_not_the_page() {
+        let status = |path: &'static str| file(&Uri::from_static(path)).status();
+        for path in [
+            "/api",
+            "/api/rooms",
+            "//rtc/v9",
+            "/twirp/livekit.RoomService/ListRooms",
+            "/whip/",
+            "/settings/regions",
+        ] {
+            assert_eq!(status(path), StatusCode::NOT_FOUND, "{path}");
+        }
+        let page = status("/");
+        assert!(
+            ["/lobby", "/apiary", "/my/agent"]
+                .iter()
+                .all(|path| status(path) == page || page == StatusCode::NOT_FOUND)
+        );
+    }
 }

@@ -8,7 +8,6 @@ use southbound::TransportId;
 use tokio::sync::Mutex;
 
 use crate::clock;
-use crate::config;
 use crate::metrics::{Metrics, Named, Summary, write_named};
 use crate::observe::{Observer, Unavailable};
 use crate::receivers::RECEIVERS_MAX;
@@ -21,45 +20,26 @@ const SUMMARY_AGE_MAX: Duration = Duration::from_secs(1);
 pub struct Scrape {
     metrics: Metrics,
     observer: Observer,
-    access: config::Metrics,
     summary: Mutex<Option<(Instant, Arc<Summary>)>>,
 }
 
 impl Scrape {
     /// Puts the sources together.
-    pub fn new(metrics: Metrics, observer: Observer, access: config::Metrics) -> Self {
+    pub fn new(metrics: Metrics, observer: Observer) -> Self {
         Self {
             metrics,
             observer,
-            access,
             summary: Mutex::default(),
         }
     }
 
-    /// Whether a request may see anything: it brings the operator's token, where there is one.
-    pub fn admits(&self, authorization: Option<&str>) -> bool {
-        match &self.access.token {
-            Some(token) => authorization
-                .and_then(|header| header.strip_prefix("Bearer "))
-                .is_some_and(|given| same(given.trim().as_bytes(), token.as_bytes())),
-            None => true,
-        }
-    }
-
-    /// Whether there is such a token.
-    pub fn has_token(&self) -> bool {
-        self.access.token.is_some()
-    }
-
-    /// The text. A node that is too busy to say how receivers do leaves those families out: what was counted is always there.
-    pub async fn text(&self, controller: &Handle) -> String {
+    /// The text. A node that is too busy to say how receivers do leaves those families out: what was counted is always there. With `names`, lines for each receiver.
+    pub async fn text(&self, controller: &Handle, names: bool) -> String {
         let mut text = self.metrics.encode();
         if let Ok(summary) = self.summary().await {
             summary.write(&mut text);
         }
-        if self.access.names
-            && let Ok(receivers) = self.named(controller).await
-        {
+        if names && let Ok(receivers) = self.named(controller).await {
             let named = receivers.iter().map(|(room, identity, receiver)| Named {
                 room,
                 identity,
@@ -93,44 +73,5 @@ impl Scrape {
             Some((downlink.room, downlink.identity, receiver))
         });
         Ok(named.collect())
-    }
-}
-
-/// Compares without telling by its time where two differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::node::Waker;
-
-    fn scrape(token: Option<&str>) -> Scrape {
-        let access = config::Metrics {
-            token: token.map(str::to_owned),
-            names: false,
-        };
-        Scrape::new(Metrics::default(), Observer::new(Waker::default()).0, access)
-    }
-
-    #[test]
-    fn without_a_token_of_the_operators_everybody_may_read() {
-        assert!(scrape(None).admits(None));
-    }
-
-    #[test]
-    fn with_one_only_its_bearer_may() {
-        let scrape = scrape(Some("correct horse"));
-        assert!(scrape.admits(Some("Bearer correct horse")));
-        for header in [
-            None,
-            Some(""),
-            Some("Bearer "),
-            Some("Bearer correct horses"),
-            Some("Basic correct horse"),
-        ] {
-            assert!(!scrape.admits(header), "{header:?}");
-        }
     }
 }

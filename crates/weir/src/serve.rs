@@ -1,7 +1,7 @@
 //! `weir serve`: puts the parts together and runs them until a signal.
 
 use std::error::Error;
-use std::io::IsTerminal;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,23 @@ use controller::Controller;
 use controller::livekit::ApiKeys;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::clock::Clocks;
-use crate::config::{Config, Log, Offload, Rooms};
+use crate::config::{Config, Offload, Rooms};
 use crate::cpu_latency::CpuLatency;
+use crate::health::Health;
 use crate::http::{self, Http};
+use crate::listen::Front;
+use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::observe::Observer;
+use crate::parts::Parts;
+use crate::places::Places;
+use crate::reload::Reload;
 use crate::scrape::Scrape;
+use crate::settings::{Current, Settings, api_keys};
+use crate::signals::{Asked, Signals};
 use crate::{cli, listen, node, plane, signal, sip};
 
 /// How many notices may wait for the controller before the agent waits for it.
@@ -28,23 +36,39 @@ const NOTICES_MAX: usize = 16_384;
 /// How long clients' last messages may take to leave.
 const GOODBYE: Duration = Duration::from_millis(300);
 
-/// Runs the switch.
+/// How long each part may take to end.
+const GOODBYE_MAX: Duration = Duration::from_secs(2);
+
+/// Runs the switch until a signal ends it.
+///
+/// Errors: it cannot start as it is configured, or a part that it cannot be without has ended.
 pub fn run(arguments: cli::Serve) -> Result<(), Box<dyn Error>> {
-    let config = Config::load(arguments)?;
-    start_log(&config.log)?;
+    let config = Config::load(&arguments)?;
+    let log = Log::start(&config.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    runtime.block_on(serve(config))
+    let outcome = runtime.block_on(serve(&arguments, config, &log));
+    // A part that is stuck must not keep the process.
+    runtime.shutdown_timeout(GOODBYE_MAX);
+    if let Err(error) = &outcome {
+        error!(%error, "the server ends");
+    }
+    drop(log);
+    outcome
 }
 
-async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
+async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), Box<dyn Error>> {
+    // Before anything else: until then these signals end the process at once.
+    let mut signals = Signals::listen()?;
+    config.warnings.iter().for_each(|warning| warn!("{warning}"));
     if let Some(name) = config.rtc.rewriter.by_frames() {
         info!("{name} numbers replicas of streams with dependency descriptors; all others are numbered exactly");
     }
     let clocks = Clocks::read();
     let metrics = Metrics::default();
+    metrics.watch_log(log.lost());
     let waker = node::Waker::default();
 
     let to_wake = waker.clone();
@@ -71,14 +95,13 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     let listeners = node::Listeners { notices, observations };
     let (observer, questions) = Observer::new(waker.clone());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
-    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone(), cpu_latency)?;
-    let keys = config.keys.iter().fold(ApiKeys::default(), |keys, (key, secret)| {
-        keys.with(key.as_str(), secret.as_str())
-    });
-    let controller = Controller::new(controller_config(&config, keys.clone()), clocks.wall, seed()?);
-    let controller = signal::start(controller, noticed, commands.clone(), metrics.clone());
+    let (commands, node_ended) = node::start(agent, plane, waker, listeners, questions, metrics.clone(), cpu_latency)?;
+    let controller = Controller::new(controller_config(&config, api_keys(&config)), clocks.wall, seed()?);
+    let (controller, controller_ended) = signal::start(controller, noticed, commands.clone(), metrics.clone());
+    let mut parts = Parts::new(node_ended, controller_ended);
+    let mut sip_handle = None;
     if let Some(config) = &config.sip {
-        let parts = sip::Parts {
+        let needs = sip::Parts {
             fingerprint: node.fingerprint,
             clock: clocks.sip,
             seed: seed()?,
@@ -86,18 +109,27 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
             observed,
             metrics: metrics.clone(),
         };
-        sip::start(config, parts).await?;
+        let (handle, ended) = sip::start(config, needs).await?;
+        parts.watch("SIP", ended);
+        sip_handle = Some(handle);
     }
 
-    let dev_key = config.keys.keys().next().filter(|_| config.dev).cloned();
-    let router = http::router(Http {
-        controller: controller.clone(),
-        keys,
-        dev_key,
-        scrape: Scrape::new(metrics.clone(), observer.clone(), config.metrics.clone()),
-        metrics,
-        observer,
-    });
+    let settings = Current::new(Settings::of(&config));
+    let places = [(); 2].map(|()| Places::new(config.limits.places()));
+    let request_timeout = config.limits.request_timeout.0;
+    let router = http::router(
+        Http {
+            controller: controller.clone(),
+            settings: settings.clone(),
+            node_ips: config.rtc.node_ips.clone(),
+            proxied: places[1].clone(),
+            scrape: Scrape::new(metrics.clone(), observer.clone()),
+            metrics: metrics.clone(),
+            health: Health::new(controller.clone(), observer.clone(), sip_handle),
+            observer,
+        },
+        request_timeout,
+    );
     if config.rtc.clear_rtp {
         warn!("rtc.clear_rtp: who offers media without encryption gets it without; for laboratories only");
     }
@@ -106,17 +138,50 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
         info!(address = %candidate, "media");
     }
     if config.dev {
-        info!("development mode: everybody who reaches this server may join; API key \"devkey\", secret \"secret\"");
-        println!("\n  Weir is at http://localhost:{}\n", config.port);
+        announce(&config);
     }
-    let servers = listen::serve(listeners, &router);
-    shutdown().await;
+    let front = Front {
+        router,
+        places: places[0].clone(),
+        settings: settings.clone(),
+        metrics,
+        request_timeout,
+    };
+    let mut servers = listen::serve(listeners, &front);
+    let mut reload = Reload {
+        arguments,
+        log,
+        settings,
+        places,
+        controller: controller.clone(),
+        config,
+    };
+    let outcome = loop {
+        tokio::select! {
+            asked = signals.next() => match asked {
+                Asked::Reload => reload.run().await,
+                Asked::End => break Ok(()),
+            },
+            ended = parts.ended() => break Err(ended.into()),
+            Some(_) = servers.join_next() => break Err("the HTTP port is not served any more".into()),
+        }
+    };
     info!("shutting down");
-    controller.shut_down().await;
-    // The goodbyes are on their way through the sockets' tasks.
-    tokio::time::sleep(GOODBYE).await;
-    servers.into_iter().for_each(|server| server.abort());
-    Ok(())
+    // A controller that is stuck says no goodbyes.
+    if tokio::time::timeout(GOODBYE_MAX, controller.shut_down()).await.is_ok() {
+        // They are on their way through the sockets' tasks.
+        tokio::time::sleep(GOODBYE).await;
+    }
+    outcome
+}
+
+fn announce(config: &Config) {
+    match &config.dev_key {
+        Some(key) => info!(key, "development mode: everybody who reaches this server may join"),
+        None => info!("development mode"),
+    }
+    // Where nobody reads it nothing is lost.
+    let _ = writeln!(io::stdout(), "\n  Weir is at http://localhost:{}\n", config.port);
 }
 
 fn controller_config(config: &Config, keys: ApiKeys) -> controller::Config {
@@ -193,30 +258,4 @@ fn seed<const N: usize>() -> Result<[u8; N], Box<dyn Error>> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| format!("the operating system gives no randomness: {error}"))?;
     Ok(bytes)
-}
-
-fn start_log(log: &Log) -> Result<(), Box<dyn Error>> {
-    let filter = tracing_subscriber::EnvFilter::try_new(&log.level)
-        .map_err(|error| format!("log level {:?}: {error}", log.level))?;
-    let ansi = std::io::stderr().is_terminal();
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(ansi)
-        .with_writer(std::io::stderr);
-    match log.json {
-        true => builder.json().init(),
-        false => builder.init(),
-    }
-    Ok(())
-}
-
-async fn shutdown() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
 }

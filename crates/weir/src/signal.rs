@@ -3,39 +3,31 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use controller::livekit::{Admission, Refusal};
+use controller::livekit::{Admission, ApiKeys, Refusal};
 use controller::{ConnectionId, Controller, Downlink, Event, Frame, Input, Output};
 use southbound::Notice;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 
 use crate::clock::{self, Clocks};
 use crate::metrics::Metrics;
 use crate::node::CommandSender;
+use crate::outbox::{Outbox, ToSocket, Told, outbox};
 
 /// How many inputs may wait. Beyond it sockets wait, which slows their clients down.
 const INPUTS_MAX: usize = 4096;
 
-/// How many messages may wait for one client. One that does not read them for so long is closed; it may resume.
-const FRAMES_MAX: usize = 512;
-
-/// What a connection's socket is told.
-#[derive(Debug)]
-pub enum ToSocket {
-    /// Send this.
-    Frame(Frame),
-    /// Close with this code and reason.
-    Close(u16, &'static str),
-}
-
 enum Ask {
     Vet(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
-    Open(Box<Admission>, mpsc::Sender<ToSocket>, oneshot::Sender<ConnectionId>),
+    Open(Box<Admission>, Outbox, oneshot::Sender<ConnectionId>),
     Message(ConnectionId, Frame),
     Closed(ConnectionId),
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
     ShutDown(oneshot::Sender<()>),
+    SetKeys(ApiKeys),
+    Alive(oneshot::Sender<()>),
 }
 
 /// The sockets' handle on the controller.
@@ -58,11 +50,11 @@ impl Handle {
     }
 
     /// A new connection: its name, and what it is told from now on.
-    pub async fn open(&self, admission: Box<Admission>) -> Option<(ConnectionId, mpsc::Receiver<ToSocket>)> {
-        let (frames, socket) = mpsc::channel(FRAMES_MAX);
+    pub async fn open(&self, admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
+        let (outbox, told) = outbox();
         let (answer, answered) = oneshot::channel();
-        self.0.send(Ask::Open(admission, frames, answer)).await.ok()?;
-        Some((answered.await.ok()?, socket))
+        self.0.send(Ask::Open(admission, outbox, answer)).await.ok()?;
+        Some((answered.await.ok()?, told))
     }
 
     /// A message arrived.
@@ -92,6 +84,17 @@ impl Handle {
         }
     }
 
+    /// Has refreshed tokens signed with these keys from now on.
+    pub async fn set_keys(&self, keys: ApiKeys) {
+        let _ = self.0.send(Ask::SetKeys(keys)).await;
+    }
+
+    /// Whether the controller answers. The caller says how long it may take.
+    pub async fn is_alive(&self) -> bool {
+        let (answer, answered) = oneshot::channel();
+        self.0.send(Ask::Alive(answer)).await.is_ok() && answered.await.is_ok()
+    }
+
     /// Tells every client that the server goes away; they come back to whichever takes its place.
     pub async fn shut_down(&self) {
         let (answer, answered) = oneshot::channel();
@@ -101,13 +104,13 @@ impl Handle {
     }
 }
 
-/// Starts the controller.
+/// Starts the controller. The task ends when nobody has a handle any more, or by a panic.
 pub fn start(
     controller: Controller,
     notices: mpsc::Receiver<Notice>,
     commands: CommandSender,
     metrics: Metrics,
-) -> Handle {
+) -> (Handle, JoinHandle<()>) {
     let (asks, asked) = mpsc::channel(INPUTS_MAX);
     let task = Signal {
         controller,
@@ -117,15 +120,15 @@ pub fn start(
         connections: 0,
         out: Vec::new(),
     };
-    tokio::spawn(task.run(asked, notices));
-    Handle(asks)
+    let running = tokio::spawn(task.run(asked, notices));
+    (Handle(asks), running)
 }
 
 struct Signal {
     controller: Controller,
     commands: CommandSender,
     metrics: Metrics,
-    sockets: HashMap<ConnectionId, mpsc::Sender<ToSocket>>,
+    sockets: HashMap<ConnectionId, Outbox>,
     connections: u64,
     out: Vec<Output>,
 }
@@ -175,6 +178,8 @@ impl Signal {
             Ask::Downlinks(room, max, answer) => {
                 let _ = answer.send(self.controller.downlinks(room.as_deref()).take(max).collect());
             }
+            Ask::SetKeys(keys) => self.controller.set_keys(keys),
+            Ask::Alive(answer) => drop(answer.send(())),
             Ask::ShutDown(answer) => {
                 self.controller.shut_down(clock::now(), &mut self.out);
                 self.flush();
@@ -215,7 +220,7 @@ impl Signal {
         let Some(socket) = self.sockets.get(&connection) else {
             return;
         };
-        if let Err(mpsc::error::TrySendError::Full(_)) = socket.try_send(what) {
+        if socket.put(what).is_err() {
             warn!(%connection, "closed: the client does not read its messages");
             self.metrics.slow_client();
             // Dropping the sender ends the socket's task, which closes the connection and says so.

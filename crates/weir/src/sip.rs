@@ -21,6 +21,7 @@ use sip::Relay;
 use southbound::Fingerprint;
 use southbound::relay::Observation;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::config;
@@ -28,8 +29,8 @@ use crate::metrics::Metrics;
 use crate::node::CommandSender;
 use access::Access;
 use saver::Saver;
-pub use task::Figures;
-use task::{Handle, Protocol};
+use task::Protocol;
+pub use task::{Figures, Handle};
 
 /// What the relay is built of, beside what the operator has set.
 pub struct Parts {
@@ -47,10 +48,10 @@ pub struct Parts {
     pub metrics: Metrics,
 }
 
-/// Listens to proxies, and serves them from now on.
+/// Listens to proxies, and serves them from now on. The task is the one that has all calls.
 ///
 /// Errors: what the operator has set cannot be had on this machine.
-pub async fn start(config: &config::Sip, parts: Parts) -> Result<(), Box<dyn Error>> {
+pub async fn start(config: &config::Sip, parts: Parts) -> Result<(Handle, JoinHandle<()>), Box<dyn Error>> {
     for interface in &config.interfaces {
         is_ours(interface.address).map_err(|error| {
             format!(
@@ -63,7 +64,7 @@ pub async fn start(config: &config::Sip, parts: Parts) -> Result<(), Box<dyn Err
         .map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), parts.metrics.clone()));
     let kept = config.state.as_deref().map(Saver::start).transpose()?;
-    let handle = task::start(relay, parts, access.clone(), kept);
+    let (handle, running) = task::start(relay, parts, access.clone(), kept);
     listen(config, &handle, &access)?;
     for interface in &config.interfaces {
         info!(
@@ -73,7 +74,7 @@ pub async fn start(config: &config::Sip, parts: Parts) -> Result<(), Box<dyn Err
             "media of SIP calls"
         );
     }
-    Ok(())
+    Ok((handle, running))
 }
 
 /// Opens everything first, so that nobody is served where something is missing.

@@ -1,6 +1,7 @@
 //! One WebSocket of the signalling protocol.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +14,9 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::signal::{Handle, ToSocket};
+use crate::outbox::{ToSocket, Told};
+use crate::places::Place;
+use crate::signal::Handle;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
 /// The code of a goodbye that is no error (RFC 6455 section 7.4.1).
@@ -45,9 +48,9 @@ enum Reply {
     Close(u16),
 }
 
-/// Runs the connection until either end closes it.
-pub async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle) {
-    let Some(stream) = upgrade.stream().await else {
+/// Runs the connection until either end closes it. `_places` are its own until then.
+pub async fn run(upgrade: Upgrade, admission: Box<Admission>, controller: Handle, _places: Vec<Arc<Place>>) {
+    let Ok(Some(stream)) = timeout(SEND_MAX, upgrade.stream()).await else {
         return;
     };
     let Some((connection, told)) = controller.open(admission).await else {
@@ -87,7 +90,7 @@ async fn read(
         };
         match message {
             Message::Binary(bytes) => controller.message(connection, Frame::Binary(bytes)).await,
-            Message::Text(text) => controller.message(connection, Frame::Text(text)).await,
+            Message::Text(text) => controller.message(connection, Frame::Text(text.into())).await,
             // Whoever pings faster than it reads the answers gets fewer of them.
             Message::Ping(payload) => drop(replies.try_send(Reply::Pong(payload))),
             Message::Pong => {}
@@ -97,16 +100,12 @@ async fn read(
 }
 
 /// Tells the client what it is to be told, until it or the controller has closed.
-async fn write(
-    mut writer: Writer<WriteHalf<Stream>>,
-    mut told: mpsc::Receiver<ToSocket>,
-    mut replies: mpsc::Receiver<Reply>,
-) {
+async fn write(mut writer: Writer<WriteHalf<Stream>>, mut told: Told, mut replies: mpsc::Receiver<Reply>) {
     let mut ping = tokio::time::interval(PING_INTERVAL);
     ping.reset();
     loop {
         let sending = tokio::select! {
-            what = told.recv() => match what {
+            what = told.next() => match what {
                 Some(ToSocket::Frame(frame)) => timeout(SEND_MAX, send(&mut writer, &frame)).await,
                 Some(ToSocket::Close(code, reason)) => return close(writer, code, reason).await,
                 None => return close(writer, 1013, "too slow").await,

@@ -129,7 +129,7 @@ class WeirInKernel(Relay):
             self._pins.mkdir(exist_ok=True)
             subprocess.run(["mount", "-t", "bpf", "bpf", self._pins], check=True)
         allowed = f"  allow: [{self._network.prefix}.0/24]\n"
-        offload = f'rtc: {{offload: ebpf, ebpf: {{interfaces: [near0], pins: "{self._pins}/weir"}}}}\n'
+        offload = f'rtc: {{offload: ebpf, ebpf: {{interfaces: [near0], pins: "{self._pins}/weir"}}}}\nmetrics: {{open: true}}\n'
         return _weir(self._network, folder, _SECTION + allowed + offload)
 
     def stop(self) -> None:

@@ -310,7 +310,7 @@ fn speaker_of_json(world: &mut World) -> Client {
     let client = world.join("joe", Single);
     world.handle(Input::Message {
         connection: client.connection,
-        frame: Frame::Text(r#"{"ping":"1"}"#.to_owned()),
+        frame: Frame::Text(r#"{"ping":"1"}"#.into()),
     });
     client
 }

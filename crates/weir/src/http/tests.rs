@@ -1,36 +1,73 @@
 //! Who is told what, with a real controller and agent behind the handlers and the model for a data plane.
 
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use agent::{Agent, Certificate};
+use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use bytes::Bytes;
 use controller::Controller;
 use controller::livekit::{ApiKeys, HttpRequest, admit, sign};
+use hyper::body::Frame;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tower_http::add_extension::AddExtension;
 
-use super::{Http, ReceiversQuery, all_receivers, metrics, own_receiver};
+use super::{Http, router};
 use crate::clock::{self, Clocks};
+use crate::health::Health;
+use crate::listen::Connection;
 use crate::metrics::Metrics;
 use crate::observe::Observer;
+use crate::places::{Limits, Places};
 use crate::scrape::Scrape;
-use crate::{config, node, signal, token};
+use crate::settings::{Current, Settings};
+use crate::{node, signal, token};
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+const LIMITS: Limits = Limits {
+    all: 100,
+    per_address: 10,
+    pending_per_address: 3,
+};
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 fn keys() -> ApiKeys {
     ApiKeys::default().with("devkey", "secret")
 }
 
-fn server(access: config::Metrics) -> Arc<Http> {
+fn settings(metrics: &str) -> Settings {
+    Settings {
+        keys: keys(),
+        dev_key: Some("devkey".to_owned()),
+        metrics: serde_saphyr::from_str(metrics).unwrap(),
+        trusted_proxies: vec!["10.0.0.1".parse().unwrap()],
+    }
+}
+
+struct Server {
+    router: Router,
+    controller: signal::Handle,
+    places: Places,
+    settings: Current,
+}
+
+fn server(metrics: &str) -> Server {
+    let settings = Current::new(settings(metrics));
     let clocks = Clocks::read();
     let metrics = Metrics::default();
     let waker = node::Waker::default();
     let address = "127.0.0.1:7882".parse().unwrap();
-    let settings = agent::Config::new(vec![address], Certificate::generate().unwrap());
-    let agent = Agent::new(settings, clocks.media, 1);
+    let of_agent = agent::Config::new(vec![address], Certificate::generate().unwrap());
+    let agent = Agent::new(of_agent, clocks.media, 1);
     let (notices, noticed) = mpsc::channel(16);
     let (observer, questions) = Observer::new(waker.clone());
     let plane = Box::new(dataplane::Model::new(clocks.media));
@@ -38,17 +75,71 @@ fn server(access: config::Metrics) -> Arc<Http> {
         notices,
         observations: mpsc::channel(1).0,
     };
-    let commands = node::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
+    let (commands, _) = node::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
-    let controller = signal::start(controller, noticed, commands, metrics.clone());
-    Arc::new(Http {
-        controller,
-        keys: keys(),
-        dev_key: None,
-        scrape: Scrape::new(metrics.clone(), observer.clone(), access),
+    let (controller, _) = signal::start(controller, noticed, commands, metrics.clone());
+    let http = Http {
+        controller: controller.clone(),
+        settings: settings.clone(),
+        node_ips: vec![[203, 0, 113, 7].into()],
+        proxied: Places::new(LIMITS),
+        scrape: Scrape::new(metrics.clone(), observer.clone()),
         metrics,
+        health: Health::new(controller.clone(), observer.clone(), None),
         observer,
-    })
+    };
+    Server {
+        router: router(http, TIMEOUT),
+        controller,
+        places: Places::new(LIMITS),
+        settings,
+    }
+}
+
+impl Server {
+    /// What a request from this peer is answered.
+    async fn ask(&self, peer: &str, request: Request<Body>) -> Response<Body> {
+        let peer: IpAddr = peer.parse().unwrap();
+        let connection = Connection {
+            peer,
+            local: [192, 0, 2, 1].into(),
+            place: Arc::new(self.places.enter(None, clock::now()).unwrap().0),
+        };
+        let service = AddExtension::new(self.router.clone(), connection);
+        TowerToHyperService::new(service).call(request).await.unwrap()
+    }
+
+    async fn get(&self, peer: &str, path: &str, headers: HeaderMap) -> Response<Body> {
+        let mut request = Request::get(path).body(Body::empty()).unwrap();
+        *request.headers_mut() = headers;
+        self.ask(peer, request).await
+    }
+
+    async fn dev_token(&self, headers: &[(HeaderName, &'static str)]) -> StatusCode {
+        let request = Request::post("/api/dev-token").header(header::CONTENT_TYPE, "application/json");
+        let mut request = request.body(Body::from(r#"{"room": "lobby", "name": "ada"}"#)).unwrap();
+        request.headers_mut().extend(map(headers));
+        self.ask("127.0.0.1", request).await.status()
+    }
+}
+
+/// A body that never comes.
+struct Never;
+
+impl hyper::body::Body for Never {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+}
+
+fn map(headers: &[(HeaderName, &'static str)]) -> HeaderMap {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+    headers.collect()
 }
 
 /// A token for ada in the lobby, with grants beyond joining.
@@ -65,7 +156,7 @@ fn bearer(token: &str) -> HeaderMap {
     HeaderMap::from_iter([(header::AUTHORIZATION, value)])
 }
 
-async fn join(http: &Http, token: &str) {
+async fn join(server: &Server, token: &str) {
     let query = format!("access_token={token}");
     let request = HttpRequest {
         path: "/rtc",
@@ -75,23 +166,21 @@ async fn join(http: &Http, token: &str) {
     };
     let admission = admit(request, &keys(), clock::unix()).unwrap();
     // The node says that it is there as soon as it runs.
-    while http.controller.vet(&admission).await.is_err() {
+    while server.controller.vet(&admission).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    http.controller.open(Box::new(admission)).await.unwrap();
+    server.controller.open(Box::new(admission)).await.unwrap();
 }
 
-async fn own(http: &Arc<Http>, headers: HeaderMap) -> Response<Body> {
-    own_receiver(State(http.clone()), headers).await.into_response()
+const STRANGER: &str = "198.51.100.1";
+
+async fn own(server: &Server, headers: HeaderMap) -> Response<Body> {
+    server.get(STRANGER, "/api/receivers/me", headers).await
 }
 
-async fn all(http: &Arc<Http>, room: Option<&str>, headers: HeaderMap) -> Response<Body> {
-    let query = ReceiversQuery {
-        room: room.map(str::to_owned),
-    };
-    all_receivers(State(http.clone()), Query(query), headers)
-        .await
-        .into_response()
+async fn all(server: &Server, room: Option<&str>, headers: HeaderMap) -> Response<Body> {
+    let query = room.map(|room| format!("?room={room}")).unwrap_or_default();
+    server.get(STRANGER, &format!("/api/receivers{query}"), headers).await
 }
 
 async fn text(response: Response<Body>) -> String {
@@ -106,7 +195,7 @@ async fn body(response: Response<Body>) -> Value {
 
 #[tokio::test]
 async fn strangers_learn_nothing() {
-    let http = server(config::Metrics::default());
+    let http = server("{}");
     let none = HeaderMap::new;
     assert_eq!(own(&http, none()).await.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(all(&http, None, none()).await.status(), StatusCode::UNAUTHORIZED);
@@ -122,7 +211,7 @@ async fn strangers_learn_nothing() {
 
 #[tokio::test]
 async fn a_participant_sees_itself_and_an_administrator_everybody() {
-    let http = server(config::Metrics::default());
+    let http = server("{}");
     let token = access_token(&[]);
     join(&http, &token).await;
     let ada =
@@ -139,19 +228,172 @@ async fn a_participant_sees_itself_and_an_administrator_everybody() {
 }
 
 #[tokio::test]
-async fn metrics_are_whole_and_behind_the_token_there_is() {
-    let open = server(config::Metrics::default());
-    let response = metrics(State(open), HeaderMap::new()).await;
+async fn metrics_are_whole_and_for_this_machine() {
+    let server = server("{}");
+    let response = server.get("127.0.0.1", "/metrics", HeaderMap::new()).await;
+    assert_eq!(response.status(), StatusCode::OK);
     let text = text(response).await;
     assert!(text.ends_with("# EOF\n") && text.matches("# EOF").count() == 1);
     assert!(text.contains("\nweir_receivers 0\n"), "{text}");
+    assert!(
+        text.contains("\nweir_http_connections_closed_total{reason=\"address_limit\"} 0\n"),
+        "{text}"
+    );
+    assert!(text.contains("\nweir_log_lines_lost_total 0\n"), "{text}");
+}
 
-    let guarded = server(config::Metrics {
-        token: Some("0123456789abcdef".to_owned()),
-        names: true,
-    });
-    let strange = metrics(State(guarded.clone()), HeaderMap::new()).await;
-    assert_eq!(strange.status(), StatusCode::UNAUTHORIZED);
-    let known = metrics(State(guarded), bearer("0123456789abcdef")).await;
-    assert_eq!(known.status(), StatusCode::OK);
+#[tokio::test]
+async fn only_this_machine_sees_what_operators_see() {
+    let server = server("{}");
+    for path in ["/metrics", "/api/entries"] {
+        let status =
+            async |peer, headers: &[(HeaderName, &'static str)]| server.get(peer, path, map(headers)).await.status();
+        let seen = [StatusCode::OK, StatusCode::NOT_FOUND];
+        for peer in ["127.0.0.1", "::1", "::ffff:127.0.0.2", "192.0.2.1"] {
+            assert!(seen.contains(&status(peer, &[]).await), "{path} {peer}");
+        }
+        assert_eq!(status(STRANGER, &[]).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(
+            status(STRANGER, &[(FORWARDED_FOR, "127.0.0.1")]).await,
+            StatusCode::UNAUTHORIZED
+        );
+        assert_eq!(
+            status("10.0.0.1", &[(FORWARDED_FOR, "127.0.0.1")]).await,
+            StatusCode::UNAUTHORIZED
+        );
+        assert_eq!(status("10.0.0.1", &[]).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(
+            status("127.0.0.1", &[(FORWARDED_FOR, "198.51.100.2")]).await,
+            StatusCode::UNAUTHORIZED
+        );
+        let page = [
+            (header::HOST, "localhost:7880"),
+            (header::ORIGIN, "https://evil.example"),
+        ];
+        assert_eq!(status("127.0.0.1", &page).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(
+            status("127.0.0.1", &[(header::HOST, "rebound.example")]).await,
+            StatusCode::UNAUTHORIZED
+        );
+    }
+}
+
+#[tokio::test]
+async fn where_there_is_a_token_everybody_needs_it() {
+    let server = server("{token: 0123456789abcdef, names: true}");
+    for path in ["/metrics", "/api/entries"] {
+        for peer in ["127.0.0.1", STRANGER] {
+            let status = async |headers| server.get(peer, path, headers).await.status();
+            assert_eq!(status(HeaderMap::new()).await, StatusCode::UNAUTHORIZED);
+            assert_eq!(status(bearer("0123456789abcdee")).await, StatusCode::UNAUTHORIZED);
+            assert_ne!(status(bearer("0123456789abcdef")).await, StatusCode::UNAUTHORIZED);
+        }
+    }
+}
+
+#[tokio::test]
+async fn open_metrics_are_everybodys_and_entries_are_not() {
+    let server = server("{open: true}");
+    let status = async |path| server.get(STRANGER, path, HeaderMap::new()).await.status();
+    assert_eq!(status("/metrics").await, StatusCode::OK);
+    assert_eq!(status("/api/entries").await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn the_page_of_this_server_gets_tokens_and_no_other() {
+    let server = server("{}");
+    let host = |host| (header::HOST, host);
+    for allowed in [
+        &[][..],
+        &[host("localhost:7880"), (header::ORIGIN, "http://localhost:7880")],
+        &[host("192.0.2.1:7880"), (header::ORIGIN, "http://192.0.2.1:7880")],
+        &[host("203.0.113.7:7880"), (header::ORIGIN, "http://203.0.113.7:7880")],
+    ] {
+        assert_eq!(server.dev_token(allowed).await, StatusCode::OK, "{allowed:?}");
+    }
+    for refused in [
+        [host("localhost:7880"), (header::ORIGIN, "https://evil.example")],
+        [
+            host("rebound.example:7880"),
+            (header::ORIGIN, "http://rebound.example:7880"),
+        ],
+        [
+            host("localhost:7880"),
+            (HeaderName::from_static("sec-fetch-site"), "cross-site"),
+        ],
+    ] {
+        assert_eq!(server.dev_token(&refused).await, StatusCode::FORBIDDEN, "{refused:?}");
+    }
+    let mut without_key = settings("{}");
+    without_key.dev_key = None;
+    server.settings.replace(without_key);
+    assert_eq!(server.dev_token(&[]).await, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_token_of_a_removed_key_is_refused_from_then_on() {
+    let server = server("{}");
+    let token = access_token(&[]);
+    join(&server, &token).await;
+    assert_eq!(own(&server, bearer(&token)).await.status(), StatusCode::OK);
+    let mut others = settings("{}");
+    others.keys = ApiKeys::default().with("other", "secret");
+    server.settings.replace(others);
+    assert_eq!(own(&server, bearer(&token)).await.status(), StatusCode::UNAUTHORIZED);
+    let path = format!("/rtc/validate?access_token={token}");
+    let answer = server.get(STRANGER, &path, HeaderMap::new()).await;
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn clients_of_a_proxy_have_a_share_each() {
+    let server = server("{}");
+    let mut stalled = Vec::new();
+    for _ in 0..LIMITS.pending_per_address {
+        let request = Request::post("/api/dev-token").header(header::CONTENT_TYPE, "application/json");
+        let request = request
+            .header(FORWARDED_FOR, "198.51.100.1")
+            .body(Body::new(Never))
+            .unwrap();
+        let mut waiting = Box::pin(server.ask("10.0.0.1", request));
+        let polled = tokio::time::timeout(Duration::ZERO, &mut waiting).await;
+        assert!(polled.is_err(), "the body has not come");
+        stalled.push(waiting);
+    }
+    let status = async |client| {
+        let headers = map(&[(FORWARDED_FOR, client)]);
+        server.get("10.0.0.1", "/healthz", headers).await.status()
+    };
+    assert_eq!(status("198.51.100.1").await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(status("198.51.100.2").await, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_healthy_server_says_so() {
+    let answer = server("{}").get(STRANGER, "/healthz", HeaderMap::new()).await;
+    assert_eq!(
+        (answer.status(), text(answer).await),
+        (StatusCode::OK, "ok\n".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn paths_of_other_protocols_are_not_the_page() {
+    let server = server("{}");
+    for path in [
+        "/api/rooms",
+        "/twirp/livekit.RoomService/ListRooms",
+        "/rtc/v2",
+        "/settings/regions",
+        "/metrics/all",
+    ] {
+        for method in [Method::GET, Method::POST] {
+            let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+            assert_eq!(
+                server.ask(STRANGER, request).await.status(),
+                StatusCode::NOT_FOUND,
+                "{path}"
+            );
+        }
+    }
 }

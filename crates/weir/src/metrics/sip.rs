@@ -1,12 +1,15 @@
 //! Calls of SIP proxies in `/metrics`.
 
+use std::collections::BTreeMap;
+
 use sip::quality::Scores;
 
 use super::text::Text;
+use crate::listen::Closed;
 use crate::sip::Figures;
 
 /// The families of all calls together, with how many wanted to control them who may not.
-pub fn write_sip(figures: &Figures, denied: u64, text: &mut Text) {
+pub fn write_sip(figures: &Figures, denied: u64, closed: &BTreeMap<Closed, u64>, text: &mut Text) {
     let name = "weir_sip";
     text.family(
         name,
@@ -17,6 +20,16 @@ pub fn write_sip(figures: &Figures, denied: u64, text: &mut Text) {
         text.sample("weir_sip_total", &[("reason", counter.name())], value);
     }
     text.sample("weir_sip_total", &[("reason", "control_denied")], denied);
+    let name = "weir_sip_control_connections_closed";
+    text.family(
+        name,
+        "counter",
+        "Control connections the server closed or did not take, by reason",
+    );
+    for (why, reason) in Closed::NAMES {
+        let value = closed.get(&why).copied().unwrap_or_default();
+        text.sample(&format!("{name}_total"), &[("reason", reason)], value);
+    }
     let gauges = [
         (
             "weir_sip_calls",

@@ -4,19 +4,52 @@ use std::net::IpAddr;
 
 use tracing::debug;
 
-use crate::config;
+use crate::listen::Closed;
 use crate::metrics::Metrics;
+use crate::places::{Evicted, Limits, Place, Places};
+use crate::{clock, config};
+
+/// How many connections there may be over TCP and HTTP. Silent ones give way to others.
+const CONNECTIONS: Limits = Limits {
+    all: 1_024,
+    per_address: 512,
+    pending_per_address: 256,
+};
 
 /// The networks that may control calls, and what became of others.
 pub struct Access {
     config: config::Sip,
     metrics: Metrics,
+    places: Places,
 }
 
 impl Access {
     /// As the operator has set it.
     pub fn new(config: config::Sip, metrics: Metrics) -> Self {
-        Access { config, metrics }
+        Access {
+            config,
+            metrics,
+            places: Places::new(CONNECTIONS),
+        }
+    }
+
+    /// A place for a connection from this address, if it may control calls and there is one.
+    pub fn enter(&self, from: IpAddr) -> Option<(Place, Evicted)> {
+        if !self.admits(from) {
+            return None;
+        }
+        let entered = self.places.enter(Some(from), clock::now());
+        entered.inspect_err(|full| self.closed((*full).into())).ok()
+    }
+
+    /// Gives the place of the oldest silent connection away, as where the system has no more descriptors.
+    pub fn evict_oldest(&self) {
+        self.places.evict_oldest(clock::now());
+    }
+
+    /// Counts a connection that we closed, or did not take.
+    pub fn closed(&self, why: Closed) {
+        self.metrics.control_closed(why);
     }
 
     /// Whether whoever is at this address may control calls. One who may not is counted, and gets no answer.

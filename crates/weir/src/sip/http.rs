@@ -12,70 +12,76 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use sip::ng::{CONTENT_TYPE, Route, route};
-use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::{TcpListener, TcpStream};
 use tracing::{debug, warn};
 
 use super::access::Access;
 use super::task::{Handle, Protocol};
 use super::websocket;
+use crate::listen::{Closed, tune};
 use crate::page;
+use crate::patient::Patient;
+use crate::places::{Evicted, Place};
 
-/// How many connections there may be on one listener. The next one waits until one ends.
-const CONNECTIONS_MAX: usize = 1_024;
+/// How long a client may take to send a request's header, as long again to send the body, and to take any part of an answer.
+const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long a client may take to send a request's header.
-const HEADER_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// How long it may take to send the body.
-const BODY_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long to wait when no connection can be taken: one that ends will help, asking again at once will not.
+const RESPITE: Duration = Duration::from_millis(100);
 
 /// Serves those who may control calls.
 pub async fn serve(listener: TcpListener, handle: Handle, access: Arc<Access>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
-        let (stream, from) = match listener.accept().await {
-            Ok((stream, from)) if access.admits(from.ip()) => (stream, from.ip().to_canonical()),
-            Ok(_) => continue,
+        match listener.accept().await {
+            Ok((stream, from)) => {
+                if let Some((place, evicted)) = access.enter(from.ip()) {
+                    let client = Client {
+                        from: from.ip().to_canonical(),
+                        handle: handle.clone(),
+                        place: Arc::new(place),
+                    };
+                    tokio::spawn(serve_one(stream, client, evicted, access.clone()));
+                }
+            }
             Err(error) => {
                 warn!(%error, "cannot accept a control connection");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
+                access.evict_oldest();
+                tokio::time::sleep(RESPITE).await;
             }
-        };
-        let handle = handle.clone();
-        tokio::spawn(async move {
-            let _ = stream.set_nodelay(true);
-            // A WebSocket keeps it.
-            let place = Arc::new(place);
-            let answer = |request| {
-                let client = Client {
-                    from,
-                    handle: handle.clone(),
-                    _place: place.clone(),
-                };
-                async move { Ok::<_, Infallible>(respond(request, client).await) }
-            };
-            let served = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEADER_TIME_MAX)
-                .serve_connection(TokioIo::new(stream), service_fn(answer))
-                .with_upgrades();
-            if let Err(error) = served.await {
-                debug!(%from, %error, "a control connection failed");
+        }
+    }
+}
+
+async fn serve_one(stream: TcpStream, client: Client, mut evicted: Evicted, access: Arc<Access>) {
+    tune(&stream, REQUEST_TIME_MAX);
+    let from = client.from;
+    let answer = |request| {
+        let client = client.clone();
+        async move { Ok::<_, Infallible>(respond(request, client).await) }
+    };
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_TIME_MAX)
+        .serve_connection(TokioIo::new(Patient::new(stream, REQUEST_TIME_MAX)), service_fn(answer))
+        .with_upgrades();
+    tokio::select! {
+        ended = served => if let Err(error) = ended {
+            debug!(%from, %error, "a control connection failed");
+            if error.is_timeout() {
+                access.closed(Closed::Slow);
             }
-        });
+        },
+        Ok(full) = &mut evicted => access.closed(full.into()),
     }
 }
 
 /// Who is at the other end of a connection.
+#[derive(Clone)]
 pub(super) struct Client {
     pub(super) from: IpAddr,
     pub(super) handle: Handle,
-    _place: Arc<OwnedSemaphorePermit>,
+    /// A WebSocket keeps it.
+    pub(super) place: Arc<Place>,
 }
 
 async fn respond(request: Request<Incoming>, client: Client) -> Response<Body> {
@@ -92,7 +98,7 @@ async fn respond(request: Request<Incoming>, client: Client) -> Response<Body> {
     };
     let content_type = content_type.to_owned();
     let body = axum::body::to_bytes(Body::new(request.into_body()), sip::limits::MESSAGE_MAX);
-    let Ok(Ok(body)) = tokio::time::timeout(BODY_TIME_MAX, body).await else {
+    let Ok(Ok(body)) = tokio::time::timeout(REQUEST_TIME_MAX, body).await else {
         return refuse(413);
     };
     let reply = client.handle.answer(protocol, Some(client.from), body.to_vec());

@@ -1,6 +1,7 @@
 //! What proxies say over connections.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,19 +9,24 @@ use std::time::Duration;
 
 use sip::ng::Stream;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{debug, warn};
 
 use super::access::Access;
 use super::task::{Handle, Protocol};
+use crate::listen::{Closed, tune};
+use crate::places::{Evicted, Place};
 
-/// How many connections there may be on one listener. The next one waits until one ends.
+/// How many connections there may be on a Unix socket. The next one waits until one ends.
 const CONNECTIONS_MAX: usize = 1_024;
 
-/// How long whoever connects to a Unix socket may take to say something, and anybody to take an answer.
+/// How long whoever connects may take to say something, anybody to say it to its end, and to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a proxy that has said something may say nothing more.
+const IDLE_MAX: Duration = Duration::from_secs(3600);
 
 /// The longest command of rtpproxy's.
 const LINE_MAX: usize = 65_536;
@@ -30,49 +36,71 @@ const RESPITE: Duration = Duration::from_millis(100);
 
 /// `ng` over TCP: messages one after the other, each answered before the next is read.
 pub async fn serve_tcp(listener: TcpListener, handle: Handle, access: Arc<Access>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
         match listener.accept().await {
-            Ok((stream, from)) if access.admits(from.ip()) => {
-                let handle = handle.clone();
-                tokio::spawn(async move {
-                    let _ = stream.set_nodelay(true);
+            Ok((stream, from)) => {
+                if let Some((place, evicted)) = access.enter(from.ip()) {
                     let from = from.ip().to_canonical();
-                    if let Err(error) = converse(stream, Some(from), handle).await {
-                        debug!(%from, %error, "a control connection ended");
-                    }
-                    drop(place);
-                });
+                    tokio::spawn(serve_one(stream, from, place, evicted, handle.clone(), access.clone()));
+                }
             }
-            Ok(_) => {}
             Err(error) => {
                 warn!(%error, "cannot accept a control connection");
+                access.evict_oldest();
                 tokio::time::sleep(RESPITE).await;
             }
         }
     }
 }
 
+async fn serve_one(
+    stream: TcpStream,
+    from: IpAddr,
+    place: Place,
+    mut evicted: Evicted,
+    handle: Handle,
+    access: Arc<Access>,
+) {
+    tune(&stream, PATIENCE);
+    let ended = tokio::select! {
+        ended = converse(stream, from, &place, handle) => ended,
+        Ok(full) = &mut evicted => return access.closed(full.into()),
+    };
+    if let Err(error) = ended {
+        debug!(%from, %error, "a control connection ended");
+        if error.kind() == io::ErrorKind::TimedOut {
+            access.closed(Closed::Slow);
+        }
+    }
+}
+
 async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    from: Option<std::net::IpAddr>,
+    from: IpAddr,
+    place: &Place,
     handle: Handle,
 ) -> io::Result<()> {
     let mut messages = Stream::default();
     let mut buffer = [0; 16 << 10];
+    // Whoever connects says something soon, and says it to its end.
+    let mut until = Instant::now() + PATIENCE;
+    let mut is_between = false;
     loop {
-        let len = stream.read(&mut buffer).await?;
+        let len = timeout_at(until, stream.read(&mut buffer)).await??;
         if len == 0 {
             return Ok(());
         }
+        if std::mem::take(&mut is_between) {
+            until = Instant::now() + PATIENCE;
+        }
         messages.push(&buffer[..len]);
         while let Some(message) = messages.next_message().map_err(|_| unreadable())? {
-            if let Some(reply) = handle.answer(Protocol::Ng, from, message).await {
+            place.join();
+            if let Some(reply) = handle.answer(Protocol::Ng, Some(from), message).await {
                 timeout(PATIENCE, stream.write_all(&reply)).await??;
             }
+            until = Instant::now() + IDLE_MAX;
+            is_between = true;
         }
     }
 }

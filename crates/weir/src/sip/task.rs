@@ -11,6 +11,7 @@ use southbound::Command;
 use southbound::relay::{Observation, Refusal};
 use tokio::net::UdpSocket;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tracing::{info, warn};
 
 use super::Parts;
@@ -74,13 +75,18 @@ struct Asked {
     reply_to: ReplyTo,
 }
 
+enum Ask {
+    Request(Asked),
+    Alive(oneshot::Sender<()>),
+}
+
 /// The task is gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Gone;
 
 /// The sockets' handle on the task.
 #[derive(Clone)]
-pub struct Handle(mpsc::Sender<Asked>);
+pub struct Handle(mpsc::Sender<Ask>);
 
 impl Handle {
     /// Hands over what a proxy says.
@@ -97,7 +103,13 @@ impl Handle {
             message,
             reply_to,
         };
-        self.0.send(asked).await.map_err(|_| Gone)
+        self.0.send(Ask::Request(asked)).await.map_err(|_| Gone)
+    }
+
+    /// Whether the task answers. The caller says how long it may take.
+    pub async fn is_alive(&self) -> bool {
+        let (answer, answered) = oneshot::channel();
+        self.0.send(Ask::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
     /// The same, and what is answered, if anything is.
@@ -109,8 +121,13 @@ impl Handle {
     }
 }
 
-/// Starts it; where calls are kept, with those that an earlier process had.
-pub fn start(relay: Relay, parts: Parts, access: Arc<Access>, kept: Option<(Saver, Vec<String>)>) -> Handle {
+/// Starts it; where calls are kept, with those that an earlier process had. The task ends when nobody has a handle any more, or by a panic.
+pub fn start(
+    relay: Relay,
+    parts: Parts,
+    access: Arc<Access>,
+    kept: Option<(Saver, Vec<String>)>,
+) -> (Handle, JoinHandle<()>) {
     let (requests, asked) = mpsc::channel(REQUESTS_MAX);
     let (saver, records) = kept.unzip();
     let mut task = Task {
@@ -125,8 +142,8 @@ pub fn start(relay: Relay, parts: Parts, access: Arc<Access>, kept: Option<(Save
         saver,
     };
     task.resume(&records.unwrap_or_default());
-    tokio::spawn(task.run(asked, parts.observed));
-    Handle(requests)
+    let running = tokio::spawn(task.run(asked, parts.observed));
+    (Handle(requests), running)
 }
 
 struct Task {
@@ -144,7 +161,7 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut asked: mpsc::Receiver<Asked>, mut observed: mpsc::Receiver<Observation>) {
+    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut observed: mpsc::Receiver<Observation>) {
         let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
         let mut save = tokio::time::interval(SAVE_INTERVAL);
         loop {
@@ -156,7 +173,9 @@ impl Task {
                 _ = publish.tick() => self.publish(),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
                 request = asked.recv() => match request {
-                    Some(request) => self.ask(request),
+                    Some(Ask::Request(request)) => self.ask(request),
+                    // Whoever has stopped waiting needs no answer.
+                    Some(Ask::Alive(answer)) => drop(answer.send(())),
                     None => return,
                 },
                 () = sleep_until(wakes_at) => self.handle(Input::TimePassed),

@@ -43,6 +43,9 @@ pub(super) fn accept(request: Request<Incoming>, client: Client) -> Response<Bod
     let Some((upgrade, mut answer)) = websocket::upgrade(&mut parts) else {
         return refuse(400);
     };
+    if !client.place.join() {
+        return refuse(503);
+    }
     answer
         .headers_mut()
         .insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(name));
@@ -60,7 +63,7 @@ pub(super) fn accept(request: Request<Incoming>, client: Client) -> Response<Bod
 }
 
 async fn serve(upgrade: Upgrade, protocol: Protocol, client: Client) -> io::Result<()> {
-    let Some(stream) = upgrade.stream().await else {
+    let Some(stream) = timeout(PATIENCE, upgrade.stream()).await? else {
         return Ok(());
     };
     let (mut reader, mut writer) = websocket::split(stream, MESSAGE_MAX);

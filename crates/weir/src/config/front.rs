@@ -1,0 +1,115 @@
+//! What an operator may set about who reaches the HTTP port.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::ConfigError;
+use super::secrets::Secret;
+use super::sip::Seconds;
+use crate::places;
+
+/// Settings of `/metrics` and of what else only operators see.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Metrics {
+    /// What a request must bring as its bearer token. Without one, requests from this machine are answered.
+    pub token: Option<Secret>,
+    /// Whether there are lines for each receiver, with its room and identity.
+    pub names: bool,
+    /// Whether everybody who reaches the port may read `/metrics`.
+    pub open: bool,
+}
+
+impl Metrics {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let guarded = self.token.as_ref().is_some_and(|token| token.len() >= 16);
+        if self.names && !guarded {
+            return Err(ConfigError::NamesForEverybody);
+        }
+        if self.open && self.token.is_some() {
+            return Err(ConfigError::OpenAndGuarded);
+        }
+        Ok(())
+    }
+}
+
+/// What clients may take of the HTTP port.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Connections at once, signalling included.
+    pub connections: usize,
+    /// Of those, from one address; for IPv6 from one /64.
+    pub connections_per_address: usize,
+    /// Of those, by clients that have not joined.
+    pub requests_per_address: usize,
+    /// How long a client may take for a request's header, for the whole request, and to take any part of the answer.
+    pub request_timeout: Seconds,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: 16_384,
+            connections_per_address: 4_096,
+            requests_per_address: 1_024,
+            request_timeout: Seconds(Duration::from_secs(10)),
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let numbers = [
+            self.connections,
+            self.connections_per_address,
+            self.requests_per_address,
+        ];
+        match numbers.contains(&0) || self.request_timeout.0.is_zero() {
+            true => Err(ConfigError::NoPlaces),
+            false => Ok(()),
+        }
+    }
+
+    /// The numbers of connections.
+    pub fn places(&self) -> places::Limits {
+        places::Limits {
+            all: self.connections,
+            per_address: self.connections_per_address,
+            pending_per_address: self.requests_per_address,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_with_names_need_a_token_and_open_ones_have_none() {
+        let check = |text: &str| serde_saphyr::from_str::<Metrics>(text).unwrap().check();
+        assert!(check("{}").is_ok() && check("{open: true}").is_ok());
+        for unguarded in [
+            "{names: true}",
+            "{names: true, token: short}",
+            "{names: true, open: true}",
+        ] {
+            assert!(matches!(check(unguarded), Err(ConfigError::NamesForEverybody)));
+        }
+        assert!(check("{names: true, token: 0123456789abcdef}").is_ok());
+        assert!(matches!(
+            check("{open: true, token: a}"),
+            Err(ConfigError::OpenAndGuarded)
+        ));
+    }
+
+    #[test]
+    fn limits_of_zero_are_an_error() {
+        let check = |text: &str| serde_saphyr::from_str::<Limits>(text).unwrap().check();
+        assert!(check("{}").is_ok() && check("{request_timeout: 2.5}").is_ok());
+        for text in ["{connections: 0}", "{requests_per_address: 0}", "{request_timeout: 0}"] {
+            assert!(matches!(check(text), Err(ConfigError::NoPlaces)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Who a request is from, and what of the server that client may take and see.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderMap, Response, StatusCode, header};
+use axum::middleware::Next;
+use tracing::warn;
+
+use crate::client::{Client, is_trusted};
+use crate::http::Http;
+use crate::listen::{Closed, Connection};
+use crate::places::Place;
+use crate::settings::Settings;
+use crate::{clock, config, origin, page};
+
+/// What is known of whoever makes a request.
+#[derive(Clone)]
+pub struct Guest {
+    /// Who it is.
+    pub client: Client,
+    /// Which of our addresses it reached.
+    local: IpAddr,
+    /// Its places: the connection's, and behind a proxy one of its own.
+    places: Vec<Arc<Place>>,
+}
+
+impl Guest {
+    /// Keeps the places for good; `None` when one of them is lost.
+    pub fn join(self) -> Option<Vec<Arc<Place>>> {
+        self.places.iter().all(|place| place.join()).then_some(self.places)
+    }
+
+    /// Whether the request may do what only the person before this machine may: it comes from no foreign page.
+    pub fn is_of_ours(&self, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
+        origin::is_ours(headers, |address| address == self.local || node_ips.contains(&address))
+    }
+
+    /// Whether it may see what operators see: with their token, or from this machine where there is none.
+    pub fn may_operate(&self, access: &config::Metrics, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
+        match &access.token {
+            Some(token) => bearer(headers).is_some_and(|given| same(given.as_bytes(), token.as_bytes())),
+            None => self.is_on_this_machine() && self.is_of_ours(headers, node_ips),
+        }
+    }
+
+    fn is_on_this_machine(&self) -> bool {
+        self.client.is_local() || self.client.is_direct && self.client.address == self.local
+    }
+}
+
+/// Finds out who a request is from, and refuses it where a client of a proxy has its share already.
+pub async fn welcome(
+    State(http): State<Arc<Http>>,
+    Extension(connection): Extension<Connection>,
+    mut request: Request,
+    next: Next,
+) -> Response<Body> {
+    let settings = http.settings.get();
+    let client = Client::of(connection.peer, request.headers(), &settings.trusted_proxies);
+    let mut guest = Guest {
+        client,
+        local: connection.local,
+        places: vec![connection.place],
+    };
+    if is_trusted(connection.peer, &settings.trusted_proxies) {
+        match http.proxied.enter(Some(client.address), clock::now()) {
+            // One that is evicted only loses its place: what it asks has an end by itself.
+            Ok((place, _)) => guest.places.push(Arc::new(place)),
+            Err(full) => {
+                http.metrics.http_closed(full.into());
+                return page::text(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "too many connections from this address\n",
+                );
+            }
+        }
+    } else {
+        hint_at_proxy(&client, &settings);
+    }
+    request.extensions_mut().insert(guest);
+    let answer = next.run(request).await;
+    if answer.status() == StatusCode::REQUEST_TIMEOUT {
+        http.metrics.http_closed(Closed::Slow);
+    }
+    answer
+}
+
+/// Says once that there seems to be a proxy that nobody has named.
+fn hint_at_proxy(client: &Client, settings: &Settings) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let is_near = match client.address {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_private(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local(),
+    };
+    if is_near && !client.is_direct && settings.trusted_proxies.is_empty() && !SAID.swap(true, Ordering::Relaxed) {
+        warn!(
+            address = %client.address,
+            "a proxy forwards requests from this address: until `trusted_proxies` names it, all its clients share the limits of one address"
+        );
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// Compares without telling by its time where two differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+}

@@ -1,0 +1,72 @@
+//! `GET /healthz`: whether every part of the server still answers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+
+use crate::clock;
+use crate::observe::Observer;
+use crate::signal;
+use crate::sip;
+
+/// How long a part may take to answer. What carries calls answers within milliseconds.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+/// How long an answer holds: asking more often costs the parts nothing.
+const AGE_MAX: Duration = Duration::from_millis(200);
+
+/// Who is asked. Cheap to clone.
+#[derive(Clone)]
+pub struct Health {
+    controller: signal::Handle,
+    observer: Observer,
+    sip: Option<sip::Handle>,
+    last: Arc<Mutex<Option<(Instant, Result<(), Unwell>)>>>,
+}
+
+/// The first part that did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unwell(pub &'static str);
+
+impl Health {
+    /// Puts the parts together.
+    pub fn new(controller: signal::Handle, observer: Observer, sip: Option<sip::Handle>) -> Self {
+        Health {
+            controller,
+            observer,
+            sip,
+            last: Arc::default(),
+        }
+    }
+
+    /// Asks all parts.
+    ///
+    /// Errors: one did not answer in time.
+    pub async fn check(&self) -> Result<(), Unwell> {
+        // Held while the parts are asked, so that several at once ask once.
+        let mut last = self.last.lock().await;
+        if let Some((_, verdict)) = last.filter(|(at, _)| clock::now() < *at + AGE_MAX) {
+            return verdict;
+        }
+        let verdict = self.ask().await;
+        *last = Some((clock::now(), verdict));
+        verdict
+    }
+
+    async fn ask(&self) -> Result<(), Unwell> {
+        let in_time = |part, answered: Result<bool, Elapsed>| match answered {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(Unwell(part)),
+        };
+        in_time("controller", timeout(ANSWER_MAX, self.controller.is_alive()).await)?;
+        in_time("agent", timeout(ANSWER_MAX, self.observer.agent_is_alive()).await)?;
+        in_time("data plane", timeout(ANSWER_MAX, self.observer.plane_is_alive()).await)?;
+        if let Some(sip) = &self.sip {
+            in_time("SIP", timeout(ANSWER_MAX, sip.is_alive()).await)?;
+        }
+        Ok(())
+    }
+}

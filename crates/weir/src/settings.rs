@@ -1,0 +1,61 @@
+//! What of the configuration may change while requests are served.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use controller::livekit::ApiKeys;
+
+use crate::config::{self, Config, Network};
+
+/// What holds at one moment.
+#[derive(Debug)]
+pub struct Settings {
+    /// Whose tokens are good.
+    pub keys: ApiKeys,
+    /// The key the page's tokens are signed with; only in development.
+    pub dev_key: Option<String>,
+    /// Who may see what is measured.
+    pub metrics: config::Metrics,
+    /// Who is believed about where requests come from.
+    pub trusted_proxies: Vec<Network>,
+}
+
+/// The settings there are now. Cheap to clone; all clones change together.
+#[derive(Clone, Debug)]
+pub struct Current(Arc<RwLock<Arc<Settings>>>);
+
+impl Settings {
+    /// Those of a configuration.
+    pub fn of(config: &Config) -> Self {
+        Settings {
+            keys: api_keys(config),
+            dev_key: config.dev_key.clone(),
+            metrics: config.metrics.clone(),
+            trusted_proxies: config.trusted_proxies.clone(),
+        }
+    }
+}
+
+impl Current {
+    /// These.
+    pub fn new(settings: Settings) -> Self {
+        Current(Arc::new(RwLock::new(Arc::new(settings))))
+    }
+
+    /// What holds now; who has begun with it may go on with it.
+    pub fn get(&self) -> Arc<Settings> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has others hold from now on.
+    pub fn replace(&self, settings: Settings) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+}
+
+/// The keys as the controller wants them.
+pub fn api_keys(config: &Config) -> ApiKeys {
+    let pairs = config.keys.iter();
+    pairs.fold(ApiKeys::default(), |keys, (key, secret)| {
+        keys.with(key.as_str(), &**secret)
+    })
+}
