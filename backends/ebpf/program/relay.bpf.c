@@ -35,20 +35,80 @@ int relay(struct xdp_md *context)
 	return there == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&interfaces, there, XDP_PASS);
 }
 
-// The same where an interface's driver runs no such programs: where the stack takes a packet, before anybody else has.
+// The most bytes of a frame that is looked at, which are more than a relay's may have, and those that say whether it may.
+#define FRAME_MAX 2048
+#define LOOKED_AT (sizeof(struct ethhdr) + sizeof(struct iphdr))
+
+// Whether a packet may be a relay's. All others pass without being made one piece, which is dear for long ones.
+static __always_inline int may_be_relayed(struct __sk_buff *skb)
+{
+	const void *ip;
+
+	if (skb->vlan_present || skb->gso_segs > 1 || skb->len > FRAME_MAX || skb->len < LOOKED_AT)
+		return 0;
+	if ((void *)(long)skb->data + LOOKED_AT > (void *)(long)skb->data_end && bpf_skb_pull_data(skb, LOOKED_AT))
+		return 0;
+	ip = (const void *)(long)skb->data + sizeof(struct ethhdr);
+	if (ip + sizeof(struct iphdr) > (const void *)(long)skb->data_end)
+		return 0;
+	switch (skb->protocol) {
+	case bpf_htons(ETH_P_IP):
+		return ((const struct iphdr *)ip)->protocol == IPPROTO_UDP;
+	case bpf_htons(ETH_P_IPV6):
+		return ((const __u8 *)ip)[offsetof(struct ipv6hdr, nexthdr)] == IPPROTO_UDP;
+	default:
+		return 0;
+	}
+}
+
+// The same where an interface's driver runs no such programs, and for what this machine sends itself: where the stack takes a packet, before anybody else has.
 SEC("classifier")
 int relay_in_stack(struct __sk_buff *skb)
 {
 	__u32 there;
 
-	if (skb->vlan_present || skb->gso_segs > 1)
+	if (!may_be_relayed(skb))
 		return NEXT;
 	if ((void *)(long)skb->data + skb->len > (void *)(long)skb->data_end && bpf_skb_pull_data(skb, skb->len))
 		return NEXT;
 	there = handle_frame(skb, skb, (void *)(long)skb->data, (void *)(long)skb->data_end);
-	if (there == LEFT)
+	if (there == LEFT || there == HERE)
 		return NEXT;
 	return there == DROPPED ? DROP : bpf_redirect(there, 0);
+}
+
+// Whether an interface lets go of what programs in drivers send is found by sending it a frame that gets as far as to be sent.
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct bpf_devmap_val));
+} tried SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} let_go SEC(".maps");
+
+SEC("xdp")
+int try_driver(struct xdp_md *frame)
+{
+	(void)frame;
+	return bpf_redirect_map(&tried, 0, 0);
+}
+
+SEC("xdp/devmap")
+int end_of_try(struct xdp_md *frame)
+{
+	__u32 only = 0, *frames = bpf_map_lookup_elem(&let_go, &only);
+
+	(void)frame;
+	if (frames)
+		__sync_fetch_and_add(frames, 1);
+	return XDP_DROP;
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

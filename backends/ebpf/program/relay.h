@@ -79,6 +79,7 @@ static __noinline int fill(struct line *line, const struct endpoint *at, __u32 p
 	line->version = relay.version;
 	line->confirmed = changes - 1;
 	line->tos = relay.tos;
+	line->here = relay.here;
 	line->exit.until = 0;
 	write_ends(line->addresses, &line->ports, &relay.accept, &relay.at, protocol);
 	write_ends(line->leaving, &line->leaving_ports, &relay.from, &relay.to, protocol);
@@ -99,6 +100,9 @@ static __always_inline __u32 forward(void *context, struct __sk_buff *skb, const
 		if (answer != RELAYED)
 			return leave(answer);
 	}
+	// The stack takes packets from an address of this machine only where they came from it.
+	if (line->exit.interface == HERE && !(skb && skb->ifindex == LOOPBACK))
+		return leave(NO_NEIGHBOUR);
 	if (udp_len(found) > line->exit.len_max)
 		return leave(TOO_LARGE);
 	traffic->packets++;

@@ -3,7 +3,7 @@
 #include <linux/types.h>
 
 // Changes with anything below, so that nobody adopts what another version left.
-#define RELAY_LAYOUT 2
+#define RELAY_LAYOUT 3
 
 // How many interfaces there may be.
 #define INTERFACES_MAX 64
@@ -26,6 +26,7 @@ struct relay {
 	__u32 slot; // where it is counted
 	__u32 tos; // of what leaves; below 256
 	__u32 version; // that of its slot: who kept an entry of another one looks again
+	__u32 here; // 1 where the address it leaves for is this machine's
 	struct endpoint at; // whose entry it is; last, see the program
 };
 

@@ -84,7 +84,7 @@ struct line {
 	__u16 pseudo; // the sum of what that covers as it comes, beside UDP itself, less the length
 	__u16 header; // the sum of an IPv4 header that leaves, less its length and identification
 	__u8 tos;
-	__u8 zero;
+	__u8 here; // packets leave for an address of this machine
 	__u32 version; // the relay's
 };
 

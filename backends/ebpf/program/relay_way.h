@@ -3,6 +3,9 @@
 
 #include "relay_tables.h"
 
+// Where packets go that are for this machine and came from it: on to the stack. No interface has this number.
+#define HERE 0xfffffffe
+
 // The most bytes of a UDP datagram that are relayed.
 #define LEN_MAX (DATAGRAM_LEN_MAX + sizeof(struct udphdr))
 
@@ -122,13 +125,20 @@ static __always_inline __u32 look_up_way(void *context, const struct line *line,
 	if (ticks < way->exit.until)
 		return RELAYED;
 	look_at_clock(now, ticks);
-	if (now - way->confirmed >= confirm_every) {
+	if (!line->here && now - way->confirmed >= confirm_every) {
 		way->confirmed = now;
 		if (is_heard(context, line))
 			return CONFIRMING;
 	}
 	way->exit.until = 0;
 	answer = ask(context, &asked, line, len);
+	if (answer == BPF_FIB_LKUP_RET_NOT_FWDED && line->here) {
+		__builtin_memset(&way->exit, 0, sizeof(way->exit));
+		way->exit.interface = HERE;
+		way->exit.len_max = LEN_MAX;
+		way->exit.until = ticks + fresh_for;
+		return RELAYED;
+	}
 	if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
 		return TOO_LARGE;
 	if (answer != BPF_FIB_LKUP_RET_SUCCESS)

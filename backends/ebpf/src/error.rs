@@ -82,7 +82,7 @@ impl fmt::Display for EbpfError {
         match self {
             EbpfError::Interfaces => write!(
                 f,
-                "name 1 to {} interfaces in `rtc.ebpf.interfaces`",
+                "name 1 to {} interfaces in `rtc.ebpf.interfaces`: none was found that has the addresses of SIP calls",
                 crate::INTERFACES_MAX
             ),
             EbpfError::NoInterface(name) => write!(f, "there is no interface {name}"),

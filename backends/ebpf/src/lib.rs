@@ -18,6 +18,7 @@ mod clock;
 mod endpoint;
 mod error;
 mod fanout;
+mod interfaces;
 mod layout;
 mod pass;
 mod pins;
@@ -27,9 +28,12 @@ pub use attach::{Attached, Path};
 pub use both::Both;
 pub use error::{EbpfError, Step};
 pub use fanout::{Copies, CopiesAt, Fanout, FanoutConfig, RoomsPath};
+pub use interfaces::{interfaces_with, is_loopback};
 pub use pass::Pass;
 pub use pins::{take_down, take_down_rooms};
-pub use relay::{Complexity, Counter, Counters, Found, Hook, RelayConfig, RelayOffload, Statistics, Tried};
+pub use relay::{
+    Complexity, Counter, Counters, Found, Hook, RelayConfig, RelayOffload, Statistics, Tried, Whereabouts,
+};
 
 /// How many interfaces there may be.
 pub const INTERFACES_MAX: u32 = layout::relay::INTERFACES_MAX;

@@ -4,14 +4,16 @@
 
 mod support;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 use std::time::Instant;
 
-use backend_ebpf::{Attached, Counter, Hook, Pass, RelayConfig, RelayOffload};
+use backend_ebpf::{Attached, Counter, Hook, Pass, Path, RelayConfig, RelayOffload};
 use dataplane::{Offload, Update};
 use support::*;
-use veth::Pair;
+use veth::{Pair, pair_or_skip};
 
+const NEAR_V4: &str = "10.77.0.1";
+const NEAR_V6: &str = "fd77::1";
 const NEAR: [&str; 2] = ["10.79.0.1", "fd79::1"];
 const FAR: [&str; 2] = ["10.79.0.2", "fd79::2"];
 
@@ -64,7 +66,7 @@ fn where_a_driver_knows_no_xdp_the_stack_relays() {
     let Some(pair) = cable_or_skip() else { return };
     add_one_without_xdp(&pair);
     let mut offload = start(&pair, Hook::Auto, &["stack0"]);
-    assert_eq!(offload.found()[0].to_string(), "stack0: tc");
+    assert!(offload.found()[0].to_string().starts_with("stack0: tc ("));
     for (near, far) in NEAR.iter().zip(FAR) {
         let parties = Parties::between(&pair, near.parse().unwrap(), far.parse().unwrap());
         call(&mut offload, &parties);
@@ -114,4 +116,101 @@ fn whoever_wants_xdp_gets_it_even_where_it_saves_little() {
             wanted
         );
     }
+}
+
+/// Calls between parties on this machine, with ports of ours at its own addresses.
+#[test]
+fn parties_on_this_machine_are_relayed_by_way_of_the_loopback() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let mut offload = start(&pair, Hook::WithoutGeneric, &["lo", "near0"]);
+    let found: Vec<_> = offload
+        .found()
+        .iter()
+        .map(|found| (found.interface.as_str(), found.path))
+        .collect();
+    assert!(found.contains(&("lo", Path::Stack)), "{found:?}");
+    let own: [IpAddr; 4] = ["127.0.0.1", "::1", NEAR_V4, NEAR_V6].map(|address| address.parse().unwrap());
+    for address in own {
+        // The base has these ports, and gets nothing of this.
+        let base = [40_000, 40_002].map(|port| pair.near.run(|| UdpSocket::bind((address, port)).expect("it is free")));
+        let parties = Parties::beside(&pair, address);
+        pair.near.run(|| call(&mut offload, &parties));
+        for socket in base {
+            socket.set_nonblocking(true).unwrap();
+            assert!(socket.recv(&mut [0; 9]).is_err(), "{address}");
+        }
+        for at in parties.ours {
+            offload
+                .offer(Instant::now(), &Update::RemoveRelay(at))
+                .expect("it was there");
+        }
+    }
+}
+
+/// What is no relay's passes the loopback as if nothing was there, however long it is.
+#[test]
+fn what_is_no_relays_passes_the_loopback() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    let _offload = start(&pair, Hook::WithoutGeneric, &["lo"]);
+    pair.near.run(|| {
+        let [one, other] = [0, 1].map(|_| UdpSocket::bind("127.0.0.1:0").expect("there are ports"));
+        other.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut buffer = vec![0; 65_536];
+        for len in [0, 1, 12, 172, 1_472, 1_501, 9_000, 65_507] {
+            let sent = rtp(7, len.max(16))[..len].to_vec();
+            one.send_to(&sent, other.local_addr().unwrap()).expect("it fits");
+            let got = other.recv(&mut buffer).expect("it arrives");
+            assert_eq!(buffer[..got], sent);
+        }
+    });
+}
+
+#[test]
+fn an_interface_that_lets_nothing_go_is_relayed_at_in_the_stack() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.far.command("ethtool", "-K far0 tx off").expect("it is ours");
+    for hook in [Hook::Auto, Hook::WithoutGeneric] {
+        let mut offload = start(&pair, hook, &["near0"]);
+        assert_eq!(
+            offload.found()[0].to_string(),
+            "near0: tc (near0 takes nothing to send from XDP programs)"
+        );
+        call(&mut offload, &Parties::new(&pair, pair.near.v4.into()));
+    }
+}
+
+#[test]
+fn an_interface_that_lets_nothing_go_any_more_is_noticed() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    pair.far.command("ethtool", "-K far0 tx off").expect("it is ours");
+    let taking = pair.far.run(|| Pass::start("far0").expect("nobody is there"));
+    let mut offload = start(&pair, Hook::Auto, &["near0"]);
+    assert_eq!(offload.path(), Path::Driver);
+    drop(taking);
+    let whereabouts = offload.whereabouts();
+    let begun = Instant::now();
+    while whereabouts.found()[0].path == Path::Driver {
+        assert!(begun.elapsed() < PATIENCE);
+        pair.near.run(|| offload.poll());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(
+        whereabouts.found()[0].to_string(),
+        "near0: tc (near0 takes nothing to send from XDP programs)"
+    );
+    call(&mut offload, &Parties::new(&pair, pair.near.v4.into()));
+}
+
+/// Two programs on the same interfaces, each with ports of its own.
+#[test]
+fn two_of_us_have_room_beside_each_other() {
+    let Some(cable) = cable_or_skip() else { return };
+    let mut first = start(&cable, Hook::WithoutGeneric, &["lo", "near0"]);
+    let mut second = start(&cable, Hook::WithoutGeneric, &["lo", "near0"]);
+    assert_eq!((first.path(), second.path()), (Path::Stack, Path::Stack));
+    assert!(second.found().iter().any(|found| found.why_not.is_some()));
+    let mut parties = Parties::new(&cable, cable.near.v4.into());
+    call(&mut first, &parties);
+    parties.ours = [41_000, 41_002].map(|port| (cable.near.v4, port).into());
+    call(&mut second, &parties);
 }

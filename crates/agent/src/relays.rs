@@ -328,7 +328,7 @@ impl Relays {
         let accept = match (&port.ice, entry.accept) {
             (Some(_), _) => port.party().map_or(Accept::Nobody, Accept::Only),
             (None, relay::Accept::Only(from)) => Accept::Only(from),
-            (None, relay::Accept::Learn { within, .. }) => Accept::Learn { within },
+            (None, relay::Accept::Learn { within, window }) => Accept::Learn { within, window },
         };
         Relay {
             accept,

@@ -35,6 +35,8 @@ pub enum Accept {
     Learn {
         /// The only address to learn from.
         within: Option<IpAddr>,
+        /// Another number is another window of learning: the source told last is told again.
+        window: u32,
     },
 }
 
@@ -44,7 +46,7 @@ impl Accept {
         match self {
             Accept::Nobody => false,
             Accept::Only(source) => *source == from,
-            Accept::Learn { within } => within.is_none_or(|ip| ip == from.ip()),
+            Accept::Learn { within, .. } => within.is_none_or(|ip| ip == from.ip()),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod entries;
 mod keying;
+mod learning;
 mod lifetime;
 mod media;
 mod negotiate;
@@ -23,8 +24,9 @@ use crate::random::Random;
 use crate::{Config, Counter, Counters};
 
 pub(crate) use keying::Security;
+pub(crate) use learning::Source;
 pub(crate) use lifetime::{Check, Ending};
-pub(crate) use media::{Component, Heard, Media, Policy, Side, Source};
+pub(crate) use media::{Component, Heard, Media, Policy, Side};
 pub(crate) use negotiate::Role;
 pub(crate) use write::Identity;
 

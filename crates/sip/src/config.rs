@@ -16,7 +16,7 @@ pub struct Config {
     pub interfaces: Vec<Interface>,
     /// How addresses are learned from packets, unless a proxy says otherwise.
     pub learning: Learning,
-    /// How long they are learned, from the first packet.
+    /// How long they are learned, from the first packet after a description.
     pub learning_window: Duration,
     /// How long an answered call may be without any packet.
     pub media_timeout: Duration,
@@ -37,11 +37,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, which are rtpengine's.
+    /// The defaults, which are rtpengine's but for how addresses are learned: its own default lets the last sender win.
     pub fn new(interfaces: Vec<Interface>) -> Self {
         Self {
             interfaces,
-            learning: Learning::Delayed,
+            learning: Learning::Heuristic,
             learning_window: Duration::from_secs(3),
             media_timeout: Duration::from_secs(60),
             silent_timeout: Duration::from_secs(3600),

@@ -5,13 +5,14 @@
 //! to answer. No clock, no socket, no thread; the same seed and the same inputs at the same times give the same outputs.
 //!
 //! Read [`Relay`] first, then [`plan`]: what a media node is ordered and tells. [`sdp`] is how descriptions are read and rewritten,
-//! [`quality`] how calls are rated.
+//! [`quality`] how calls are rated, [`statistics`] what dashboards are told.
 
 pub mod limits;
 pub mod ng;
 pub mod quality;
 pub mod rtpproxy;
 pub mod sdp;
+pub mod statistics;
 
 mod call;
 mod config;

@@ -30,6 +30,9 @@ pub const PORTS_TRIED_MAX: usize = 16;
 /// open gets no answer.
 pub const NODE_WAIT: Duration = Duration::from_millis(500);
 
+/// How long a source may be silent in a learning window while another one sends that is as like what was said; then the other one is the party.
+pub const RIVAL_WAIT: Duration = Duration::from_secs(1);
+
 /// The longest call-id, tag, branch or label, in bytes; a request with a longer one is refused.
 pub const NAME_MAX: usize = 512;
 
@@ -50,6 +53,9 @@ pub const TAGS_MAX: usize = 8;
 
 /// Streams of one party whose quality is kept; those of a further one are not.
 pub const QUALITIES_MAX: usize = 4;
+
+/// Proxies whose requests are counted each for itself; those of a further one are counted together.
+pub const PROXIES_MAX: usize = 64;
 
 /// Calls listed when nobody says how many.
 pub const LIST_DEFAULT: usize = 32;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use crate::random::Random;
-use crate::{ConfigRefused, Interface};
+use crate::{ConfigRefused, Interface, statistics};
 
 /// The ports of all interfaces: even ones, each with the odd one above it.
 ///
@@ -18,6 +18,7 @@ struct Pool {
     interface: Interface,
     free: VecDeque<u16>,
     taken: HashSet<u16>,
+    last: u16,
 }
 
 /// An even port of ours and the next, taken; whoever has it gives it back.
@@ -109,6 +110,7 @@ impl Ports {
         let pool = &mut self.pools[interface];
         let port = pool.free.pop_front()?;
         assert!(pool.taken.insert(port), "a free port is not taken");
+        pool.last = port;
         let Interface {
             address, advertised, ..
         } = pool.interface;
@@ -158,6 +160,19 @@ impl Ports {
         pool.free.push_back(pair.port);
     }
 
+    /// How many ports of each interface are taken, and how many are not.
+    pub(crate) fn pools(&self) -> Vec<statistics::Pool> {
+        let pool = |pool: &Pool| statistics::Pool {
+            name: pool.interface.name.clone(),
+            address: pool.interface.address,
+            range: (*pool.interface.ports.start(), *pool.interface.ports.end()),
+            used: 2 * pool.taken.len(),
+            free: 2 * pool.free.len(),
+            last: pool.last,
+        };
+        self.pools.iter().map(pool).collect()
+    }
+
     /// How many pairs are taken.
     pub(crate) fn taken(&self) -> usize {
         self.pools.iter().map(|pool| pool.taken.len()).sum()
@@ -176,6 +191,7 @@ impl Pool {
             interface: interface.clone(),
             free: free.into(),
             taken: HashSet::new(),
+            last: 0,
         })
     }
 }

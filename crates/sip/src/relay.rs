@@ -12,6 +12,7 @@ use crate::ports::Ports;
 use crate::quality::{Sample, Scores};
 use crate::random::Random;
 use crate::requests::Waiting;
+use crate::statistics::{Outcome, Snapshot, Statistics};
 use crate::{Call, Config, ConfigRefused, Counter, Counters, Request, RequestId, WallClock};
 
 /// What the relay is told.
@@ -65,7 +66,10 @@ pub struct Relay {
     pub(crate) owners: HashMap<SocketAddr, CallName>,
     /// Calls that have changed since somebody asked for them.
     pub(crate) changed: BTreeSet<CallName>,
-    scores: Scores,
+    pub(crate) scores: Scores,
+    pub(crate) statistics: Statistics,
+    /// What the request that is carried out turned out to be.
+    pub(crate) outcome: Outcome,
     random: Random,
     deadlines: BTreeSet<(Instant, CallName)>,
 }
@@ -92,6 +96,8 @@ impl Relay {
             waiting: Waiting::default(),
             changed: BTreeSet::new(),
             scores: Scores::default(),
+            statistics: Statistics::new(clock.now),
+            outcome: Outcome::default(),
             owners: HashMap::new(),
             deadlines: BTreeSet::new(),
         })
@@ -130,6 +136,25 @@ impl Relay {
     /// How good streams were, of all reports so far.
     pub fn scores(&self) -> &Scores {
         &self.scores
+    }
+
+    /// What dashboards want to know.
+    pub fn snapshot(&mut self, now: Instant) -> Snapshot {
+        let calls = self.calls.len();
+        Snapshot {
+            uptime: now.saturating_duration_since(self.started),
+            calls,
+            relayed: self.relayed,
+            ended: self.statistics.ended,
+            proxies: self
+                .statistics
+                .proxies
+                .iter()
+                .map(|(from, proxy)| (*from, *proxy))
+                .collect(),
+            pools: self.ports.pools(),
+            interval: self.statistics.intervals.last(now, calls),
+        }
     }
 
     /// How many calls there are, those included that are over and still kept.
@@ -207,6 +232,7 @@ impl Relay {
             match self.with(now, |context| call.pass_time(context)) {
                 Some(Ending::TimedOut(counter)) => {
                     self.counters.count(counter);
+                    self.statistics.ended(now, &call, self.calls.len());
                     for (socket, tag) in call.dialogues.iter().filter_map(|dialogue| dialogue.notify.clone()) {
                         out.push(Output::Notify { socket, tag });
                     }

@@ -15,6 +15,7 @@ use crate::call::CallName;
 use crate::limits::{NODE_WAIT, PORTS_TRIED_MAX, REQUESTS_WAITING_MAX};
 use crate::plan::{Order, Refusal};
 use crate::rtpproxy::Command;
+use crate::statistics::Outcome;
 use crate::{Counter, Output, Relay};
 pub(crate) use waiting::Waiting;
 use waiting::{Asked, Awaits, Then, Word};
@@ -56,8 +57,10 @@ impl Relay {
     /// A proxy asks for something.
     pub(crate) fn request(&mut self, now: Instant, id: RequestId, request: Request<'_>, out: &mut Vec<Output>) {
         let (protocol, from, message) = match request {
-            Request::NgPlain(payload) => return self.begin(now, asked(id, Protocol::Ng, None, payload), out),
-            Request::RtpproxyPlain(line) => return self.begin(now, asked(id, Protocol::Rtpproxy, None, line), out),
+            Request::NgPlain(payload) => return self.begin(now, asked(now, id, Protocol::Ng, None, payload), out),
+            Request::RtpproxyPlain(line) => {
+                return self.begin(now, asked(now, id, Protocol::Rtpproxy, None, line), out);
+            }
             Request::Ng { from, message } => (Protocol::Ng, from, message),
             Request::Rtpproxy { from, message } => (Protocol::Rtpproxy, from, message),
         };
@@ -72,7 +75,7 @@ impl Relay {
             self.counters.count(Counter::CookieRepeated);
             return out.push(Output::Reply { to: id, bytes });
         }
-        let asked = asked(id, protocol, Some((from, cookie.into())), payload);
+        let asked = asked(now, id, protocol, Some((from, cookie.into())), payload);
         if self.waiting.has(&asked) {
             // It gets its answer when the first one does.
             return self.counters.count(Counter::CookieRepeated);
@@ -157,10 +160,12 @@ impl Relay {
             return self.answer(now, asked, reply, out);
         }
         let before = out.len();
+        self.outcome = Outcome::default();
         let reply = match asked.protocol {
             Protocol::Ng => self.ng_payload(now, &asked.payload, out),
             Protocol::Rtpproxy => self.rtpproxy_command(now, &asked.payload, out).into_bytes(),
         };
+        asked.outcome = self.outcome;
         let mut words = std::mem::take(&mut asked.words);
         let mut reports = Vec::new();
         for output in &out[before..] {
@@ -186,6 +191,10 @@ impl Relay {
     }
 
     fn answer(&mut self, now: Instant, asked: Asked, reply: Vec<u8>, out: &mut Vec<Output>) {
+        let from = asked.cookie.as_ref().and_then(|(from, _)| *from);
+        let took = now.saturating_duration_since(asked.begun);
+        self.statistics
+            .answered(now, from, took, asked.outcome, self.calls.len());
         let Some((from, cookie)) = asked.cookie else {
             return out.push(Output::Reply {
                 to: asked.id,
@@ -225,12 +234,20 @@ impl Relay {
     }
 }
 
-fn asked(id: RequestId, protocol: Protocol, cookie: Option<(Option<IpAddr>, Box<[u8]>)>, payload: &[u8]) -> Asked {
+fn asked(
+    now: Instant,
+    id: RequestId,
+    protocol: Protocol,
+    cookie: Option<(Option<IpAddr>, Box<[u8]>)>,
+    payload: &[u8],
+) -> Asked {
     Asked {
         id,
         protocol,
         cookie,
         payload: payload.into(),
+        begun: now,
+        outcome: Outcome::default(),
         refused: 0,
         words: BTreeSet::new(),
     }

@@ -71,8 +71,8 @@ pub enum Accept {
     Learn {
         /// The only address to learn from.
         within: Option<IpAddr>,
-        /// Until when; `None` until a first packet came.
-        until: Option<Instant>,
+        /// Another number is another window: the source that was reported last is reported again if it still sends.
+        window: u32,
     },
 }
 

@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(afxdp.afxdp.interfaces, ["eth0", "eth1"]);
         assert!(error("rtc: {dataplane: magic}\n").contains("magic"));
         assert!(error("rtc: {afxdp: {interface: eth0}}\n").contains("interface"));
-        assert_eq!(rtc("rtc: {}\n").offload, Offload::None);
+        assert_eq!(rtc("rtc: {}\n").offload, Offload::Auto);
         let ebpf = rtc("rtc: {offload: ebpf, ebpf: {interfaces: [eth0], keep: 5}}\n");
         assert_eq!((ebpf.offload, ebpf.ebpf.keep), (Offload::Ebpf, 5));
         assert_eq!(ebpf.ebpf.pins, std::path::Path::new("/sys/fs/bpf/weir"));

@@ -2,6 +2,7 @@
 
 mod offload;
 mod receivers;
+mod rtpengine;
 mod sip;
 mod text;
 
@@ -52,6 +53,8 @@ struct Values {
     rings: Option<Statistics>,
     /// Where there is an offload.
     offload: Option<Offloaded>,
+    /// Why there is none.
+    no_offload: Option<String>,
     /// Where SIP proxies are served.
     sip: Option<Figures>,
     sip_denied: u64,
@@ -95,10 +98,22 @@ impl Metrics {
         self.values().offload = Some(offload);
     }
 
-    /// Every entry of the data plane and where it runs; `None` where all run in one place.
-    pub fn entries(&self) -> Option<String> {
-        let offload = self.values().offload.clone();
-        offload.map(|offload| offload.list())
+    /// Shows why the kernel forwards nothing.
+    pub fn no_offload(&self, reason: String) {
+        self.values().no_offload = Some(reason);
+    }
+
+    /// Where relays run, and every entry of the data plane and where it runs; where all run in one place, why.
+    pub fn entries(&self) -> String {
+        let values = self.values();
+        match (values.offload.clone(), &values.no_offload) {
+            (Some(offload), _) => {
+                drop(values);
+                offload.list()
+            }
+            (None, Some(reason)) => format!("relays\tby sockets: {reason}\n"),
+            (None, None) => "relays\tby sockets\n".to_owned(),
+        }
     }
 
     /// Counts something of the controller's.
@@ -156,6 +171,7 @@ impl Metrics {
         if let Some(offload) = &values.offload {
             offload.write(&mut text);
         }
+        offload::write_place(values.offload.as_ref(), values.no_offload.as_deref(), &mut text);
         text
     }
 

@@ -1,23 +1,18 @@
 //! Which data plane moves packets.
 
+mod offload;
+
 use std::error::Error;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use backend_afxdp::{AfxdpConfig, AfxdpPlane};
-use backend_ebpf::{
-    Attached, Both, EbpfError, Fanout, FanoutConfig, Hook, RelayConfig, RelayOffload, Step, take_down_rooms,
-};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane};
-use layered::Layered;
 use tracing::{info, warn};
 
-use crate::clock;
-use crate::config::{Config, Dataplane, Ebpf, KernelPath, Offload, Rooms};
-use crate::metrics::{Metrics, Offloaded};
+use crate::config::{Config, Dataplane};
+use crate::metrics::Metrics;
 
 /// So many connections are one worker's while few are connected: a few meetings.
 const FEW_LEGS: usize = 64;
@@ -30,28 +25,7 @@ pub fn open(
     metrics: &Metrics,
 ) -> Result<Box<dyn DataPlane + Send>, Box<dyn Error>> {
     let base = base(config, clock, waker.clone(), metrics)?;
-    match config.rtc.offload {
-        Offload::None => Ok(base),
-        Offload::Ebpf => match kernel(&config.rtc.ebpf) {
-            Ok((mut relays, pins)) => {
-                let statistics = relays.statistics();
-                let rooms = rooms(&config.rtc.ebpf, pins, &mut relays, waker);
-                let (relays_at, copies_at) = (relays.path(), rooms.as_ref().map(Fanout::copies_at));
-                let plane = Layered::new(base, Both::new(relays, rooms));
-                metrics.watch_offload(Offloaded {
-                    statistics,
-                    places: plane.places(),
-                    relays: relays_at,
-                    rooms: copies_at,
-                });
-                Ok(Box::new(plane))
-            }
-            Err(reason) => {
-                warn!(%reason, "no forwarding in the kernel");
-                Ok(base)
-            }
-        },
-    }
+    Ok(offload::put_before(base, config, waker, metrics))
 }
 
 /// What can do everything.
@@ -95,83 +69,6 @@ fn precedence(config: &Config) -> bool {
         info!("workers take turns with other programs: precedence needs root, CAP_SYS_NICE or LimitRTPRIO=1");
     }
     is_permitted
-}
-
-/// Relays in the kernel, with what an earlier process left of them, and where they are kept. Where nothing can be kept, for this process alone.
-fn kernel(config: &Ebpf) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
-    let mut relays = RelayConfig {
-        interfaces: config.interfaces.clone(),
-        hook: match config.relays_path {
-            KernelPath::Auto => Hook::Auto,
-            KernelPath::Tc => Hook::Tc,
-            KernelPath::Xdp => Hook::Xdp,
-        },
-        relays_max: config.relays_max,
-        pins: Some(config.pins.clone()).filter(|pins| !pins.as_os_str().is_empty()),
-        keep: Duration::from_secs(config.keep),
-        ..RelayConfig::default()
-    };
-    let offload = match RelayOffload::start(&relays, clock::now()) {
-        Err(reason @ (EbpfError::Failed(Step::Pin(_), _) | EbpfError::NotAllowed(Step::Pin(_)))) => {
-            warn!(%reason, "what the kernel forwards ends with this process");
-            relays.pins = None;
-            RelayOffload::start(&relays, clock::now())?
-        }
-        started => started?,
-    };
-    for found in offload.found() {
-        info!(interface = %found, relays = offload.relays(), "forwarding in the kernel");
-        if found.attached == Attached::Generic {
-            warn!(
-                interface = found.interface,
-                "its driver knows no XDP: relaying in the kernel will save little"
-            );
-        }
-    }
-    Ok((offload, relays.pins))
-}
-
-/// Rooms in the kernel, where they are wanted and can be, with what an earlier process left of them.
-fn rooms(
-    config: &Ebpf,
-    pins: Option<PathBuf>,
-    relays: &mut RelayOffload,
-    waker: Arc<dyn Fn() + Send + Sync>,
-) -> Option<Fanout> {
-    let goes_up = match config.rooms {
-        Rooms::None => return end_rooms(pins),
-        Rooms::Seen => true,
-        Rooms::Unseen => false,
-    };
-    let config = FanoutConfig {
-        interfaces: config.interfaces.clone(),
-        goes_up,
-        path: match config.rooms_path {
-            KernelPath::Auto => backend_ebpf::RoomsPath::Auto,
-            KernelPath::Tc => backend_ebpf::RoomsPath::Tc,
-            KernelPath::Xdp => backend_ebpf::RoomsPath::Xdp,
-        },
-        pins,
-        keep: Duration::from_secs(config.keep),
-    };
-    let mut rooms = Fanout::start_behind(relays, &config, clock::now())
-        .inspect_err(|reason| warn!(%reason, "no rooms in the kernel"))
-        .ok()?;
-    if let Err(reason) = rooms.wake_with(waker) {
-        warn!(%reason, "what arrives in the kernel is noticed late");
-    }
-    for found in rooms.found() {
-        info!(interface = %found, streams = rooms.unconfirmed(), copies = %rooms.copies(), "rooms in the kernel");
-    }
-    Some(rooms)
-}
-
-/// Nobody wants rooms there any more, so that what an earlier process left goes now.
-fn end_rooms(pins: Option<PathBuf>) -> Option<Fanout> {
-    if let Err(reason) = pins.map_or(Ok(()), |pins| take_down_rooms(&pins)) {
-        warn!(%reason, "rooms that an earlier process left stay in the kernel");
-    }
-    None
 }
 
 fn rings(

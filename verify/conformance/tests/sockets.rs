@@ -108,7 +108,7 @@ fn the_kernel_before_a_relay_worker_relays_as_the_model_does() {
     relays_as_the_model_does(&|start| behind.device(Family::V6, 2, start), 67_001..67_004);
     let counted = behind.counted();
     println!("{counted:?}");
-    assert!(counted[backend_ebpf::Counter::Relayed] >= 10, "{counted:?}");
+    assert!(counted[backend_ebpf::Counter::Relayed] >= 3, "{counted:?}");
 }
 
 #[test]

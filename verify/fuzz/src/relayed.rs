@@ -64,7 +64,10 @@ fn relay(number: u16) -> Relay {
         tos: None,
     });
     Relay {
-        accept: Accept::Learn { within: None },
+        accept: Accept::Learn {
+            within: None,
+            window: 0,
+        },
         opens: cover(number & 2 != 0, 2),
         terminated: false,
         rtp: hop.clone(),

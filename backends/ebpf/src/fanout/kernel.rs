@@ -86,6 +86,7 @@ impl Kernel {
                 interface: name.clone(),
                 path: attach::Path::Stack,
                 attached: put(program(&mut loaded)?, name, link.as_deref())?,
+                why_not: None,
             });
         }
         if let Some(pins) = &pins {

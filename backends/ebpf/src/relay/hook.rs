@@ -10,9 +10,10 @@ use aya::programs::{LinkOrder, ProgramError, SchedClassifier, TcAttachType, Xdp}
 use nix::net::if_::if_nametoindex;
 
 use super::Found;
+use super::letting_go::Trial;
 use crate::attach::{self, Attached, Path};
 use crate::pins::Pins;
-use crate::{EbpfError, Step};
+use crate::{EbpfError, Step, is_loopback};
 
 /// Where packets are to meet the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub enum Hook {
     /// In the driver if all interfaces' drivers can, else in the stack.
     #[default]
     Auto,
+    /// The same, but never as if it were in the driver.
+    WithoutGeneric,
     /// In the driver, or as if it were there.
     Xdp,
     /// In the stack, before anybody else has seen them.
@@ -40,6 +43,7 @@ impl Hook {
     fn places(self) -> &'static [Place] {
         match self {
             Hook::Auto => &[Place::Driver, Place::Stack, Place::Generic],
+            Hook::WithoutGeneric => &[Place::Driver, Place::Stack],
             Hook::Xdp => &[Place::Driver, Place::Generic],
             Hook::Tc => &[Place::Stack],
         }
@@ -97,6 +101,7 @@ impl Place {
                 path: path.map_err(|error| EbpfError::of(Step::Attach(interface.clone()), error))?,
                 interface: interface.clone(),
                 attached,
+                why_not: None,
             })
         });
         found.collect()
@@ -113,6 +118,17 @@ impl Place {
                 let id = program.attach_with_options(interface, TcAttachType::Ingress, first)?;
                 Ok((id, Attached::Stack))
             }),
+        }
+    }
+
+    /// Loads it where that was not done yet.
+    fn load_once(self, loaded: &mut Ebpf) -> Result<(), EbpfError> {
+        match loaded
+            .program(self.program())
+            .is_some_and(|program| program.fd().is_ok())
+        {
+            true => Ok(()),
+            false => self.load(loaded),
         }
     }
 
@@ -133,33 +149,108 @@ impl Place {
     }
 }
 
-/// Puts a program on all interfaces, in the best place there is for all of them: what arrives at one may leave through any, and drivers that run programs send
-/// nothing through drivers that do not.
+/// Puts the program on all interfaces, in the best place there is for all of them: what arrives at one may leave through any, and drivers that run programs send
+/// nothing through drivers that do not. What this machine sends itself meets no driver, so on the loopback interface the program is in the stack.
 pub(super) fn attach(
     loaded: &mut Ebpf,
     hook: Hook,
     interfaces: &[String],
+    trial: &mut Trial,
     pins: Option<&Pins>,
 ) -> Result<(Place, Vec<Found>), EbpfError> {
-    let (last, others) = hook.places().split_last().expect("there is always one");
-    let mut attach = |place: Place| {
-        place.load(loaded)?;
-        Ok((place, place.attach(loaded, interfaces, pins)?))
+    let (own, others): (Vec<_>, Vec<_>) = interfaces.iter().cloned().partition(|name| is_loopback(name));
+    let places = if others.is_empty() {
+        Hook::Tc.places()
+    } else {
+        hook.places()
     };
-    let is_no_other_way = |found: &Result<_, EbpfError>| match found {
-        Err(EbpfError::Failed(Step::Attach(_), error)) => !attach::is_unsupported(error),
-        _ => true,
-    };
-    let found = others.iter().map(|place| attach(*place)).find(is_no_other_way);
-    let (place, found) = match found {
-        Some(found) => found?,
-        None => attach(*last)?,
-    };
+    let (place, mut found) = attach_in_best(loaded, places, &others, trial, pins)?;
+    if !own.is_empty() {
+        if place != Place::Stack {
+            Place::Stack.load(loaded)?;
+        }
+        found.extend(Place::Stack.attach(loaded, &own, pins)?);
+    }
     if let Some(pins) = pins {
-        let names: Vec<_> = interfaces.iter().map(|name| place.link_name(name)).collect();
-        pins.remove_other_links(&names);
+        pins.remove_other_links(&link_names(&found));
     }
     Ok((place, found))
+}
+
+fn attach_in_best(
+    loaded: &mut Ebpf,
+    places: &[Place],
+    interfaces: &[String],
+    trial: &mut Trial,
+    pins: Option<&Pins>,
+) -> Result<(Place, Vec<Found>), EbpfError> {
+    let mut why_not = None;
+    for (place, is_last) in places.iter().zip((0..places.len()).rev().map(|left| left == 0)) {
+        place.load(loaded)?;
+        let attached = place.attach(loaded, interfaces, pins);
+        let tried = attached.and_then(|found| match place {
+            Place::Driver => trial
+                .on_all(loaded, &found)
+                .map(|()| found)
+                .inspect_err(|_| place.unload(loaded)),
+            Place::Stack | Place::Generic => Ok(found),
+        });
+        match tried {
+            Ok(found) => {
+                let why_not = why_not.map(|error: EbpfError| error.to_string());
+                let found = found.into_iter().map(|found| Found {
+                    why_not: why_not.clone(),
+                    ..found
+                });
+                return Ok((*place, found.collect()));
+            }
+            Err(error) if !is_last && is_about_place(&error) => why_not = why_not.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    unreachable!("the last place says what there is to say")
+}
+
+/// Takes the program out of drivers, one of which lets nothing go any more, and puts it into the stack in their place.
+pub(super) fn move_to_stack(
+    loaded: &mut Ebpf,
+    found: &mut [Found],
+    why: &EbpfError,
+    pins: Option<&Pins>,
+) -> Result<(), EbpfError> {
+    let names: Vec<String> = found.iter().map(|found| found.interface.clone()).collect();
+    let moving = |found: &&mut Found| found.path == Path::Driver;
+    for found in found.iter_mut().filter(moving) {
+        (found.path, found.attached) = (Path::Stack, Attached::Stack);
+        found.why_not = Some(why.to_string());
+    }
+    let in_stack = Place::Stack.load_once(loaded).and_then(|()| {
+        let missing: Vec<String> = names.iter().filter(|name| !is_loopback(name)).cloned().collect();
+        Place::Stack.attach(loaded, &missing, pins)
+    });
+    // Whatever comes of that, no packet may be lost there any more.
+    Place::Driver.unload(loaded);
+    if let Some(pins) = pins {
+        pins.remove_other_links(&link_names(found));
+    }
+    in_stack.map(drop)
+}
+
+fn link_names(found: &[Found]) -> Vec<String> {
+    let name = |found: &Found| match found.path {
+        Path::Stack => Place::Stack.link_name(&found.interface),
+        Path::Driver | Path::Generic => Place::Driver.link_name(&found.interface),
+    };
+    found.iter().map(name).collect()
+}
+
+/// Whether another place may do.
+fn is_about_place(error: &EbpfError) -> bool {
+    match error {
+        EbpfError::Failed(Step::Attach(_), error) => attach::is_unsupported(error),
+        EbpfError::Taken(_) | EbpfError::SendsNone(_) => true,
+        _ => false,
+    }
 }
 
 pub(super) fn xdp(loaded: &mut Ebpf) -> Result<&mut Xdp, EbpfError> {

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aya::maps::xdp::DevMapHash;
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues, ProgramArray};
@@ -17,6 +17,7 @@ use nix::time::{ClockId, clock_getres};
 
 use super::counter::Statistics;
 use super::hook::{self, Place};
+use super::letting_go::Trial;
 use super::table::Tables;
 use super::{Found, RelayConfig, Tried, trial};
 use crate::error::reason;
@@ -54,7 +55,10 @@ pub(super) struct Kernel {
     /// The program that looks at what is no relay's. It goes with the process, and so does what it does.
     behind: ProgramArray<MapData>,
     statistics: Statistics,
-    _pins: Option<Pins>,
+    trial: Trial,
+    /// Programs that are loaded later name it by its descriptor.
+    _ways_out: DevMapHash<MapData>,
+    pins: Option<Pins>,
 }
 
 impl Kernel {
@@ -67,7 +71,6 @@ impl Kernel {
         let pins = pins.map(open).transpose()?;
         let mut loaded = load(config, pins.as_ref())?;
         let interfaces = numbers(&config.interfaces)?;
-        // Lives until programs are loaded, which name it by its descriptor.
         let mut ways_out = take(&mut loaded, "interfaces")?;
         write_interfaces(&mut ways_out, &interfaces)?;
         let relays = take(&mut loaded, "relays")?;
@@ -77,7 +80,8 @@ impl Kernel {
         let clocks = take(&mut loaded, "clocks")?;
         let counts = take(&mut loaded, "counts")?;
         let behind = take(&mut loaded, "behind")?;
-        let (place, found) = hook::attach(&mut loaded, config.hook, &config.interfaces, pins.as_ref())?;
+        let mut trial = Trial::new(take(&mut loaded, "tried")?, take(&mut loaded, "let_go")?);
+        let (place, found) = hook::attach(&mut loaded, config.hook, &config.interfaces, &mut trial, pins.as_ref())?;
         let kernel = Kernel {
             loaded,
             place,
@@ -89,9 +93,28 @@ impl Kernel {
             tick: tick(),
             behind,
             statistics: Statistics(Arc::new(counts)),
-            _pins: pins,
+            trial,
+            _ways_out: ways_out,
+            pins,
         };
         Ok((kernel, found))
+    }
+
+    /// From time to time, sees to it that drivers still let go of what the program sends. Where one does not, all packets are met in the stack from now on.
+    pub(super) fn look_after(&mut self, now: Instant, found: &mut [Found]) -> bool {
+        if self.place != Place::Driver || !self.trial.is_due(now) {
+            return false;
+        }
+        let Err(why) = self.trial.on_all(&mut self.loaded, found) else {
+            return false;
+        };
+        self.place = Place::Stack;
+        if let Err(error) = hook::move_to_stack(&mut self.loaded, found, &why, self.pins.as_ref()) {
+            found
+                .iter_mut()
+                .for_each(|found| found.why_not = Some(error.to_string()));
+        }
+        true
     }
 
     /// Puts a program behind this one.
@@ -179,6 +202,10 @@ impl Tables for Kernel {
             dropped: sum.dropped + one.dropped,
             last: sum.last.max(one.last),
         }))
+    }
+
+    fn is_ours(&self, ip: IpAddr) -> bool {
+        UdpSocket::bind((ip, 0)).is_ok()
     }
 
     fn clear(&mut self, slot: u32) -> io::Result<()> {

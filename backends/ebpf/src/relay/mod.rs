@@ -3,6 +3,7 @@
 mod counter;
 mod hook;
 mod kernel;
+mod letting_go;
 mod plan;
 mod slots;
 mod table;
@@ -13,6 +14,7 @@ mod trial;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use aya::programs::ProgramFd;
@@ -23,7 +25,7 @@ pub use hook::Hook;
 pub(crate) use kernel::allow_look_ups;
 
 use crate::clock::Monotonic;
-use crate::{Attached, EbpfError, Path};
+use crate::{Attached, EbpfError, Path, is_loopback};
 use kernel::Kernel;
 use table::Table;
 
@@ -66,6 +68,23 @@ pub struct Found {
     pub attached: Attached,
     /// Where it runs.
     pub path: Path,
+    /// Why it does not run where it would save more, if that was tried.
+    pub why_not: Option<String>,
+}
+
+/// Where the program runs now: a handle to look at from anywhere.
+#[derive(Clone, Debug)]
+pub struct Whereabouts(Arc<Mutex<Vec<Found>>>);
+
+impl Whereabouts {
+    /// What is known of each interface.
+    pub fn found(&self) -> Vec<Found> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, found: &[Found]) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = found.to_vec();
+    }
 }
 
 /// The relay program as an offload.
@@ -74,10 +93,13 @@ pub struct Found {
 pub struct RelayOffload {
     table: Table<Kernel>,
     found: Vec<Found>,
+    whereabouts: Whereabouts,
     statistics: Statistics,
     clock: Monotonic,
     /// When what was found and not offered since is removed.
     sweep: Option<Instant>,
+    /// Another program is behind this one, in drivers.
+    leads_on: bool,
 }
 
 impl RelayOffload {
@@ -92,8 +114,10 @@ impl RelayOffload {
             sweep: (!relays.is_empty()).then_some(clock.now() + config.keep),
             statistics: kernel.statistics(),
             table: Table::new(kernel, config.relays_max, relays),
+            whereabouts: Whereabouts(Arc::new(Mutex::new(found.clone()))),
             found,
             clock,
+            leads_on: false,
         })
     }
 
@@ -106,6 +130,11 @@ impl RelayOffload {
     pub fn path(&self) -> Path {
         let paths = self.found.iter().map(|found| found.path);
         paths.max().expect("there is an interface")
+    }
+
+    /// Where it runs, for whoever looks later.
+    pub fn whereabouts(&self) -> Whereabouts {
+        self.whereabouts.clone()
     }
 
     /// How many relays the kernel has.
@@ -144,9 +173,19 @@ impl RelayOffload {
 
     /// Has another program look at what is no relay's, where all interfaces run this one in the driver.
     pub(crate) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
-        match self.found.iter().find(|found| found.path != Path::Driver) {
-            Some(found) => Err(EbpfError::NotNative(found.interface.clone())),
-            None => self.table.tables.lead_on(next),
+        let is_in_the_way = |found: &&Found| found.path != Path::Driver && !is_loopback(&found.interface);
+        if let Some(found) = self.found.iter().find(is_in_the_way) {
+            return Err(EbpfError::NotNative(found.interface.clone()));
+        }
+        self.table.tables.lead_on(next)?;
+        self.leads_on = true;
+        Ok(())
+    }
+
+    fn look_after(&mut self, now: Instant) {
+        // What is behind looks after itself, and is nowhere without this one.
+        if !self.leads_on && self.table.tables.look_after(now, &mut self.found) {
+            self.whereabouts.set(&self.found);
         }
     }
 
@@ -194,9 +233,9 @@ impl Offload for RelayOffload {
     }
 
     fn poll(&mut self) -> Option<Event> {
-        if self.sweep.is_some() {
-            self.sweep(self.clock.now());
-        }
+        let now = self.clock.now();
+        self.sweep(now);
+        self.look_after(now);
         None
     }
 
@@ -234,7 +273,11 @@ impl fmt::Display for Found {
             Attached::Generic => "generic",
             Attached::Adopted => "adopted",
         };
-        write!(f, "{}: {attached}", self.interface)
+        write!(f, "{}: {attached}", self.interface)?;
+        match &self.why_not {
+            Some(why_not) => write!(f, " ({why_not})"),
+            None => Ok(()),
+        }
     }
 }
 

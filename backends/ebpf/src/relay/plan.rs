@@ -8,8 +8,14 @@ use crate::layout::relay as layout;
 
 /// A relay as the program has it, but for its slot and version. RTCP is not part of it: the base passes that on.
 ///
+/// `is_ours` says whether this machine has an address.
+///
 /// Errors: what it asks for that only the base can do.
-pub(super) fn plan(at: SocketAddr, relay: &Relay) -> Result<layout::Relay, Reason> {
+pub(super) fn plan(
+    at: SocketAddr,
+    relay: &Relay,
+    is_ours: impl FnOnce(IpAddr) -> bool,
+) -> Result<layout::Relay, Reason> {
     let Accept::Only(accept) = relay.accept else {
         return Err(Reason::Sources);
     };
@@ -34,6 +40,7 @@ pub(super) fn plan(at: SocketAddr, relay: &Relay) -> Result<layout::Relay, Reaso
         slot: 0,
         tos: hop.tos.unwrap_or(0).into(),
         version: 0,
+        here: is_ours(hop.path.remote.ip()).into(),
         at: at.into(),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dataplane::{Reason, Refused, Relay};
 
@@ -19,6 +19,8 @@ pub(super) trait Tables {
     fn remove(&mut self, at: SocketAddr, slot: u32) -> io::Result<()>;
     /// What was counted in a slot.
     fn traffic(&self, slot: u32) -> io::Result<Traffic>;
+    /// Whether this machine has an address.
+    fn is_ours(&self, ip: IpAddr) -> bool;
     /// Counts from zero there.
     fn clear(&mut self, slot: u32) -> io::Result<()>;
 }
@@ -95,7 +97,7 @@ impl<T: Tables> Table<T> {
     pub(super) fn set(&mut self, at: SocketAddr, relay: &Relay) -> Result<(), Refused> {
         self.unconfirmed.remove(&at);
         self.last_words.remove(&at);
-        let planned = plan(at, relay).map_err(Refused::Unsupported);
+        let planned = plan(at, relay, |ip| self.tables.is_ours(ip)).map_err(Refused::Unsupported);
         self.ports.entry(at).or_default();
         let answer = planned.and_then(|planned| self.want(at, planned));
         if answer.is_err() {

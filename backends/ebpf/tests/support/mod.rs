@@ -71,6 +71,20 @@ impl Parties {
         }
     }
 
+    /// On the near end, as our ports are.
+    pub fn beside(pair: &Pair, near: IpAddr) -> Self {
+        let sockets = [0, 1].map(|_| pair.near.run(|| UdpSocket::bind((near, 0)).expect("there are ports")));
+        for socket in &sockets {
+            socket.set_read_timeout(Some(PATIENCE)).expect("a socket can");
+        }
+        let theirs = [0, 1].map(|at: usize| sockets[at].local_addr().expect("it is bound"));
+        Parties {
+            sockets,
+            theirs,
+            ours: [40_000, 40_002].map(|port| SocketAddr::new(near, port)),
+        }
+    }
+
     /// What becomes of the packets of one of them.
     pub fn relay(&self, from: usize) -> Relay {
         relay(self.theirs[from], self.ours[1 - from], self.theirs[1 - from])

@@ -151,7 +151,9 @@ impl<D> Port<D> {
         if !self.gate.accept.takes(from) {
             return Err(Counter::ForeignSource);
         }
-        if !matches!(self.opens, Opens::Srtp(_)) {
+        // Some phones send RTCP to the port for RTP, and not from where they send RTP.
+        let is_stray = kind == PacketKind::Rtcp && self.rtcp.is_none();
+        if !is_stray && !matches!(self.opens, Opens::Srtp(_)) {
             self.gate.learn(ledger, path);
         }
         match kind {

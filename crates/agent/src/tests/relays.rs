@@ -66,7 +66,7 @@ fn from_peer(opens: Keys) -> Entry {
         at: at(FACING_PEER),
         accept: relay::Accept::Learn {
             within: None,
-            until: None,
+            window: 0,
         },
         opens,
         rtp: hop(FACING_PHONE, PHONE, Keys::Clear),

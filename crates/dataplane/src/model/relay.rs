@@ -171,7 +171,10 @@ impl Model {
     fn learn(&mut self, arrival: Ingress<'_>, onward: &Result<Onward, Counter>) {
         let (at, from) = (arrival.path.local, arrival.path.remote);
         let state = self.relays.get_mut(&at).expect("it arrived there");
+        // Some phones send RTCP to the port for RTP, and not from where they send RTP.
+        let is_stray = wire::classify(arrival.bytes) == PacketKind::Rtcp && state.entry.rtcp.is_none();
         let counts = match (&state.entry.opens, onward) {
+            _ if is_stray => false,
             (_, Err(Counter::Oversized | Counter::ForeignSource) | Ok(Onward::Punted(PuntKind::Stun, _))) => false,
             (Cover::Srtp(_), onward) => matches!(onward, Ok(Onward::Along(..))),
             (Cover::Pending | Cover::Clear, _) => true,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::media::Source;
 use super::{Call, Context, Dialogue};
 use crate::limits::NODE_WAIT;
 use crate::ports::Ports;
@@ -60,11 +59,8 @@ impl Call {
             .flat_map(|dialogue| &dialogue.media)
             .flat_map(|media| &media.sides);
         let learning = learning
-            .flat_map(|side| side.sources)
-            .filter_map(|source| match source {
-                Source::Learning { until, .. } => Some(until),
-                _ => None,
-            });
+            .flat_map(|side| &side.sources)
+            .filter_map(|source| source.deadline());
         let idle = self.alive().next().map(|_| {
             let idle = self.last_activity() + self.patience(config).0;
             self.check.pending().map_or(idle, |until| until.max(idle))

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use wire::sdp::{Direction, IceCredentials};
 
 use super::keying::Security;
+use super::learning::Source;
 use crate::limits::QUALITIES_MAX;
 use crate::ng::Learning;
-use crate::plan::{Accept, Traffic};
+use crate::plan::Traffic;
 use crate::ports::{Pair, Ports};
 use crate::quality::{Quality, Sample};
 use crate::saved::form;
-use crate::{Config, Counter};
 
 /// RTP, or RTCP beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub(crate) struct Side {
     pub(crate) local: Option<Pair>,
     /// What the party said last.
     pub(crate) heard: Option<Heard>,
+    /// Where the party last wanted RTP and RTCP.
+    pub(crate) said: Option<[SocketAddr; 2]>,
     pub(crate) policy: Policy,
     /// Where its packets come from.
     pub(crate) sources: [Source; 2],
@@ -71,6 +73,9 @@ pub(crate) struct Heard {
     pub(crate) ice: Option<IceCredentials>,
     /// The clock of what it prefers to get.
     pub(crate) clock_rate: u32,
+    /// Where its description came from, as the proxy says.
+    #[serde(default)]
+    pub(crate) received: Option<IpAddr>,
 }
 
 /// How a party's packets are known.
@@ -82,22 +87,10 @@ pub(crate) struct Policy {
     pub(crate) handover: bool,
 }
 
-/// Where packets come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// None came yet.
-    #[default]
-    Unknown,
-    /// From here, if nothing better comes until then.
-    Learning { from: SocketAddr, until: Instant },
-    /// From here.
-    Settled(SocketAddr),
-}
-
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            learning: Learning::Delayed,
+            learning: Learning::Heuristic,
             asymmetric: false,
             strict: false,
             handover: false,
@@ -116,15 +109,6 @@ impl Heard {
     /// It wants nothing, said in the old way.
     pub(crate) fn is_zero(&self) -> bool {
         self.rtp.ip().is_unspecified()
-    }
-}
-
-impl Source {
-    pub(crate) fn address(self) -> Option<SocketAddr> {
-        match self {
-            Self::Unknown => None,
-            Self::Learning { from, .. } | Self::Settled(from) => Some(from),
-        }
     }
 }
 
@@ -159,16 +143,19 @@ impl Media {
 }
 
 impl Side {
-    /// The party said where it wants media. What was learned of another place is forgotten.
-    pub(crate) fn hear(&mut self, heard: Heard, policy: Policy, reset: bool) {
-        let moved = self
-            .heard
-            .as_ref()
-            .is_none_or(|before| (before.rtp, before.rtcp) != (heard.rtp, heard.rtcp));
+    /// The party said where it wants media: its packets may come from elsewhere from now on.
+    pub(crate) fn hear(&mut self, heard: Heard, policy: Policy, reset: bool, closes: Instant) {
         // On hold, a party is still where it was.
-        if reset || moved && !heard.is_zero() {
-            self.sources = Default::default();
+        let said = (!heard.is_zero()).then_some([heard.rtp, heard.rtcp]);
+        if reset {
+            self.sources.iter_mut().for_each(Source::reset);
+        } else if let Some(said) = said {
+            for (component, source) in self.sources.iter_mut().enumerate() {
+                let moved = self.said.is_some_and(|before| before[component] != said[component]);
+                source.describe(moved, closes);
+            }
         }
+        self.said = said.or(self.said);
         self.heard = Some(heard);
         self.policy = policy;
     }
@@ -201,67 +188,6 @@ impl Side {
         Some(heard.clock_rate)
     }
 
-    /// Whose packets are taken at our address for a component.
-    pub(crate) fn accept(&self, component: Component) -> Option<Accept> {
-        let expected = self.heard.as_ref()?.at(component);
-        let within = self.within(component);
-        Some(match (self.policy.learning, self.sources[component as usize]) {
-            (Learning::Off, _) if self.ice.is_none() => Accept::Only(expected),
-            (_, Source::Settled(from)) if !self.policy.handover => Accept::Only(from),
-            (_, Source::Learning { until, .. }) => Accept::Learn {
-                within,
-                until: Some(until),
-            },
-            _ => Accept::Learn { within, until: None },
-        })
-    }
-
-    /// The only address that may be learned from; nobody's while a strict party is on hold and has said none.
-    fn within(&self, component: Component) -> Option<IpAddr> {
-        let strict = self.policy.strict && self.ice.is_none();
-        let heard = self.heard.as_ref().filter(|_| strict)?;
-        Some(heard.at(component).ip())
-    }
-
-    /// A packet came from there. Says what became of that.
-    pub(crate) fn learn(&mut self, component: Component, from: SocketAddr, now: Instant, config: &Config) -> Counter {
-        let allowed = self.within(component).is_none_or(|only| only == from.ip());
-        let learning = self.policy.learning;
-        if !allowed || self.heard.is_none() || learning == Learning::Off && self.ice.is_none() {
-            return Counter::SourceRefused;
-        }
-        let expected = self.heard.as_ref().map(|heard| heard.at(component));
-        let source = &mut self.sources[component as usize];
-        *source = match *source {
-            Source::Settled(_) if !self.policy.handover => return Counter::SourceRefused,
-            Source::Settled(_) => Source::Settled(from),
-            Source::Unknown if learning == Learning::Immediate => Source::Settled(from),
-            Source::Unknown => Source::Learning {
-                from,
-                until: now + config.learning_window,
-            },
-            Source::Learning { from: before, until } => {
-                let better = learning != Learning::Heuristic || likeness(from, expected) >= likeness(before, expected);
-                Source::Learning {
-                    from: if better { from } else { before },
-                    until,
-                }
-            }
-        };
-        Counter::SourceLearned
-    }
-
-    /// What is learned by now stays.
-    pub(crate) fn settle(&mut self, now: Instant) {
-        for source in &mut self.sources {
-            if let Source::Learning { from, until } = *source
-                && until <= now
-            {
-                *source = Source::Settled(from);
-            }
-        }
-    }
-
     /// Somebody told how well a stream of the party was received.
     pub(crate) fn rate(&mut self, ssrc: u32, sample: Sample) {
         if let Some(quality) = self.qualities.iter_mut().find(|quality| quality.ssrc == ssrc) {
@@ -269,16 +195,5 @@ impl Side {
         } else if self.qualities.len() < QUALITIES_MAX {
             self.qualities.push(Quality::new(ssrc, sample));
         }
-    }
-}
-
-/// How much an address is like the one that was said.
-fn likeness(from: SocketAddr, expected: Option<SocketAddr>) -> u8 {
-    let Some(expected) = expected else { return 0 };
-    match (from.ip() == expected.ip(), from.port() == expected.port()) {
-        (true, true) => 3,
-        (true, false) => 2,
-        (false, true) => 1,
-        (false, false) => 0,
     }
 }

@@ -116,7 +116,8 @@ impl Media {
         self.set_mux(end, role, section, flags);
         let zero = heard.is_zero() && !flags.replace.zero_address;
         let zero = zero.then(|| heard.rtp.ip());
-        self.sides[end].hear(heard, policy(flags, context.config), flags.reset);
+        let closes = context.now + context.config.learning_window;
+        self.sides[end].hear(heard, policy(flags, context.config), flags.reset, closes);
         let ice = self.set_ice(end, role, section, flags, context);
         let other = &self.sides[1 - end];
         let rtcp = other
@@ -254,10 +255,9 @@ impl Media {
 fn policy(flags: &Flags, config: &Config) -> Policy {
     Policy {
         // Who sends from elsewhere than it receives is at an address nobody said, so packets from there are still looked for.
-        learning: flags.learning.unwrap_or(if flags.asymmetric {
-            Learning::Delayed
-        } else {
-            config.learning
+        learning: flags.learning.unwrap_or(match config.learning {
+            Learning::Off if flags.asymmetric => Learning::Heuristic,
+            learning => learning,
         }),
         asymmetric: flags.asymmetric,
         strict: flags.strict_source,
@@ -287,5 +287,6 @@ fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'_>) -> Resu
         direction: section.direction,
         ice: section.ice.clone(),
         clock_rate: section.clock_rate().unwrap_or(TELEPHONE_CLOCK),
+        received: flags.received_from,
     }))
 }

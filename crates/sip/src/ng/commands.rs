@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use super::value::{Dictionary, Value};
-use super::{Encoding, Flags, report, statistics};
+use super::{Encoding, Flags, report, statistics as told};
 use crate::call::{Call, CallName, Names, Refused, Role};
 use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX};
 use crate::relay::Output;
 use crate::sdp::Description;
-use crate::{Counter, Relay};
+use crate::{Counter, Relay, statistics};
 
 /// Commands of rtpengine that are not done here: they need media to be made, changed, copied or recorded.
 const UNSUPPORTED: &[&str] = &[
@@ -58,12 +58,14 @@ impl Relay {
             Ok(reply) => reply,
             Err(Failure::Error(reason)) => {
                 self.counters.count(Counter::Errors);
+                self.outcome.failed = true;
                 Dictionary::default()
                     .with("result", "error")
                     .with("error-reason", reason)
             }
             Err(Failure::LoadLimit(reason)) => {
                 self.counters.count(Counter::Errors);
+                self.outcome.failed = true;
                 Dictionary::default()
                     .with("result", "load limit")
                     .with("message", reason)
@@ -93,6 +95,9 @@ impl Relay {
         let Some(command) = request.text("command") else {
             return Err(self.incomplete("Dictionary contains no key \"command\""));
         };
+        self.outcome.command = statistics::Command::ALL
+            .into_iter()
+            .find(|known| known.name().as_bytes() == command);
         let reply = match command {
             b"ping" => {
                 self.counters.count(Counter::Pings);
@@ -105,7 +110,7 @@ impl Relay {
             b"list" => self.list(request),
             b"statistics" => {
                 self.counters.count(Counter::StatisticsAsked);
-                Ok(Dictionary::default().with("statistics", statistics::of(self, now)))
+                Ok(Dictionary::default().with("statistics", told::of(self, now)))
             }
             _ if UNSUPPORTED.iter().any(|name| name.as_bytes() == command) => {
                 self.counters.count(Counter::NgUnsupported);
@@ -267,6 +272,7 @@ impl Relay {
         };
         if found.ended {
             self.counters.count(Counter::CallsEnded);
+            self.statistics.ended(now, &call, self.calls.len());
         }
         if delay.is_zero() {
             call.forget(&mut self.ports, |dialogue| {

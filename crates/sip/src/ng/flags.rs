@@ -114,7 +114,7 @@ pub enum Learning {
     Immediate,
     /// For a while; the last one stays.
     Delayed,
-    /// For a while; the one most like what was said stays.
+    /// For a while; the one most like what was said stays, of several that are as like the first that goes on sending.
     Heuristic,
 }
 

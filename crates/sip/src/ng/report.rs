@@ -224,12 +224,12 @@ fn counted(traffic: Traffic) -> Dictionary {
 }
 
 fn stream_flags(side: &Side, component: Component) -> Vec<Value> {
-    let source = side.sources[component as usize];
+    let source = &side.sources[component as usize];
     let flags = [
         ("RTP", component == Component::Rtp),
         ("RTCP", component == Component::Rtcp || side.mux),
         ("filled", side.heard.is_some()),
-        ("confirmed", matches!(source, crate::call::Source::Settled(_))),
+        ("confirmed", source.is_settled()),
         ("strict source address", side.policy.strict),
         ("media handover", side.policy.handover),
     ];

@@ -2,19 +2,32 @@
 
 use std::time::Instant;
 
-use super::value::Dictionary;
+use super::value::{Dictionary, Value};
+use crate::statistics::{Command, Ended, Interval, Pool, Proxy, Snapshot, Span};
 use crate::{Counter, Relay};
 
-/// The part of rtpengine's statistics that there is. Rates and averages over intervals are left to who asks twice.
-pub(super) fn of(relay: &Relay, now: Instant) -> Dictionary {
+/// rtpengine's statistics but those of a second's packets, which are not counted before calls tell, and of transcoding. Fractions are texts with six digits, as
+/// there.
+pub(super) fn of(relay: &mut Relay, now: Instant) -> Dictionary {
+    let snapshot = relay.snapshot(now);
     Dictionary::default()
-        .with("currentstatistics", current(relay))
-        .with("totalstatistics", total(relay, now))
-        .with("controlstatistics", control(relay))
+        .with("currentstatistics", current(&snapshot))
+        .with("totalstatistics", total(relay, &snapshot))
+        .with("intervalstatistics", interval(&snapshot.interval))
+        .with("mos", scores(relay))
+        .with("controlstatistics", control(relay, &snapshot))
+        .with(
+            "interfaces",
+            snapshot
+                .pools
+                .iter()
+                .map(|pool| Value::from(interface(pool)))
+                .collect::<Vec<_>>(),
+        )
 }
 
-fn current(relay: &Relay) -> Dictionary {
-    let calls = relay.calls() as u64;
+fn current(snapshot: &Snapshot) -> Dictionary {
+    let calls = snapshot.calls as u64;
     Dictionary::default()
         .with("sessionsown", calls)
         .with("sessionsforeign", 0_u64)
@@ -22,11 +35,17 @@ fn current(relay: &Relay) -> Dictionary {
         .with("transcodedmedia", 0_u64)
 }
 
-fn total(relay: &Relay, now: Instant) -> Dictionary {
+fn total(relay: &Relay, snapshot: &Snapshot) -> Dictionary {
     let count = |counter: Counter| relay.counters[counter];
-    let uptime = now.saturating_duration_since(relay.started).as_secs();
+    let Ended {
+        duration,
+        squares,
+        one_way,
+        silent,
+        ..
+    } = snapshot.ended;
     Dictionary::default()
-        .with("uptime", uptime.to_string())
+        .with("uptime", snapshot.uptime.as_secs().to_string())
         .with("managedsessions", count(Counter::CallsBegun))
         .with(
             "rejectedsessions",
@@ -41,17 +60,100 @@ fn total(relay: &Relay, now: Instant) -> Dictionary {
         .with("relayedpackets", relay.relayed.packets)
         .with("relayedpacketerrors", relay.relayed.errors)
         .with("relayedbytes", relay.relayed.bytes)
+        .with("zerowaystreams", silent)
+        .with("onewaystreams", one_way)
+        .with("avgcallduration", fraction(snapshot.ended.mean()))
+        .with("totalcallsduration", fraction(duration.as_secs_f64()))
+        .with("totalcallsduration2", fraction(squares))
+        .with("totalcallsduration_stddev", fraction(snapshot.ended.deviation()))
 }
 
-fn control(relay: &Relay) -> Dictionary {
-    let count = |counter: Counter| relay.counters[counter];
+fn interval(interval: &Interval) -> Dictionary {
+    let (least, most) = interval.calls;
+    let mut told = Dictionary::default()
+        .with("totalcallsduration", fraction(interval.duration.as_secs_f64()))
+        .with("minmanagedsessions", least as u64)
+        .with("maxmanagedsessions", most as u64);
+    for command in Command::ALL {
+        let Span { min, max, mean } = interval.delays[command as usize];
+        for (which, value) in [("min", min), ("max", max), ("avg", mean)] {
+            told.push(format!("{which}{}delay", command.name()), fraction(value));
+        }
+    }
+    for command in Command::ALL {
+        let Span { min, max, mean } = interval.rates[command as usize];
+        for (which, value) in [("min", min), ("max", max), ("avg", mean)] {
+            told.push(format!("{which}{}requestrate", command.name()), value.round() as u64);
+        }
+    }
+    told
+}
+
+fn scores(relay: &Relay) -> Dictionary {
+    let scores = &relay.scores;
+    let count: u64 = scores.counts.iter().sum();
+    let mean = scores.sum / count.max(1) as f64;
+    let variance = scores.squares / count.max(1) as f64 - mean * mean;
     Dictionary::default()
+        .with("mos_total", fraction(scores.sum))
+        .with("mos2_total", fraction(scores.squares))
+        .with("mos_samples_total", count)
+        .with("mos_average", fraction(mean))
+        .with("mos_stddev", fraction(variance.max(0.0).sqrt()))
+}
+
+fn control(relay: &Relay, snapshot: &Snapshot) -> Dictionary {
+    let count = |counter: Counter| relay.counters[counter];
+    let proxies: Vec<Value> = snapshot
+        .proxies
+        .iter()
+        .map(|(from, proxy)| Value::from(asked(Dictionary::default().with("proxy", from.to_string()), proxy)))
+        .collect();
+    Dictionary::default()
+        .with("proxies", proxies)
         .with("totalpingcount", count(Counter::Pings))
         .with("totaloffercount", count(Counter::Offers))
         .with("totalanswercount", count(Counter::Answers))
         .with("totaldeletecount", count(Counter::Deletes))
         .with("totalquerycount", count(Counter::Queries))
         .with("totallistcount", count(Counter::Lists))
-        .with("totalstatistics", count(Counter::StatisticsAsked))
+        .with("totalstatscount", count(Counter::StatisticsAsked))
         .with("totalerrorcount", count(Counter::Errors))
+}
+
+fn asked(mut told: Dictionary, proxy: &Proxy) -> Dictionary {
+    for command in Command::ALL {
+        let name = match command {
+            Command::Statistics => "stats",
+            command => command.name(),
+        };
+        told.push(format!("{name}count"), proxy.counts[command as usize]);
+        let duration = proxy.durations[command as usize];
+        told.push(format!("{name}duration"), fraction(duration.as_secs_f64()));
+    }
+    told.with("errorcount", proxy.errors)
+}
+
+fn interface(pool: &Pool) -> Dictionary {
+    let (min, max) = pool.range;
+    let all = pool.used + pool.free;
+    let ports = Dictionary::default()
+        .with("min", u64::from(min))
+        .with("max", u64::from(max))
+        .with("used", pool.used as u64)
+        .with(
+            "used_pct",
+            format!("{:.2}", pool.used as f64 * 100.0 / all.max(1) as f64),
+        )
+        .with("free", pool.free as u64)
+        .with("totals", all as u64)
+        .with("last", u64::from(pool.last));
+    Dictionary::default()
+        .with("name", pool.name.as_str())
+        .with("address", pool.address.to_string())
+        .with("ports", ports)
+}
+
+fn fraction(value: f64) -> String {
+    format!("{value:.6}")
 }

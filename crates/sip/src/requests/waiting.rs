@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use super::{Protocol, RequestId};
+use crate::statistics::Outcome;
 
 /// A request on its way to its reply.
 #[derive(Debug)]
@@ -14,6 +15,10 @@ pub(crate) struct Asked {
     /// Who asked, where that is known, and under which cookie, if any.
     pub(crate) cookie: Option<(Option<IpAddr>, Box<[u8]>)>,
     pub(crate) payload: Box<[u8]>,
+    /// When it came.
+    pub(crate) begun: Instant,
+    /// What it turned out to be when it was carried out.
+    pub(crate) outcome: Outcome,
     /// How often a port it had was refused.
     pub(crate) refused: usize,
     /// What ports that it got before have not said yet.

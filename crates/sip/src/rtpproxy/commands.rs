@@ -10,6 +10,7 @@ use crate::call::{self, Call, CallName, Component, Context, Heard, Media, Place,
 use crate::limits::{MESSAGE_MAX, NAME_MAX, SECTIONS_MAX};
 use crate::relay::Output;
 use crate::sdp::TELEPHONE_CLOCK;
+use crate::statistics::Command as Asked;
 use crate::{Counter, Relay};
 
 /// The protocol's version.
@@ -34,11 +35,20 @@ impl Relay {
         let outcome = read.and_then(|command| self.perform(now, command, out));
         outcome.unwrap_or_else(|code| {
             self.counters.count(Counter::Errors);
+            self.outcome.failed = true;
             code.reply()
         })
     }
 
     fn perform(&mut self, now: Instant, command: Command<'_>, out: &mut Vec<Output>) -> Result<String, ErrorCode> {
+        self.outcome.command = Some(match command {
+            Command::Version | Command::Feature(_) => Asked::Ping,
+            Command::Allocate(ref asked) if asked.lookup => Asked::Answer,
+            Command::Allocate(_) => Asked::Offer,
+            Command::Delete { .. } | Command::DeleteAll => Asked::Delete,
+            Command::Query { .. } => Asked::Query,
+            Command::Info => Asked::Statistics,
+        });
         match command {
             Command::Version => Ok(format!("{VERSION}\n")),
             Command::Feature(feature) => Ok(format!("{}\n", u8::from(FEATURES.contains(&feature)))),
@@ -49,7 +59,7 @@ impl Relay {
                 verbose,
                 counters,
             } => self.query_by_line(now, &names, verbose, &counters),
-            Command::DeleteAll => Ok(self.delete_all(out)),
+            Command::DeleteAll => Ok(self.delete_all(now, out)),
             Command::Info => Ok(self.info()),
         }
     }
@@ -151,6 +161,7 @@ impl Relay {
         });
         if found.ended {
             self.counters.count(Counter::CallsEnded);
+            self.statistics.ended(now, &call, self.calls.len());
         }
         self.put(name, call, out);
         if found.any {
@@ -202,10 +213,11 @@ impl Relay {
         Ok(format!("{}\n", said.join(" ")))
     }
 
-    fn delete_all(&mut self, out: &mut Vec<Output>) -> String {
+    fn delete_all(&mut self, now: Instant, out: &mut Vec<Output>) -> String {
         let names: Vec<CallName> = self.calls.keys().cloned().collect();
         for name in names {
             let mut call = self.calls.remove(&name).expect("it was just there");
+            self.statistics.ended(now, &call, self.calls.len());
             call.forget(&mut self.ports, |_| true);
             self.counters.count(Counter::CallsEnded);
             self.put(name, call, out);
@@ -263,7 +275,8 @@ impl Call {
             asymmetric: asked.asymmetric,
             ..Policy::default()
         };
-        media.sides[end].hear(heard(asked), policy, false);
+        let closes = context.now + context.config.learning_window;
+        media.sides[end].hear(heard(asked), policy, false, closes);
         media.protocols = ["RTP/AVP".to_owned(), "RTP/AVP".to_owned()];
 
         if asked.weak {
@@ -301,6 +314,7 @@ fn heard(asked: &Allocate<'_>) -> Heard {
         direction: Direction::SendRecv,
         ice: None,
         clock_rate: TELEPHONE_CLOCK,
+        received: None,
     }
 }
 

@@ -9,7 +9,7 @@ use wire::sdp::IceCredentials;
 
 use super::form::{self, Bytes};
 use crate::WallClock;
-use crate::call::{Call, CallName, Component, Dialogue, End, Heard, Identity, Media, Policy, Security, Side, Source};
+use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Policy, Security, Side, Source};
 use crate::ports::{Pair, Ports};
 
 /// Moments as they are written: in microseconds since 1970-01-01 UTC, since the other clock begins anew with the machine.
@@ -74,6 +74,7 @@ struct SideRecord {
     /// Our even port.
     local: Option<SocketAddr>,
     heard: Option<Heard>,
+    said: Option<[SocketAddr; 2]>,
     policy: Policy,
     sources: [SourceRecord; 2],
     mux: bool,
@@ -86,6 +87,7 @@ struct SideRecord {
 #[derive(Serialize, Deserialize)]
 enum SourceRecord {
     Unknown,
+    /// It was being learned, which begins anew. Until when is not written any more.
     Learning(SocketAddr, u64),
     Settled(SocketAddr),
 }
@@ -154,11 +156,7 @@ impl DialogueRecord {
         DialogueRecord {
             ends: dialogue.ends.each_ref().map(|end| EndRecord::of(end, ports, times)),
             branch: dialogue.branch.clone().map(Bytes),
-            media: dialogue
-                .media
-                .iter()
-                .map(|media| MediaRecord::of(media, times))
-                .collect(),
+            media: dialogue.media.iter().map(|media| MediaRecord::of(media)).collect(),
             answered: dialogue.answered,
             kept_until: dialogue.kept_until.map(|until| times.write(until)),
             notify: dialogue.notify.clone(),
@@ -176,7 +174,7 @@ impl DialogueRecord {
         let [one, other] = self.ends;
         let ends = [one.end(interfaces[0], times), other.end(interfaces[1], times)];
         let mut dialogue = Dialogue::new(ends, self.branch.as_ref().map(|branch| &branch.0[..]));
-        dialogue.media = self.media.into_iter().map(|media| media.media(times, pairs)).collect();
+        dialogue.media = self.media.into_iter().map(|media| media.media(pairs)).collect();
         dialogue.answered = self.answered;
         dialogue.kept_until = self.kept_until.map(|until| times.read(until));
         dialogue.notify = self.notify;
@@ -208,22 +206,22 @@ impl EndRecord {
 }
 
 impl MediaRecord {
-    fn of(media: &Media, times: Times) -> Self {
+    fn of(media: &Media) -> Self {
         MediaRecord {
             kind: media.kind.clone(),
             is_rtp: media.is_rtp,
             protocols: media.protocols.clone(),
-            sides: media.sides.each_ref().map(|side| SideRecord::of(side, times)),
+            sides: media.sides.each_ref().map(|side| SideRecord::of(side)),
             refused: media.refused,
             tos: media.tos,
         }
     }
 
-    fn media(self, times: Times, pairs: &mut HashMap<SocketAddr, Pair>) -> Media {
+    fn media(self, pairs: &mut HashMap<SocketAddr, Pair>) -> Media {
         Media {
             is_rtp: self.is_rtp,
             protocols: self.protocols,
-            sides: self.sides.map(|side| side.side(times, pairs)),
+            sides: self.sides.map(|side| side.side(pairs)),
             refused: self.refused,
             tos: self.tos,
             ..Media::new(&self.kind)
@@ -232,15 +230,16 @@ impl MediaRecord {
 }
 
 impl SideRecord {
-    fn of(side: &Side, times: Times) -> Self {
+    fn of(side: &Side) -> Self {
         SideRecord {
             local: side.local.as_ref().map(Pair::rtp),
             heard: side.heard.clone(),
+            said: side.said,
             policy: side.policy,
-            sources: [Component::Rtp, Component::Rtcp].map(|component| match side.sources[component as usize] {
-                Source::Unknown => SourceRecord::Unknown,
-                Source::Learning { from, until } => SourceRecord::Learning(from, times.write(until)),
-                Source::Settled(from) => SourceRecord::Settled(from),
+            sources: side.sources.each_ref().map(|source| match source.address() {
+                None => SourceRecord::Unknown,
+                Some(from) if source.is_settled() => SourceRecord::Settled(from),
+                Some(from) => SourceRecord::Learning(from, 0),
             }),
             mux: side.mux,
             mux_offered: side.mux_offered,
@@ -249,18 +248,16 @@ impl SideRecord {
         }
     }
 
-    fn side(self, times: Times, pairs: &mut HashMap<SocketAddr, Pair>) -> Side {
+    fn side(self, pairs: &mut HashMap<SocketAddr, Pair>) -> Side {
         Side {
             local: self.local.and_then(|at| pairs.remove(&at)),
             heard: self.heard,
+            said: self.said,
             policy: self.policy,
             sources: self.sources.map(|source| match source {
-                SourceRecord::Unknown => Source::Unknown,
-                SourceRecord::Learning(from, until) => Source::Learning {
-                    from,
-                    until: times.read(until),
-                },
-                SourceRecord::Settled(from) => Source::Settled(from),
+                SourceRecord::Unknown => Source::default(),
+                SourceRecord::Learning(from, _) => Source::resumed(Some(from), false),
+                SourceRecord::Settled(from) => Source::resumed(Some(from), true),
             }),
             mux: self.mux,
             mux_offered: self.mux_offered,

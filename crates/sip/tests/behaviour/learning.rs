@@ -19,20 +19,27 @@ fn towards_caller(setup: &Setup, facing_b: std::net::SocketAddr) -> std::net::So
     setup.entries[&facing_b].rtp.as_ref().expect("a way").to
 }
 
+fn delayed() -> Dictionary {
+    Dictionary::default().with("endpoint-learning", "delayed")
+}
+
+/// The caller describes itself again in the same call.
+fn again(setup: &mut Setup, address: &str, port: u16) {
+    let to = Dictionary::default().with("to-tag", "b");
+    setup.describe("offer", &phone(address, port), to);
+}
+
 #[test]
 fn an_address_is_learned_for_a_while_and_then_it_stays() {
     let mut setup = Setup::new();
-    let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
+    let [facing_a, facing_b] = call(&mut setup, delayed());
     setup.pass(Duration::from_secs(20));
     setup.source(facing_a, "203.0.113.9:31000");
     assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
     setup.pass(Duration::from_secs(2));
     setup.source(facing_a, "203.0.113.9:31002");
     assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31002"));
-    assert!(matches!(
-        setup.entries[&facing_a].accept,
-        Accept::Learn { until: Some(_), .. }
-    ));
+    assert!(matches!(setup.entries[&facing_a].accept, Accept::Learn { .. }));
     setup.pass(Duration::from_secs(1));
     assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31002")));
     setup.source(facing_a, "198.51.100.66:666");
@@ -48,30 +55,204 @@ fn an_address_is_learned_for_a_while_and_then_it_stays() {
 }
 
 #[test]
-fn only_the_control_plane_moves_who_is_known() {
+fn who_sends_from_where_it_said_is_known_at_once() {
+    let mut setup = Setup::new();
+    let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
+    setup.source(facing_a, "198.51.100.66:666");
+    setup.source(facing_a, "192.168.1.5:6004");
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("192.168.1.5:6004")));
+    setup.source(facing_a, "198.51.100.66:666");
+    assert_eq!(towards_caller(&setup, facing_b), at("192.168.1.5:6004"));
+}
+
+#[test]
+fn a_stranger_takes_nothing_from_who_goes_on_sending() {
+    let mut setup = Setup::new();
+    let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
+    for _ in 0..200 {
+        for source in ["203.0.113.9:31000", "198.51.100.66:666", "198.51.100.67:666"] {
+            setup.source(facing_a, source);
+            assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
+        }
+        setup.pass(Duration::from_millis(20));
+    }
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
+}
+
+#[test]
+fn where_a_description_came_from_is_where_media_is_likely_to_come_from() {
+    let mut setup = Setup::new();
+    let received = Dictionary::default().with("received-from", list(&["IP4", "203.0.113.9"]));
+    let [facing_a, facing_b] = call(&mut setup, received);
+    setup.source(facing_a, "198.51.100.66:6004");
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.source(facing_a, "198.51.100.66:6004");
+    assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
+    setup.pass(Duration::from_secs(3));
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
+}
+
+#[test]
+fn who_falls_silent_while_learned_gives_way_to_who_is_as_likely() {
+    let mut setup = Setup::new();
+    let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_millis(500));
+    setup.source(facing_a, "203.0.113.9:31002");
+    assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
+    setup.pass(Duration::from_secs(1));
+    assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31002"));
+    // Less like what was said than that.
+    setup.source(facing_a, "192.168.1.5:9");
+    setup.source(facing_a, "203.0.113.9:31004");
+    setup.pass(Duration::from_secs(4));
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("192.168.1.5:9")));
+}
+
+#[test]
+fn a_rival_at_the_end_of_a_window_waits_for_the_first_to_be_silent() {
+    let mut setup = Setup::new();
+    let [facing_a, _] = call(&mut setup, Dictionary::default());
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_millis(2_990));
+    setup.source(facing_a, "198.51.100.66:666");
+    setup.pass(Duration::from_millis(20));
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_millis(1));
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
+}
+
+#[test]
+fn the_same_description_again_finds_a_party_whose_translator_moved_it() {
+    for flags in [Dictionary::default(), delayed()] {
+        let mut setup = Setup::new();
+        let [facing_a, facing_b] = call(&mut setup, flags.clone());
+        setup.source(facing_a, "203.0.113.9:31000");
+        setup.pass(Duration::from_secs(4));
+        assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
+        setup.describe("offer", &phone("192.168.1.5", 6004), flags.with("to-tag", "b"));
+        assert!(matches!(
+            setup.entries[&facing_a].accept,
+            Accept::Learn { within: None, .. }
+        ));
+        assert_eq!(
+            towards_caller(&setup, facing_b),
+            at("203.0.113.9:31000"),
+            "until something comes it is where it was"
+        );
+        setup.source(facing_a, "203.0.113.9:31777");
+        assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31777"));
+        setup.pass(Duration::from_secs(3));
+        assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31777")));
+    }
+}
+
+#[test]
+fn an_answer_opens_a_window_for_who_answers() {
+    let mut setup = Setup::new();
+    let [_, facing_b] = call(&mut setup, Dictionary::default());
+    setup.source(facing_b, "203.0.113.9:7000");
+    setup.pass(Duration::from_secs(4));
+    assert_eq!(setup.entries[&facing_b].accept, Accept::Only(at("203.0.113.9:7000")));
+    setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+    setup.source(facing_b, "203.0.113.9:7002");
+    setup.pass(Duration::from_secs(3));
+    assert_eq!(setup.entries[&facing_b].accept, Accept::Only(at("203.0.113.9:7002")));
+}
+
+#[test]
+fn a_session_that_is_refreshed_is_no_way_in() {
     let mut setup = Setup::new();
     let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
     setup.source(facing_a, "203.0.113.9:31000");
     setup.pass(Duration::from_secs(4));
-    call(&mut setup, Dictionary::default());
-    assert_eq!(
-        setup.entries[&facing_a].accept,
-        Accept::Only(at("203.0.113.9:31000")),
-        "the same again is no news"
-    );
+    again(&mut setup, "192.168.1.5", 6004);
+    setup.source(facing_a, "198.51.100.66:666");
+    for _ in 0..200 {
+        setup.source(facing_a, "203.0.113.9:31000");
+        assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
+        setup.source(facing_a, "198.51.100.66:666");
+        setup.pass(Duration::from_millis(20));
+    }
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
+}
+
+#[test]
+fn what_is_late_from_a_port_that_was_left_teaches_nothing() {
+    for flags in ["heuristic", "delayed", "immediate"].map(|way| Dictionary::default().with("endpoint-learning", way)) {
+        let mut setup = Setup::new();
+        let [facing_a, facing_b] = call(&mut setup, flags.clone());
+        setup.source(facing_a, "192.168.1.5:6004");
+        setup.pass(Duration::from_secs(4));
+        setup.describe("offer", &phone("192.168.1.5", 6010), flags.with("to-tag", "b"));
+        setup.source(facing_a, "192.168.1.5:6004");
+        assert_eq!(towards_caller(&setup, facing_b), at("192.168.1.5:6010"));
+        setup.pass(Duration::from_secs(10));
+        assert_eq!(towards_caller(&setup, facing_b), at("192.168.1.5:6010"));
+        setup.source(facing_a, "192.168.1.5:6010");
+        setup.pass(Duration::from_secs(4));
+        assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("192.168.1.5:6010")));
+    }
+}
+
+#[test]
+fn who_goes_on_sending_from_where_it_was_is_there() {
+    let mut setup = Setup::new();
+    let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_secs(4));
+    again(&mut setup, "10.0.0.5", 6004);
+    let window = setup.entries[&facing_a].accept;
+    setup.source(facing_a, "203.0.113.9:31000");
+    assert_eq!(towards_caller(&setup, facing_b), at("10.0.0.5:6004"));
+    setup.pass(Duration::from_secs(3));
+    assert_ne!(setup.entries[&facing_a].accept, window, "sources are told anew");
+    setup.source(facing_a, "203.0.113.9:31000");
+    assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
+}
+
+#[test]
+fn a_party_that_was_on_hold_is_where_it_was() {
+    let mut setup = Setup::new();
+    let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_secs(4));
+    again(&mut setup, "0.0.0.0", 6004);
+    setup.pass(Duration::from_secs(60));
+    again(&mut setup, "192.168.1.5", 6004);
+    assert_eq!(towards_caller(&setup, facing_b), at("203.0.113.9:31000"));
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_secs(3));
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
+}
+
+#[test]
+fn a_reset_forgets_where_a_party_was() {
+    let mut setup = Setup::new();
+    let [facing_a, facing_b] = call(&mut setup, Dictionary::default());
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_secs(4));
     setup.describe(
         "offer",
-        &phone("192.168.1.6", 6004),
-        Dictionary::default().with("to-tag", "b"),
+        &phone("192.168.1.5", 6004),
+        flags(&["reset"]).with("to-tag", "b"),
     );
-    assert_eq!(
-        setup.entries[&facing_a].accept,
-        Accept::Learn {
-            within: None,
-            until: None
-        }
-    );
-    assert_eq!(towards_caller(&setup, facing_b), at("192.168.1.6:6004"));
+    assert_eq!(towards_caller(&setup, facing_b), at("192.168.1.5:6004"));
+}
+
+#[test]
+fn rtpproxys_words_open_a_window_too() {
+    let mut setup = Setup::new();
+    let port = |reply: String| -> u16 { reply.split(' ').next().unwrap().parse().unwrap() };
+    setup.line("U c 192.168.1.5 6004 a;1");
+    let facing_a = std::net::SocketAddr::new(ip("127.0.0.1"), port(setup.line("L c 192.0.2.2 6000 a;1 b;1")));
+    setup.source(facing_a, "203.0.113.9:31000");
+    setup.pass(Duration::from_secs(4));
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31000")));
+    setup.line("U c 192.168.1.5 6004 a;1 b;1");
+    setup.source(facing_a, "203.0.113.9:31777");
+    setup.pass(Duration::from_secs(3));
+    assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("203.0.113.9:31777")));
 }
 
 #[test]
@@ -82,7 +263,7 @@ fn a_strict_source_is_where_it_said() {
         setup.entries[&facing_a].accept,
         Accept::Learn {
             within: Some(ip("192.168.1.5")),
-            until: None
+            window: 0
         }
     );
     setup.source(facing_a, "198.51.100.66:666");
@@ -93,6 +274,25 @@ fn a_strict_source_is_where_it_said() {
     setup.source(facing_a, "192.168.1.5:7777");
     setup.pass(Duration::from_secs(3));
     assert_eq!(setup.entries[&facing_a].accept, Accept::Only(at("192.168.1.5:7777")));
+}
+
+#[test]
+fn a_strict_source_behind_a_translator_is_learned_as_any_other() {
+    let mut config = Setup::new().config;
+    config.interfaces[0].advertised = Some(ip("192.0.2.77"));
+    let mut setup = Setup::with(config);
+    let mut call = |address: &str| {
+        let strict = flags(&["strict-source"]).with("call-id", address);
+        setup.describe("offer", &phone(address, 6004), strict);
+        let answer = answered().with("call-id", address);
+        let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answer);
+        let facing_a = std::net::SocketAddr::new(ip("127.0.0.1"), local(&answer).port());
+        setup.entries[&facing_a].accept
+    };
+    for address in ["192.168.1.5", "10.1.2.3", "100.64.0.9"] {
+        assert!(matches!(call(address), Accept::Learn { within: None, .. }), "{address}");
+    }
+    assert!(matches!(call("198.51.100.5"), Accept::Learn { within: Some(_), .. }));
 }
 
 #[test]

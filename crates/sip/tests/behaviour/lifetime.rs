@@ -22,13 +22,6 @@ fn traffic(setup: &mut Setup, address: std::net::SocketAddr, packets: u64) {
     }));
 }
 
-fn dictionary<'a>(value: &'a Dictionary, path: &[&str]) -> &'a Dictionary {
-    path.iter().fold(value, |value, key| match value.value(key) {
-        Some(Value::Dictionary(inner)) => inner,
-        other => panic!("{key}: {other:?}"),
-    })
-}
-
 #[test]
 fn a_deleted_call_forwards_nothing_and_is_kept_for_late_questions() {
     let mut setup = Setup::new();

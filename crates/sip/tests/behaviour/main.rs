@@ -10,4 +10,5 @@ mod node;
 mod offers;
 mod resuming;
 mod rtpproxy;
+mod statistics;
 mod support;

@@ -29,7 +29,7 @@ fn a_call_is_relayed_both_ways_and_only_once_it_is_answered() {
             (
                 Accept::Learn {
                     within: None,
-                    until: None
+                    window: 0
                 },
                 &None
             )

@@ -331,3 +331,10 @@ pub fn local(sdp: &str) -> SocketAddr {
 pub fn above(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port() + 1)
 }
+
+pub fn dictionary<'a>(value: &'a Dictionary, path: &[&str]) -> &'a Dictionary {
+    path.iter().fold(value, |value, key| match value.value(key) {
+        Some(Value::Dictionary(inner)) => inner,
+        other => panic!("{key}: {other:?}"),
+    })
+}

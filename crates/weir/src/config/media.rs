@@ -97,8 +97,10 @@ pub struct Afxdp {
 #[serde(rename_all = "lowercase")]
 pub enum Offload {
     /// Nothing.
-    #[default]
     None,
+    /// Where SIP proxies are served and this machine allows it, the kernel relays calls that need no key.
+    #[default]
+    Auto,
     /// The kernel, on some interfaces, relays what needs no key; where that cannot be, nothing does.
     Ebpf,
 }
@@ -107,7 +109,7 @@ pub enum Offload {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ebpf {
-    /// On which interfaces packets are looked at.
+    /// On which interfaces packets are looked at; where none is named, on those that have the addresses of SIP calls, and on the loopback.
     pub interfaces: Vec<String>,
     /// Whether rooms whose media is not encrypted are copied there, too.
     pub rooms: Rooms,

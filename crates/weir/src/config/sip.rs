@@ -97,9 +97,9 @@ pub enum Learning {
     /// From the first packet, for good.
     Immediate,
     /// For a while; the last one stays.
-    #[default]
     Delayed,
     /// For a while; the one most like what was said stays.
+    #[default]
     Heuristic,
 }
 

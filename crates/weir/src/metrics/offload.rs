@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use backend_ebpf::{CopiesAt, Path, Statistics};
+use backend_ebpf::{CopiesAt, Found, Path, Statistics, Whereabouts};
 use layered::{Place, Places};
 
 use super::text::Text;
@@ -15,7 +15,7 @@ pub struct Offloaded {
     /// Which entry runs where.
     pub places: Places,
     /// Where relays run.
-    pub relays: Path,
+    pub relays: Whereabouts,
     /// Where copies for rooms are made, if any are.
     pub rooms: Option<CopiesAt>,
 }
@@ -46,7 +46,7 @@ impl Offloaded {
 
     /// Where relays run and copies for rooms are made, and every entry and where it runs, one a line; the refused ones with the reason.
     pub fn list(&self) -> String {
-        let mut list = format!("relays\t{}\n", self.relays);
+        let mut list = format!("relays\t{}\n", place_of(&self.relays.found()));
         if let Some(rooms) = &self.rooms {
             writeln!(list, "rooms\t{rooms}").expect("writing to a string does not fail");
         }
@@ -59,4 +59,54 @@ impl Offloaded {
         }
         list
     }
+}
+
+/// Where relays run, one sample for each place, and why not where they would cost less.
+pub(super) fn write_place(offload: Option<&Offloaded>, why_not: Option<&str>, text: &mut Text) {
+    let name = "weir_offload_interfaces";
+    text.family(
+        name,
+        "gauge",
+        "Interfaces at which the kernel relays calls, by where; of sockets, which relay everything else, 1 with the reason where it relays none",
+    );
+    let Some(offload) = offload else {
+        return text.sample(name, &[("path", "sockets"), ("reason", why_not.unwrap_or_default())], 1);
+    };
+    let found = offload.relays.found();
+    for path in [Path::Driver, Path::Stack, Path::Generic] {
+        let there: Vec<&Found> = found.iter().filter(|found| found.path == path).collect();
+        let reason = there.iter().find_map(|found| found.why_not.as_deref());
+        let path = match path {
+            Path::Driver => "driver",
+            Path::Stack => "stack",
+            Path::Generic => "generic",
+        };
+        text.sample(
+            name,
+            &[("path", path), ("reason", reason.unwrap_or_default())],
+            there.len(),
+        );
+    }
+}
+
+/// In words: the place, where it is one for all interfaces, or else each with its interfaces.
+fn place_of(found: &[Found]) -> String {
+    let is_one = found.windows(2).all(|pair| pair[0].path == pair[1].path);
+    if is_one && found.iter().all(|found| found.why_not.is_none()) {
+        return found.first().map_or_else(String::new, |found| found.path.to_string());
+    }
+    let names = |path: Path| {
+        let there = found
+            .iter()
+            .filter(|found| found.path == path)
+            .map(|found| match &found.why_not {
+                Some(why_not) => format!("{}, as {why_not}", found.interface),
+                None => found.interface.clone(),
+            });
+        there.collect::<Vec<_>>().join(", ")
+    };
+    let places = [Path::Driver, Path::Stack, Path::Generic].map(|path| (path, names(path)));
+    let places = places.into_iter().filter(|(_, names)| !names.is_empty());
+    let places = places.map(|(path, names)| format!("{path} ({names})"));
+    places.collect::<Vec<_>>().join("; ")
 }

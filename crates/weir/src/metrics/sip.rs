@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sip::quality::Scores;
 
+use super::rtpengine;
 use super::text::Text;
 use crate::listen::Closed;
 use crate::sip::Figures;
@@ -43,6 +44,7 @@ pub fn write_sip(figures: &Figures, denied: u64, closed: &BTreeMap<Closed, u64>,
         text.sample(name, &[], value);
     }
     write_scores(&figures.scores, text);
+    rtpengine::write(figures, text);
 }
 
 fn write_scores(scores: &Scores, text: &mut Text) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sip::quality::Scores;
+use sip::statistics::Snapshot;
 use sip::{Counter, Counters, Input, Output, Relay, Request, RequestId};
 use southbound::Command;
 use southbound::relay::{Observation, Refusal};
@@ -66,6 +67,8 @@ pub struct Figures {
     pub calls: usize,
     /// How many ports they have.
     pub ports: usize,
+    /// What dashboards want to know.
+    pub snapshot: Snapshot,
 }
 
 struct Asked {
@@ -277,6 +280,7 @@ impl Task {
             scores: *self.relay.scores(),
             calls: self.relay.calls(),
             ports: self.relay.port_pairs() * 2,
+            snapshot: self.relay.snapshot(clock::now()),
         });
     }
 }

@@ -119,9 +119,9 @@ impl KernelDevice {
 
     fn real_relay(&self, relay: &mut Relay) {
         match &mut relay.accept {
-            Accept::Nobody | Accept::Learn { within: None } => {}
+            Accept::Nobody | Accept::Learn { within: None, .. } => {}
             Accept::Only(address) => *address = self.real(*address),
-            Accept::Learn { within: Some(ip) } => *ip = self.real(SocketAddr::new(*ip, 0)).ip(),
+            Accept::Learn { within: Some(ip), .. } => *ip = self.real(SocketAddr::new(*ip, 0)).ip(),
         }
         for hop in [&mut relay.rtp, &mut relay.rtcp].into_iter().flatten() {
             hop.path = Path {

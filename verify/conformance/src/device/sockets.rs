@@ -255,9 +255,15 @@ impl SocketDevice {
     fn real_entry(&mut self, at: SocketAddr, relay: &mut Relay) -> SocketAddr {
         relay.accept = match relay.accept {
             Accept::Only(remote) => Accept::Only(self.real(Path { local: at, remote }).remote),
-            Accept::Learn { within: Some(_) } => {
+            Accept::Learn {
+                within: Some(_),
+                window,
+            } => {
                 let (_, peers) = self.ends(Path { local: at, remote: at });
-                Accept::Learn { within: Some(peers) }
+                Accept::Learn {
+                    within: Some(peers),
+                    window,
+                }
             }
             accept => accept,
         };

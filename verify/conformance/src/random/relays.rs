@@ -132,8 +132,12 @@ impl Generator {
             1..8 => Accept::Only(party),
             8..11 if self.options.is_virtual => Accept::Learn {
                 within: Some(party.ip()),
+                window: self.rng.random_range(0..2),
             },
-            _ => Accept::Learn { within: None },
+            _ => Accept::Learn {
+                within: None,
+                window: self.rng.random_range(0..2),
+            },
         }
     }
 

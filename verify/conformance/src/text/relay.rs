@@ -21,10 +21,22 @@ pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) 
         match word {
             "nobody" => relay.accept = Accept::Nobody,
             "only" => relay.accept = Accept::Only(names.party(words.word("a peer")?)),
-            "learn" => relay.accept = Accept::Learn { within: None },
+            "learn" => {
+                relay.accept = Accept::Learn {
+                    within: None,
+                    window: 0,
+                }
+            }
             "within" => {
                 let within = Some(names.party(words.word("a peer")?).ip());
-                relay.accept = Accept::Learn { within };
+                relay.accept = Accept::Learn { within, window: 0 };
+            }
+            "window" => {
+                let number = number(words.word("a number")?, "a number of a window")?;
+                match &mut relay.accept {
+                    Accept::Learn { window, .. } => *window = number,
+                    Accept::Nobody | Accept::Only(_) => return problem("only what learns has a window"),
+                }
             }
             "opens" => relay.opens = cover(words.word("a cover")?)?,
             "terminated" => relay.terminated = true,
@@ -70,9 +82,14 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
     let accept = match relay.accept {
         Accept::Nobody => "nobody".into(),
         Accept::Only(peer) => format!("only {}", names.of_party(peer)),
-        Accept::Learn { within: None } => "learn".into(),
+        Accept::Learn { within: None, window } => format!("learn window {window}"),
         // A peer has the same port wherever it is.
-        Accept::Learn { within: Some(ip) } => format!("within {}", names.of_party((ip, 5000).into())),
+        Accept::Learn {
+            within: Some(ip),
+            window,
+        } => {
+            format!("within {} window {window}", names.of_party((ip, 5000).into()))
+        }
     };
     format!(
         "{accept} opens {} {} rtp {} rtcp {}",

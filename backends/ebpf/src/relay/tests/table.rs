@@ -49,6 +49,10 @@ impl Tables for Pretended {
         })
     }
 
+    fn is_ours(&self, ip: IpAddr) -> bool {
+        ip.is_loopback()
+    }
+
     fn clear(&mut self, _: u32) -> io::Result<()> {
         self.answer()
     }
@@ -88,7 +92,15 @@ fn what_the_kernel_cannot_do_is_refused_with_a_reason() {
     let key = MasterKey::new(SrtpProfile::AeadAes128Gcm, &[1; 16], &[2; 12]).unwrap();
     let changes: [(Change<'_>, Reason); 12] = [
         (&|relay| relay.accept = Accept::Nobody, Reason::Sources),
-        (&|relay| relay.accept = Accept::Learn { within: None }, Reason::Sources),
+        (
+            &|relay| {
+                relay.accept = Accept::Learn {
+                    within: None,
+                    window: 0,
+                }
+            },
+            Reason::Sources,
+        ),
         (&|relay| relay.terminated = true, Reason::Terminated),
         (&|relay| relay.rtp = None, Reason::NoMedia),
         (&|relay| relay.opens = Cover::Pending, Reason::Srtp),
@@ -171,6 +183,7 @@ fn what_was_found_stays_until_the_sweep_and_longer_if_it_is_offered() {
                 to: SocketAddr::from(([10, 0, 0, 3], 9)).into(),
                 tos: 0,
                 version: 0,
+                here: 0,
                 at: port(at).into(),
             };
             (port(at), entry)

@@ -89,7 +89,10 @@ fn a_relay_counts_until_it_is_removed() {
 
         // Replaced by one the kernel cannot do: it counts on from there when it can again.
         let learning = Relay {
-            accept: Accept::Learn { within: None },
+            accept: Accept::Learn {
+                within: None,
+                window: 0,
+            },
             ..bench.relay(0)
         };
         let update = Update::SetRelay(at, Box::new(learning));

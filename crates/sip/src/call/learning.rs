@@ -1,0 +1,316 @@
+//! Where a party's packets come from, as far as packets tell.
+//!
+//! A description says where a party wants media. Behind a translator its packets come from elsewhere, and media must go there. Each description opens
+//! a window in which sources are compared; the best of them is the party when the window closes, and from then on nobody else's packets are taken.
+//! A party may have another address behind its translator with the same description as before, so a known address counts in a new window only once
+//! it is heard again.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use super::media::{Component, Side};
+use crate::limits::RIVAL_WAIT;
+use crate::ng::Learning;
+use crate::plan::Accept;
+use crate::{Config, Counter};
+
+/// Where packets come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    state: State,
+    /// Where packets came from before the party said that it is elsewhere. What is late from there teaches nothing.
+    left: Option<Left>,
+    /// A higher number makes the data plane tell a source again that it has told.
+    window: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// None came since the last description. Until one comes, media goes to where the party was known to be.
+    Waiting {
+        known: Option<SocketAddr>,
+    },
+    Learning(Candidates),
+    Settled(SocketAddr),
+}
+
+/// Sources of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Candidates {
+    /// The best so far.
+    from: SocketAddr,
+    /// Known from before this window and not heard in it yet. It comes before an address of the same likeness.
+    senior: Option<SocketAddr>,
+    /// As like what was said as the best. It takes its place if the best falls silent.
+    rival: Option<Rival>,
+    until: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rival {
+    from: SocketAddr,
+    /// When it came first after the last packet of the best.
+    since: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Left {
+    from: SocketAddr,
+    /// Who still sends from there then has not left; `None` until a packet came.
+    until: Option<Instant>,
+}
+
+/// What a source is judged by.
+struct Rules {
+    learning: Learning,
+    handover: bool,
+    expected: SocketAddr,
+    /// Where its description came from.
+    received: Option<IpAddr>,
+    now: Instant,
+    window: Duration,
+}
+
+/// How much an address is like the one that was said. The order is rtpengine's, with the network added beside the port, as translators often keep
+/// one of the two, and with the address that the description came from beside the one in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    None,
+    PortOrNetwork,
+    Address,
+    Exact,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State::Waiting { known: None }
+    }
+}
+
+impl Source {
+    /// One that an earlier process knew: for good, or as far as it had come.
+    pub(crate) fn resumed(known: Option<SocketAddr>, is_settled: bool) -> Self {
+        let state = match known {
+            Some(from) if is_settled => State::Settled(from),
+            known => State::Waiting { known },
+        };
+        Source {
+            state,
+            ..Self::default()
+        }
+    }
+
+    /// Where the party is as far as packets tell.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match self.state {
+            State::Waiting { known } => known,
+            State::Learning(candidates) => Some(candidates.from),
+            State::Settled(from) => Some(from),
+        }
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self.state, State::Settled(_))
+    }
+
+    /// When [`settle`](Self::settle) is due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let window = match self.state {
+            State::Learning(Candidates { rival: Some(rival), .. }) => Some(rival.since + RIVAL_WAIT),
+            State::Learning(Candidates { until, .. }) => Some(until),
+            State::Waiting { .. } | State::Settled(_) => None,
+        };
+        let left = self.left.and_then(|left| left.until);
+        window.into_iter().chain(left).min()
+    }
+
+    /// The party described itself, at the same address as before or at another: a new window.
+    pub(crate) fn describe(&mut self, moved: bool, closes: Instant) {
+        let known = self.address();
+        match (&mut self.state, known) {
+            (State::Waiting { known: None }, _) => {}
+            (_, known) if moved => {
+                self.left = known.map(|from| Left { from, until: None });
+                self.begin(None);
+            }
+            (State::Waiting { .. }, _) => {}
+            // It was heard just now.
+            (State::Learning(candidates), _) => candidates.until = closes,
+            (State::Settled(_), known) => self.begin(known),
+        }
+    }
+
+    fn begin(&mut self, known: Option<SocketAddr>) {
+        self.state = State::Waiting { known };
+        self.window += 1;
+    }
+
+    /// Nothing is known any more.
+    pub(crate) fn reset(&mut self) {
+        self.left = None;
+        self.begin(None);
+    }
+
+    /// The party proved that it is there.
+    fn prove(&mut self, from: SocketAddr) {
+        self.state = State::Settled(from);
+    }
+
+    /// A packet came from there; says whether that is believed.
+    fn learn(&mut self, from: SocketAddr, rules: &Rules) -> bool {
+        if let Some(left) = &mut self.left
+            && left.from == from
+            && from != rules.expected
+        {
+            left.until.get_or_insert(rules.now + rules.window);
+            return false;
+        }
+        let is_said = rules.learning == Learning::Heuristic && from == rules.expected;
+        self.state = match self.state {
+            State::Settled(_) if !rules.handover => return false,
+            State::Settled(_) => State::Settled(from),
+            // Nothing better can come.
+            _ if is_said || rules.learning == Learning::Immediate => State::Settled(from),
+            State::Waiting { known } => State::Learning(Candidates {
+                from,
+                senior: known.filter(|known| *known != from),
+                rival: None,
+                until: rules.now + rules.window,
+            }),
+            State::Learning(mut candidates) => {
+                candidates.compare(from, rules);
+                State::Learning(candidates)
+            }
+        };
+        true
+    }
+
+    /// What is learned by now stays.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        if self.left.and_then(|left| left.until).is_some_and(|until| until <= now) {
+            // Whoever still sends there is told again.
+            self.left = None;
+            self.window += 1;
+        }
+        if let State::Learning(candidates) = &mut self.state {
+            if let Some(rival) = candidates.rival.filter(|rival| rival.since + RIVAL_WAIT <= now) {
+                (candidates.from, candidates.rival) = (rival.from, None);
+            }
+            if candidates.rival.is_none() && candidates.until <= now {
+                self.state = State::Settled(candidates.from);
+            }
+        }
+    }
+}
+
+impl Candidates {
+    fn compare(&mut self, from: SocketAddr, rules: &Rules) {
+        if from == self.from {
+            self.rival = None;
+            return;
+        }
+        if rules.learning != Learning::Heuristic {
+            self.from = from;
+            return;
+        }
+        let [new, best] = [from, self.from].map(|from| rules.likeness(from));
+        if new > best || new == best && self.senior == Some(from) {
+            (self.from, self.senior, self.rival) = (from, None, None);
+        } else if new == best {
+            self.rival.get_or_insert(Rival { from, since: rules.now });
+        }
+    }
+}
+
+impl Side {
+    /// Whose packets are taken at our address for a component.
+    pub(crate) fn accept(&self, component: Component) -> Option<Accept> {
+        let expected = self.heard.as_ref()?.at(component);
+        let source = &self.sources[component as usize];
+        Some(match (self.policy.learning, source.state) {
+            (Learning::Off, _) if self.ice.is_none() => Accept::Only(expected),
+            (_, State::Settled(from)) if !self.policy.handover => Accept::Only(from),
+            _ => Accept::Learn {
+                within: self.within(component),
+                window: source.window,
+            },
+        })
+    }
+
+    /// The only address that may be learned from; nobody's while a strict party is on hold and has said none.
+    fn within(&self, component: Component) -> Option<IpAddr> {
+        let strict = self.policy.strict && self.ice.is_none();
+        let said = self.heard.as_ref().filter(|_| strict)?.at(component).ip();
+        let ours = self.local.as_ref().map(|pair| pair.advertised);
+        // A private address is behind a translator when ours is public: packets come from an address that nobody has said.
+        let is_translated = is_private(said) && ours.is_some_and(|ours| !is_private(ours));
+        (!is_translated).then_some(said)
+    }
+
+    /// A packet came from there, or the party proved to be there. Says what became of that.
+    pub(crate) fn learn(&mut self, component: Component, from: SocketAddr, now: Instant, config: &Config) -> Counter {
+        let within = self.within(component);
+        let Some(heard) = &self.heard else {
+            return Counter::SourceRefused;
+        };
+        let expected = heard.at(component);
+        let source = &mut self.sources[component as usize];
+        if self.ice.is_some() {
+            source.prove(from);
+            return Counter::SourceLearned;
+        }
+        let rules = Rules {
+            learning: self.policy.learning,
+            handover: self.policy.handover,
+            expected,
+            received: heard.received,
+            now,
+            window: config.learning_window,
+        };
+        let may = rules.learning != Learning::Off && within.is_none_or(|only| only == from.ip());
+        if may && source.learn(from, &rules) {
+            Counter::SourceLearned
+        } else {
+            Counter::SourceRefused
+        }
+    }
+
+    /// What is learned by now stays.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        self.sources.iter_mut().for_each(|source| source.settle(now));
+    }
+}
+
+impl Rules {
+    fn likeness(&self, from: SocketAddr) -> Likeness {
+        let expected = self.expected;
+        match (from.ip() == expected.ip(), from.port() == expected.port()) {
+            (true, true) => Likeness::Exact,
+            (true, false) => Likeness::Address,
+            // What a translator does to SIP it does to media.
+            (false, _) if self.received == Some(from.ip()) => Likeness::Address,
+            (false, true) => Likeness::PortOrNetwork,
+            (false, false) if network(from.ip()) == network(expected.ip()) => Likeness::PortOrNetwork,
+            (false, false) => Likeness::None,
+        }
+    }
+}
+
+/// The network that one site usually has: a /24 of IPv4, a /64 of IPv6.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(ip) => IpAddr::from((u32::from(ip) & !0xff).to_be_bytes()),
+        IpAddr::V6(ip) => IpAddr::from((u128::from(ip) & !0xffff_ffff_ffff_ffff).to_be_bytes()),
+    }
+}
+
+/// Whether an address means nothing outside of its own network (RFC 1918, 3927, 4193, 4291, 6598).
+fn is_private(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            let [a, b, ..] = ip.octets();
+            ip.is_private() || ip.is_link_local() || ip.is_loopback() || a == 100 && b & 0xc0 == 64
+        }
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_loopback(),
+    }
+}

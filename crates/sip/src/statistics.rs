@@ -1,0 +1,209 @@
+//! What dashboards want to know beside counters: how calls went that have ended, what each proxy asked and how long that took, and both over intervals.
+//!
+//! Nobody is asked for it while calls go on: what a call did is known when it ends.
+
+mod interval;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use interval::Intervals;
+pub use interval::{Interval, Span};
+
+use crate::call::{Call, Component};
+use crate::limits::PROXIES_MAX;
+use crate::plan::Traffic;
+
+/// What proxies ask, in either protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Command {
+    /// `ping`, `V`.
+    Ping,
+    /// `offer`, `U`.
+    Offer,
+    /// `answer`, `L`.
+    Answer,
+    /// `delete`, `D` and `X`.
+    Delete,
+    /// `query`, `Q`.
+    Query,
+    /// `list`.
+    List,
+    /// `statistics`, `I`.
+    Statistics,
+}
+
+impl Command {
+    /// All of them.
+    pub const ALL: [Command; 7] = [
+        Command::Ping,
+        Command::Offer,
+        Command::Answer,
+        Command::Delete,
+        Command::Query,
+        Command::List,
+        Command::Statistics,
+    ];
+
+    /// What rtpengine calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Command::Ping => "ping",
+            Command::Offer => "offer",
+            Command::Answer => "answer",
+            Command::Delete => "delete",
+            Command::Query => "query",
+            Command::List => "list",
+            Command::Statistics => "statistics",
+        }
+    }
+}
+
+/// How calls went that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ended {
+    /// How many.
+    pub calls: u64,
+    /// How long they took together.
+    pub duration: Duration,
+    /// The sum of the squares of that, in seconds squared.
+    pub squares: f64,
+    /// Pairs of streams of which one had no packet.
+    pub one_way: u64,
+    /// Pairs of streams of which neither had one.
+    pub silent: u64,
+}
+
+impl Ended {
+    /// The mean of durations, in seconds.
+    pub fn mean(&self) -> f64 {
+        self.duration.as_secs_f64() / self.calls.max(1) as f64
+    }
+
+    /// How far they are from it.
+    pub fn deviation(&self) -> f64 {
+        let variance = self.squares / self.calls.max(1) as f64 - self.mean() * self.mean();
+        variance.max(0.0).sqrt()
+    }
+}
+
+/// What one proxy asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Proxy {
+    /// How often, by command.
+    pub counts: [u64; Command::ALL.len()],
+    /// How long that took together, until the reply.
+    pub durations: [Duration; Command::ALL.len()],
+    /// What was answered with an error.
+    pub errors: u64,
+}
+
+/// The ports of one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// What proxies call it.
+    pub name: String,
+    /// Its address.
+    pub address: IpAddr,
+    /// The first and the last.
+    pub range: (u16, u16),
+    /// How many calls have.
+    pub used: usize,
+    /// How many are free.
+    pub free: usize,
+    /// The one that was given out last.
+    pub last: u16,
+}
+
+/// Everything, at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// How long the relay has been there.
+    pub uptime: Duration,
+    /// How many calls there are, those included that are over and still kept.
+    pub calls: usize,
+    /// What was relayed, as far as ports have told.
+    pub relayed: Traffic,
+    /// How calls went that have ended.
+    pub ended: Ended,
+    /// What each proxy asked; by the unspecified address those that are not known, or too many.
+    pub proxies: Vec<(IpAddr, Proxy)>,
+    /// The ports of each interface.
+    pub pools: Vec<Pool>,
+    /// The last whole interval.
+    pub interval: Interval,
+}
+
+/// All of it as it is counted.
+#[derive(Debug)]
+pub(crate) struct Statistics {
+    pub(crate) ended: Ended,
+    pub(crate) proxies: BTreeMap<IpAddr, Proxy>,
+    pub(crate) intervals: Intervals,
+}
+
+/// What one request turned out to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) command: Option<Command>,
+    pub(crate) failed: bool,
+}
+
+impl Statistics {
+    pub(crate) fn new(now: Instant) -> Self {
+        Statistics {
+            ended: Ended::default(),
+            proxies: BTreeMap::new(),
+            intervals: Intervals::new(now),
+        }
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(
+        &mut self,
+        now: Instant,
+        from: Option<IpAddr>,
+        took: Duration,
+        outcome: Outcome,
+        calls: usize,
+    ) {
+        const NOBODY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
+        let known = from.filter(|from| self.proxies.contains_key(from) || self.proxies.len() < PROXIES_MAX);
+        let proxy = self.proxies.entry(known.unwrap_or(NOBODY)).or_default();
+        proxy.errors += u64::from(outcome.failed);
+        if let Some(command) = outcome.command {
+            proxy.counts[command as usize] += 1;
+            proxy.durations[command as usize] += took;
+            self.intervals.at(now, calls).asked(now, command, took);
+        }
+    }
+
+    /// A call has ended.
+    pub(crate) fn ended(&mut self, now: Instant, call: &Call, calls: usize) {
+        let duration = now.saturating_duration_since(call.created);
+        let seconds = duration.as_secs_f64();
+        self.ended.calls += 1;
+        self.ended.duration += duration;
+        self.ended.squares += seconds * seconds;
+        for packets in answered_pairs(call) {
+            match packets {
+                [0, 0] => self.ended.silent += 1,
+                [0, _] | [_, 0] => self.ended.one_way += 1,
+                _ => {}
+            }
+        }
+        self.intervals.at(now, calls).ended(duration);
+    }
+}
+
+/// How many packets of RTP came from either party of each section that both wanted.
+fn answered_pairs(call: &Call) -> impl Iterator<Item = [u64; 2]> {
+    let answered = call.dialogues.iter().filter(|dialogue| dialogue.answered);
+    let sections = answered.flat_map(|dialogue| &dialogue.media);
+    let wanted = sections.filter(|media| !media.refused && media.sides.iter().all(|side| side.local.is_some()));
+    wanted.map(|media| {
+        let packets = |end: usize| media.sides[end].traffic[Component::Rtp as usize].packets;
+        [packets(0), packets(1)]
+    })
+}
