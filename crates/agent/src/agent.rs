@@ -8,10 +8,12 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use southbound::{Command, Node, Notice, TransportId};
 
+use crate::channels::Letter;
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Owner};
 use crate::hosts::Hosts;
+use crate::ledger::Ledger;
 use crate::media::{Current, Media, Unexplained};
 use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
@@ -46,6 +48,7 @@ impl Agent {
             counters: Counters::default(),
             without_aead: Hosts::default(),
             handshakes: VecDeque::new(),
+            ledger: Ledger::default(),
         };
         Agent {
             shared,
@@ -74,12 +77,23 @@ impl Agent {
             }
             Command::Close { transport } => self.transports.close(cx, transport, &mut changes),
             Command::Send {
-                transport,
+                to,
                 label,
                 payload,
+                reliable,
+                message,
             } => {
-                self.transports.send(cx, transport, &label, &payload, &mut changes);
+                for transport in to {
+                    let letter = Letter {
+                        label: &label,
+                        payload: payload.clone(),
+                        reliable,
+                        message,
+                    };
+                    self.transports.send(cx, transport, letter, &mut changes);
+                }
             }
+            Command::Handled { message } => cx.shared.ledger.handled(message),
             Command::Publish(publication) => self.media.publish(cx, publication),
             Command::Unpublish { track } => self.media.unpublish(cx, track),
             Command::Hold { track, held } => self.media.hold(cx, track, held),
@@ -296,9 +310,9 @@ impl Agent {
         }
     }
 
-    /// Whether no transport, and nothing of one, and no relayed call is left.
+    /// Whether no transport, and nothing of one, and no relayed call is left. Messages are left until the controller has dealt with them.
     pub fn is_idle(&self) -> bool {
-        self.transports.is_empty() && self.media.is_empty() && self.relays.is_empty()
+        self.transports.is_empty() && self.media.is_empty() && self.relays.is_empty() && self.shared.ledger.is_empty()
     }
 
     fn announce(&mut self, out: &mut Vec<Notice>) {
@@ -309,8 +323,9 @@ impl Agent {
     }
 }
 
-/// Does what follows for the media from what happened to transports.
-fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, changes: Vec<Change>) {
+/// Does what follows from what happened to transports: for those who wait to pass messages on, and for the media.
+fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, mut changes: Vec<Change>) {
+    transports.hand_over(cx, &mut changes);
     for change in changes {
         match change {
             Change::Opened(transport) => media.opened(cx, transport),

@@ -1,41 +1,49 @@
 //! Data channels of one transport: SCTP over DTLS, and the handshake that names a channel (RFC 8832).
 //!
-//! Both sides may open channels; a label names one for the controller. A peer that floods costs itself its messages, a peer that
-//! does not read costs itself its own: a channel that may lose messages drops the newest, one that may not ends its transport.
+//! Both sides may open channels; a label names one for the controller. A channel that loses nothing loses nothing here either: what arrives on it waits in the inbox until it
+//! can be passed on, and the peer's window shrinks by that; what is to be sent on it waits in an outbox. A peer that does not take its own for too long loses its SCTP
+//! association and keeps its call. A channel that may lose messages drops the newest.
 //!
 //! Source: RFC 8831, RFC 8832.
 
 mod dcep;
+mod outbox;
+mod packets;
+mod sctp;
 
-use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::Bytes;
-use sctp_proto::{
-    Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, EndpointEvent, Event,
-    Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, StreamId, TransportConfig,
-};
-use southbound::{Channel, DtlsRole};
+use sctp_proto::{Event, Payload, PayloadProtocolIdentifier, ReliabilityType, StreamEvent, StreamId};
+use southbound::{Channel, ChannelEnd, DtlsRole, MessageId};
 
 use crate::Counter;
 use crate::limits::{
-    CHANNELS_MAX, LOSSY_BUFFER_MAX, MESSAGE_MAX, MESSAGES_PER_SECOND_MAX, RECEIVE_BUFFER_MAX, RELIABLE_BUFFER_MAX,
+    CHANNELS_MAX, INBOX_MAX, LOSSY_BUFFER_MAX, MESSAGE_COST, MESSAGE_MAX, OPENING_MAX, RECEIVE_BUFFER_MAX,
 };
-
-/// SCTP asks for the peer's address; under DTLS there is none, and one is as good as another.
-const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5000);
+use outbox::{Outbox, Standing, Waiting};
+use packets::Said;
+use sctp::Sctp;
 
 /// All data channels of one transport.
 pub(crate) struct Channels {
-    role: DtlsRole,
-    endpoint: Endpoint,
-    association: Option<(AssociationHandle, Association)>,
+    sctp: Option<Sctp>,
     /// Ours, until SCTP is up.
     to_open: Vec<Channel>,
     open: BTreeMap<StreamId, Open>,
-    window: (Instant, u32),
+    /// Streams that may have a message to read, and the first whose turn it is.
+    unread: BTreeSet<StreamId>,
+    turn: StreamId,
+    /// Messages that arrived on channels that lose nothing.
+    inbox: VecDeque<(Arc<str>, Arc<[u8]>)>,
+    inbox_cost: usize,
+    outboxes: BTreeMap<Arc<str>, Outbox>,
+    /// Until when messages wait for channels that are not open yet.
+    opening_until: Option<Instant>,
+    said: Said,
+    /// Whether the peer has said that it ends the association.
+    goodbye: bool,
 }
 
 /// A channel with its stream.
@@ -55,6 +63,17 @@ enum OpenState {
     Agreed,
 }
 
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Letter<'a> {
+    pub(crate) label: &'a Arc<str>,
+    pub(crate) payload: Arc<[u8]>,
+    /// Whether it waits for a channel that is not open yet.
+    pub(crate) reliable: bool,
+    /// What it is told by when SCTP has it or it will not be sent.
+    pub(crate) message: Option<MessageId>,
+}
+
 /// What the channels want done.
 #[derive(Debug)]
 pub(crate) enum Effect {
@@ -62,59 +81,61 @@ pub(crate) enum Effect {
     Send(Vec<u8>),
     /// A channel is open in both directions.
     Opened(Arc<str>),
-    /// A message arrived.
+    /// A channel is not open any more.
+    Closed(Arc<str>, ChannelEnd),
+    /// A message arrived on a channel that may lose messages.
     Received(Arc<str>, Arc<[u8]>),
+    /// This receiver's part of a message is done.
+    Taken(MessageId),
     /// Something was refused.
     Count(Counter),
-    /// The transport is to be closed: its peer does not take what it must.
-    Overflow,
 }
 
 impl Channels {
-    /// Channels over DTLS in which we have `role`; `to_open` are opened as soon as SCTP is up. The DTLS client starts SCTP.
-    pub(crate) fn new(role: DtlsRole, port: u16, to_open: Vec<Channel>, now: Instant) -> Self {
-        let transport = TransportConfig::default()
-            .with_max_receive_buffer_size(RECEIVE_BUFFER_MAX)
-            .with_max_receive_message_size(MESSAGE_MAX as u32)
-            .with_max_send_message_size(MESSAGE_MAX as u32)
-            .with_max_num_inbound_streams(1024)
-            .with_max_num_outbound_streams(1024)
-            .with_max_init_retransmits(None)
-            .with_rto_initial_ms(500)
-            .with_rto_min_ms(200)
-            .with_rto_max_ms(10_000)
-            .with_remote_port(port);
-        let transport = Arc::new(transport);
-        let mut server = ServerConfig::default();
-        server.transport = transport.clone();
-        let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::new()), Some(Arc::new(server)));
-        let association = (role == DtlsRole::Client).then(|| {
-            let mut config = ClientConfig::default();
-            config.transport = transport;
-            let association = endpoint.connect(config, PEER).ok();
-            endpoint.reject_new_associations();
-            association
-        });
-        let (open, window) = (BTreeMap::new(), (now, 0));
+    /// Channels of a transport that is not connected yet. `to_open` are opened as soon as SCTP is up.
+    pub(crate) fn new(to_open: Vec<Channel>, now: Instant) -> Self {
         Channels {
-            role,
-            endpoint,
-            association: association.flatten(),
+            sctp: None,
             to_open,
-            open,
-            window,
+            open: BTreeMap::new(),
+            unread: BTreeSet::new(),
+            turn: 0,
+            inbox: VecDeque::new(),
+            inbox_cost: 0,
+            outboxes: BTreeMap::new(),
+            opening_until: Some(now + OPENING_MAX),
+            said: Said::default(),
+            goodbye: false,
         }
+    }
+
+    /// The peer described itself, with a section for data channels or without one.
+    pub(crate) fn described(&mut self, now: Instant, has_section: bool, effects: &mut Vec<Effect>) {
+        match (has_section, self.opening_until) {
+            (true, None) if self.sctp.is_none() => self.opening_until = Some(now + OPENING_MAX),
+            (false, Some(_)) if self.sctp.is_none() => self.stop_waiting(effects),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn has_started(&self) -> bool {
+        self.sctp.is_some()
+    }
+
+    /// SCTP starts, over DTLS in which we have `role`. The DTLS client starts the association.
+    pub(crate) fn start(&mut self, role: DtlsRole, port: u16, now: Instant, effects: &mut Vec<Effect>) {
+        self.sctp = Some(Sctp::new(role, port));
+        self.pump(now, effects);
     }
 
     /// Takes in one SCTP packet.
     pub(crate) fn receive(&mut self, now: Instant, packet: Vec<u8>, effects: &mut Vec<Effect>) {
-        match self.endpoint.handle(now, PEER, None, None, Bytes::from(packet)) {
-            None => effects.push(Effect::Count(Counter::SctpMalformed)),
-            Some((handle, DatagramEvent::NewAssociation(association))) => self.adopt(handle, association, effects),
-            Some((handle, DatagramEvent::AssociationEvent(event))) => match &mut self.association {
-                Some((ours, association)) if *ours == handle => association.handle_event(event),
-                _ => effects.push(Effect::Count(Counter::SctpMalformed)),
-            },
+        let Some(sctp) = &mut self.sctp else {
+            return effects.push(Effect::Count(Counter::SctpUnexpected));
+        };
+        self.goodbye |= packets::is_goodbye(&packet);
+        if let Err(counter) = sctp.receive(now, packet) {
+            effects.push(Effect::Count(counter));
         }
         self.pump(now, effects);
     }
@@ -131,94 +152,215 @@ impl Channels {
             .collect();
         self.to_open.extend(new);
         if self
-            .association
-            .as_ref()
-            .is_some_and(|(_, association)| !association.is_handshaking())
+            .association()
+            .is_some_and(|association| !association.is_handshaking())
         {
             self.open_ours(effects);
             self.pump(now, effects);
         }
     }
 
-    /// Sends one binary message.
-    pub(crate) fn send(&mut self, now: Instant, label: &str, payload: &[u8], effects: &mut Vec<Effect>) {
-        if let Err(effect) = self.write(label, payload) {
-            effects.push(effect);
+    /// Sends one binary message, or keeps it until it can be sent.
+    pub(crate) fn send(&mut self, now: Instant, letter: Letter<'_>, effects: &mut Vec<Effect>) {
+        let agreed = |open: &&Open| open.state == OpenState::Agreed && open.label == *letter.label;
+        let channel = self
+            .open
+            .iter()
+            .find(|(_, open)| agreed(open))
+            .map(|(id, open)| (*id, open.lossy));
+        let refused = match channel {
+            _ if letter.payload.len() > MESSAGE_MAX => Some(Counter::MessageOversized),
+            Some((id, true)) => self.write_lossy(id, &letter.payload).err(),
+            Some((id, false)) => {
+                self.keep(now, &letter, Standing::Open(id));
+                None
+            }
+            None if letter.reliable && self.opening_until.is_some() => {
+                self.keep(now, &letter, Standing::Opening);
+                None
+            }
+            None => Some(Counter::ChannelNotOpen),
+        };
+        let is_kept = refused.is_none() && channel.is_none_or(|(_, lossy)| !lossy);
+        effects.extend(refused.map(Effect::Count));
+        if !is_kept {
+            effects.extend(letter.message.map(Effect::Taken));
         }
         self.pump(now, effects);
+    }
+
+    /// The oldest message that arrived on a channel that loses nothing.
+    pub(crate) fn take(&mut self) -> Option<(Arc<str>, Arc<[u8]>)> {
+        let (label, payload) = self.inbox.pop_front()?;
+        self.inbox_cost -= payload.len() + MESSAGE_COST;
+        Some((label, payload))
+    }
+
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.inbox.is_empty()
+    }
+
+    /// After messages were taken: reads more, and tells the peer of the room there is.
+    pub(crate) fn resume(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+        self.pump(now, effects);
+        let room = self.room();
+        if self.association().is_some_and(|association| !association.is_closed()) {
+            effects.extend(self.said.update(room, RECEIVE_BUFFER_MAX).map(Effect::Send));
+        }
+    }
+
+    /// Bytes of messages that must arrive and that the peer has not acknowledged.
+    #[cfg(test)]
+    pub(crate) fn unsent(&self) -> usize {
+        self.outboxes.values().map(Outbox::unsent).sum()
+    }
+
+    /// Bytes that SCTP has of messages that must arrive.
+    pub(crate) fn buffered(&self) -> usize {
+        self.outboxes.values().map(Outbox::buffered).sum()
     }
 
     /// Does what is due.
     pub(crate) fn handle_timeout(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        if let Some((_, association)) = &mut self.association {
+        if self.opening_until.is_some_and(|until| until <= now) {
+            self.stop_waiting(effects);
+        }
+        if let Some(association) = self.sctp.as_mut().and_then(Sctp::association_mut) {
             association.handle_timeout(now);
         }
         self.pump(now, effects);
+        if self.too_slow_at().is_some_and(|at| at <= now) {
+            effects.push(Effect::Count(Counter::ChannelTooSlow));
+            self.abort(effects);
+        }
+    }
+
+    /// Ends the association: what SCTP has of it could not be freed otherwise.
+    pub(crate) fn abort(&mut self, effects: &mut Vec<Effect>) {
+        effects.extend(self.said.abort().map(Effect::Send));
+        self.end(ChannelEnd::TooSlow, effects);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.association
-            .as_ref()
-            .and_then(|(_, association)| association.poll_timeout())
+        let association = self.association().and_then(|association| association.poll_timeout());
+        let waits = self
+            .outboxes
+            .values()
+            .any(|outbox| outbox.standing == Standing::Opening && !outbox.is_empty());
+        let opening = self.opening_until.filter(|_| waits);
+        [association, self.too_slow_at(), opening].into_iter().flatten().min()
     }
 
-    /// The peer starts SCTP. One association is enough for a lifetime; only one that is closed is replaced.
-    fn adopt(&mut self, handle: AssociationHandle, association: Association, effects: &mut Vec<Effect>) {
-        match self.association.take_if(|(_, old)| old.is_closed()) {
-            None if self.association.is_some() => {
-                self.endpoint.handle_event(handle, EndpointEvent::drained());
-                effects.push(Effect::Count(Counter::SctpMalformed));
-            }
-            closed => {
-                if let Some((old, _)) = closed {
-                    self.endpoint.handle_event(old, EndpointEvent::drained());
-                }
-                self.association = Some((handle, association));
-            }
+    /// The association is over, by whomever: nothing can be sent any more. What arrived before can still be passed on.
+    pub(crate) fn end(&mut self, why: ChannelEnd, effects: &mut Vec<Effect>) {
+        self.opening_until = None;
+        self.unread.clear();
+        self.said = Said::default();
+        let open = std::mem::take(&mut self.open).into_values();
+        effects.extend(
+            open.filter(|open| open.state == OpenState::Agreed)
+                .map(|open| Effect::Closed(open.label, why)),
+        );
+        for mut outbox in std::mem::take(&mut self.outboxes).into_values() {
+            give_up(&mut outbox, effects);
         }
+        if let Some(sctp) = &mut self.sctp {
+            sctp.drop_association();
+        }
+    }
+
+    fn association(&self) -> Option<&sctp_proto::Association> {
+        self.sctp.as_ref().and_then(Sctp::association)
+    }
+
+    /// When the peer has taken too long.
+    fn too_slow_at(&self) -> Option<Instant> {
+        let open = self
+            .outboxes
+            .values()
+            .filter(|outbox| matches!(outbox.standing, Standing::Open(_)));
+        open.filter_map(Outbox::deadline).min()
+    }
+
+    /// No channel will open soon that is not open.
+    fn stop_waiting(&mut self, effects: &mut Vec<Effect>) {
+        self.opening_until = None;
+        let opening = self
+            .outboxes
+            .values_mut()
+            .filter(|outbox| outbox.standing == Standing::Opening);
+        opening.for_each(|outbox| give_up(outbox, effects));
+    }
+
+    /// What the peer's window may be.
+    fn room(&self) -> u32 {
+        RECEIVE_BUFFER_MAX.saturating_sub(self.inbox_cost as u32)
     }
 
     fn pump(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        while let Some(event) = self
-            .association
-            .as_mut()
-            .and_then(|(_, association)| association.poll())
-        {
-            self.handle_event(now, event, effects);
+        loop {
+            let association = self.sctp.as_mut().and_then(Sctp::association_mut);
+            let Some(event) = association.and_then(|association| association.poll()) else {
+                break;
+            };
+            self.handle_event(event, effects);
         }
-        let Some((_, association)) = &mut self.association else {
+        self.read(effects);
+        self.flush(effects);
+        let room = self.room();
+        let Some(association) = self.sctp.as_mut().and_then(Sctp::association_mut) else {
             return;
         };
         while let Some(transmit) = association.poll_transmit(now) {
             if let Payload::RawEncode(packets) = transmit.payload {
-                effects.extend(packets.into_iter().map(|packet| Effect::Send(packet.to_vec())));
+                let packets = packets.iter().map(|packet| self.said.limit(packet, room));
+                effects.extend(packets.map(Effect::Send));
             }
         }
     }
 
-    fn handle_event(&mut self, now: Instant, event: Event, effects: &mut Vec<Effect>) {
+    fn handle_event(&mut self, event: Event, effects: &mut Vec<Effect>) {
         match event {
             Event::Connected => self.open_ours(effects),
-            Event::Stream(StreamEvent::Readable { id }) => self.read(now, id, effects),
-            Event::Stream(StreamEvent::Finished { id }) => {
-                self.open.remove(&id);
-            }
+            Event::Stream(StreamEvent::Readable { id }) => drop(self.unread.insert(id)),
+            Event::Stream(StreamEvent::Finished { id }) => self.finished(id, effects),
             Event::HandshakeFailed { .. } | Event::AssociationLost { .. } => {
-                self.open.clear();
-                effects.push(Effect::Count(Counter::SctpFailed));
+                if !std::mem::take(&mut self.goodbye) {
+                    effects.push(Effect::Count(Counter::SctpFailed));
+                }
+                self.end(ChannelEnd::Peer, effects);
             }
             _ => {}
         }
     }
 
+    /// The peer closed a channel.
+    fn finished(&mut self, id: StreamId, effects: &mut Vec<Effect>) {
+        let Some(Open { label, state, .. }) = self.open.remove(&id) else {
+            return;
+        };
+        if self
+            .outboxes
+            .get(&label)
+            .is_some_and(|outbox| outbox.standing == Standing::Open(id))
+            && let Some(mut outbox) = self.outboxes.remove(&label)
+        {
+            give_up(&mut outbox, effects);
+        }
+        if state == OpenState::Agreed {
+            effects.push(Effect::Closed(label, ChannelEnd::Peer));
+        }
+    }
+
     /// Opens our channels: even stream ids for the DTLS client, odd ones for the server (RFC 8832 section 6).
     fn open_ours(&mut self, effects: &mut Vec<Effect>) {
-        let Some((_, association)) = &mut self.association else {
+        let Some(sctp) = &mut self.sctp else { return };
+        let first = sctp.first_stream();
+        let Some(association) = sctp.association_mut() else {
             return;
         };
         for channel in self.to_open.drain(..) {
-            let first = u16::from(self.role == DtlsRole::Server);
             let free = (first..)
                 .step_by(2)
                 .find(|id| !self.open.contains_key(id) && association.stream(*id).is_err());
@@ -252,39 +394,42 @@ impl Channels {
         }
     }
 
-    fn read(&mut self, now: Instant, id: StreamId, effects: &mut Vec<Effect>) {
-        loop {
-            let Some((_, association)) = &mut self.association else {
-                return;
+    /// Reads whole messages as long as there is room for them.
+    fn read(&mut self, effects: &mut Vec<Effect>) {
+        while self.inbox_cost < INBOX_MAX {
+            let next = self.unread.range(self.turn..).next().or(self.unread.first());
+            let Some(id) = next.copied() else { return };
+            self.turn = id.wrapping_add(1);
+            let association = self.sctp.as_mut().and_then(Sctp::association_mut);
+            let mut stream = association.and_then(|association| association.stream(id).ok());
+            let Some(chunks) = stream.as_mut().and_then(|stream| stream.read_sctp().ok().flatten()) else {
+                self.unread.remove(&id);
+                continue;
             };
-            let Ok(mut stream) = association.stream(id) else { return };
-            let Ok(Some(chunks)) = stream.read_sctp() else { return };
             let mut message = vec![0; chunks.len()];
             if chunks.read(&mut message).is_err() {
-                return;
+                continue;
             }
             match chunks.ppi {
                 PayloadProtocolIdentifier::Dcep => self.handshake(id, &message, effects),
                 PayloadProtocolIdentifier::StringEmpty | PayloadProtocolIdentifier::BinaryEmpty => {
-                    self.deliver(now, id, &[], effects);
+                    self.deliver(id, &[], effects);
                 }
-                _ => self.deliver(now, id, &message, effects),
+                _ => self.deliver(id, &message, effects),
             }
         }
     }
 
-    fn deliver(&mut self, now: Instant, id: StreamId, message: &[u8], effects: &mut Vec<Effect>) {
-        if now.saturating_duration_since(self.window.0) >= Duration::from_secs(1) {
-            self.window = (now, 0);
+    fn deliver(&mut self, id: StreamId, message: &[u8], effects: &mut Vec<Effect>) {
+        match self.open.get(&id) {
+            None => effects.push(Effect::Count(Counter::ChannelNotOpen)),
+            Some(_) if message.len() > MESSAGE_MAX => effects.push(Effect::Count(Counter::MessageOversized)),
+            Some(open) if open.lossy => effects.push(Effect::Received(open.label.clone(), message.into())),
+            Some(open) => {
+                self.inbox_cost += message.len() + MESSAGE_COST;
+                self.inbox.push_back((open.label.clone(), message.into()));
+            }
         }
-        self.window.1 += 1;
-        let effect = match self.open.get(&id) {
-            None => Effect::Count(Counter::ChannelNotOpen),
-            Some(_) if self.window.1 > MESSAGES_PER_SECOND_MAX => Effect::Count(Counter::MessageFlood),
-            Some(_) if message.len() > MESSAGE_MAX => Effect::Count(Counter::MessageOversized),
-            Some(open) => Effect::Received(open.label.clone(), message.into()),
-        };
-        effects.push(effect);
     }
 
     /// One message of the handshake that opens a channel.
@@ -293,25 +438,39 @@ impl Channels {
             Some(dcep::Message::Ack) => match self.open.get_mut(&id) {
                 Some(open) if open.state == OpenState::Asked => {
                     open.state = OpenState::Agreed;
-                    effects.push(Effect::Opened(open.label.clone()));
+                    let (label, lossy) = (open.label.clone(), open.lossy);
+                    self.opened(id, &label, lossy, effects);
                 }
                 _ => {}
             },
             Some(dcep::Message::Open(channel)) => match self.accept(id, channel) {
-                Some(label) => effects.push(Effect::Opened(label)),
+                Some((label, lossy)) => self.opened(id, &label, lossy, effects),
                 None => effects.push(Effect::Count(Counter::ChannelRefused)),
             },
             None => effects.push(Effect::Count(Counter::ChannelRefused)),
         }
     }
 
+    /// What waited for a channel goes out on it. The first channel of a label is the one that is sent on.
+    fn opened(&mut self, id: StreamId, label: &Arc<str>, lossy: bool, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Opened(label.clone()));
+        let Some(outbox) = self.outboxes.get_mut(label) else {
+            return;
+        };
+        match outbox.standing {
+            Standing::Open(_) => {}
+            Standing::Opening if lossy => give_up(outbox, effects),
+            Standing::Opening => outbox.standing = Standing::Open(id),
+        }
+    }
+
     /// Agrees to the peer's channel. The peer's ids are those that are not ours.
-    fn accept(&mut self, id: StreamId, channel: dcep::Opened) -> Option<Arc<str>> {
-        let ours = u16::from(self.role == DtlsRole::Server);
-        if id % 2 == ours || self.open.contains_key(&id) || self.open.len() >= CHANNELS_MAX {
+    fn accept(&mut self, id: StreamId, channel: dcep::Opened) -> Option<(Arc<str>, bool)> {
+        let sctp = self.sctp.as_mut()?;
+        if id % 2 == sctp.first_stream() || self.open.contains_key(&id) || self.open.len() >= CHANNELS_MAX {
             return None;
         }
-        let (_, association) = self.association.as_mut()?;
+        let association = sctp.association_mut()?;
         let mut stream = association.stream(id).ok()?;
         stream
             .write_with_ppi(&dcep::ACK, PayloadProtocolIdentifier::Dcep)
@@ -328,37 +487,70 @@ impl Channels {
                 lossy,
             },
         );
-        Some(channel.label)
+        Some((channel.label, lossy))
     }
 
-    fn write(&mut self, label: &str, payload: &[u8]) -> Result<(), Effect> {
-        let refuse = |counter| Err(Effect::Count(counter));
-        let agreed = |open: &&Open| open.state == OpenState::Agreed && &*open.label == label;
-        let Some((id, open)) = self.open.iter().find(|(_, open)| agreed(open)) else {
-            return refuse(Counter::ChannelNotOpen);
-        };
-        if payload.len() > MESSAGE_MAX {
-            return refuse(Counter::MessageOversized);
+    /// Puts a message that must arrive behind those before it.
+    fn keep(&mut self, now: Instant, letter: &Letter<'_>, standing: Standing) {
+        let outbox = self.outboxes.entry(letter.label.clone()).or_default();
+        if outbox.standing == Standing::Opening {
+            outbox.standing = standing;
         }
-        let Some((_, association)) = &mut self.association else {
-            return refuse(Counter::ChannelNotOpen);
-        };
-        let Ok(mut stream) = association.stream(*id) else {
-            return refuse(Counter::ChannelNotOpen);
-        };
-        let waiting = stream.buffered_amount().unwrap_or(0) + payload.len();
-        if open.lossy && waiting > LOSSY_BUFFER_MAX {
-            return refuse(Counter::ChannelCongested);
+        outbox.push(Waiting {
+            message: letter.message,
+            payload: letter.payload.clone(),
+            since: now,
+        });
+    }
+
+    fn write_lossy(&mut self, id: StreamId, payload: &[u8]) -> Result<(), Counter> {
+        let association = self.sctp.as_mut().and_then(Sctp::association_mut);
+        let mut stream = association
+            .and_then(|association| association.stream(id).ok())
+            .ok_or(Counter::ChannelNotOpen)?;
+        if stream.buffered_amount().unwrap_or(0) + payload.len() > LOSSY_BUFFER_MAX {
+            return Err(Counter::ChannelCongested);
         }
-        if waiting > RELIABLE_BUFFER_MAX {
-            return Err(Effect::Overflow);
-        }
-        // SCTP cannot carry nothing: an empty message is one byte with a type that says so (RFC 8831 section 6.6).
-        let written = match payload {
-            [] => stream.write_with_ppi(&[0], PayloadProtocolIdentifier::BinaryEmpty),
-            _ => stream.write_with_ppi(payload, PayloadProtocolIdentifier::Binary),
+        write(&mut stream, payload).map_err(|_| Counter::ChannelNotOpen)
+    }
+
+    /// Gives SCTP what it can take of what waits.
+    fn flush(&mut self, effects: &mut Vec<Effect>) {
+        let Some(association) = self.sctp.as_mut().and_then(Sctp::association_mut) else {
+            return;
         };
-        written.map(|_| ()).map_err(|_| Effect::Count(Counter::ChannelNotOpen))
+        for outbox in self.outboxes.values_mut() {
+            let Standing::Open(id) = outbox.standing else { continue };
+            let Ok(mut stream) = association.stream(id) else {
+                give_up(outbox, effects);
+                continue;
+            };
+            outbox.acknowledged(stream.buffered_amount().unwrap_or(0));
+            while let Some(next) = outbox.pop() {
+                effects.extend(next.message.map(Effect::Taken));
+                if write(&mut stream, &next.payload).is_err() {
+                    effects.push(Effect::Count(Counter::MessageUnsent));
+                    give_up(outbox, effects);
+                }
+            }
+        }
+    }
+}
+
+/// SCTP cannot carry nothing: an empty message is one byte with a type that says so (RFC 8831 section 6.6).
+fn write(stream: &mut sctp_proto::Stream<'_>, payload: &[u8]) -> Result<(), sctp_proto::Error> {
+    match payload {
+        [] => stream.write_with_ppi(&[0], PayloadProtocolIdentifier::BinaryEmpty),
+        _ => stream.write_with_ppi(payload, PayloadProtocolIdentifier::Binary),
+    }
+    .map(drop)
+}
+
+/// Nothing is sent on a channel any more.
+fn give_up(outbox: &mut Outbox, effects: &mut Vec<Effect>) {
+    for unsent in outbox.close() {
+        effects.push(Effect::Count(Counter::MessageUnsent));
+        effects.extend(unsent.message.map(Effect::Taken));
     }
 }
 

@@ -9,6 +9,7 @@ use southbound::{Notice, TransportId};
 
 use crate::handshake::Owner;
 use crate::hosts::Hosts;
+use crate::ledger::Ledger;
 use crate::timers::{Timer, Timers};
 use crate::{Config, Counter, Counters};
 
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) without_aead: Hosts,
     /// Whose handshakes wait to be computed, each once; some are gone.
     pub(crate) handshakes: VecDeque<Owner>,
+    /// Messages on their way from one peer to others.
+    pub(crate) ledger: Ledger,
 }
 
 /// One input's surroundings: when it is, and where results go.

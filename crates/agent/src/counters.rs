@@ -7,6 +7,8 @@ counting::counters! {
         CheckAnswered = "check_answered",
         /// STUN that is no well-formed binding request with a fingerprint.
         StunMalformed = "stun_malformed",
+        /// Checks for a transport that was closed a moment ago.
+        CheckLate = "check_late",
         /// Checks for a user fragment nobody has.
         CheckUnknownUfrag = "check_unknown_ufrag",
         /// Checks with a wrong MESSAGE-INTEGRITY.
@@ -24,8 +26,10 @@ counting::counters! {
         DtlsTooEarly = "dtls_too_early",
         /// DTLS that came while a handshake was computed, beyond what is kept.
         DtlsTooMany = "dtls_too_many",
-        /// DTLS from a leg that is gone or has no DTLS.
+        /// DTLS from a peer that agreed to none.
         DtlsUnexpected = "dtls_unexpected",
+        /// DTLS that was on its way when its transport was closed: what a peer sends last.
+        DtlsLate = "dtls_late",
         /// Handshakes that failed or took too long.
         HandshakeFailed = "handshake_failed",
         /// Handshakes that could not begin yet, because too many others waited to be computed; each time they tried.
@@ -39,7 +43,9 @@ counting::counters! {
 
         /// SCTP that its association refused.
         SctpMalformed = "sctp_malformed",
-        /// SCTP associations that failed.
+        /// SCTP that came before the peer's description had a section for it, or after its association was over.
+        SctpUnexpected = "sctp_unexpected",
+        /// SCTP associations that ended by an error. One that the peer ends is none.
         SctpFailed = "sctp_failed",
         /// Data channels beyond the limit, or opened in a malformed way.
         ChannelRefused = "channel_refused",
@@ -47,12 +53,16 @@ counting::counters! {
         ChannelNotOpen = "channel_not_open",
         /// Messages dropped because the channel may lose messages and its peer is too slow.
         ChannelCongested = "channel_congested",
-        /// Transports closed because the peer did not take what a reliable channel has for it.
-        ChannelOverflow = "channel_overflow",
+        /// SCTP associations ended because the peer took too long to take what a reliable channel had for it.
+        ChannelTooSlow = "channel_too_slow",
+        /// Messages for a receiver that left, closed its channel or did not open it in time, before they were sent.
+        MessageUnsent = "message_unsent",
         /// Messages larger than a message may be.
         MessageOversized = "message_oversized",
-        /// Messages beyond the rate one peer may send at.
-        MessageFlood = "message_flood",
+        /// Messages of channels that may lose messages, dropped because earlier ones of their sender were not dealt with yet.
+        MessageCongested = "message_congested",
+        /// How often a sender was held back, because receivers had not taken what it had sent.
+        SenderHeld = "sender_held",
 
         /// RTCP that is malformed.
         RtcpMalformed = "rtcp_malformed",

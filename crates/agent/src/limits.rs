@@ -26,6 +26,12 @@ pub const HOSTS_MAX: usize = 1_000;
 /// Sender reports of one party of a relayed call that are remembered until they are answered; the oldest is forgotten.
 pub const SENDER_REPORTS_MAX: usize = 8;
 
+/// Closed transports whose user fragments are remembered, so that their peers' last checks are not taken for a stranger's; the oldest is forgotten.
+pub const DEPARTED_MAX: usize = 1_000;
+
+/// How long they are remembered.
+pub const DEPARTED_AGE: Duration = Duration::from_secs(15);
+
 /// Generations of ICE credentials that are answered: the newest and the one before it.
 pub const GENERATIONS_MAX: usize = 2;
 
@@ -38,18 +44,46 @@ pub const LABEL_MAX: usize = 256;
 /// Bytes of one message, in both directions; a larger one is dropped.
 pub const MESSAGE_MAX: usize = 65_536;
 
-/// Bytes of incoming messages one transport may have in pieces; SCTP's window holds the peer back, and a peer that ignores it loses
-/// its association.
+/// What a message counts for besides its bytes, wherever messages wait.
+pub const MESSAGE_COST: usize = 64;
+
+/// Bytes of incoming messages one transport may have in pieces, and the widest window its peer is told. SCTP holds the peer back; what exceeds the window is not
+/// taken, and the peer repeats it.
 pub const RECEIVE_BUFFER_MAX: u32 = 512 * 1024;
+
+/// What whole messages of one transport may count for until they can be passed on. They are taken off the window; at the limit no more are read.
+pub const INBOX_MAX: usize = 1024 * 1024;
+
+/// What messages of one sender may count for that were passed on and that not every receiver has taken; at the limit the sender is not read until half of it is taken.
+pub const SENDER_WINDOW: usize = 512 * 1024;
+
+/// Messages that may be with the controller, of all senders together; at the limit nobody is read until it has dealt with some. Kept small, so that whoever joins meanwhile is
+/// not behind a queue of data.
+pub const WITH_CONTROLLER_MAX: usize = 1_024;
+
+/// The same in bytes.
+pub const WITH_CONTROLLER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// What messages of one sender, from channels that may lose messages, may count for while the controller has them; at the limit the newest is dropped.
+pub const LOSSY_WITH_CONTROLLER_MAX: usize = 128 * 1024;
+
+/// Bytes of all messages together that wait for receivers, their copies in SCTP included; at the limit nobody is read until there is less.
+pub const DATA_MAX: usize = 256 * 1024 * 1024;
 
 /// Bytes waiting to be sent on a channel that may lose messages; at the limit the newest message is dropped.
 pub const LOSSY_BUFFER_MAX: usize = 128 * 1024;
 
-/// Bytes waiting to be sent on a channel that may not lose messages; at the limit the transport is closed.
-pub const RELIABLE_BUFFER_MAX: usize = 8 * 1024 * 1024;
+/// Bytes that SCTP may have of a channel that may not lose messages, sent or to be sent; further messages wait, which holds back their senders.
+pub const SCTP_BUFFER_MAX: usize = 512 * 1024;
 
-/// Messages one peer may send in a second; further ones are dropped until the next second.
-pub const MESSAGES_PER_SECOND_MAX: u32 = 2_000;
+/// The same in messages.
+pub const SCTP_MESSAGES_MAX: usize = 4_096;
+
+/// How long a message may wait until a receiver has acknowledged it; then the receiver's SCTP association ends, and its call goes on.
+pub const TOO_SLOW: Duration = Duration::from_secs(30);
+
+/// How long messages wait for a channel that is not open yet; then they are dropped, and later ones do not wait.
+pub const OPENING_MAX: Duration = Duration::from_secs(10);
 
 /// Tracks one transport may publish; more are refused with a notice.
 pub const TRACKS_PER_TRANSPORT_MAX: usize = 128;

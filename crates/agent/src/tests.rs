@@ -15,5 +15,6 @@ mod playout;
 mod proxied;
 mod receiving;
 mod relays;
+mod reliable;
 mod sending;
 mod world;

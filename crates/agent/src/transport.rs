@@ -1,12 +1,13 @@
 //! One transport: ICE finds where the peer is, DTLS who it is, the leg tells the data plane both.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::{Leg, LegId, Path, Protection, SrtpProfile, Update};
-use southbound::{Channel, CloseReason, DtlsRole, Notice, OpenTransport, RemoteTransport, TransportId};
+use southbound::{ChannelEnd, CloseReason, DtlsRole, Notice, OpenTransport, RemoteTransport, TransportId};
 
 use crate::Counter;
-use crate::channels::{self, Channels};
+use crate::channels::{self, Channels, Letter};
 use crate::context::Context;
 use crate::dtls::{self, Association, Identity, Offer};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Owner, Ticket};
@@ -15,6 +16,9 @@ use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 use crate::liveness::Liveness;
 use crate::timers::Timer;
 
+/// How many messages of one sender are passed on before it is another's turn.
+const SHARE: usize = 64;
+
 /// One ICE + DTLS + SCTP association with one peer.
 pub(crate) struct Transport {
     id: TransportId,
@@ -22,8 +26,9 @@ pub(crate) struct Transport {
     pub(crate) leg: Option<LegId>,
     remote: Option<RemoteTransport>,
     security: Security,
-    channels: Option<Channels>,
-    to_open: Vec<Channel>,
+    channels: Channels,
+    /// What the ledger knows SCTP to have.
+    buffered: usize,
     liveness: Liveness,
 }
 
@@ -56,8 +61,8 @@ impl Transport {
             leg: None,
             remote: None,
             security: Security::Idle(Early::default()),
-            channels: None,
-            to_open: open.channels,
+            channels: Channels::new(open.channels, now),
+            buffered: 0,
             liveness: Liveness::new(now),
         }
     }
@@ -69,10 +74,7 @@ impl Transport {
             self.liveness.restart(cx.now);
         }
         let mut effects = Vec::new();
-        match &mut self.channels {
-            Some(channels) => channels.open(cx.now, &open.channels, &mut effects),
-            None => self.to_open = open.channels,
-        }
+        self.channels.open(cx.now, &open.channels, &mut effects);
         self.run_channels(cx, effects)
     }
 
@@ -103,7 +105,11 @@ impl Transport {
             cx.count(Counter::FingerprintMismatch);
             return Err(CloseReason::Fingerprint);
         }
+        let mut effects = Vec::new();
+        self.channels
+            .described(cx.now, remote.sctp_port.is_some(), &mut effects);
         self.remote = Some(remote);
+        self.run_channels(cx, effects)?;
         self.start_channels(cx)?;
         self.begin(cx, identity)?;
         self.write_leg(cx);
@@ -204,14 +210,59 @@ impl Transport {
     }
 
     /// Sends a message on a data channel.
-    pub(crate) fn send(&mut self, cx: &mut Context<'_>, label: &str, payload: &[u8]) -> Result<(), CloseReason> {
-        let Some(channels) = &mut self.channels else {
-            cx.count(Counter::ChannelNotOpen);
-            return Ok(());
-        };
+    pub(crate) fn send(&mut self, cx: &mut Context<'_>, letter: Letter<'_>) -> Result<(), CloseReason> {
+        if let Some(message) = letter.message {
+            cx.shared.ledger.copied(message);
+        }
         let mut effects = Vec::new();
-        channels.send(cx.now, label, payload, &mut effects);
+        self.channels.send(cx.now, letter, &mut effects);
         self.run_channels(cx, effects)
+    }
+
+    /// Passes on what has arrived on its data channels: a share of it, as much as receivers and controller can take.
+    pub(crate) fn hand_over(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
+        for _ in 0..SHARE {
+            if !cx.shared.ledger.admits(self.id) || !self.pass_on(cx) {
+                break;
+            }
+        }
+        let mut effects = Vec::new();
+        self.channels.resume(cx.now, &mut effects);
+        self.run_channels(cx, effects)
+    }
+
+    /// Passes on all that has arrived, whoever must wait for it: its peer will send no more.
+    pub(crate) fn hand_over_rest(&mut self, cx: &mut Context<'_>) {
+        while self.pass_on(cx) {}
+    }
+
+    /// Passes on the oldest message, if there is any.
+    fn pass_on(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some((label, payload)) = self.channels.take() else {
+            return false;
+        };
+        let message = cx.shared.ledger.open(self.id, payload.len(), false);
+        cx.notice(Notice::Received {
+            transport: self.id,
+            label,
+            payload,
+            message,
+        });
+        true
+    }
+
+    /// The same of a message that may be lost.
+    fn pass_on_lossy(&mut self, cx: &mut Context<'_>, label: Arc<str>, payload: Arc<[u8]>) {
+        if !cx.shared.ledger.admits_lossy(self.id) {
+            return cx.count(Counter::MessageCongested);
+        }
+        let message = cx.shared.ledger.open(self.id, payload.len(), true);
+        cx.notice(Notice::Received {
+            transport: self.id,
+            label,
+            payload,
+            message,
+        });
     }
 
     /// Does what is due.
@@ -223,12 +274,9 @@ impl Transport {
             self.write_leg(cx);
         }
         self.dtls_timeout(cx, identity)?;
-        if let Some(channels) = &mut self.channels {
-            let mut effects = Vec::new();
-            channels.handle_timeout(cx.now, &mut effects);
-            self.run_channels(cx, effects)?;
-        }
-        Ok(())
+        let mut effects = Vec::new();
+        self.channels.handle_timeout(cx.now, &mut effects);
+        self.run_channels(cx, effects)
     }
 
     fn dtls_timeout(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
@@ -263,7 +311,7 @@ impl Transport {
             Security::Keyed(association, ..) => association.poll_timeout(),
             Security::Clear => None,
         };
-        let sctp = self.channels.as_ref().and_then(Channels::poll_timeout);
+        let sctp = self.channels.poll_timeout();
         let prune = self.ice.next_prune(config.consent_timeout);
         let next = [Some(liveness), prune, dtls, sctp]
             .into_iter()
@@ -275,6 +323,18 @@ impl Transport {
 
     /// Says goodbye; the caller takes the leg out of the table.
     pub(crate) fn close(&mut self, cx: &mut Context<'_>) {
+        let mut effects = Vec::new();
+        self.channels.end(ChannelEnd::Peer, &mut effects);
+        for effect in effects {
+            match effect {
+                channels::Effect::Taken(message) => cx.shared.ledger.taken(message),
+                channels::Effect::Count(counter) => cx.count(counter),
+                // The controller hears that the transport is gone, or has said so.
+                _ => {}
+            }
+        }
+        cx.shared.ledger.buffered(self.buffered, 0);
+        cx.shared.ledger.forget(self.id);
         if let (Security::Keyed(association, ..), Some(path)) = (&mut self.security, self.ice.best()) {
             let mut effects = Vec::new();
             association.close(cx.now, &mut effects);
@@ -338,10 +398,7 @@ impl Transport {
                 dtls::Effect::Keys(profile, protection) => self.adopt_keys(cx, profile, protection)?,
                 dtls::Effect::Data(data) => {
                     let mut effects = Vec::new();
-                    match &mut self.channels {
-                        Some(channels) => channels.receive(cx.now, data, &mut effects),
-                        None => cx.count(Counter::SctpMalformed),
-                    }
+                    self.channels.receive(cx.now, data, &mut effects);
                     self.run_channels(cx, effects)?;
                 }
                 dtls::Effect::Closed => return Err(CloseReason::Peer),
@@ -365,19 +422,18 @@ impl Transport {
                     self.settle(cx, result)?;
                 }
                 channels::Effect::Opened(label) => cx.notice(Notice::ChannelOpened { transport, label }),
-                channels::Effect::Received(label, payload) => {
-                    cx.notice(Notice::Received {
-                        transport,
-                        label,
-                        payload,
-                    });
-                }
+                channels::Effect::Closed(label, why) => cx.notice(Notice::ChannelClosed { transport, label, why }),
+                channels::Effect::Received(label, payload) => self.pass_on_lossy(cx, label, payload),
+                channels::Effect::Taken(message) => cx.shared.ledger.taken(message),
                 channels::Effect::Count(counter) => cx.count(counter),
-                channels::Effect::Overflow => {
-                    cx.count(Counter::ChannelOverflow);
-                    return Err(CloseReason::Peer);
-                }
             }
+        }
+        let buffered = self.channels.buffered();
+        cx.shared
+            .ledger
+            .buffered(std::mem::replace(&mut self.buffered, buffered), buffered);
+        if self.channels.has_mail() && cx.shared.ledger.wants(transport) {
+            cx.count(Counter::SenderHeld);
         }
         Ok(())
     }
@@ -424,15 +480,14 @@ impl Transport {
         let Some(port) = self.remote.as_ref().and_then(|remote| remote.sctp_port) else {
             return Ok(());
         };
-        let (None, Security::Keyed(association, ..)) = (&self.channels, &self.security) else {
+        let Security::Keyed(association, ..) = &self.security else {
             return Ok(());
         };
-        let to_open = std::mem::take(&mut self.to_open);
-        let channels = self
-            .channels
-            .insert(Channels::new(association.role(), port, to_open, cx.now));
+        if self.channels.has_started() {
+            return Ok(());
+        }
         let mut effects = Vec::new();
-        channels.handle_timeout(cx.now, &mut effects);
+        self.channels.start(association.role(), port, cx.now, &mut effects);
         self.run_channels(cx, effects)
     }
 

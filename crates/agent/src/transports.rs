@@ -7,7 +7,9 @@ use dataplane::{LegId, Path, Update};
 use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportId};
 
 use crate::Counter;
+use crate::channels::Letter;
 use crate::context::Context;
+use crate::departed::Departed;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::ice::PathChange;
@@ -40,6 +42,7 @@ pub(crate) struct Transports {
     /// Handshakes in the order they began; some are over.
     half_open: VecDeque<TransportId>,
     leg_ids: Ids,
+    departed: Departed,
     tickets: Ticket,
 }
 
@@ -60,6 +63,7 @@ impl Transports {
             by_path: HashMap::new(),
             half_open: VecDeque::new(),
             leg_ids: Ids::default(),
+            departed: Departed::default(),
             tickets: Ticket::default(),
         }
     }
@@ -122,6 +126,9 @@ impl Transports {
             return;
         };
         closed.transport.close(cx);
+        for ufrag in &closed.ufrags {
+            self.departed.remember(cx.now, ufrag);
+        }
         remove_all(&mut self.by_ufrag, &closed.ufrags);
         remove_all(&mut self.by_path, &closed.paths);
         closed.transport.leg.and_then(|leg| self.by_leg.remove(&leg));
@@ -141,13 +148,17 @@ impl Transports {
         &mut self,
         cx: &mut Context<'_>,
         transport: TransportId,
-        label: &str,
-        payload: &[u8],
+        letter: Letter<'_>,
         changes: &mut Vec<Change>,
     ) {
-        self.with(cx, transport, changes, |transport, cx, _| {
-            transport.send(cx, label, payload)
-        });
+        self.with(cx, transport, changes, |transport, cx, _| transport.send(cx, letter));
+    }
+
+    /// Passes on messages of those who may send, in turn.
+    pub(crate) fn hand_over(&mut self, cx: &mut Context<'_>, changes: &mut Vec<Change>) {
+        while let Some(sender) = cx.shared.ledger.next() {
+            self.with(cx, sender, changes, |transport, cx, _| transport.hand_over(cx));
+        }
     }
 
     /// STUN from anywhere.
@@ -176,7 +187,7 @@ impl Transports {
             Some(id) => self.with(cx, id, changes, |transport, cx, identity| {
                 transport.receive_dtls(cx, identity, path, datagram)
             }),
-            None => cx.count(Counter::DtlsUnexpected),
+            None => cx.count(Counter::DtlsLate),
         }
     }
 
@@ -231,7 +242,13 @@ impl Transports {
         changes: &mut Vec<Change>,
     ) -> Result<(), Counter> {
         let (local, _) = wire::stun::username(datagram).ok_or(Counter::StunMalformed)?;
-        let id = *self.by_ufrag.get(local).ok_or(Counter::CheckUnknownUfrag)?;
+        let id = *self
+            .by_ufrag
+            .get(local)
+            .ok_or_else(|| match self.departed.knows(cx.now, local) {
+                true => Counter::CheckLate,
+                false => Counter::CheckUnknownUfrag,
+            })?;
         let rival = self.by_path.get(&path).copied().filter(|owner| *owner != id);
         if rival.is_some_and(|rival| self.has_proved_recently(cx, rival, path)) {
             return Err(Counter::PathContested);
@@ -315,6 +332,9 @@ impl Transports {
         changes: &mut Vec<Change>,
     ) {
         if let Err(reason) = result {
+            if let Some(entry) = self.all.get_mut(&id) {
+                entry.transport.hand_over_rest(cx);
+            }
             self.close(cx, id, changes);
             cx.notice(Notice::Closed { transport: id, reason });
             return;

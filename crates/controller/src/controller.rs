@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use livekit_protocol::DisconnectReason;
 use livekit_protocol::leave_request::Action;
-use southbound::{AudioActivity, Notice, TransportId};
+use southbound::{AudioActivity, Command, Notice, TransportId};
 
 use crate::connection::Connection;
 use crate::context::{Context, Core, Index, Place, Timer, Timers};
@@ -263,15 +263,21 @@ impl Controller {
             Notice::Refused { why, .. } => out.push(Output::Event(Event::Refused { why })),
             // Of calls that somebody else controls.
             Notice::Relay(_) => {}
-            notice => {
-                let Some(place) = self.subject(&notice) else {
-                    return out.push(Output::Count(Counter::StaleNotice));
-                };
-                self.in_room(now, place.room, out, |room, ctx| {
-                    room.notice(ctx, place.participant, notice)
-                });
+            Notice::Received { message, .. } => {
+                self.about_somebody(now, notice, out);
+                out.push(Output::Command(Command::Handled { message }));
             }
+            notice => self.about_somebody(now, notice, out),
         }
+    }
+
+    fn about_somebody(&mut self, now: Instant, notice: Notice, out: &mut Vec<Output>) {
+        let Some(place) = self.subject(&notice) else {
+            return out.push(Output::Count(Counter::StaleNotice));
+        };
+        self.in_room(now, place.room, out, |room, ctx| {
+            room.notice(ctx, place.participant, notice)
+        });
     }
 
     /// Whom a notice is about.
@@ -282,6 +288,7 @@ impl Controller {
             | Notice::Disconnected { transport }
             | Notice::Closed { transport, .. }
             | Notice::ChannelOpened { transport, .. }
+            | Notice::ChannelClosed { transport, .. }
             | Notice::Received { transport, .. }
             | Notice::Quality { transport, .. } => of_transport(transport),
             Notice::Started { track } | Notice::Encodings { track, .. } => self.core.index.tracks.get(track).copied(),

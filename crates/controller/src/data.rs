@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX};
+use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX, EARLY_DATA_AGE, EARLY_DATA_MAX};
 
 /// Label of the channel whose messages arrive, in order.
 pub(crate) const RELIABLE: &str = "_reliable";
@@ -20,6 +20,9 @@ pub(crate) struct DataState {
     pub(crate) last_sequence: u32,
     sent: VecDeque<Sent>,
     sent_bytes: usize,
+    /// Packets for it from before it had a connection to get them on.
+    early: VecDeque<(Instant, Arc<[u8]>)>,
+    early_bytes: usize,
     /// What it says it last received from others, by their ids, when it came back.
     pub(crate) received: BTreeMap<String, u32>,
 }
@@ -60,6 +63,23 @@ impl DataState {
             self.sent_bytes -= oldest.payload.len();
             self.sent.pop_front();
         }
+    }
+
+    /// Keeps a reliable packet for when there is a connection; false when too much is kept already.
+    pub(crate) fn keep_early(&mut self, now: Instant, payload: Arc<[u8]>) -> bool {
+        let fits = self.early_bytes + payload.len() <= EARLY_DATA_MAX && self.early.len() < EARLY_DATA_MAX / 64;
+        if fits {
+            self.early_bytes += payload.len();
+            self.early.push_back((now, payload));
+        }
+        fits
+    }
+
+    /// What was kept and is not too old.
+    pub(crate) fn take_early(&mut self, now: Instant) -> impl Iterator<Item = Arc<[u8]>> {
+        self.early_bytes = 0;
+        let early = std::mem::take(&mut self.early).into_iter();
+        early.filter_map(move |(at, payload)| (now < at + EARLY_DATA_AGE).then_some(payload))
     }
 
     /// What `identity` should have got after packet `sequence`.

@@ -135,6 +135,13 @@ pub enum Event {
         /// Why: the protocol's name for it.
         reason: &'static str,
     },
+    /// A participant did not take reliable data for too long, and gets no more of it before it connects again.
+    DataTooSlow {
+        /// The room's name.
+        room: String,
+        /// Who.
+        identity: String,
+    },
     /// A peer sent what it must not; what became of it is said in `what`.
     Misbehaved {
         /// Which connection.
@@ -174,6 +181,8 @@ counting::counters! {
         DataNotAllowed = "data_not_allowed",
         /// A reliable data packet that arrived before.
         DuplicateDataPacket = "data_duplicate",
+        /// Reliable data packets for a participant that has not offered a connection yet, beyond what is kept for it.
+        EarlyDataDropped = "data_early_dropped",
         /// A message from a connection that is no participant's any more.
         UnknownConnection = "connection_unknown",
         /// A notice about something that is gone already.

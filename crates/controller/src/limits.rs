@@ -26,8 +26,14 @@ pub const MESSAGES_PER_SECOND: u32 = 200;
 pub const MESSAGE_UNIT: usize = 16 << 10;
 /// A joining client's request after decompression, in bytes. A larger one is refused with 400.
 pub const JOIN_REQUEST_MAX: usize = 1 << 20;
-/// One data packet, in bytes. A larger one is dropped and counted.
-pub const DATA_PACKET_MAX: usize = 64_000;
+/// One data packet, in bytes, as session descriptions say it. A larger one is dropped and counted.
+pub const DATA_PACKET_MAX: usize = 1 << 16;
+/// One data packet with its sender's name in it, in bytes: the most that clients on pion read. A larger one is dropped and counted.
+pub const SIGNED_PACKET_MAX: usize = (1 << 16) - 1;
+/// Reliable data packets kept for a participant that has not offered a connection yet, in bytes. Further ones are dropped and counted.
+pub const EARLY_DATA_MAX: usize = 512 << 10;
+/// How long they are kept.
+pub const EARLY_DATA_AGE: Duration = Duration::from_secs(10);
 /// Reliable data packets kept of each participant for receivers that come back, in bytes. The oldest go first.
 pub const DATA_REPLAY_MAX: usize = 1 << 20;
 /// How long a reliable data packet is kept for receivers that come back.

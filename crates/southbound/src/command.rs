@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
-use crate::{OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId, relay};
+use crate::{MessageId, OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId, relay};
 
 /// One wish of the controller. Setting something that is already set replaces it; removing what is not there does nothing, so that
 /// a controller that lost its memory may say everything again.
@@ -53,14 +53,23 @@ pub enum Command {
         /// 0 is who speaks loudest; `None` is who does not speak.
         place: Option<u8>,
     },
-    /// Sends one message on a data channel.
+    /// Sends one message on a data channel of each of several transports.
     Send {
         /// To whom.
-        transport: TransportId,
+        to: Vec<TransportId>,
         /// On which channel: the label.
         label: Arc<str>,
         /// The message; shared, since it often goes to a whole room.
         payload: Arc<[u8]>,
+        /// Whether it must arrive. If so, it waits for a channel that is not open yet.
+        reliable: bool,
+        /// The message that is passed on by this, if it came from a peer: its sender is held back until the receivers have taken it.
+        message: Option<MessageId>,
+    },
+    /// Says that a message of [`Notice::Received`](crate::Notice::Received) has been dealt with: whatever is sent of it was sent before. Said once of each.
+    Handled {
+        /// Which message.
+        message: MessageId,
     },
     /// Something about a relayed call.
     Relay(relay::Order),

@@ -1,4 +1,4 @@
-//! Names of things both sides talk about. The controller hands them out and never uses one twice.
+//! Names of things both sides talk about. The controller hands them out, except those of messages, and never uses one twice.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -19,4 +19,8 @@ id! {
 id! {
     /// One receiver's wish to get one track over one transport.
     SubscriptionId
+}
+id! {
+    /// One message that arrived on a data channel. The agent hands these out.
+    MessageId
 }

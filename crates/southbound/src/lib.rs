@@ -14,7 +14,7 @@ pub mod relay;
 mod transport;
 
 pub use command::{Command, Encoding, PayloadFormat, Publication, Subscription, TrackSource, Wanted};
-pub use ids::{SubscriptionId, TrackId, TransportId};
-pub use notice::{AudioActivity, CloseReason, Node, Notice, TransportQuality};
+pub use ids::{MessageId, SubscriptionId, TrackId, TransportId};
+pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
 pub use transport::{Channel, DtlsRole, OpenTransport, RemoteTransport};
 pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Fingerprint, SubscriptionId, TrackId, TransportId, relay};
+use crate::{Fingerprint, MessageId, SubscriptionId, TrackId, TransportId, relay};
 
 /// One thing that happened on the media node.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,17 @@ pub enum Notice {
         /// Which channel.
         label: Arc<str>,
     },
-    /// A message arrived on a data channel.
+    /// A data channel that was open is not open any more.
+    ChannelClosed {
+        /// Which transport.
+        transport: TransportId,
+        /// Which channel.
+        label: Arc<str>,
+        /// Why.
+        why: ChannelEnd,
+    },
+    /// A message arrived on a data channel. Answered with [`Command::Handled`](crate::Command::Handled), even when its transport is gone: a sender of whose messages
+    /// too many are not dealt with is not read.
     Received {
         /// From whom.
         transport: TransportId,
@@ -45,6 +55,8 @@ pub enum Notice {
         label: Arc<str>,
         /// The message.
         payload: Arc<[u8]>,
+        /// Its name.
+        message: MessageId,
     },
     /// The first media packet of a track arrived.
     Started {
@@ -117,6 +129,15 @@ pub enum CloseReason {
     Fingerprint,
     /// The peer closed the DTLS association.
     Peer,
+}
+
+/// Why a data channel ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChannelEnd {
+    /// The peer closed it, or its SCTP association ended.
+    Peer,
+    /// The peer took too long to take what it must get.
+    TooSlow,
 }
 
 /// What was heard on one track in the last interval.

@@ -18,6 +18,9 @@ use crate::outbox::{Outbox, ToSocket, Told, outbox};
 /// How many inputs may wait. Beyond it sockets wait, which slows their clients down.
 const INPUTS_MAX: usize = 4096;
 
+/// How many notices are taken before a client has its turn: those who send data as fast as they can keep nobody from joining.
+const NOTICES_IN_A_ROW: usize = 16;
+
 enum Ask {
     Vet(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
     Open(Box<Admission>, Outbox, oneshot::Sender<ConnectionId>),
@@ -135,12 +138,24 @@ struct Signal {
 
 impl Signal {
     async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut notices: mpsc::Receiver<Notice>) {
+        let mut in_a_row = 0;
         loop {
             let timeout = self.controller.poll_timeout();
+            if in_a_row >= NOTICES_IN_A_ROW {
+                in_a_row = 0;
+                if let Ok(ask) = asked.try_recv() {
+                    self.ask(ask);
+                }
+                self.controller.handle_timeout(clock::now(), &mut self.out);
+                self.flush();
+            }
             tokio::select! {
                 // Notices first: what the media node knows is older than what clients ask next.
                 biased;
-                Some(notice) = notices.recv() => self.input(Input::Notice(notice)),
+                Some(notice) = notices.recv() => {
+                    in_a_row += 1;
+                    self.input(Input::Notice(notice));
+                }
                 ask = asked.recv() => match ask {
                     Some(ask) => self.ask(ask),
                     None => return,
@@ -251,6 +266,12 @@ fn log(event: &Event) {
             connection,
         } => info!(room, identity, %connection, "resumed"),
         Event::Left { room, identity, reason } => info!(room, identity, reason, "left"),
+        Event::DataTooSlow { room, identity } => {
+            warn!(
+                room,
+                identity, "its data channels are closed: it did not take reliable data in time"
+            );
+        }
         Event::Misbehaved { connection, what } => debug!(%connection, what, "misbehaved"),
         Event::Refused { why } => warn!(why, "refused by the media node"),
     }

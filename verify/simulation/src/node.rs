@@ -9,7 +9,7 @@ use agent::Agent;
 use controller::livekit::{Admission, ApiKeys, Refusal};
 use controller::{ConnectionId, Controller, Event, Frame, Input, Output, WallClock};
 use dataplane::{Clock, DataPlane, Egress, Path};
-use southbound::{Command, Notice, TransportId};
+use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::person;
 use crate::plane::Plane;
@@ -122,6 +122,7 @@ impl Node {
                 transport,
                 label: label.into(),
                 payload: payload.into(),
+                message: MessageId(0),
             }),
         ))
     }
@@ -187,8 +188,9 @@ impl Node {
             // A peer that promises nothing gets clear RTP.
             Command::Connect { remote, .. } if !self.dtls => remote.fingerprints.clear(),
             Command::Close { transport } => drop(self.connected.remove(transport)),
-            Command::Send { transport, payload, .. } if !self.dtls => {
-                let ufrags = self.ufrags.iter().filter(|(_, owner)| *owner == transport);
+            Command::Send { to, payload, .. } if !self.dtls => {
+                let to = |owner: &TransportId| to.contains(owner) && self.connected.contains(owner);
+                let ufrags = self.ufrags.iter().filter(|(_, owner)| to(owner));
                 done.extend(ufrags.map(|(ufrag, _)| Done::Message(ufrag.clone(), payload.clone())));
             }
             _ => {}

@@ -2,12 +2,11 @@
 
 use super::world::*;
 use crate::Counter;
-use crate::channels::Channels;
-use southbound::{Channel, Command, DtlsRole, Notice, TransportId};
+use southbound::{Channel, ChannelEnd, Command, DtlsRole, MessageId, Notice, TransportId};
 
 const TRANSPORT: TransportId = TransportId(1);
 
-fn channel(label: &str, lossy: bool) -> Channel {
+pub(super) fn channel(label: &str, lossy: bool) -> Channel {
     Channel {
         label: label.into(),
         ordered: !lossy,
@@ -15,28 +14,21 @@ fn channel(label: &str, lossy: bool) -> Channel {
     }
 }
 
+/// One peer with channels that both sides open. `role` is ours.
 fn world_with(role: DtlsRole, ours: Vec<Channel>, theirs: Vec<Channel>) -> World {
     let mut world = World::new();
-    let peer = world.add_peer(role, ours);
-    let their_role = if role == DtlsRole::Server {
-        DtlsRole::Client
-    } else {
-        DtlsRole::Server
-    };
-    world.peers[peer].channels = Some(Channels::new(their_role, 5000, theirs, world.now));
-    world.check(peer, true);
-    world.start_dtls(peer);
-    let now = world.now;
-    world.peers[peer].with_channels(now, |channels, effects| channels.handle_timeout(now, effects));
+    world.add_talker(role, ours, theirs);
     world.advance(2_000);
     world
 }
 
 fn send(world: &mut World, label: &str, payload: &[u8]) {
     world.command(Command::Send {
-        transport: TRANSPORT,
+        to: vec![TRANSPORT],
         label: label.into(),
         payload: payload.into(),
+        reliable: label == "_reliable",
+        message: None,
     });
 }
 
@@ -57,7 +49,7 @@ fn both_sides_open_channels_and_messages_pass_in_both_directions() {
         send(&mut world, "_reliable", &large);
         send(&mut world, "_lossy", b"");
         let now = world.now;
-        world.peers[0].with_channels(now, |channels, effects| channels.send(now, "_lossy", b"hello", effects));
+        world.peers[0].say(now, "_lossy", b"hello");
         world.live(2_000);
         let labels: Vec<_> = world.peers[0]
             .received
@@ -72,8 +64,10 @@ fn both_sides_open_channels_and_messages_pass_in_both_directions() {
             transport: TRANSPORT,
             label: "_lossy".into(),
             payload: b"hello"[..].into(),
+            message: MessageId(1),
         };
         assert!(world.take_notices().contains(&hello));
+        world.command(Command::Handled { message: MessageId(1) });
         world.close_all();
     }
 }
@@ -93,7 +87,7 @@ fn what_cannot_be_sent_is_counted() {
 }
 
 #[test]
-fn a_peer_that_does_not_read_loses_what_may_be_lost_and_then_itself() {
+fn a_peer_that_takes_nothing_loses_what_may_be_lost_and_then_its_channels() {
     let mut world = world_with(
         DtlsRole::Server,
         vec![channel("_lossy", true), channel("_reliable", false)],
@@ -109,35 +103,47 @@ fn a_peer_that_does_not_read_loses_what_may_be_lost_and_then_itself() {
     for _ in 0..200 {
         send(&mut world, "_reliable", &message);
     }
-    assert_eq!(world.count(Counter::ChannelOverflow), 1);
+    world.live(crate::limits::TOO_SLOW.as_millis() as u64 - 1_000);
+    assert_eq!(world.count(Counter::ChannelTooSlow), 0);
+    world.live(2_000);
+    let notices = world.take_notices();
+    let closed = notices.iter().filter(|notice| {
+        matches!(
+            notice,
+            Notice::ChannelClosed {
+                why: ChannelEnd::TooSlow,
+                ..
+            }
+        )
+    });
+    assert_eq!((world.count(Counter::ChannelTooSlow), closed.count()), (1, 2));
+    assert!(world.count(Counter::MessageUnsent) > 180);
     assert!(
-        world
-            .take_notices()
-            .iter()
-            .any(|notice| matches!(notice, Notice::Closed { .. }))
+        !notices.iter().any(|notice| matches!(notice, Notice::Closed { .. })),
+        "the call goes on"
     );
     world.close_all();
 }
 
 #[test]
-fn a_flood_of_messages_is_cut_to_its_rate() {
-    let mut world = world_with(DtlsRole::Server, Vec::new(), vec![channel("_reliable", false)]);
+fn a_peer_that_ends_its_association_has_not_failed() {
+    let mut world = world_with(DtlsRole::Server, vec![channel("_reliable", false)], Vec::new());
     world.take_notices();
     let now = world.now;
-    for _ in 0..3_000 {
-        world.peers[0].with_channels(now, |channels, effects| channels.send(now, "_reliable", b"x", effects));
-        world.settle();
-    }
-    let received = world
-        .take_notices()
-        .iter()
-        .filter(|notice| matches!(notice, Notice::Received { .. }))
-        .count();
-    assert!(
-        received <= crate::limits::MESSAGES_PER_SECOND_MAX as usize,
-        "{received}"
+    world.peers[0].with_channels(now, |channels, effects| channels.abort(effects));
+    world.settle();
+    let closed = Notice::ChannelClosed {
+        transport: TRANSPORT,
+        label: "_reliable".into(),
+        why: ChannelEnd::Peer,
+    };
+    assert_eq!(
+        (world.take_notices(), world.count(Counter::SctpFailed)),
+        (vec![closed], 0)
     );
-    assert!(world.count(Counter::MessageFlood) > 0);
+    send(&mut world, "_reliable", b"x");
+    assert_eq!(world.count(Counter::ChannelNotOpen), 1);
+    world.close_all();
 }
 
 #[test]
@@ -152,4 +158,53 @@ fn sctp_that_is_none_costs_nothing() {
     world.settle();
     assert_eq!(world.count(Counter::SctpMalformed), 2);
     world.close_all();
+}
+
+/// What peers do in an ordinary call, and what they still send when it is over, is no failure.
+#[test]
+fn an_ordinary_call_counts_no_failure() {
+    let mut world = World::new();
+    let channels = || vec![channel("_reliable", false), channel("_lossy", true)];
+    let (ada, bob, cyd) = (
+        world.add_talker(DtlsRole::Server, channels(), Vec::new()),
+        world.add_talker(DtlsRole::Client, Vec::new(), channels()),
+        world.add_talker(DtlsRole::Server, channels(), Vec::new()),
+    );
+    world.live(3_000);
+    for label in ["_reliable", "_lossy"] {
+        send(&mut world, label, b"hello");
+    }
+    world.live(1_000);
+    // One ends its association first, as browsers do, one hangs up, and one is put out while it still sends.
+    let now = world.now;
+    world.peers[ada].with_channels(now, |channels, effects| channels.abort(effects));
+    world.settle();
+    world.peers[ada].hang_up(now);
+    world.peers[bob].hang_up(now);
+    let transport = world.peers[cyd].transport;
+    world.peers[cyd].say(now, "_reliable", b"too late");
+    world.command(Command::Close { transport });
+    for peer in [ada, bob, cyd] {
+        world.check(peer, false);
+    }
+    world.peers[cyd].hang_up(now);
+    world.settle();
+    world.advance(20_000);
+    let failures = [
+        "failed",
+        "unexpected",
+        "malformed",
+        "refused",
+        "full",
+        "flood",
+        "unknown",
+    ];
+    let counted: Vec<_> = world
+        .agent
+        .counters()
+        .iter()
+        .filter(|(counter, count)| *count > 0 && failures.iter().any(|failure| counter.name().contains(failure)))
+        .collect();
+    assert_eq!(counted, []);
+    assert!(world.count(Counter::CheckLate) >= 3);
 }

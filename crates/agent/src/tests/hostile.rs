@@ -1,7 +1,7 @@
 //! Peers that send what they like: counted, at worst the end of their own transport, never a panic.
 
 use super::world::*;
-use crate::channels::{Channels, Effect};
+use crate::channels::{Channels, Effect, Letter};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use southbound::{Channel, DtlsRole};
@@ -87,6 +87,13 @@ fn seal(packet: &mut [u8]) {
     packet[8..12].copy_from_slice(&crc.to_le_bytes());
 }
 
+fn packets(effects: Vec<Effect>) -> impl Iterator<Item = Vec<u8>> {
+    effects.into_iter().filter_map(|effect| match effect {
+        Effect::Send(packet) => Some(packet),
+        _ => None,
+    })
+}
+
 /// Two ends, the first of which gets everything mutated now and then.
 #[test]
 fn mutated_sctp_ends_at_most_its_association() {
@@ -98,10 +105,16 @@ fn mutated_sctp_ends_at_most_its_association() {
             ordered: seed % 2 == 0,
             retransmits_max: Some(0).filter(|_| seed % 3 == 0),
         };
-        let server = Channels::new(DtlsRole::Server, 5000, vec![channel.clone()], start);
-        let client = Channels::new(DtlsRole::Client, 5000, vec![channel], start);
-        let mut ends = [server, client];
+        let mut ends = [
+            Channels::new(vec![channel.clone()], start),
+            Channels::new(vec![channel], start),
+        ];
         let mut queues: [Vec<Vec<u8>>; 2] = Default::default();
+        for (end, role) in [DtlsRole::Server, DtlsRole::Client].into_iter().enumerate() {
+            let mut effects = Vec::new();
+            ends[end].start(role, 5000, start, &mut effects);
+            queues[1 - end].extend(packets(effects));
+        }
         for step in 0..60 {
             let now = start + std::time::Duration::from_millis(step * 100);
             for end in 0..2 {
@@ -116,12 +129,15 @@ fn mutated_sctp_ends_at_most_its_association() {
                 }
                 ends[end].handle_timeout(now, &mut effects);
                 if step > 5 {
-                    ends[end].send(now, "x", &vec![1; rng.random_range(0..4_000)], &mut effects);
+                    let letter = Letter {
+                        label: &"x".into(),
+                        payload: vec![1; rng.random_range(0..4_000)].into(),
+                        reliable: true,
+                        message: None,
+                    };
+                    ends[end].send(now, letter, &mut effects);
                 }
-                queues[1 - end].extend(effects.into_iter().filter_map(|effect| match effect {
-                    Effect::Send(packet) => Some(packet),
-                    _ => None,
-                }));
+                queues[1 - end].extend(packets(effects));
             }
         }
     }

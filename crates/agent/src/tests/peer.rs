@@ -29,7 +29,10 @@ pub(super) struct Peer {
     pub(super) keys: Option<(Vec<u8>, dimpl::SrtpProfile)>,
     pub(super) channels: Option<Channels>,
     pub(super) opened: Vec<Arc<str>>,
+    pub(super) closed: Vec<Arc<str>>,
     pub(super) received: Vec<(Arc<str>, Arc<[u8]>)>,
+    /// It does not take what its SCTP has.
+    pub(super) unreading: bool,
     pub(super) stun: Vec<Vec<u8>>,
     pub(super) rtp: Vec<Vec<u8>>,
     /// When each of those came.
@@ -75,7 +78,9 @@ impl Peer {
             keys: None,
             channels: None,
             opened: Vec::new(),
+            closed: Vec::new(),
             received: Vec::new(),
+            unreading: false,
             stun: Vec::new(),
             rtp: Vec::new(),
             rtp_at: Vec::new(),
@@ -183,9 +188,37 @@ impl Peer {
                 channels::Effect::Send(packet) => drop(self.dtls.send_application_data(&packet)),
                 channels::Effect::Opened(label) => self.opened.push(label),
                 channels::Effect::Received(label, payload) => self.received.push((label, payload)),
-                channels::Effect::Count(_) | channels::Effect::Overflow => {}
+                channels::Effect::Closed(label, _) => self.closed.push(label),
+                channels::Effect::Count(_) | channels::Effect::Taken(_) => {}
             }
         }
+        self.take_messages();
+    }
+
+    /// Takes what has arrived, unless the peer does not read.
+    pub(super) fn take_messages(&mut self) {
+        let Some(channels) = self.channels.as_mut().filter(|_| !self.unreading) else {
+            return;
+        };
+        self.received.extend(std::iter::from_fn(|| channels.take()));
+    }
+
+    /// The peer reads what has arrived.
+    pub(super) fn read(&mut self, now: Instant) {
+        self.unreading = false;
+        self.take_messages();
+        self.with_channels(now, |channels, effects| channels.resume(now, effects));
+    }
+
+    /// The peer sends a message.
+    pub(super) fn say(&mut self, now: Instant, label: &str, payload: &[u8]) {
+        let letter = channels::Letter {
+            label: &label.into(),
+            payload: payload.into(),
+            reliable: true,
+            message: None,
+        };
+        self.with_channels(now, |channels, effects| channels.send(now, letter, effects));
     }
 
     /// Does something with the peer's channels.

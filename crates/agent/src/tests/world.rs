@@ -13,6 +13,7 @@ use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, Rid, Ssr
 
 pub(super) use super::packets::*;
 pub(super) use super::peer::*;
+use crate::channels::Channels;
 use crate::{Agent, Certificate, Config, Counter};
 
 pub(super) struct World {
@@ -98,6 +99,23 @@ impl World {
         self.start_dtls(peer);
         self.advance(10);
         assert!(self.peers[peer].keys.is_some(), "the handshake is over");
+        peer
+    }
+
+    /// A peer whose handshake begins, and that has channels of its own. `role` is ours.
+    pub(super) fn add_talker(&mut self, role: DtlsRole, ours: Vec<Channel>, theirs: Vec<Channel>) -> usize {
+        let peer = self.add_peer(role, ours);
+        let (their_role, now) = (
+            match role {
+                DtlsRole::Server => DtlsRole::Client,
+                DtlsRole::Client => DtlsRole::Server,
+            },
+            self.now,
+        );
+        self.peers[peer].channels = Some(Channels::new(theirs, now));
+        self.peers[peer].with_channels(now, |channels, effects| channels.start(their_role, 5000, now, effects));
+        self.check(peer, true);
+        self.start_dtls(peer);
         peer
     }
 

@@ -215,7 +215,7 @@ impl Slot {
             SectionKind::Media(kind) => self.write_media(&mut section, kind, terms),
             SectionKind::Data => {
                 section.sctp_port = Some(5000);
-                section.max_message_size = Some(DATA_PACKET_MAX.next_power_of_two() as u64);
+                section.max_message_size = Some(DATA_PACKET_MAX as u64);
             }
             SectionKind::Other { .. } => {}
         }

@@ -6,19 +6,26 @@ use livekit_protocol::data_packet::{Kind, Value};
 use livekit_protocol::data_stream::header::ContentHeader;
 use livekit_protocol::{DataPacket, UserPacket};
 use prost::{DecodeError, Message};
-use southbound::Command;
+use southbound::{Command, MessageId};
 
 use super::Room;
 use crate::Counter;
 use crate::context::Context;
 use crate::data::{DATA_TRACK, LOSSY, RELIABLE};
 use crate::ids::ParticipantKey;
-use crate::limits::{DATA_PACKET_MAX, DESTINATIONS_MAX};
+use crate::limits::{DATA_PACKET_MAX, DESTINATIONS_MAX, SIGNED_PACKET_MAX};
 use crate::participant::Participant;
 
 impl Room {
     /// A participant sent a packet: it is checked, signed with the sender's name and passed on.
-    pub(super) fn take_data(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, label: &str, payload: &[u8]) {
+    pub(super) fn take_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        label: &str,
+        payload: &[u8],
+        message: MessageId,
+    ) {
         let kind = match label {
             RELIABLE => Kind::Reliable,
             LOSSY => Kind::Lossy,
@@ -46,8 +53,10 @@ impl Room {
             return ctx.count(Counter::BadDataPacket);
         }
         let payload: Arc<[u8]> = packet.encode_to_vec().into();
-        let label = if kind == Kind::Lossy { LOSSY } else { RELIABLE };
-        self.pass_on(ctx, key, label, &destinations, &payload);
+        if payload.len() > SIGNED_PACKET_MAX {
+            return ctx.count(Counter::BadDataPacket);
+        }
+        self.pass_on(ctx, key, kind, &destinations, &payload, message);
         if kind == Kind::Reliable && packet.sequence > 0 {
             let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
             participant.data.keep(ctx.now, packet.sequence, destinations, payload);
@@ -72,17 +81,44 @@ impl Room {
     }
 
     fn pass_on(
-        &self,
+        &mut self,
         ctx: &mut Context<'_>,
         from: ParticipantKey,
-        label: &str,
+        kind: Kind,
         destinations: &[String],
         payload: &Arc<[u8]>,
+        message: MessageId,
     ) {
-        for participant in self.participants.values().filter(|participant| participant.key != from) {
-            if destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok() {
-                send(ctx, participant, label, payload);
+        let is_addressed = |participant: &Participant| {
+            destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok()
+        };
+        let mut to = Vec::new();
+        for participant in self.participants.values_mut() {
+            if participant.key == from || !is_addressed(participant) {
+                continue;
             }
+            match (kind, participant.downlink()) {
+                // A channel that is not open yet belongs to somebody who is still joining, and what must arrive waits for it.
+                (Kind::Reliable, Some(peer)) => to.push(peer.transport),
+                (Kind::Reliable, None) => {
+                    if !participant.data.keep_early(ctx.now, payload.clone()) {
+                        ctx.count(Counter::EarlyDataDropped);
+                    }
+                }
+                (Kind::Lossy, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
+                    to.push(peer.transport);
+                }
+                (Kind::Lossy, _) => {}
+            }
+        }
+        if !to.is_empty() {
+            ctx.command(Command::Send {
+                to,
+                label: label(kind),
+                payload: payload.clone(),
+                reliable: kind == Kind::Reliable,
+                message: Some(message),
+            });
         }
     }
 
@@ -98,21 +134,35 @@ impl Room {
                 continue;
             };
             for sent in publisher.data.missed_by(&participant.identity, *last) {
-                send(ctx, participant, RELIABLE, &sent.payload);
+                send_reliable(ctx, participant, &sent.payload);
             }
         }
     }
 }
 
-fn send(ctx: &mut Context<'_>, to: &Participant, label: &str, payload: &Arc<[u8]>) {
+/// A participant that has just got its connection gets what was for it before.
+pub(super) fn send_early(ctx: &mut Context<'_>, participant: &mut Participant) {
+    let early: Vec<_> = participant.data.take_early(ctx.now).collect();
+    for payload in early {
+        send_reliable(ctx, participant, &payload);
+    }
+}
+
+fn send_reliable(ctx: &mut Context<'_>, to: &Participant, payload: &Arc<[u8]>) {
     let Some(peer) = to.downlink() else { return };
-    // A channel that is not open yet belongs to somebody who is still joining.
-    if let Some(label) = peer.channels.iter().find(|open| &***open == label) {
-        ctx.command(Command::Send {
-            transport: peer.transport,
-            label: label.clone(),
-            payload: payload.clone(),
-        });
+    ctx.command(Command::Send {
+        to: vec![peer.transport],
+        label: label(Kind::Reliable),
+        payload: payload.clone(),
+        reliable: true,
+        message: None,
+    });
+}
+
+fn label(kind: Kind) -> Arc<str> {
+    match kind {
+        Kind::Reliable => RELIABLE.into(),
+        Kind::Lossy => LOSSY.into(),
     }
 }
 

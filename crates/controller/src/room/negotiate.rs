@@ -107,6 +107,7 @@ impl Room {
         ctx.core.index.transports.insert(transport, place);
         ctx.command(peer.open());
         participant.publisher = Some(peer);
+        super::data::send_early(ctx, participant);
     }
 
     fn apply(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, change: Change) {

@@ -3,10 +3,12 @@
 use livekit_protocol::DisconnectReason;
 use livekit_protocol::leave_request::Action;
 use livekit_protocol::participant_info::State;
-use southbound::{CloseReason, Notice, TransportId};
+use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
 use super::Room;
+use crate::Event;
 use crate::context::{Context, Timer};
+use crate::data::RELIABLE;
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::negotiation::{Peer, PeerState};
@@ -26,12 +28,39 @@ impl Room {
                     peer.channels.push(label);
                 }
             }
-            Notice::Received { label, payload, .. } => self.take_data(ctx, key, &label, &payload),
+            Notice::ChannelClosed { transport, label, why } => self.channel_closed(ctx, key, transport, &label, why),
+            Notice::Received {
+                label,
+                payload,
+                message,
+                ..
+            } => self.take_data(ctx, key, &label, &payload, message),
             Notice::Quality { transport, quality } => self.take_quality(ctx, key, transport, quality),
             Notice::Paused { subscription, paused } => self.take_pause(ctx, key, subscription, paused),
             // Which tracks and encodings arrive is the agent's business, until somebody here decides by it.
             Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
             Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } | Notice::Relay(_) => {}
+        }
+    }
+
+    fn channel_closed(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        transport: TransportId,
+        label: &str,
+        why: ChannelEnd,
+    ) {
+        let room = self.name.clone();
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if why == ChannelEnd::TooSlow && label == RELIABLE {
+            let identity = participant.identity.clone();
+            ctx.event(Event::DataTooSlow { room, identity });
+        }
+        if let Some(peer) = participant.peers_mut().find(|peer| peer.transport == transport) {
+            peer.channels.retain(|open| **open != *label);
         }
     }
 

@@ -8,7 +8,7 @@ use livekit_protocol::data_packet::{Kind, Value};
 use livekit_protocol::data_stream::header::ContentHeader;
 use livekit_protocol::{ChatMessage, DataPacket, SpeakerInfo, Transcription, UserPacket, data_stream};
 use prost::Message as _;
-use southbound::{Command, Notice, TransportId};
+use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::world::{Client, World, claims};
 
@@ -37,19 +37,19 @@ fn send(world: &mut World, from: &Client, label: &str, packet: &DataPacket) {
         transport,
         label: Arc::from(label),
         payload,
+        message: MessageId(1),
     });
 }
 
 fn delivered(world: &World) -> Vec<(TransportId, String, DataPacket)> {
     let sent = world.new_commands().iter().filter_map(|command| match command {
-        Command::Send {
-            transport,
-            label,
-            payload,
-        } => Some((*transport, label.to_string(), DataPacket::decode(&**payload).unwrap())),
+        Command::Send { to, label, payload, .. } => Some(
+            to.iter()
+                .map(|transport| (*transport, label.to_string(), DataPacket::decode(&**payload).unwrap())),
+        ),
         _ => None,
     });
-    sent.collect()
+    sent.flatten().collect()
 }
 
 #[test]
@@ -163,6 +163,7 @@ fn bytes_on_an_applications_own_channel_go_to_everybody_else_as_reliable_user_da
             transport,
             label: Arc::from("pubraw"),
             payload: b"hello".to_vec().into(),
+            message: MessageId(1),
         });
     }
     let got = delivered(&world);
@@ -194,6 +195,7 @@ fn what_is_no_packet_is_counted_and_dropped() {
             transport,
             label: Arc::from(label),
             payload: payload.into(),
+            message: MessageId(1),
         });
     }
     assert!(delivered(&world).is_empty());
@@ -273,4 +275,69 @@ fn agents_by_kind_and_by_grant_transcribe_and_nobody_else() {
         send(&mut world, &agent, "_reliable", &packet);
         assert_eq!(delivered(&world).len(), usize::from(passes), "{kind:?} {grant}");
     }
+}
+
+#[test]
+fn every_message_is_said_to_be_dealt_with_whatever_became_of_it() {
+    let mut world = World::new();
+    let (ada, _bob) = (world.join("ada", Single), world.join("bob", Single));
+    let transport = uplink(&world, &ada);
+    let good: Arc<[u8]> = packet(1, &[]).encode_to_vec().into();
+    let cases = [
+        (transport, good.clone()),
+        (transport, Arc::from([0xff; 9])),
+        (TransportId(999), good),
+    ];
+    for (number, (transport, payload)) in cases.into_iter().enumerate() {
+        world.clear();
+        let message = MessageId(number as u64);
+        world.notice(Notice::Received {
+            transport,
+            label: Arc::from("_reliable"),
+            payload,
+            message,
+        });
+        let commands = world.new_commands();
+        assert_eq!(commands.last(), Some(&Command::Handled { message }));
+        let passed_on = commands
+            .iter()
+            .any(|command| matches!(command, Command::Send { message: Some(of), .. } if *of == message));
+        assert_eq!(passed_on, number == 0);
+    }
+}
+
+#[test]
+fn what_must_arrive_is_sent_to_somebody_whose_channel_is_not_open_yet() {
+    let mut world = World::new();
+    let (ada, bob) = (world.join("ada", Single), world.join_unconnected(&claims("bob"), Dual));
+    world.clear();
+    send(&mut world, &ada, "_lossy", &packet(0, &[]));
+    assert!(delivered(&world).is_empty());
+    send(&mut world, &ada, "_reliable", &packet(1, &[]));
+    let receivers: Vec<_> = delivered(&world).iter().map(|(transport, ..)| *transport).collect();
+    assert_eq!(receivers, world.transports_of(&bob));
+}
+
+#[test]
+fn a_packet_of_the_size_that_descriptions_say_is_passed_on() {
+    let mut world = World::new();
+    let (ada, bob) = (world.join("ada", Single), world.join("bob", Single));
+    let sized = |size: usize| {
+        let mut packet = packet(0, &[]);
+        let user = |payload| {
+            Some(Value::User(UserPacket {
+                payload,
+                ..UserPacket::default()
+            }))
+        };
+        packet.value = user(Vec::new());
+        packet.value = user(vec![7; size - packet.encoded_len() - 6]);
+        packet
+    };
+    world.clear();
+    send(&mut world, &ada, "_reliable", &sized(65_400));
+    assert_eq!(delivered(&world).len(), 1);
+    send(&mut world, &ada, "_reliable", &sized(65_536));
+    assert_eq!((delivered(&world).len(), world.count(Counter::BadDataPacket)), (1, 1));
+    let _ = bob;
 }

@@ -15,7 +15,7 @@ use livekit_protocol::{
     TrackPublishedResponse, TrackSource, UserPacket, data_packet,
 };
 use prost::Message as _;
-use southbound::{CloseReason, Command, Notice};
+use southbound::{CloseReason, Command, MessageId, Notice};
 use wire::MediaKind;
 
 use crate::world::{World, claims};
@@ -237,6 +237,7 @@ fn reliable_data_sent_meanwhile_is_sent_again() {
             transport: from,
             label: Arc::from("_reliable"),
             payload,
+            message: MessageId(1),
         });
     }
     world.hang_up(bob.connection);
@@ -258,9 +259,9 @@ fn reliable_data_sent_meanwhile_is_sent_again() {
         .new_commands()
         .iter()
         .filter_map(|command| match command {
-            Command::Send { transport, payload, .. } if *transport == to => {
-                Some(DataPacket::decode(&**payload).unwrap().sequence)
-            }
+            Command::Send {
+                to: receivers, payload, ..
+            } if *receivers == [to] => Some(DataPacket::decode(&**payload).unwrap().sequence),
             _ => None,
         })
         .collect();

@@ -1,0 +1,140 @@
+//! What one receiver is still to get on one channel that loses nothing.
+//!
+//! SCTP is given as much as keeps it busy. The rest waits here without a copy: receivers share each message, and its sender is held back by it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sctp_proto::StreamId;
+use southbound::MessageId;
+
+use crate::limits::{SCTP_BUFFER_MAX, SCTP_MESSAGES_MAX, TOO_SLOW};
+
+/// Messages of one channel, in order.
+#[derive(Default)]
+pub(super) struct Outbox {
+    pub(super) standing: Standing,
+    waiting: VecDeque<Waiting>,
+    /// What SCTP has and the peer has not acknowledged.
+    sent: VecDeque<Sent>,
+    /// Bytes that SCTP was ever given.
+    written: u64,
+    /// Those it still has.
+    buffered: usize,
+}
+
+/// How far the channel has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is not open yet.
+    #[default]
+    Opening,
+    /// Messages go out on this stream.
+    Open(StreamId),
+}
+
+pub(super) struct Waiting {
+    pub(super) message: Option<MessageId>,
+    pub(super) payload: Arc<[u8]>,
+    pub(super) since: Instant,
+}
+
+struct Sent {
+    /// How much was written when it had been.
+    end: u64,
+    since: Instant,
+}
+
+impl Outbox {
+    pub(super) fn push(&mut self, waiting: Waiting) {
+        self.waiting.push_back(waiting);
+    }
+
+    /// SCTP still has this many bytes.
+    pub(super) fn acknowledged(&mut self, buffered: usize) {
+        self.buffered = buffered;
+        let acknowledged = self.written.saturating_sub(buffered as u64);
+        while self.sent.front().is_some_and(|sent| sent.end <= acknowledged) {
+            self.sent.pop_front();
+        }
+    }
+
+    /// The next message, if SCTP is to have it now.
+    pub(super) fn pop(&mut self) -> Option<Waiting> {
+        let next = self.waiting.front()?;
+        let fits = self.buffered + next.payload.len() <= SCTP_BUFFER_MAX && self.sent.len() < SCTP_MESSAGES_MAX;
+        if !fits && !self.sent.is_empty() {
+            return None;
+        }
+        let next = self.waiting.pop_front()?;
+        // An empty message is a byte on the wire.
+        let len = next.payload.len().max(1);
+        self.written += len as u64;
+        self.buffered += len;
+        self.sent.push_back(Sent {
+            end: self.written,
+            since: next.since,
+        });
+        Some(next)
+    }
+
+    /// When the peer has taken too long, unless it takes something.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let oldest = self.sent.front().map(|sent| sent.since);
+        let oldest = oldest.or_else(|| self.waiting.front().map(|waiting| waiting.since));
+        oldest.map(|since| since + TOO_SLOW)
+    }
+
+    /// Bytes that SCTP has of it.
+    pub(super) fn buffered(&self) -> usize {
+        self.buffered
+    }
+
+    #[cfg(test)]
+    pub(super) fn unsent(&self) -> usize {
+        let waiting = self.waiting.iter().map(|waiting| waiting.payload.len());
+        self.buffered + waiting.sum::<usize>()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Nothing more can be sent. Returns what was not.
+    pub(super) fn close(&mut self) -> VecDeque<Waiting> {
+        std::mem::take(self).waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(sizes: &[usize], now: Instant) -> Outbox {
+        let mut outbox = Outbox::default();
+        for size in sizes {
+            outbox.push(Waiting {
+                message: None,
+                payload: vec![0; *size].into(),
+                since: now,
+            });
+        }
+        outbox
+    }
+
+    #[test]
+    fn sctp_gets_as_much_as_it_may_have_and_more_when_some_is_acknowledged() {
+        let now = Instant::now();
+        let mut outbox = filled(&[SCTP_BUFFER_MAX - 10, 10, 1], now);
+        assert_eq!(std::iter::from_fn(|| outbox.pop()).count(), 2);
+        outbox.acknowledged(10);
+        assert!(outbox.pop().is_some() && outbox.is_empty());
+        outbox.acknowledged(0);
+        assert_eq!((outbox.deadline(), outbox.buffered()), (None, 0));
+        let mut small = filled(&vec![0; SCTP_MESSAGES_MAX + 1], now);
+        assert_eq!(std::iter::from_fn(|| small.pop()).count(), SCTP_MESSAGES_MAX);
+        assert_eq!(small.deadline(), Some(now + TOO_SLOW));
+        assert_eq!(small.close().len(), 1);
+    }
+}

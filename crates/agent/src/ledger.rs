@@ -1,0 +1,215 @@
+//! Messages on their way from one peer to others, and who must wait for whom.
+//!
+//! A message is open from when it is passed to the controller until the controller has dealt with it and every receiver it went to has it in SCTP's hands, or is gone. The messages
+//! of one sender that are open may count for so much; then the sender is not read, its inbox fills, and SCTP's window closes. So a slow receiver holds back those who send to it
+//! and nobody else, and what waits is bounded for each sender and in all.
+//!
+//! Nothing can wait for ever: the controller deals with each message, and a receiver that does not take its own in time loses its channels.
+
+use std::collections::VecDeque;
+
+use southbound::{MessageId, TransportId};
+
+use crate::limits::{
+    DATA_MAX, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, SENDER_WINDOW, WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
+};
+use crate::map::Map;
+
+/// Every open message.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    messages: Map<MessageId, Open>,
+    senders: Map<TransportId, Sender>,
+    /// Senders that have something to pass on and may, in turn.
+    ready: VecDeque<TransportId>,
+    last: u64,
+    with_controller: usize,
+    with_controller_bytes: usize,
+    /// What all open messages count for, and what SCTP has of them.
+    total: usize,
+}
+
+struct Open {
+    from: TransportId,
+    cost: usize,
+    /// Receivers that do not have it yet.
+    copies: usize,
+    is_with_controller: bool,
+    is_lossy: bool,
+}
+
+#[derive(Default)]
+struct Sender {
+    /// What its open messages count for.
+    open: usize,
+    lossy: usize,
+    waits: Waits,
+}
+
+/// What a sender waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Waits {
+    /// It has nothing to pass on.
+    #[default]
+    No,
+    /// Its turn.
+    Turn,
+    /// Receivers.
+    Receivers,
+}
+
+impl Ledger {
+    /// Whether a sender may pass on one more message.
+    pub(crate) fn admits(&self, from: TransportId) -> bool {
+        self.has_room() && self.senders.get(&from).is_none_or(|sender| sender.open < SENDER_WINDOW)
+    }
+
+    /// The same of a message that may be lost.
+    pub(crate) fn admits_lossy(&self, from: TransportId) -> bool {
+        self.with_controller < 2 * WITH_CONTROLLER_MAX
+            && self
+                .senders
+                .get(&from)
+                .is_none_or(|sender| sender.lossy < LOSSY_WITH_CONTROLLER_MAX)
+    }
+
+    /// A message goes to the controller.
+    pub(crate) fn open(&mut self, from: TransportId, len: usize, is_lossy: bool) -> MessageId {
+        self.last += 1;
+        let (message, cost) = (MessageId(self.last), len + MESSAGE_COST);
+        let sender = self.senders.entry(from).or_default();
+        *(if is_lossy { &mut sender.lossy } else { &mut sender.open }) += cost;
+        self.total += cost;
+        self.with_controller += 1;
+        self.with_controller_bytes += len;
+        let open = Open {
+            from,
+            cost,
+            copies: 0,
+            is_with_controller: true,
+            is_lossy,
+        };
+        self.messages.insert(message, open);
+        message
+    }
+
+    /// The controller has dealt with a message.
+    pub(crate) fn handled(&mut self, message: MessageId) {
+        let Some(open) = self.messages.get_mut(&message) else {
+            return;
+        };
+        if std::mem::take(&mut open.is_with_controller) {
+            self.with_controller -= 1;
+            self.with_controller_bytes -= open.cost - MESSAGE_COST;
+        }
+        self.settle(message);
+    }
+
+    /// One more receiver is to get it.
+    pub(crate) fn copied(&mut self, message: MessageId) {
+        if let Some(open) = self.messages.get_mut(&message) {
+            open.copies += 1;
+            self.total += MESSAGE_COST;
+        }
+    }
+
+    /// One of those has it, or is gone.
+    pub(crate) fn taken(&mut self, message: MessageId) {
+        let Some(open) = self.messages.get_mut(&message) else {
+            return;
+        };
+        if open.copies > 0 {
+            open.copies -= 1;
+            self.total -= MESSAGE_COST;
+        }
+        self.settle(message);
+    }
+
+    /// A sender has something to pass on. Returns whether it must wait for receivers.
+    pub(crate) fn wants(&mut self, from: TransportId) -> bool {
+        let sender = self.senders.entry(from).or_default();
+        if sender.waits != Waits::No {
+            return false;
+        }
+        let must_wait = sender.open >= SENDER_WINDOW;
+        sender.waits = if must_wait { Waits::Receivers } else { Waits::Turn };
+        if !must_wait {
+            self.ready.push_back(from);
+        }
+        must_wait
+    }
+
+    /// Whose turn it is to pass something on.
+    pub(crate) fn next(&mut self) -> Option<TransportId> {
+        while self.has_room() {
+            let next = self.ready.pop_front()?;
+            // Who is gone is listed until its turn comes.
+            if let Some(sender) = self.senders.get_mut(&next)
+                && sender.waits == Waits::Turn
+            {
+                sender.waits = Waits::No;
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// A transport has nothing to pass on any more. Its open messages stay open.
+    pub(crate) fn forget(&mut self, from: TransportId) {
+        if let Some(sender) = self.senders.get_mut(&from) {
+            sender.waits = Waits::No;
+            self.drop_idle(from);
+        }
+    }
+
+    /// SCTP has as many bytes of messages now as it had before.
+    pub(crate) fn buffered(&mut self, before: usize, now: usize) {
+        self.total = self.total - before + now;
+    }
+
+    /// Whether nothing is on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        let idle = self.messages.is_empty() && self.senders.is_empty();
+        debug_assert!(!idle || self.with_controller == 0 && self.with_controller_bytes == 0);
+        idle && self.total == 0
+    }
+
+    fn has_room(&self) -> bool {
+        self.with_controller < WITH_CONTROLLER_MAX
+            && self.with_controller_bytes < WITH_CONTROLLER_BYTES_MAX
+            && self.total < DATA_MAX
+    }
+
+    fn settle(&mut self, message: MessageId) {
+        let std::collections::hash_map::Entry::Occupied(entry) = self.messages.entry(message) else {
+            return;
+        };
+        if entry.get().is_with_controller || entry.get().copies > 0 {
+            return;
+        }
+        let Open {
+            from, cost, is_lossy, ..
+        } = entry.remove();
+        self.total -= cost;
+        let sender = self
+            .senders
+            .get_mut(&from)
+            .expect("senders are known as long as their messages");
+        *(if is_lossy { &mut sender.lossy } else { &mut sender.open }) -= cost;
+        if sender.waits == Waits::Receivers && sender.open <= SENDER_WINDOW / 2 {
+            sender.waits = Waits::Turn;
+            self.ready.push_back(from);
+        }
+        self.drop_idle(from);
+    }
+
+    fn drop_idle(&mut self, from: TransportId) {
+        let is_idle = |sender: &Sender| sender.open == 0 && sender.lossy == 0 && sender.waits == Waits::No;
+        if self.senders.get(&from).is_some_and(is_idle) {
+            self.senders.remove(&from);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::*;
+
+const ADA: TransportId = TransportId(1);
+const BOB: TransportId = TransportId(2);
+
+#[test]
+fn a_sender_waits_for_the_slowest_receiver_until_half_is_taken() {
+    let mut ledger = Ledger::default();
+    let len = SENDER_WINDOW / 4;
+    let messages: Vec<_> = (0..4).map(|_| ledger.open(ADA, len, false)).collect();
+    for message in &messages {
+        ledger.copied(*message);
+        ledger.copied(*message);
+        ledger.handled(*message);
+        ledger.taken(*message);
+    }
+    assert!(!ledger.admits(ADA) && ledger.admits(BOB));
+    assert!(ledger.wants(ADA) && !ledger.wants(ADA), "said once");
+    assert_eq!(ledger.next(), None);
+    ledger.taken(messages[0]);
+    ledger.taken(messages[1]);
+    assert_eq!(ledger.next(), None);
+    ledger.taken(messages[2]);
+    assert_eq!((ledger.next(), ledger.next()), (Some(ADA), None));
+    ledger.taken(messages[3]);
+    assert!(ledger.is_empty());
+}
+
+#[test]
+fn who_sends_without_pause_leaves_others_their_turn() {
+    let mut ledger = Ledger::default();
+    ledger.wants(ADA);
+    ledger.wants(BOB);
+    assert_eq!(ledger.next(), Some(ADA));
+    ledger.wants(ADA);
+    assert_eq!((ledger.next(), ledger.next()), (Some(BOB), Some(ADA)));
+}
+
+#[test]
+fn nobody_is_read_while_the_controller_is_behind_and_everybody_after() {
+    let mut ledger = Ledger::default();
+    let messages: Vec<_> = (0..WITH_CONTROLLER_MAX).map(|_| ledger.open(ADA, 1, false)).collect();
+    assert!(!ledger.admits(BOB) && !ledger.wants(BOB));
+    assert_eq!(ledger.next(), None);
+    ledger.handled(messages[7]);
+    assert_eq!(ledger.next(), Some(BOB));
+}
+
+#[test]
+fn what_may_be_lost_does_not_hold_its_sender() {
+    let mut ledger = Ledger::default();
+    while ledger.admits_lossy(ADA) {
+        ledger.open(ADA, 10_000, true);
+    }
+    assert!(ledger.admits(ADA) && ledger.admits_lossy(BOB));
+}
+
+#[test]
+fn in_no_history_does_anything_stay_open() {
+    for seed in 0..200 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut ledger = Ledger::default();
+        let (mut open, mut buffered) = (Vec::new(), 0);
+        for _ in 0..300 {
+            let from = TransportId(rng.random_range(0..4));
+            match rng.random_range(0..6) {
+                0 | 1 if ledger.admits(from) => {
+                    open.push((ledger.open(from, rng.random_range(0..70_000), false), 0, true))
+                }
+                2 => drop(ledger.wants(from)),
+                3 => ledger.forget(from),
+                4 => {
+                    let now = rng.random_range(0..1_000_000);
+                    ledger.buffered(buffered, now);
+                    buffered = now;
+                }
+                _ if !open.is_empty() => {
+                    let index = rng.random_range(0..open.len());
+                    let (message, copies, with_controller) = &mut open[index];
+                    match rng.random_range(0..3) {
+                        0 if *with_controller => {
+                            ledger.copied(*message);
+                            *copies += 1;
+                        }
+                        1 => {
+                            ledger.handled(*message);
+                            *with_controller = false;
+                        }
+                        _ if *copies > 0 => {
+                            ledger.taken(*message);
+                            *copies -= 1;
+                        }
+                        _ => {}
+                    }
+                    open.retain(|(_, copies, with_controller)| *with_controller || *copies > 0);
+                }
+                _ => drop(ledger.next()),
+            }
+        }
+        for (message, copies, _) in open {
+            ledger.handled(message);
+            (0..copies).for_each(|_| ledger.taken(message));
+        }
+        ledger.buffered(buffered, 0);
+        // Whoever still has something to say gets its turn.
+        while ledger.next().is_some() {}
+        (0..4).for_each(|from| ledger.forget(TransportId(from)));
+        assert!(ledger.is_empty(), "seed {seed}");
+    }
+}

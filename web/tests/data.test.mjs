@@ -1,0 +1,71 @@
+// Two people and a lot of data: all of it arrives, in order, in whatever burst it is sent.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { createWorld, freshRoom } from "./support/world.mjs";
+
+const PACKETS = 20_000;
+const FILE_BYTES = 4_000_000;
+
+const MODES = [
+  { name: "one peer connection", room: {} },
+  { name: "two peer connections", room: { singlePeerConnection: false } },
+];
+
+let world;
+before(async () => {
+  world = await createWorld();
+});
+after(() => world?.end());
+afterEach(() => world.clear());
+
+for (const mode of MODES) {
+  describe(`reliable data over ${mode.name}`, () => {
+    it("arrives whole and in order: a burst of packets, and a file", { timeout: 90_000 }, async () => {
+      const room = freshRoom("data");
+      const [ada, bob] = [await world.person("ada"), await world.person("bob")];
+      await bob.join(room, { options: mode.room });
+      await ada.join(room, { options: mode.room });
+      await bob.until("see ada", (client) => client.person("ada") !== undefined);
+      await bob.run(listen);
+      const began = Date.now();
+      await ada.run(burst, PACKETS);
+      await bob.until("have every packet", (client, count) => client.numbers.length >= count, PACKETS, 40_000);
+      const seconds = (Date.now() - began) / 1000;
+      console.log(`${mode.name}: ${PACKETS} packets in ${seconds.toFixed(1)} s`);
+      const disorder = await bob.run((client) => client.numbers.findIndex((number, index) => number !== index));
+      assert.equal(disorder, -1);
+      await ada.run(sendFile, FILE_BYTES);
+      await bob.until("have the file", (client) => client.file !== undefined, undefined, 30_000);
+      assert.deepEqual(await bob.run((client) => client.file), { bytes: FILE_BYTES, wrong: 0 });
+    });
+  });
+}
+
+/** Notes the number in each packet, and what a file is made of. */
+function listen(client) {
+  client.numbers = [];
+  client.room.on("dataReceived", (payload) => client.numbers.push(new DataView(payload.buffer, payload.byteOffset).getUint32(0)));
+  client.room.registerByteStreamHandler("files", async (reader) => {
+    let [bytes, wrong] = [0, 0];
+    for (const chunk of await reader.readAll()) {
+      for (const byte of chunk) wrong += byte !== bytes++ % 251;
+    }
+    client.file = { bytes, wrong };
+  });
+}
+
+async function burst(client, count) {
+  const sent = [];
+  for (let number = 0; number < count; number++) {
+    const payload = new Uint8Array(100);
+    new DataView(payload.buffer).setUint32(0, number);
+    sent.push(client.room.localParticipant.publishData(payload, { reliable: true }));
+  }
+  await Promise.all(sent);
+}
+
+async function sendFile(client, size) {
+  const content = Uint8Array.from({ length: size }, (_, index) => index % 251);
+  await client.room.localParticipant.sendFile(new File([content], "file"), { topic: "files" });
+}
