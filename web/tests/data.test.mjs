@@ -45,11 +45,17 @@ for (const mode of MODES) {
 /** Notes the number in each packet, and what a file is made of. */
 function listen(client) {
   client.numbers = [];
-  client.room.on("dataReceived", (payload) => client.numbers.push(new DataView(payload.buffer, payload.byteOffset).getUint32(0)));
+  client.room.on("dataReceived", (payload) => {
+    client.numbers.push(new DataView(payload.buffer, payload.byteOffset).getUint32(0));
+  });
   client.room.registerByteStreamHandler("files", async (reader) => {
-    let [bytes, wrong] = [0, 0];
+    let [bytes, wrong, state] = [0, 0, 1];
     for (const chunk of await reader.readAll()) {
-      for (const byte of chunk) wrong += byte !== bytes++ % 251;
+      for (const byte of chunk) {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        wrong += byte !== state >>> 24;
+        bytes += 1;
+      }
     }
     client.file = { bytes, wrong };
   });
@@ -65,7 +71,12 @@ async function burst(client, count) {
   await Promise.all(sent);
 }
 
+/** Sends noise, which clients cannot compress. */
 async function sendFile(client, size) {
-  const content = Uint8Array.from({ length: size }, (_, index) => index % 251);
+  let state = 1;
+  const content = Uint8Array.from({ length: size }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state >>> 24;
+  });
   await client.room.localParticipant.sendFile(new File([content], "file"), { topic: "files" });
 }
