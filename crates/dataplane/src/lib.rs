@@ -32,7 +32,7 @@ pub use device::{
 };
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Offload, Reason, Refused};
-pub use protection::{MasterKey, Protection, SrtpProfile};
+pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};
 pub use relay::{Accept, Cover, Hop, Relay};
 pub use table::{
     Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update,

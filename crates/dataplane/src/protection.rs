@@ -1,6 +1,6 @@
 //! Keys of a leg.
 
-pub use wire::srtp::{MasterKey, SrtpProfile};
+pub use wire::srtp::{MasterKey, Mki, SessionParameters, SrtpProfile};
 
 /// How a leg's packets are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]

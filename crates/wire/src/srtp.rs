@@ -4,7 +4,7 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-/// SRTP protection profiles (RFC 5764, RFC 7714).
+/// SRTP protection profiles (RFC 5764, RFC 7714), and the suites of RFC 6188, which only descriptions name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SrtpProfile {
     /// `SRTP_AEAD_AES_128_GCM`
@@ -13,32 +13,114 @@ pub enum SrtpProfile {
     AeadAes256Gcm,
     /// `SRTP_AES128_CM_HMAC_SHA1_80`
     AesCm128HmacSha1_80,
+    /// `SRTP_AES128_CM_HMAC_SHA1_32`
+    AesCm128HmacSha1_32,
+    /// `AES_192_CM_HMAC_SHA1_80`
+    AesCm192HmacSha1_80,
+    /// `AES_192_CM_HMAC_SHA1_32`
+    AesCm192HmacSha1_32,
+    /// `AES_256_CM_HMAC_SHA1_80`
+    AesCm256HmacSha1_80,
+    /// `AES_256_CM_HMAC_SHA1_32`
+    AesCm256HmacSha1_32,
 }
 
 impl SrtpProfile {
     /// Bytes of master key.
     pub const fn key_len(self) -> usize {
         match self {
-            SrtpProfile::AeadAes128Gcm | SrtpProfile::AesCm128HmacSha1_80 => 16,
-            SrtpProfile::AeadAes256Gcm => 32,
+            SrtpProfile::AeadAes128Gcm | SrtpProfile::AesCm128HmacSha1_80 | SrtpProfile::AesCm128HmacSha1_32 => 16,
+            SrtpProfile::AesCm192HmacSha1_80 | SrtpProfile::AesCm192HmacSha1_32 => 24,
+            SrtpProfile::AeadAes256Gcm | SrtpProfile::AesCm256HmacSha1_80 | SrtpProfile::AesCm256HmacSha1_32 => 32,
         }
     }
 
     /// Bytes of master salt.
     pub const fn salt_len(self) -> usize {
+        if self.is_aead() { 12 } else { 14 }
+    }
+
+    /// One operation encrypts and authenticates (RFC 7714).
+    pub const fn is_aead(self) -> bool {
+        matches!(self, SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm)
+    }
+
+    /// Bytes of authentication tag behind an RTP packet.
+    pub const fn rtp_tag_len(self) -> usize {
         match self {
-            SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 12,
-            SrtpProfile::AesCm128HmacSha1_80 => 14,
+            SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 16,
+            SrtpProfile::AesCm128HmacSha1_80 | SrtpProfile::AesCm192HmacSha1_80 | SrtpProfile::AesCm256HmacSha1_80 => {
+                10
+            }
+            SrtpProfile::AesCm128HmacSha1_32 | SrtpProfile::AesCm192HmacSha1_32 | SrtpProfile::AesCm256HmacSha1_32 => 4,
         }
     }
 
-    /// The name in IANA's registry.
+    /// The same of an RTCP packet: with HMAC always 80 bits (RFC 4568 section 6.2).
+    pub const fn rtcp_tag_len(self) -> usize {
+        if self.is_aead() { 16 } else { 10 }
+    }
+
+    /// The name in IANA's registry of DTLS-SRTP profiles; of those that are not in it, the one in descriptions.
     pub const fn name(self) -> &'static str {
         match self {
             SrtpProfile::AeadAes128Gcm => "SRTP_AEAD_AES_128_GCM",
             SrtpProfile::AeadAes256Gcm => "SRTP_AEAD_AES_256_GCM",
             SrtpProfile::AesCm128HmacSha1_80 => "SRTP_AES128_CM_HMAC_SHA1_80",
+            SrtpProfile::AesCm128HmacSha1_32 => "SRTP_AES128_CM_HMAC_SHA1_32",
+            SrtpProfile::AesCm192HmacSha1_80 => "AES_192_CM_HMAC_SHA1_80",
+            SrtpProfile::AesCm192HmacSha1_32 => "AES_192_CM_HMAC_SHA1_32",
+            SrtpProfile::AesCm256HmacSha1_80 => "AES_256_CM_HMAC_SHA1_80",
+            SrtpProfile::AesCm256HmacSha1_32 => "AES_256_CM_HMAC_SHA1_32",
         }
+    }
+}
+
+/// What the two ends agree on beside a key. The default is all protection, and no identifier.
+///
+/// Source: RFC 4568 sections 6.1 and 6.3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SessionParameters {
+    /// `UNENCRYPTED_SRTP`
+    pub unencrypted_rtp: bool,
+    /// `UNENCRYPTED_SRTCP`
+    pub unencrypted_rtcp: bool,
+    /// `UNAUTHENTICATED_SRTP`
+    pub unauthenticated_rtp: bool,
+    /// What names the key in each packet of its sender. Packets that Weir seals have none.
+    pub mki: Option<Mki>,
+}
+
+/// A master key identifier (RFC 3711 section 3.1).
+///
+/// Shape: a number in so many bytes, big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mki {
+    value: u32,
+    len: u8,
+}
+
+impl Mki {
+    /// The most bytes of one (RFC 4568 section 6.1).
+    pub const LEN_MAX: u8 = 128;
+
+    /// The number `value` in `len` bytes; `None` where it does not fit, or where there are none or too many.
+    pub fn new(value: u32, len: u8) -> Option<Self> {
+        let fits = len >= 4 || u64::from(value) < 1 << (8 * u32::from(len));
+        (fits && (1..=Self::LEN_MAX).contains(&len)).then_some(Mki { value, len })
+    }
+
+    /// How many bytes it has.
+    #[expect(clippy::len_without_is_empty, reason = "it has at least one")]
+    pub fn len(self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Whether these bytes are it.
+    pub fn is(self, bytes: &[u8]) -> bool {
+        let value = self.value.to_be_bytes();
+        let (zeros, end) = bytes.split_at(bytes.len().saturating_sub(value.len()));
+        bytes.len() == self.len() && zeros.iter().all(|byte| *byte == 0) && value.ends_with(end)
     }
 }
 
@@ -48,6 +130,7 @@ pub struct MasterKey {
     key: [u8; 32],
     salt: [u8; 14],
     profile: SrtpProfile,
+    parameters: SessionParameters,
 }
 
 impl MasterKey {
@@ -60,13 +143,25 @@ impl MasterKey {
             key: [0; 32],
             salt: [0; 14],
             profile,
+            parameters: SessionParameters::default(),
         };
         this.key[..key.len()].copy_from_slice(key);
         this.salt[..salt.len()].copy_from_slice(salt);
         Some(this)
     }
 
-    /// The key: 16 or 32 bytes.
+    /// The same key, used as `parameters` say.
+    pub fn with_parameters(mut self, parameters: SessionParameters) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    /// How it is used.
+    pub fn parameters(&self) -> SessionParameters {
+        self.parameters
+    }
+
+    /// The key: 16, 24 or 32 bytes.
     pub fn key(&self) -> &[u8] {
         &self.key[..self.profile.key_len()]
     }

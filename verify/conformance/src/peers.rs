@@ -275,7 +275,7 @@ fn srtcp_index(profile: SrtpProfile, bytes: &[u8]) -> u64 {
         // RFC 7714 section 9.1: the tag is in front of the word.
         SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 0,
         // RFC 3711 section 3.4: behind it.
-        SrtpProfile::AesCm128HmacSha1_80 => 10,
+        _ => profile.rtcp_tag_len(),
     };
     let word = bytes[..bytes.len() - behind].last_chunk().expect("it opened");
     u64::from(u32::from_be_bytes(*word) & 0x7fff_ffff)

@@ -4,10 +4,15 @@ use backend_udp::srtp::{Opener, Sealer};
 use dataplane::{MasterKey, SrtpProfile};
 use wire::RtpPacket;
 
-const PROFILES: [SrtpProfile; 3] = [
+const PROFILES: [SrtpProfile; 8] = [
     SrtpProfile::AeadAes128Gcm,
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AesCm128HmacSha1_80,
+    SrtpProfile::AesCm128HmacSha1_32,
+    SrtpProfile::AesCm192HmacSha1_80,
+    SrtpProfile::AesCm192HmacSha1_32,
+    SrtpProfile::AesCm256HmacSha1_80,
+    SrtpProfile::AesCm256HmacSha1_32,
 ];
 
 fn key(profile: SrtpProfile) -> MasterKey {

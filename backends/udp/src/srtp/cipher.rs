@@ -2,11 +2,12 @@
 //!
 //! This is where another implementation is put in: a variant here, a file beside `gcm` and `cm`.
 
-use dataplane::SrtpProfile;
+use dataplane::{MasterKey, SrtpProfile};
 
 use super::cm::Cm;
 use super::gcm::Gcm;
-use super::kdf::SessionKeys;
+use super::kdf::{Protocol, SessionKeys};
+use super::overhead::RTP_OVERHEAD_MAX;
 use super::packet::{PacketId, RtcpWord};
 
 /// Seals and opens packets in place, given their identity; knows nothing of streams, order or replay.
@@ -21,11 +22,11 @@ pub(super) enum Cipher {
 }
 
 impl Cipher {
-    pub(super) fn new(profile: SrtpProfile, keys: &SessionKeys) -> Self {
+    pub(super) fn new(master: &MasterKey, protocol: Protocol) -> Self {
+        let (profile, keys) = (master.profile(), SessionKeys::derive(master, protocol));
         match profile {
-            SrtpProfile::AeadAes128Gcm => Self::Gcm(Gcm::new(16, keys)),
-            SrtpProfile::AeadAes256Gcm => Self::Gcm(Gcm::new(32, keys)),
-            SrtpProfile::AesCm128HmacSha1_80 => Self::Cm(Cm::new(keys)),
+            SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => Self::Gcm(Gcm::new(profile.key_len(), &keys)),
+            _ => Self::Cm(Cm::new(&keys, master, protocol)),
         }
     }
 
@@ -67,6 +68,22 @@ impl Cipher {
         match self {
             Self::Gcm(_) => Gcm::rtcp_word(packet),
             Self::Cm(_) => Cm::rtcp_word(packet),
+        }
+    }
+
+    /// Bytes of tag at the very end of a packet, behind a master key identifier. That of AEAD stands before the identifier.
+    pub(super) fn tag_behind_mki(&self) -> usize {
+        match self {
+            Self::Gcm(_) => 0,
+            Self::Cm(cm) => cm.tag_len(),
+        }
+    }
+
+    /// The fewest bytes that protection adds to an RTP packet.
+    pub(super) fn rtp_tag_len(&self) -> usize {
+        match self {
+            Self::Gcm(_) => RTP_OVERHEAD_MAX,
+            Self::Cm(cm) => cm.tag_len(),
         }
     }
 }

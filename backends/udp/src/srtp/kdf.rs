@@ -1,7 +1,7 @@
 //! Session keys out of a master key.
 
 use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit, KeyIvInit, StreamCipher, consts::U16};
-use aes::{Aes128, Aes256};
+use aes::{Aes128, Aes192, Aes256};
 use dataplane::MasterKey;
 use zeroize::Zeroize;
 
@@ -24,7 +24,7 @@ pub(super) struct SessionKeys {
 impl SessionKeys {
     /// Derives the keys for `protocol`. The key derivation rate is zero: once, for the life of the master key.
     ///
-    /// Source: RFC 3711 section 4.3; RFC 6188 section 3 for 256 bits; RFC 7714 section 11 for the shorter salt.
+    /// Source: RFC 3711 section 4.3; RFC 6188 section 3 for 192 and 256 bits; RFC 7714 section 11 for the shorter salt.
     pub(super) fn derive(master: &MasterKey, protocol: Protocol) -> Self {
         let first_label = match protocol {
             Protocol::Rtp => 0,
@@ -73,6 +73,7 @@ fn prf(master_key: &[u8], master_salt: &[u8; 14], label: u8, out: &mut [u8]) {
     out.fill(0);
     match master_key.len() {
         16 => keystream::<Aes128>(master_key, &iv, out),
+        24 => keystream::<Aes192>(master_key, &iv, out),
         32 => keystream::<Aes256>(master_key, &iv, out),
         other => unreachable!("no profile has a key of {other} bytes"),
     }
@@ -125,6 +126,19 @@ mod tests {
             unhex("fd9c32d39ed5fbb5a9dc96b30818454d1313dc05")
         );
         assert_eq!(derived(key, salt, 2, 14), unhex("fa31791685ca444a9e07c6c64e93"));
+    }
+
+    #[test]
+    fn aes_192_derives_the_keys_of_rfc_6188_7_4() {
+        let key = "73edc66c4fa15776fb57f9505c17136550ffda71f3e8e5f1";
+        let salt = "c8522f3acd4ce86d5add78edbb11";
+        let cipher_key = "31874736a8f1143870c26e4857d8a5b2c4a354407faadabb";
+        assert_eq!(derived(key, salt, 0, 24), unhex(cipher_key));
+        assert_eq!(
+            derived(key, salt, 1, 20),
+            unhex("355b10973cd95b9eacf4061c7e1a7151e7cfbfcb")
+        );
+        assert_eq!(derived(key, salt, 2, 14), unhex("2372b82d639b6d8503a47adc0a6c"));
     }
 
     #[test]

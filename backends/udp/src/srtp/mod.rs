@@ -7,8 +7,9 @@
 //! Read [`Sealer`] and [`Opener`] first. Below them: `cipher` chooses between `gcm` (RFC 7714) and `cm` (RFC 3711), `kdf`
 //! derives keys, `window` is the replay bitmap, `streams` the bounded table of SSRCs.
 //!
-//! Not supported, because no browser asks for it: MKI, key derivation rates other than zero, and encrypted header
-//! extensions (RFC 6904). Header extensions are authenticated and in clear.
+//! A key identifier (MKI) is checked and taken away where packets have one, and never added. Packets go unencrypted or without a tag
+//! only where both ends agreed on it (RFC 4568 section 6.3). Not supported, because nobody asks for it: key derivation rates other than
+//! zero, and encrypted header extensions (RFC 6904). Header extensions are authenticated and in clear.
 
 mod cipher;
 mod cm;

@@ -1,11 +1,10 @@
 //! The receiving half of a leg's SRTP.
 
-use dataplane::MasterKey;
+use dataplane::{MasterKey, Mki};
 
 use super::cipher::Cipher;
 use super::indexes::nearest_index;
-use super::kdf::{Protocol, SessionKeys};
-use super::overhead::rtp_overhead;
+use super::kdf::Protocol;
 use super::packet::{PacketId, RTCP_CLEAR, RTP_HEADER_MIN, u16_at, u32_at};
 use super::streams::Streams;
 use super::window::{Stale, Window};
@@ -54,7 +53,8 @@ pub struct Opened {
 /// Nothing is remembered of a packet that does not authenticate, so a stranger cannot fill the table of streams or move a
 /// window. After an error the packet's bytes are unspecified.
 pub struct Opener {
-    rtp_overhead: usize,
+    /// What names the key in each packet, where anything does.
+    mki: Option<Mki>,
     rtp: Cipher,
     rtcp: Cipher,
     rtp_streams: Streams<Window>,
@@ -66,9 +66,9 @@ impl Opener {
     /// An opener for the keys our peer sends under.
     pub fn new(master: &MasterKey) -> Self {
         Self {
-            rtp_overhead: rtp_overhead(master.profile()),
-            rtp: Cipher::new(master.profile(), &SessionKeys::derive(master, Protocol::Rtp)),
-            rtcp: Cipher::new(master.profile(), &SessionKeys::derive(master, Protocol::Rtcp)),
+            mki: master.parameters().mki,
+            rtp: Cipher::new(master, Protocol::Rtp),
+            rtcp: Cipher::new(master, Protocol::Rtcp),
             rtp_streams: Streams::with_limit(STREAMS_MAX),
             rtcp_streams: Streams::with_limit(STREAMS_MAX),
         }
@@ -79,7 +79,8 @@ impl Opener {
     /// Errors: see [`OpenError`]; a replay is told before the cipher is asked.
     /// Source: RFC 3711 section 3.3.
     pub fn open_rtp(&mut self, packet: &mut [u8], header_len: usize) -> Result<Opened, OpenError> {
-        let shortest = header_len.saturating_add(self.rtp_overhead);
+        let packet = without_mki(self.mki, self.rtp.tag_behind_mki(), packet)?;
+        let shortest = header_len.saturating_add(self.rtp.rtp_tag_len());
         if header_len < RTP_HEADER_MIN || packet.len() < shortest || packet[0] >> 6 != 2 {
             return Err(OpenError::Malformed);
         }
@@ -102,6 +103,7 @@ impl Opener {
     /// Errors: see [`OpenError`].
     /// Source: RFC 3711 section 3.4.
     pub fn open_rtcp(&mut self, packet: &mut [u8]) -> Result<usize, OpenError> {
+        let packet = without_mki(self.mki, self.rtcp.tag_behind_mki(), packet)?;
         let word = self.rtcp.rtcp_word(packet).ok_or(OpenError::Malformed)?;
         if packet[0] >> 6 != 2 {
             return Err(OpenError::Malformed);
@@ -164,4 +166,18 @@ impl Opener {
         self.rtp_streams.insert(ssrc, Window::starting_at(index));
         Ok(Opened { len, index })
     }
+}
+
+/// The packet without the identifier of its key, which nothing authenticates: a tag of `tag_len` bytes behind it moves over it.
+///
+/// Source: RFC 3711 section 3.1, RFC 7714 section 4.
+fn without_mki(mki: Option<Mki>, tag_len: usize, packet: &mut [u8]) -> Result<&mut [u8], OpenError> {
+    let Some(mki) = mki else { return Ok(packet) };
+    let tag_at = packet.len().checked_sub(tag_len).ok_or(OpenError::Malformed)?;
+    let mki_at = tag_at.checked_sub(mki.len()).ok_or(OpenError::Malformed)?;
+    if !mki.is(&packet[mki_at..tag_at]) {
+        return Err(OpenError::Authentication);
+    }
+    packet.copy_within(tag_at.., mki_at);
+    Ok(&mut packet[..mki_at + tag_len])
 }

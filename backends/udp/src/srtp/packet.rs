@@ -32,9 +32,14 @@ impl PacketId {
 pub(super) struct RtcpWord(pub(super) [u8; 4]);
 
 impl RtcpWord {
-    /// The word of an encrypted packet; all that we send are.
+    /// The word of an encrypted packet.
     pub(super) fn encrypted_with(index: u32) -> Self {
         Self((index | RTCP_INDEX_END).to_be_bytes())
+    }
+
+    /// The word of a packet that the two ends agreed not to encrypt.
+    pub(super) fn clear_with(index: u32) -> Self {
+        Self(index.to_be_bytes())
     }
 
     pub(super) fn is_encrypted(self) -> bool {

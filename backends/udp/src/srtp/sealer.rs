@@ -6,7 +6,7 @@ use std::ops::Range;
 use dataplane::MasterKey;
 
 use super::cipher::Cipher;
-use super::kdf::{Protocol, SessionKeys};
+use super::kdf::Protocol;
 use super::packet::{PacketId, RTCP_CLEAR, RTCP_INDEX_END, RTP_HEADER_MIN, RTP_INDEX_END, u16_at, u32_at};
 
 /// Every SRTCP index of this key was used: the leg sends no more RTCP until a new handshake gives it new keys.
@@ -35,8 +35,8 @@ impl Sealer {
     /// A sealer for keys that were in use before, from the first SRTCP index that nobody can have used.
     pub fn resume(master: &MasterKey, next_rtcp_index: u32) -> Self {
         Self {
-            rtp: Cipher::new(master.profile(), &SessionKeys::derive(master, Protocol::Rtp)),
-            rtcp: Cipher::new(master.profile(), &SessionKeys::derive(master, Protocol::Rtcp)),
+            rtp: Cipher::new(master, Protocol::Rtp),
+            rtcp: Cipher::new(master, Protocol::Rtcp),
             next_rtcp_index,
         }
     }

@@ -1,15 +1,20 @@
 //! What a leg's two halves promise together: round trips, tampering, replay, order, limits, and agreement with libsrtp.
 
-use dataplane::{MasterKey, SrtpProfile};
+use dataplane::{MasterKey, Mki, SessionParameters, SrtpProfile};
 use proptest::prelude::*;
 use rand::{Rng, RngCore, SeedableRng, rngs::StdRng};
 
 use super::{Exhausted, OpenError, Opened, Opener, Sealer, rtcp_overhead, rtp_overhead};
 
-pub(super) const PROFILES: [SrtpProfile; 3] = [
+pub(super) const PROFILES: [SrtpProfile; 8] = [
     SrtpProfile::AeadAes128Gcm,
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AesCm128HmacSha1_80,
+    SrtpProfile::AesCm128HmacSha1_32,
+    SrtpProfile::AesCm192HmacSha1_80,
+    SrtpProfile::AesCm192HmacSha1_32,
+    SrtpProfile::AesCm256HmacSha1_80,
+    SrtpProfile::AesCm256HmacSha1_32,
 ];
 
 pub(super) fn unhex(text: &str) -> Vec<u8> {
@@ -81,7 +86,7 @@ fn seal_rtp(profile: SrtpProfile, sealer: &mut Sealer, plain: &[u8], header_len:
     let mut packet = plain.to_vec();
     packet.resize(plain.len() + rtp_overhead(profile), 0);
     let len = sealer.seal_rtp(&mut packet, plain.len(), header_len, index);
-    assert_eq!(len, packet.len());
+    packet.truncate(len);
     packet
 }
 
@@ -277,22 +282,25 @@ fn libsrtp_protects_packets_as_we_do() {
     for line in include_str!("vectors.txt").lines() {
         let fields: Vec<&str> = line.split(' ').collect();
         match fields[..] {
-            ["keys", name, key, salt] => {
+            ["keys", name, key, salt, ref rest @ ..] => {
                 let profile = *PROFILES
                     .iter()
                     .find(|profile| profile.name() == name)
                     .expect("a profile");
                 let master = MasterKey::new(profile, &unhex(key), &unhex(salt)).expect("its lengths");
+                let master = master.with_parameters(parameters(rest));
                 leg = Some((profile, master.clone(), Opener::new(&master)));
             }
-            ["rtp", index, header_len, plain, sealed] => {
+            [how @ ("rtp" | "open"), index, header_len, plain, sealed] => {
                 let (profile, master, opener) = leg.as_mut().expect("keys come first");
                 let (index, header_len) = (index.parse().unwrap(), header_len.parse().unwrap());
                 let (plain, mut sealed) = (unhex(plain), unhex(sealed));
-                assert_eq!(
-                    seal_rtp(*profile, &mut Sealer::new(master), &plain, header_len, index),
-                    sealed
-                );
+                if how == "rtp" {
+                    assert_eq!(
+                        seal_rtp(*profile, &mut Sealer::new(master), &plain, header_len, index),
+                        sealed
+                    );
+                }
                 assert_eq!(
                     opener.open_rtp(&mut sealed, header_len),
                     Ok(Opened {
@@ -303,11 +311,13 @@ fn libsrtp_protects_packets_as_we_do() {
                 assert_eq!(sealed[..plain.len()], plain);
                 checked += 1;
             }
-            ["rtcp", index, plain, sealed] => {
+            [how @ ("rtcp" | "open-rtcp"), index, plain, sealed] => {
                 let (profile, master, opener) = leg.as_mut().expect("keys come first");
                 let mut sealer = Sealer::resume(master, index.parse().unwrap());
                 let (plain, mut sealed) = (unhex(plain), unhex(sealed));
-                assert_eq!(seal_rtcp(*profile, &mut sealer, &plain).unwrap(), sealed);
+                if how == "rtcp" {
+                    assert_eq!(seal_rtcp(*profile, &mut sealer, &plain).unwrap(), sealed);
+                }
                 assert_eq!(opener.open_rtcp(&mut sealed), Ok(plain.len()));
                 assert_eq!(sealed[..plain.len()], plain);
                 checked += 1;
@@ -315,7 +325,49 @@ fn libsrtp_protects_packets_as_we_do() {
             _ => assert!(line.is_empty() || line.starts_with('#'), "{line}"),
         }
     }
-    assert_eq!(checked, 24);
+    assert_eq!(checked, 104);
+}
+
+/// What a vector says of its key beside the profile.
+fn parameters(words: &[&str]) -> SessionParameters {
+    let mut parameters = SessionParameters::default();
+    for word in words {
+        match word.split_once('=') {
+            None if *word == "unencrypted-rtp" => parameters.unencrypted_rtp = true,
+            None if *word == "unencrypted-rtcp" => parameters.unencrypted_rtcp = true,
+            None if *word == "unauthenticated-rtp" => parameters.unauthenticated_rtp = true,
+            Some(("mki", mki)) => {
+                let (value, len) = mki.split_once(':').expect("a value and a length");
+                parameters.mki = Mki::new(value.parse().unwrap(), len.parse().unwrap());
+            }
+            _ => panic!("{word}"),
+        }
+    }
+    parameters
+}
+
+#[test]
+fn a_packet_under_another_key_identifier_is_refused() {
+    let parameters = SessionParameters {
+        mki: Mki::new(5, 2),
+        ..SessionParameters::default()
+    };
+    for profile in PROFILES {
+        let mut leg = Leg::new(profile);
+        leg.opener = Opener::new(&master(profile, 7).with_parameters(parameters));
+        let sealed = leg.seal(1, 100);
+        let tag = if profile.is_aead() { 0 } else { profile.rtp_tag_len() };
+        let with = |mki: &[u8]| {
+            let (body, tag) = sealed.split_at(sealed.len() - tag);
+            [body, mki, tag].concat()
+        };
+        assert_eq!(leg.open(&with(&[0, 6])), Err(OpenError::Authentication));
+        assert!(leg.open(&sealed).is_err(), "{profile:?} without any");
+        assert_eq!(leg.open(&with(&[0, 5])), Ok(100), "{profile:?}");
+        for len in 0..20 {
+            assert!(leg.open(&with(&[0, 5])[..len]).is_err());
+        }
+    }
 }
 
 /// Random bytes, half of them shaped like a packet of a stream we know: nothing panics, nothing opens.

@@ -124,9 +124,12 @@ impl Tables {
             SrtpProfile::AeadAes128Gcm,
             SrtpProfile::AeadAes256Gcm,
             SrtpProfile::AesCm128HmacSha1_80,
+            SrtpProfile::AesCm128HmacSha1_32,
+            SrtpProfile::AesCm192HmacSha1_80,
+            SrtpProfile::AesCm256HmacSha1_32,
         ];
         match self.srtp == Srtp::Mixed && rng.random_bool(0.65) {
-            true => protection(profiles.into_iter().choose(rng).expect("three"), self.fresh()),
+            true => protection(profiles.into_iter().choose(rng).expect("some"), self.fresh()),
             false => Protection::Clear,
         }
     }
@@ -361,7 +364,7 @@ impl Tables {
 
 /// How long a receiver is to hold pictures back, where it is told.
 fn playout_delay(rng: &mut StdRng) -> Option<PlayoutDelay> {
-    let millis = [0, 150, 20_000].into_iter().choose(rng).expect("three");
+    let millis = [0, 150, 20_000].into_iter().choose(rng).expect("some");
     rng.random_bool(0.3)
         .then(|| PlayoutDelay::at_least(Duration::from_millis(millis)))
 }

@@ -146,6 +146,9 @@ impl Generator {
             SrtpProfile::AeadAes128Gcm,
             SrtpProfile::AeadAes256Gcm,
             SrtpProfile::AesCm128HmacSha1_80,
+            SrtpProfile::AesCm128HmacSha1_32,
+            SrtpProfile::AesCm192HmacSha1_80,
+            SrtpProfile::AesCm256HmacSha1_32,
         ];
         if self.rng.random_bool(pending) {
             return Cover::Pending;
@@ -153,7 +156,7 @@ impl Generator {
         match self.rng.random_bool(0.5) {
             true => Cover::Clear,
             false => {
-                let profile = profiles.into_iter().choose(&mut self.rng).expect("three");
+                let profile = profiles.into_iter().choose(&mut self.rng).expect("some");
                 Cover::Srtp(master_key(profile, self.fresh()))
             }
         }

@@ -11,10 +11,15 @@ use super::names::Names;
 use super::words::{Problem, Words, number, problem, split};
 use crate::step::protection;
 
-pub(super) const PROFILES: [(&str, SrtpProfile); 3] = [
+pub(super) const PROFILES: [(&str, SrtpProfile); 8] = [
     ("gcm128", SrtpProfile::AeadAes128Gcm),
     ("gcm256", SrtpProfile::AeadAes256Gcm),
     ("cm", SrtpProfile::AesCm128HmacSha1_80),
+    ("cm-32", SrtpProfile::AesCm128HmacSha1_32),
+    ("cm192", SrtpProfile::AesCm192HmacSha1_80),
+    ("cm192-32", SrtpProfile::AesCm192HmacSha1_32),
+    ("cm256", SrtpProfile::AesCm256HmacSha1_80),
+    ("cm256-32", SrtpProfile::AesCm256HmacSha1_32),
 ];
 
 pub(super) const REWRITING: [(&str, Rewriting); 3] = [
