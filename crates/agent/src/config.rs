@@ -103,6 +103,14 @@ impl Certificate {
             digest: self.dtls.fingerprint(),
         }
     }
+
+    /// Its fingerprints by all hash functions that descriptions name, as some peers know only some.
+    pub fn fingerprints(&self) -> [Fingerprint; HashFunction::ALL.len()] {
+        HashFunction::ALL.map(|hash| Fingerprint {
+            hash,
+            digest: crate::dtls::digest(hash, &self.dtls.certificate),
+        })
+    }
 }
 
 impl fmt::Debug for Certificate {

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use dataplane::{MasterKey, Protection, SrtpProfile};
 use ring::digest;
+use sha2::Digest;
 use southbound::{DtlsRole, Fingerprint, HashFunction};
 use zeroize::Zeroizing;
 
@@ -233,14 +234,21 @@ fn split_keys(profile: SrtpProfile, material: &[u8], role: DtlsRole) -> Option<P
 }
 
 fn matches_any(certificate: &[u8], fingerprints: &[Fingerprint]) -> bool {
-    fingerprints.iter().any(|fingerprint| {
-        let algorithm = match fingerprint.hash {
-            HashFunction::Sha256 => &digest::SHA256,
-            HashFunction::Sha384 => &digest::SHA384,
-            HashFunction::Sha512 => &digest::SHA512,
-        };
-        digest::digest(algorithm, certificate).as_ref() == fingerprint.digest
-    })
+    fingerprints
+        .iter()
+        .any(|fingerprint| digest(fingerprint.hash, certificate) == fingerprint.digest)
+}
+
+/// What a certificate hashes to.
+pub(crate) fn digest(hash: HashFunction, certificate: &[u8]) -> Vec<u8> {
+    let algorithm = match hash {
+        HashFunction::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
+        HashFunction::Sha224 => return sha2::Sha224::digest(certificate).to_vec(),
+        HashFunction::Sha256 => &digest::SHA256,
+        HashFunction::Sha384 => &digest::SHA384,
+        HashFunction::Sha512 => &digest::SHA512,
+    };
+    digest::digest(algorithm, certificate).as_ref().to_vec()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::limits::{DIALOGUES_MAX, TAGS_MAX};
+use crate::ng::Wish;
 use crate::plan::Entry;
 use crate::ports::Ports;
 use crate::random::Random;
@@ -26,7 +27,7 @@ use crate::{Config, Counter, Counters};
 pub(crate) use keying::Security;
 pub(crate) use learning::Source;
 pub(crate) use lifetime::{Check, Ending};
-pub(crate) use media::{Component, Heard, Media, Policy, Side};
+pub(crate) use media::{Component, Heard, Media, Offered, Policy, Side};
 pub(crate) use negotiate::Role;
 pub(crate) use write::Identity;
 
@@ -59,6 +60,8 @@ pub(crate) enum Refused {
     NoPorts,
     /// There are too many calls, or parties in this one.
     Full,
+    /// It asks for what a relay without codecs cannot do.
+    Wish(Wish),
 }
 
 /// A call.
@@ -76,6 +79,8 @@ pub(crate) struct Call {
     pub(crate) installed: BTreeMap<SocketAddr, Entry>,
     /// Whether it is really as silent as it seems.
     pub(crate) check: Check,
+    /// What the operator was told is not done, by name.
+    pub(crate) warned: BTreeSet<String>,
     /// When it is to be looked at again, as it stands in the relay's list.
     pub(crate) deadline: Option<Instant>,
 }
@@ -87,6 +92,8 @@ pub(crate) struct Dialogue {
     pub(crate) ends: [End; 2],
     pub(crate) branch: Option<Vec<u8>>,
     pub(crate) media: Vec<Media>,
+    /// How many of them the last offer had.
+    pub(crate) offered: usize,
     pub(crate) answered: bool,
     /// It is over, and kept until then.
     pub(crate) kept_until: Option<Instant>,
@@ -169,6 +176,7 @@ impl Dialogue {
             ends,
             branch: branch.map(<[u8]>::to_vec),
             media: Vec::new(),
+            offered: 0,
             answered: false,
             kept_until: None,
             notify: None,
@@ -212,6 +220,7 @@ impl Call {
             open: BTreeSet::new(),
             installed: BTreeMap::new(),
             check: Check::default(),
+            warned: BTreeSet::new(),
             deadline: None,
         }
     }

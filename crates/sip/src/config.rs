@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use wire::sdp::Fingerprint;
 
-use crate::ng::Learning;
+use crate::ng::{Learning, Wish};
 
 /// What an operator may set.
 #[derive(Clone, Debug)]
@@ -28,10 +28,12 @@ pub struct Config {
     pub delete_delay: Duration,
     /// The most calls; one more is refused.
     pub calls_max: usize,
-    /// What the certificate of the data plane hashes to; without it DTLS is not offered.
-    pub fingerprint: Option<Fingerprint>,
+    /// What the certificate of the data plane hashes to, by each function that descriptions may name; without any DTLS is not offered.
+    pub fingerprints: Vec<Fingerprint>,
     /// Whether the source address of the SIP message is believed rather than the one in the description, unless a proxy says otherwise.
     pub sip_source: bool,
+    /// What a relay without codecs cannot do, and ignores with a warning when it is asked to. Anything else of that kind is refused.
+    pub tolerated: Vec<Wish>,
     /// Whether somebody takes what [`Relay::take_changes`](crate::Relay::take_changes) tells.
     pub saves: bool,
 }
@@ -48,7 +50,8 @@ impl Config {
             offer_timeout: Duration::from_secs(3600),
             delete_delay: Duration::from_secs(30),
             calls_max: 20_000,
-            fingerprint: None,
+            fingerprints: Vec::new(),
+            tolerated: Vec::new(),
             sip_source: false,
             saves: false,
         }

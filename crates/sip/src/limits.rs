@@ -59,3 +59,12 @@ pub const PROXIES_MAX: usize = 64;
 
 /// Calls listed when nobody says how many.
 pub const LIST_DEFAULT: usize = 32;
+
+/// Names of flags that are not done, kept of a request to say so; those that follow are counted.
+pub const UNDONE_MAX: usize = 16;
+
+/// The longest of such names, in characters; what follows is cut.
+pub const UNDONE_NAME_MAX: usize = 64;
+
+/// Names of flags whose neglect is logged of a call; those that follow are in replies only.
+pub const WARNED_MAX: usize = 64;

@@ -16,5 +16,5 @@ mod report;
 mod statistics;
 
 pub(crate) use commands::{call_reported_on, out_of_ports};
-pub use flags::{Dtls, Flags, Ice, Learning, Mux, Protocol, Replace, Sdes, TEXT_FLAGS_MAX};
+pub use flags::{Dtls, Flags, Ice, Learning, Mux, Names, Protocol, Replace, Sdes, TEXT_FLAGS_MAX, Undone, Wish};
 pub use framing::{CONTENT_TYPE, Encoding, Route, Stream, Unreadable, route, split, subprotocol};

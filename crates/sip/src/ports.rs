@@ -32,6 +32,11 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    /// The interface it is on.
+    pub(crate) fn interface(&self) -> usize {
+        self.pool
+    }
+
     pub(crate) fn rtp(&self) -> SocketAddr {
         (self.address, self.port).into()
     }
@@ -87,6 +92,15 @@ impl Ports {
     /// The interface that is used when none is named.
     pub(crate) fn default_interface(&self, v6: bool) -> usize {
         self.with_family(&self.pools[0].interface.name, v6).unwrap_or(0)
+    }
+
+    /// The interface of the same name with an address of that family; itself where there is none.
+    pub(crate) fn sibling(&self, interface: usize, v6: bool) -> usize {
+        let is_v6 = |pool: &Pool| pool.interface.address.is_ipv6();
+        let named = self.with_family(&self.pools[interface].interface.name, v6);
+        named
+            .filter(|_| is_v6(&self.pools[interface]) != v6)
+            .unwrap_or(interface)
     }
 
     /// The interface with this address.

@@ -38,6 +38,13 @@ pub enum Output {
         /// What to write to it.
         tag: String,
     },
+    /// Something that was asked for in a call is not done there. Told once for each call and name.
+    Undone {
+        /// The call.
+        call: Arc<[u8]>,
+        /// What, as the proxy called it.
+        what: String,
+    },
     /// The answer to a request. One without a cookie that it could have, or that was asked twice at once, is not answered.
     Reply {
         /// The request.

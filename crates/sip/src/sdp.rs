@@ -4,7 +4,8 @@
 //! of, in orders no grammar allows, and the other phone understands them. So here a description stays the lines it came in.
 //! Only what a relay must know is read, and only the lines that say it are replaced.
 //!
-//! Source: RFC 8866 (SDP), RFC 3264 (offer and answer), RFC 3605 (`a=rtcp`), RFC 4568 (`a=crypto`), RFC 8839 (ICE).
+//! Source: RFC 8866 (SDP), RFC 3264 (offer and answer), RFC 3605 (`a=rtcp`), RFC 4568 (`a=crypto`), RFC 8122
+//! (`a=fingerprint`), RFC 8839 (ICE).
 
 mod codecs;
 mod crypto;
@@ -20,7 +21,7 @@ use wire::sdp::{Direction, Fingerprint, IceCredentials, Setup};
 
 pub use codecs::CodecPolicy;
 pub(crate) use codecs::TELEPHONE_CLOCK;
-pub use crypto::{Crypto, CryptoParameters};
+pub use crypto::{Crypto, CryptoForm};
 pub(crate) use crypto::{SUITES, suite_name};
 pub use rewrite::{Attributes, Candidate, Rewrite, SectionRewrite};
 
@@ -84,6 +85,8 @@ pub struct Section<'a> {
     pub setup: Option<Setup>,
     /// ICE user fragment and password.
     pub ice: Option<IceCredentials>,
+    /// It is wanted on the first section's port or not at all (RFC 8843).
+    pub bundle_only: bool,
 }
 
 /// How a section's media is protected.

@@ -74,6 +74,8 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let to_wake = waker.clone();
     let plane = plane::open(&config, clocks.media, Arc::new(move || to_wake.wake()), &metrics)?;
     let candidates = candidates(&config)?;
+    let certificate = Certificate::generate()?;
+    let fingerprints = certificate.fingerprints();
     let agent = Agent::new(
         agent::Config {
             adaptation: config.rtc.adaptation,
@@ -83,7 +85,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             last_n: config.rtc.last_n,
             clear_rtp: config.rtc.clear_rtp,
             copies: config.rtc.offload == Offload::Ebpf && config.rtc.ebpf.rooms != Rooms::None,
-            ..agent::Config::new(candidates.clone(), Certificate::generate()?)
+            ..agent::Config::new(candidates.clone(), certificate)
         },
         clocks.media,
         u64::from_ne_bytes(seed()?),
@@ -91,7 +93,6 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
     let (observations, observed) = mpsc::channel(NOTICES_MAX);
-    let node = agent.node();
     let listeners = node::Listeners { notices, observations };
     let (observer, questions) = Observer::new(waker.clone());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
@@ -102,7 +103,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let mut sip_handle = None;
     if let Some(config) = &config.sip {
         let needs = sip::Parts {
-            fingerprint: node.fingerprint,
+            fingerprints: fingerprints.to_vec(),
             clock: clocks.sip,
             seed: seed()?,
             commands,

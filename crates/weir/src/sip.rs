@@ -34,8 +34,8 @@ pub use task::{Figures, Handle};
 
 /// What the relay is built of, beside what the operator has set.
 pub struct Parts {
-    /// What descriptions say our certificate hashes to.
-    pub fingerprint: Fingerprint,
+    /// What descriptions say our certificate hashes to, by each function.
+    pub fingerprints: Vec<Fingerprint>,
     /// What time it is.
     pub clock: sip::WallClock,
     /// All the randomness there is.
@@ -60,7 +60,7 @@ pub async fn start(config: &config::Sip, parts: Parts) -> Result<(Handle, JoinHa
             )
         })?;
     }
-    let relay = Relay::new(settings(config, &parts.fingerprint), parts.clock, parts.seed)
+    let relay = Relay::new(settings(config, &parts.fingerprints), parts.clock, parts.seed)
         .map_err(|refused| format!("sip: {}", why(&refused)))?;
     let access = Arc::new(Access::new(config.clone(), parts.metrics.clone()));
     let kept = config.state.as_deref().map(Saver::start).transpose()?;
@@ -134,7 +134,7 @@ fn is_ours(address: IpAddr) -> std::io::Result<()> {
     UdpSocket::bind((address, 0)).map(drop)
 }
 
-fn settings(config: &config::Sip, fingerprint: &Fingerprint) -> sip::Config {
+fn settings(config: &config::Sip, fingerprints: &[Fingerprint]) -> sip::Config {
     let interfaces = config.interfaces.iter().map(|interface| sip::Interface {
         name: interface.name.clone(),
         address: interface.address,
@@ -149,7 +149,8 @@ fn settings(config: &config::Sip, fingerprint: &Fingerprint) -> sip::Config {
         offer_timeout: config.offer_timeout.0,
         delete_delay: config.delete_delay.0,
         calls_max: config.max_calls,
-        fingerprint: Some(fingerprint.clone()),
+        fingerprints: fingerprints.to_vec(),
+        tolerated: config.tolerate.iter().map(|what| (*what).into()).collect(),
         sip_source: config.sip_source,
         saves: config.state.is_some(),
         ..sip::Config::new(interfaces.collect())

@@ -249,13 +249,18 @@ impl Setup {
 pub struct Fingerprint {
     /// The hash function.
     pub hash: HashFunction,
-    /// The digest: 32, 48 or 64 bytes.
+    /// The digest: 20 to 64 bytes.
     pub digest: Vec<u8>,
 }
 
-/// The hash functions a fingerprint may use; RFC 8122 deprecates MD5 and SHA-1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The hash functions a fingerprint may use, the weakest first. RFC 8122 deprecates SHA-1, which old telephones and gateways still
+/// have; it forbids MD5 and MD2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HashFunction {
+    /// `sha-1`
+    Sha1,
+    /// `sha-224`
+    Sha224,
     /// `sha-256`
     Sha256,
     /// `sha-384`
@@ -265,9 +270,14 @@ pub enum HashFunction {
 }
 
 impl HashFunction {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Sha1, Self::Sha224, Self::Sha256, Self::Sha384, Self::Sha512];
+
     /// The name in the attribute.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Sha1 => "sha-1",
+            Self::Sha224 => "sha-224",
             Self::Sha256 => "sha-256",
             Self::Sha384 => "sha-384",
             Self::Sha512 => "sha-512",
@@ -277,6 +287,8 @@ impl HashFunction {
     /// Length of a digest, in bytes.
     pub const fn digest_len(self) -> usize {
         match self {
+            Self::Sha1 => 20,
+            Self::Sha224 => 28,
             Self::Sha256 => 32,
             Self::Sha384 => 48,
             Self::Sha512 => 64,

@@ -33,16 +33,11 @@ pub fn sip_sdp(data: &[u8]) {
     };
     let sections = description.sections.iter().map(|section| SectionRewrite {
         port: section.port,
-        address: None,
-        protocol: None,
-        without: Vec::new(),
         direction: Some(section.direction),
         rtcp: section.rtcp.map(|(port, _)| port),
-        rtcp_in_full: false,
         rtcp_mux: section.rtcp_mux,
-        mid: None,
-        keying: Attributes::Keep,
         ice: Attributes::Keep,
+        ..SectionRewrite::refused()
     });
     let rewrite = Rewrite {
         address: IpAddr::from([192, 0, 2, 1]),
@@ -51,6 +46,7 @@ pub fn sip_sdp(data: &[u8]) {
         session_name: None,
         ice_lite: false,
         mark: None,
+        missing: Vec::new(),
         sections: sections.collect(),
     };
     let written = description.rewrite(&rewrite);

@@ -60,7 +60,10 @@ impl Port {
         }
         match &entry.opens {
             Keys::Dtls { fingerprint, active } => {
-                let same = self.secure.as_ref().is_some_and(|secure| secure.is_with(fingerprint));
+                let same = self
+                    .secure
+                    .as_ref()
+                    .is_some_and(|secure| secure.is_with(fingerprint, *active));
                 if !same {
                     self.end_dtls(cx);
                     self.secure = Some(Secure::new(fingerprint.clone(), *active));

@@ -40,6 +40,10 @@ enum State {
     Refused,
 }
 
+const fn role(active: bool) -> DtlsRole {
+    if active { DtlsRole::Client } else { DtlsRole::Server }
+}
+
 impl State {
     fn idle() -> Self {
         State::Idle {
@@ -53,15 +57,16 @@ impl Secure {
     pub(super) fn new(promised: Fingerprint, active: bool) -> Self {
         Secure {
             promised,
-            role: if active { DtlsRole::Client } else { DtlsRole::Server },
+            role: role(active),
             state: State::idle(),
             path: None,
         }
     }
 
-    /// Whether it is with the party that promised this certificate.
-    pub(super) fn is_with(&self, fingerprint: &Fingerprint) -> bool {
-        self.promised == *fingerprint
+    /// Whether it is with the party that promised this certificate, in the role it has now: another role is another association
+    /// (RFC 8842 section 4).
+    pub(super) fn is_with(&self, fingerprint: &Fingerprint, active: bool) -> bool {
+        self.promised == *fingerprint && self.role == role(active)
     }
 
     /// Opens what comes from the party.

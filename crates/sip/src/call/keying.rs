@@ -3,15 +3,15 @@
 //! Where both parties protect media in the same way, their keys pass through and packets go by unopened. Where they do not, each
 //! side is protected for itself: we are the other end of its keys.
 
-use wire::sdp::{Fingerprint, Setup};
-use wire::srtp::MasterKey;
+use wire::sdp::{Fingerprint, HashFunction, Setup};
+use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
 
 use super::{Context, Media, Refused};
 use crate::Config;
 use crate::ng::{Dtls, Flags, Sdes};
 use crate::plan::Keys;
 use crate::random::Random;
-use crate::sdp::{Attributes, Crypto, CryptoParameters, Keying, SUITES, Section, suite_name};
+use crate::sdp::{Attributes, Crypto, CryptoForm, Keying, SUITES, Section, suite_name};
 
 /// How one side is protected by us.
 #[derive(Clone, Debug, Default)]
@@ -75,28 +75,64 @@ impl Media {
         flags: &Flags,
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
-        let speaks = section.keying();
-        let protocol = &self.protocols[1 - end];
-        let unchanged = protocol.eq_ignore_ascii_case(section.protocol);
-        let has_certificate = context.config.fingerprint.is_some();
-        let other = if unchanged {
-            speaks
-        } else {
-            Keying::of(protocol, !flags.sdes.off, has_certificate && flags.dtls != Dtls::Off)
-        };
-        if speaks == other && !(flags.recrypt && speaks != Keying::Plain) {
-            self.sides.iter_mut().for_each(|side| side.security = Security::Clear);
-            return Ok(Attributes::Keep);
+        if !self.is_rtp {
+            return Ok(self.pass(Attributes::Keep));
         }
+        let speaks = section.keying();
+        let has_certificate = !context.config.fingerprints.is_empty();
+        let other = self.keying_of_other(end, section, flags, has_certificate);
+        // What was opened and sealed here before goes on being so: both sides have keys of ours.
+        let recrypts = flags.recrypt || self.sides.iter().all(|side| side.security.keying() != Keying::Plain);
+        if speaks == other && (speaks == Keying::Plain || !recrypts) {
+            match passed(section, &flags.sdes) {
+                Some(passed) => return Ok(self.pass(passed)),
+                // Nothing of what was offered may go on: then it is sealed anew.
+                None if speaks == Keying::Sdes => {}
+                None => return Ok(self.pass(Attributes::Keep)),
+            }
+        }
+        let speaks = if has_certificate {
+            accepted(section, flags)
+        } else {
+            speaks
+        };
         if !has_certificate && [speaks, other].contains(&Keying::Dtls) {
             return Err(Refused::Keys);
         }
-        let speaker = answer_to(section, &self.sides[end].security, flags.dtls, context.random)?;
-        let offered = offer_to(other, &self.sides[1 - end].security, &flags.sdes, context.random)?;
-        let lines = offered.offer_lines(context.config, flags.sdes.padded);
+        let speaker = answer_to(speaks, section, &self.sides[end].security, flags, context.random)?;
+        let offered = offer_to(
+            other,
+            section,
+            &self.sides[1 - end].security,
+            &flags.sdes,
+            context.random,
+        )?;
+        let lines = offered.offer_lines(context.config, flags);
         self.sides[end].security = speaker;
         self.sides[1 - end].security = offered;
         Ok(lines)
+    }
+
+    /// Both ends protect their media with each other.
+    fn pass(&mut self, attributes: Attributes) -> Attributes {
+        self.sides.iter_mut().for_each(|side| side.security = Security::Clear);
+        attributes
+    }
+
+    /// How the one who is to get an offer is to be protected.
+    fn keying_of_other(&self, end: usize, section: &Section<'_>, flags: &Flags, has_certificate: bool) -> Keying {
+        let protocol = &self.protocols[1 - end];
+        let speaks = section.keying();
+        let takes_dtls = has_certificate && flags.dtls != Dtls::Off;
+        let unchanged = protocol.eq_ignore_ascii_case(section.protocol);
+        if unchanged && !(flags.sdes.off && takes_dtls && speaks == Keying::Sdes) {
+            return speaks;
+        }
+        match self.sides[1 - end].security.keying() {
+            // One protocol may mean both, and what was agreed stays.
+            Keying::Dtls if takes_dtls => Keying::of(protocol, false, true),
+            _ => Keying::of(protocol, !flags.sdes.off, takes_dtls),
+        }
     }
 
     /// An answer of the party at `end`. Says what the party that offered is to read.
@@ -114,12 +150,9 @@ impl Media {
         match &mut self.sides[end].security {
             Security::Clear => {}
             Security::Sdes { offered, agreed } => {
-                let pairs = section
-                    .cryptos
-                    .iter()
-                    .filter(|theirs| theirs.parameters == CryptoParameters::default());
+                let usable = section.cryptos.iter().filter(|theirs| !theirs.unsupported);
                 let mut pairs =
-                    pairs.filter_map(|theirs| Some((theirs, offered.iter().find(|ours| is_answer(theirs, ours))?)));
+                    usable.filter_map(|theirs| Some((theirs, offered.iter().find(|ours| is_answer(theirs, ours))?)));
                 let (theirs, ours) = pairs.next().ok_or(Refused::Keys)?;
                 *agreed = Some(Agreed {
                     ours: ours.clone(),
@@ -131,34 +164,71 @@ impl Media {
                 *active = section.setup == Some(Setup::Passive);
             }
         }
-        Ok(self.sides[1 - end]
-            .security
-            .answer_lines(context.config, flags.sdes.padded))
+        Ok(self.sides[1 - end].security.answer_lines(context.config, flags))
     }
 }
 
+/// Whether a key is used in the way that another one is: the same suite, and the same session parameters, which the two ends agree on.
 fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
-    theirs.tag == ours.tag && theirs.key.profile() == ours.key.profile()
+    let agreed = |crypto: &Crypto| SessionParameters {
+        mki: None,
+        ..crypto.key.parameters()
+    };
+    theirs.tag == ours.tag && theirs.key.profile() == ours.key.profile() && agreed(theirs) == agreed(ours)
+}
+
+/// The lines about keys that pass from one end to the other, as far as wishes about suites leave any.
+fn passed(section: &Section<'_>, sdes: &Sdes) -> Option<Attributes> {
+    if section.keying() != Keying::Sdes || !sdes.chooses() {
+        return Some(Attributes::Keep);
+    }
+    let lines = section.lines.iter().filter_map(|line| match line.attribute() {
+        Some(("crypto", value)) => Some(value),
+        _ => None,
+    });
+    let suite = |line: &&str| line.split_ascii_whitespace().nth(1).unwrap_or_default().to_owned();
+    let mut kept: Vec<&str> = lines.filter(|line| sdes.wants(&suite(line))).collect();
+    kept.sort_by_key(|line| sdes.rank(&suite(line)));
+    let others = section.lines.iter().filter_map(|line| line.attribute());
+    let others = others.filter(|(name, _)| matches!(*name, "fingerprint" | "setup" | "tls-id"));
+    let others: Vec<String> = others.map(|(name, value)| format!("{name}:{value}")).collect();
+    let kept: Vec<String> = kept.into_iter().map(|line| format!("crypto:{line}")).collect();
+    (!kept.is_empty()).then(|| Attributes::Replace(kept.into_iter().chain(others).collect()))
+}
+
+/// Which of the ways that an offer has is accepted: DTLS rather than keys in the description.
+fn accepted(section: &Section<'_>, flags: &Flags) -> Keying {
+    match section.keying() {
+        Keying::Sdes if section.fingerprint.is_some() && flags.dtls != Dtls::Off && !flags.sdes.prefer => Keying::Dtls,
+        speaks => speaks,
+    }
 }
 
 /// How the one who offered this is protected. Keys of ours that fit already stay: what is sealed with them is on its way.
-fn answer_to(section: &Section<'_>, before: &Security, dtls: Dtls, random: &mut Random) -> Result<Security, Refused> {
-    match section.keying() {
+fn answer_to(
+    speaks: Keying,
+    section: &Section<'_>,
+    before: &Security,
+    flags: &Flags,
+    random: &mut Random,
+) -> Result<Security, Refused> {
+    match speaks {
         Keying::Plain => Ok(Security::Clear),
         Keying::Sdes => {
-            let usable = section
-                .cryptos
-                .iter()
-                .find(|theirs| theirs.parameters == CryptoParameters::default());
-            let theirs = usable.ok_or(Refused::Keys)?.clone();
+            let usable = section.cryptos.iter().filter(|theirs| !theirs.unsupported);
+            let preferred = usable.min_by_key(|theirs| flags.sdes.rank_for_offerer(suite_name(theirs.key.profile())));
+            let theirs = preferred.ok_or(Refused::Keys)?.clone();
             let ours = match before {
                 Security::Sdes {
                     agreed: Some(agreed), ..
                 } if is_answer(&theirs, &agreed.ours) => agreed.ours.clone(),
                 _ => Crypto {
                     tag: theirs.tag,
-                    key: random.key(theirs.key.profile()),
-                    parameters: CryptoParameters::default(),
+                    key: random.key(theirs.key.profile()).with_parameters(SessionParameters {
+                        mki: None,
+                        ..theirs.key.parameters()
+                    }),
+                    unsupported: false,
                 },
             };
             Ok(Security::Sdes {
@@ -167,13 +237,16 @@ fn answer_to(section: &Section<'_>, before: &Security, dtls: Dtls, random: &mut 
             })
         }
         Keying::Dtls => {
-            let active = match section.setup {
-                Some(Setup::Active) => false,
-                Some(Setup::Passive) => true,
-                _ => dtls == Dtls::Active,
+            let fingerprint = section.fingerprint.clone().ok_or(Refused::Keys)?;
+            let active = match (section.setup, before) {
+                (Some(Setup::Active), _) => false,
+                (Some(Setup::Passive), _) => true,
+                // An association that is there keeps its roles (RFC 8842 section 5.3).
+                (_, Security::Dtls { peer, active }) if peer.as_ref() == Some(&fingerprint) => *active,
+                _ => flags.dtls_reverse.unwrap_or(flags.dtls) == Dtls::Active,
             };
             Ok(Security::Dtls {
-                peer: Some(section.fingerprint.clone().ok_or(Refused::Keys)?),
+                peer: Some(fingerprint),
                 active,
             })
         }
@@ -181,7 +254,13 @@ fn answer_to(section: &Section<'_>, before: &Security, dtls: Dtls, random: &mut 
 }
 
 /// How the one who is to get an offer is protected, once it answers.
-fn offer_to(keying: Keying, before: &Security, sdes: &Sdes, random: &mut Random) -> Result<Security, Refused> {
+fn offer_to(
+    keying: Keying,
+    section: &Section<'_>,
+    before: &Security,
+    sdes: &Sdes,
+    random: &mut Random,
+) -> Result<Security, Refused> {
     match (keying, before) {
         (Keying::Plain, _) => Ok(Security::Clear),
         (Keying::Sdes, Security::Sdes { .. }) | (Keying::Dtls, Security::Dtls { .. }) => Ok(before.clone()),
@@ -190,20 +269,20 @@ fn offer_to(keying: Keying, before: &Security, sdes: &Sdes, random: &mut Random)
             active: false,
         }),
         (Keying::Sdes, _) => {
-            let named = |list: &[String], name: &str| list.iter().any(|other| other.eq_ignore_ascii_case(name));
-            let wanted = |name: &str| match sdes.only.is_empty() {
-                true => !named(&sdes.without, name),
-                false => named(&sdes.only, name),
-            };
-            let suites = SUITES.into_iter().filter(|suite| wanted(suite_name(*suite)));
-            let offered: Vec<Crypto> = (1..)
+            let is_new = |suite: &SrtpProfile| section.cryptos.iter().all(|theirs| theirs.key.profile() != *suite);
+            let suites = SUITES.into_iter().filter(|suite| match sdes.nonew {
+                true => !is_new(suite),
+                false => sdes.wants(suite_name(*suite)),
+            });
+            let mut offered: Vec<Crypto> = (1..)
                 .zip(suites)
                 .map(|(tag, suite)| Crypto {
                     tag,
-                    key: random.key(suite),
-                    parameters: CryptoParameters::default(),
+                    key: random.key(suite).with_parameters(sdes.parameters(suite)),
+                    unsupported: false,
                 })
                 .collect();
+            offered.sort_by_key(|ours| sdes.rank(suite_name(ours.key.profile())));
             if offered.is_empty() {
                 Err(Refused::Keys)
             } else {
@@ -214,40 +293,47 @@ fn offer_to(keying: Keying, before: &Security, sdes: &Sdes, random: &mut Random)
 }
 
 impl Security {
-    fn offer_lines(&self, config: &Config, padded: bool) -> Attributes {
+    fn offer_lines(&self, config: &Config, flags: &Flags) -> Attributes {
         match self {
             Self::Clear => Attributes::Strip,
             Self::Sdes { offered, .. } => {
-                Attributes::Replace(offered.iter().map(|ours| crypto_line(ours, padded)).collect())
+                Attributes::Replace(offered.iter().map(|ours| crypto_line(ours, flags)).collect())
             }
-            Self::Dtls { .. } => dtls_lines(config, Setup::ActPass),
+            Self::Dtls { peer, .. } => dtls_lines(config, Setup::ActPass, peer.as_ref(), flags),
         }
     }
 
-    fn answer_lines(&self, config: &Config, padded: bool) -> Attributes {
+    fn answer_lines(&self, config: &Config, flags: &Flags) -> Attributes {
         match self {
             Self::Clear => Attributes::Strip,
             Self::Sdes { agreed, .. } => {
-                Attributes::Replace(agreed.iter().map(|agreed| crypto_line(&agreed.ours, padded)).collect())
+                Attributes::Replace(agreed.iter().map(|agreed| crypto_line(&agreed.ours, flags)).collect())
             }
-            Self::Dtls { active: true, .. } => dtls_lines(config, Setup::Active),
-            Self::Dtls { active: false, .. } => dtls_lines(config, Setup::Passive),
+            Self::Dtls { active: true, peer } => dtls_lines(config, Setup::Active, peer.as_ref(), flags),
+            Self::Dtls { active: false, peer } => dtls_lines(config, Setup::Passive, peer.as_ref(), flags),
         }
     }
 }
 
-fn crypto_line(ours: &Crypto, padded: bool) -> String {
-    format!("crypto:{}", ours.write(padded))
+fn crypto_line(ours: &Crypto, flags: &Flags) -> String {
+    let form = CryptoForm {
+        padded: flags.sdes.padded,
+        lifetime: flags.sdes.lifetime,
+    };
+    format!("crypto:{}", ours.write(form))
 }
 
-fn dtls_lines(config: &Config, setup: Setup) -> Attributes {
-    let fingerprint = config
-        .fingerprint
-        .iter()
-        .map(|fingerprint| format!("fingerprint:{fingerprint}"));
-    Attributes::Replace(
-        std::iter::once(format!("setup:{}", setup.name()))
-            .chain(fingerprint)
-            .collect(),
-    )
+/// Our certificate's fingerprint is by the function that was asked for, else by the peer's own, which it knows for certain.
+fn dtls_lines(config: &Config, setup: Setup, peer: Option<&Fingerprint>, flags: &Flags) -> Attributes {
+    let wanted = [
+        flags.fingerprint,
+        peer.map(|peer| peer.hash),
+        Some(HashFunction::Sha256),
+    ];
+    let by = |hash| config.fingerprints.iter().find(|fingerprint| fingerprint.hash == hash);
+    let found = wanted.into_iter().flatten().find_map(by);
+    let fingerprint = found.or(config.fingerprints.first());
+    let fingerprint = fingerprint.map(|fingerprint| format!("fingerprint:{fingerprint}"));
+    let setup = format!("setup:{}", setup.name());
+    Attributes::Replace([setup].into_iter().chain(fingerprint).collect())
 }

@@ -1,6 +1,6 @@
 //! One media section of a dialogue, with its two sides.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,23 @@ pub(crate) struct Media {
     pub(crate) sides: [Side; 2],
     /// Somebody does not want it.
     pub(crate) refused: bool,
+    /// What became of it in the last offer.
+    pub(crate) offered: Offered,
+    /// The first of the formats in the last offer.
+    pub(crate) format: String,
     pub(crate) tos: Option<u8>,
+}
+
+/// What becomes of a section that is offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Offered {
+    /// It has ports, and is relayed once it is answered.
+    #[default]
+    Relayed,
+    /// It is not over UDP, so it goes on as it came.
+    AsItCame,
+    /// Its sender does not want it, or it cannot be had: whatever answers it gets port 0.
+    Refused,
 }
 
 /// What faces one party.
@@ -57,6 +73,8 @@ pub(crate) struct Side {
     pub(crate) security: Security,
     /// Our credentials towards the party, where it has ICE.
     pub(crate) ice: Option<IceCredentials>,
+    /// The party offered ICE, and is to get none.
+    pub(crate) ice_rejected: bool,
     pub(crate) traffic: [Traffic; 2],
     pub(crate) last_packets: [Option<Instant>; 2],
     pub(crate) qualities: Vec<Quality>,
@@ -106,9 +124,10 @@ impl Heard {
         }
     }
 
-    /// It wants nothing, said in the old way.
+    /// It wants nothing, said in the old way: by an address of zeros (RFC 3264 section 8.4). With ICE that only says that no candidate
+    /// is known yet (RFC 8839 section 4.4.1.1.1, RFC 8840 section 4.1.1).
     pub(crate) fn is_zero(&self) -> bool {
-        self.rtp.ip().is_unspecified()
+        self.rtp.ip().is_unspecified() && self.ice.is_none()
     }
 }
 
@@ -120,7 +139,22 @@ impl Media {
             protocols: Default::default(),
             sides: Default::default(),
             refused: false,
+            offered: Offered::default(),
+            format: String::new(),
             tos: None,
+        }
+    }
+
+    /// The section's place is used for something else from now on (RFC 3264 section 8.2); its ports stay.
+    pub(crate) fn begin_anew(&mut self, kind: &str) {
+        let before = std::mem::replace(self, Self::new(kind));
+        for (side, before) in self.sides.iter_mut().zip(before.sides) {
+            *side = Side {
+                local: before.local,
+                traffic: before.traffic,
+                last_packets: before.last_packets,
+                ..Side::default()
+            };
         }
     }
 
@@ -137,12 +171,20 @@ impl Media {
     /// Gives the ports of both sides back.
     pub(crate) fn release(&mut self, ports: &mut Ports) {
         for side in &mut self.sides {
-            side.local.take().into_iter().for_each(|pair| ports.give_back(pair));
+            side.release(ports);
         }
     }
 }
 
 impl Side {
+    /// Gives its ports back. What was learned at them, and ICE's proofs, are of no use at others.
+    pub(crate) fn release(&mut self, ports: &mut Ports) {
+        self.local.take().into_iter().for_each(|pair| ports.give_back(pair));
+        self.sources = Default::default();
+        self.said = None;
+        self.ice = None;
+    }
+
     /// The party said where it wants media: its packets may come from elsewhere from now on.
     pub(crate) fn hear(&mut self, heard: Heard, policy: Policy, reset: bool, closes: Instant) {
         // On hold, a party is still where it was.
@@ -158,6 +200,14 @@ impl Side {
         self.said = said.or(self.said);
         self.heard = Some(heard);
         self.policy = policy;
+    }
+
+    /// The address that means none, of the party's family.
+    pub(crate) fn zero(&self) -> IpAddr {
+        match self.local.as_ref().map(|pair| pair.advertised) {
+            Some(IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+            _ => Ipv4Addr::UNSPECIFIED.into(),
+        }
     }
 
     /// Our address for a component, seen from the party.
@@ -177,7 +227,9 @@ impl Side {
             .address()
             .filter(|_| !self.policy.asymmetric);
         let to = learned.unwrap_or(heard.at(component));
-        (to.port() != 0).then_some(to)
+        // Where the party has ICE with us, it proves where it is, whatever was said.
+        let is_somewhere = to.port() != 0 && !to.ip().is_unspecified();
+        (self.ice.is_some() || is_somewhere).then_some(to)
     }
 
     /// The clock of what the party gets, when its RTCP can be read: what is protected from end to end cannot.

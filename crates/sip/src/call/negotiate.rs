@@ -1,11 +1,13 @@
 //! Offer and answer: what a party's description says goes into the call, and the other party's description comes out.
 
-use std::net::SocketAddr;
+mod heard;
+mod places;
 
-use super::{Component, Context, Dialogue, Heard, Media, Place, Policy, Refused};
-use crate::ng::{Flags, Ice, Learning, Protocol};
-use crate::sdp::{Attributes, Candidate, Description, Section, SectionRewrite, TELEPHONE_CLOCK};
-use crate::{Call, Config, Counter};
+use super::{Call, Component, Context, Heard, Media, Offered, Place, Refused};
+use crate::Counter;
+use crate::ng::{Flags, Ice, Protocol};
+use crate::sdp::{Attributes, Candidate, Description, Section, SectionRewrite};
+use heard::{hear, policy, said_direction};
 
 /// Whether a description offers or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +30,23 @@ impl Call {
     ) -> Result<Vec<u8>, Refused> {
         let dialogue = &mut self.dialogues[place.dialogue];
         let end = place.end;
-        let heard: Vec<Option<Heard>> = description
-            .sections
+        let said = dialogue.place_sections(role, description, context);
+        let heard: Vec<Option<Heard>> = said
             .iter()
-            .map(|section| hear(section, flags, context))
+            .zip(&dialogue.media)
+            .map(|(section, media)| media.takes(section).then(|| hear(section, flags, context)).transpose())
             .collect::<Result<_, _>>()?;
-        dialogue.provide(description, context)?;
+        if role == Role::Offer {
+            dialogue.place_ends(end, description, flags, context);
+        }
+        dialogue.provide(&heard, context)?;
 
         let mut sections = Vec::new();
-        for (index, (section, heard)) in description.sections.iter().zip(heard).enumerate() {
+        for (index, (section, heard)) in said.iter().zip(heard).enumerate() {
             let media = &mut dialogue.media[index];
             sections.push(media.describe(end, role, index, section, heard, flags, context)?);
         }
-        dialogue.trim(description.sections.len(), context);
+        dialogue.trim(context);
         dialogue.resume(role);
         dialogue.ends[end].label = flags.label.clone().or(dialogue.ends[end].label.take());
         self.last_signal = context.now;
@@ -49,48 +55,7 @@ impl Call {
     }
 }
 
-impl Dialogue {
-    /// Sees to it that every section that is wanted has ports on both sides.
-    fn provide(&mut self, description: &Description<'_>, context: &mut Context<'_>) -> Result<(), Refused> {
-        for (index, section) in description.sections.iter().enumerate() {
-            if self.media.len() == index {
-                self.media.push(Media::new(section.media));
-            }
-            let media = &mut self.media[index];
-            section.media.clone_into(&mut media.kind);
-            media.is_rtp = section.is_rtp();
-            if section.port != 0 && section.is_datagrams() {
-                media.provide([self.ends[0].interface, self.ends[1].interface], context)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Sections that are not mentioned any more are over.
-    fn trim(&mut self, sections: usize, context: &mut Context<'_>) {
-        for media in &mut self.media[sections..] {
-            media.release(context.ports);
-            media.refused = true;
-        }
-    }
-}
-
 impl Media {
-    /// Takes the ports that are missing, of both sides or of none.
-    pub(crate) fn provide(&mut self, interfaces: [usize; 2], context: &mut Context<'_>) -> Result<(), Refused> {
-        for (side, interface) in self.sides.iter_mut().zip(interfaces) {
-            if side.local.is_none() {
-                side.local = context.ports.take(interface);
-            }
-        }
-        if self.sides.iter().all(|side| side.local.is_some()) {
-            return Ok(());
-        }
-        // Nobody knows of them yet where one is missing.
-        self.release(context.ports);
-        Err(Refused::NoPorts)
-    }
-
     #[expect(clippy::too_many_arguments, reason = "a section, what it says, and what is wanted")]
     fn describe(
         &mut self,
@@ -102,10 +67,10 @@ impl Media {
         flags: &Flags,
         context: &mut Context<'_>,
     ) -> Result<SectionRewrite, Refused> {
-        let Some(heard) = heard else {
-            return Ok(self.refuse(role, section, context));
-        };
         self.set_protocols(end, role, section, flags);
+        let Some(heard) = heard else {
+            return Ok(self.decline(end, role, section, context));
+        };
         let keying = match role {
             Role::Offer => self.secure_offer(end, section, flags, context),
             Role::Answer => self.secure_answer(end, section, flags, context),
@@ -114,8 +79,8 @@ impl Media {
         self.refused = false;
         self.tos = flags.tos.or(self.tos);
         self.set_mux(end, role, section, flags);
-        let zero = heard.is_zero() && !flags.replace.zero_address;
-        let zero = zero.then(|| heard.rtp.ip());
+        let holds = heard.is_zero();
+        self.restart_ice(end, role, &heard, context);
         let closes = context.now + context.config.learning_window;
         self.sides[end].hear(heard, policy(flags, context.config), flags.reset, closes);
         let ice = self.set_ice(end, role, section, flags, context);
@@ -123,12 +88,15 @@ impl Media {
         let rtcp = other
             .local(Component::Rtcp)
             .filter(|_| self.is_rtp && !flags.no_rtcp_attribute);
+        let unwanted = flags
+            .codecs
+            .unwanted(section, flags.single_codec && role == Role::Answer);
         Ok(SectionRewrite {
             port: other.local(Component::Rtp).map_or(0, |local| local.port()),
-            address: zero,
+            address: (holds && !flags.replace.zero_address).then(|| other.zero()),
             protocol: Some(self.protocols[1 - end].clone()).filter(|protocol| protocol != section.protocol),
-            without: flags.codecs.unwanted(section).into_iter().map(str::to_owned).collect(),
-            direction: (self.is_rtp && !flags.original_sendrecv).then_some(section.direction),
+            without: unwanted.into_iter().map(str::to_owned).collect(),
+            direction: (self.is_rtp && !flags.original_sendrecv).then(|| said_direction(section.direction, holds)),
             rtcp: rtcp.map(|local| local.port()),
             rtcp_in_full: flags.full_rtcp_attribute,
             rtcp_mux: self.is_rtp
@@ -140,43 +108,52 @@ impl Media {
             mid: flags.generate_mid.then(|| (index + 1).to_string()),
             keying,
             ice,
+            ..SectionRewrite::refused()
         })
     }
 
-    /// A section that is not wanted, or that cannot be relayed. An offer without it needs no ports; after an answer without it
-    /// another answer may come that wants it.
-    fn refuse(&mut self, role: Role, section: &Section<'_>, context: &mut Context<'_>) -> SectionRewrite {
-        if section.port != 0 {
-            context.counters.count(Counter::SectionNotRelayed);
-        }
+    /// A section that is not relayed: it is not wanted, or it is not over UDP. An offer of it needs no ports; after an answer that does
+    /// not want it another answer may come that does.
+    fn decline(&mut self, end: usize, role: Role, section: &Section<'_>, context: &mut Context<'_>) -> SectionRewrite {
         if role == Role::Offer {
             self.release(context.ports);
         }
         self.refused = true;
+        if section.port != 0 || section.bundle_only {
+            context.counters.count(Counter::SectionNotRelayed);
+        }
+        if self.offered == Offered::AsItCame && self.is_of(section) && !section.is_datagrams() {
+            return SectionRewrite::as_it_came();
+        }
         SectionRewrite {
-            port: 0,
-            address: None,
-            protocol: None,
-            without: Vec::new(),
-            direction: None,
-            rtcp: None,
-            rtcp_in_full: false,
-            rtcp_mux: false,
-            mid: None,
-            keying: Attributes::Keep,
-            ice: Attributes::Strip,
+            media: Some(self.kind.clone()).filter(|kind| kind != section.media),
+            protocol: Some(self.protocols[1 - end].clone()).filter(|protocol| protocol != section.protocol),
+            format: Some(self.format.clone()).filter(|format| role == Role::Answer && !format.is_empty()),
+            ..SectionRewrite::refused()
         }
     }
 
+    /// The protocols of both sides stay what they are, until the speaker of an offer changes its own: what was asked for then is not
+    /// asked for any more.
     fn set_protocols(&mut self, end: usize, role: Role, section: &Section<'_>, flags: &Flags) {
-        let said = section.protocol.to_owned();
+        let said = section.protocol;
         match (role, &flags.protocol) {
-            (Role::Offer, Some(Protocol::Exactly(wanted))) if self.is_rtp => self.protocols[1 - end].clone_from(wanted),
-            (Role::Offer, _) | (Role::Answer, Some(Protocol::Accept)) => self.protocols[1 - end] = said.clone(),
+            (Role::Offer, wanted) => {
+                if !self.protocols[end].eq_ignore_ascii_case(said) || self.protocols[1 - end].is_empty() {
+                    self.protocols = [said.to_owned(), said.to_owned()];
+                }
+                if let Some(Protocol::Exactly(wanted)) = wanted
+                    && self.is_rtp
+                {
+                    self.protocols[1 - end].clone_from(wanted);
+                }
+            }
+            (Role::Answer, Some(Protocol::Accept)) if self.is_of(section) => {
+                self.protocols = [said.to_owned(), said.to_owned()];
+            }
             // Who offered gets back what it offered.
             (Role::Answer, _) => {}
         }
-        self.protocols[end] = said;
     }
 
     fn set_mux(&mut self, end: usize, role: Role, section: &Section<'_>, flags: &Flags) {
@@ -186,13 +163,18 @@ impl Media {
         } else {
             (asked.accept || asked.demux).then_some(true)
         };
+        let keeps = asked == Default::default() && !flags.reset;
         let [speaker, other] = self.sides_from(end);
         match role {
             Role::Offer => {
                 speaker.mux_offered = section.rtcp_mux;
-                speaker.mux_fate = fate;
+                if !keeps {
+                    speaker.mux_fate = fate;
+                }
                 speaker.mux &= section.rtcp_mux;
-                other.mux_offered = section.rtcp_mux && !asked.demux || asked.offer || asked.require;
+                // What was decided for both sides apart stays so until it is decided anew.
+                let goes_on = section.rtcp_mux && !(keeps && speaker.mux_fate.is_some());
+                other.mux_offered = goes_on && !asked.demux || asked.offer || asked.require || keeps && other.mux;
                 other.mux = asked.require || other.mux && other.mux_offered;
             }
             Role::Answer => {
@@ -200,6 +182,17 @@ impl Media {
                 let accepted = fate.or(other.mux_fate).unwrap_or(speaker.mux);
                 other.mux = other.mux_offered && accepted;
             }
+        }
+    }
+
+    /// An offer with other credentials than before begins ICE anew, and the answer must have other ones, too (RFC 8839 section 4.4.1.1.1).
+    /// What was proved with the old ones counts until the new ones have proved something.
+    fn restart_ice(&mut self, end: usize, role: Role, heard: &Heard, context: &mut Context<'_>) {
+        let side = &mut self.sides[end];
+        let before = side.heard.as_ref().and_then(|before| before.ice.as_ref());
+        let restarts = before.is_some() && heard.ice.is_some() && before != heard.ice.as_ref();
+        if role == Role::Offer && restarts && side.ice.is_some() {
+            side.ice = Some(context.random.credentials());
         }
     }
 
@@ -215,11 +208,18 @@ impl Media {
         if section.ice.is_none() {
             speaker.ice = None;
         }
+        if role == Role::Offer {
+            speaker.ice_rejected = flags.ice_reject;
+        }
+        let has_ice = |side: &super::Side| side.heard.as_ref().is_some_and(|heard| heard.ice.is_some());
         let wanted = match (flags.ice, role) {
             (Ice::Remove, _) => false,
             (Ice::Force, Role::Offer) => true,
-            (_, Role::Offer) => section.ice.is_some(),
-            (_, Role::Answer) => other.heard.as_ref().is_some_and(|heard| heard.ice.is_some()),
+            // Whoever has ICE with us goes on with it.
+            (Ice::Default, Role::Offer) => {
+                section.ice.is_some() || !flags.reset && other.ice.is_some() && has_ice(other)
+            }
+            (_, Role::Answer) => has_ice(other) && !other.ice_rejected,
         };
         if !wanted {
             other.ice = None;
@@ -250,43 +250,4 @@ impl Media {
         let [first, second] = &mut self.sides;
         if end == 0 { [first, second] } else { [second, first] }
     }
-}
-
-fn policy(flags: &Flags, config: &Config) -> Policy {
-    Policy {
-        // Who sends from elsewhere than it receives is at an address nobody said, so packets from there are still looked for.
-        learning: flags.learning.unwrap_or(match config.learning {
-            Learning::Off if flags.asymmetric => Learning::Heuristic,
-            learning => learning,
-        }),
-        asymmetric: flags.asymmetric,
-        strict: flags.strict_source,
-        handover: flags.media_handover,
-    }
-}
-
-/// Where a section's sender wants media; `None` when it does not, or cannot have it.
-fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'_>) -> Result<Option<Heard>, Refused> {
-    if section.port == 0 || !section.is_datagrams() {
-        return Ok(None);
-    }
-    let trusts = flags.trust_address.unwrap_or(!context.config.sip_source) || section.ice.is_some();
-    let said = section.address.filter(|address| trusts || address.is_unspecified());
-    let address = said.or(flags.received_from).or(section.address).ok_or_else(|| {
-        context.counters.count(Counter::SdpNoAddress);
-        Refused::NoAddress
-    })?;
-    let rtp = SocketAddr::new(address, section.port);
-    let rtcp = match section.rtcp {
-        Some((port, other)) if port != 0 => SocketAddr::new(other.filter(|_| trusts).unwrap_or(address), port),
-        _ => SocketAddr::new(address, section.port.saturating_add(1)),
-    };
-    Ok(Some(Heard {
-        rtp,
-        rtcp,
-        direction: section.direction,
-        ice: section.ice.clone(),
-        clock_rate: section.clock_rate().unwrap_or(TELEPHONE_CLOCK),
-        received: flags.received_from,
-    }))
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dialogue, End};
+use super::{Dialogue, End, Media};
 use crate::ng::Flags;
 use crate::saved::form;
 use crate::sdp::{Attributes, Description, Rewrite, SectionRewrite};
@@ -44,18 +44,30 @@ impl Dialogue {
                 .iter()
                 .any(|section| matches!(section.ice, Attributes::Replace(_))),
             mark: flags.loop_protect.then(|| instance.to_owned()),
+            missing: self.missing(end, sections.len()),
             sections,
         };
         self.ends[1 - end].write(description, rewrite, flags)
+    }
+
+    /// What was offered, and an answer with so many sections says nothing of.
+    fn missing(&self, end: usize, said: usize) -> Vec<String> {
+        let offered = &self.media[..self.offered.min(self.media.len())];
+        let refuse = |media: &Media| {
+            let format = if media.format.is_empty() { "0" } else { &media.format };
+            format!("{} 0 {} {format}", media.kind, media.protocols[1 - end])
+        };
+        offered.iter().skip(said).map(refuse).collect()
     }
 }
 
 /// Which address is said for all sections: ours, or zeros when all of them are on hold. A section says another one itself, and
 /// the same where nothing is said for all.
 fn say_addresses(description: &Description<'_>, sections: &mut [SectionRewrite], ours: IpAddr) -> IpAddr {
-    let first = sections.first().and_then(|section| section.address);
+    let relayed = || sections.iter().filter(|section| section.port != 0);
+    let first = relayed().next().and_then(|section| section.address);
     let address = first
-        .filter(|first| sections.iter().all(|section| section.address == Some(*first)))
+        .filter(|first| relayed().all(|section| section.address == Some(*first)))
         .unwrap_or(ours);
     let said_for_all = description.lines.iter().any(|line| line.letter == b'c');
     for section in sections {

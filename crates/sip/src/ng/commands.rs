@@ -2,44 +2,14 @@
 
 use std::time::Instant;
 
+use super::flags::table::COMMANDS;
 use super::value::{Dictionary, Value};
-use super::{Encoding, Flags, report, statistics as told};
+use super::{Encoding, Flags, Wish, report, statistics as told};
 use crate::call::{Call, CallName, Names, Refused, Role};
-use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX};
+use crate::limits::{LIST_DEFAULT, MESSAGE_MAX, NAME_MAX, WARNED_MAX};
 use crate::relay::Output;
 use crate::sdp::Description;
 use crate::{Counter, Relay, statistics};
-
-/// Commands of rtpengine that are not done here: they need media to be made, changed, copied or recorded.
-const UNSUPPORTED: &[&str] = &[
-    "start recording",
-    "stop recording",
-    "pause recording",
-    "block DTMF",
-    "unblock DTMF",
-    "block media",
-    "unblock media",
-    "silence media",
-    "unsilence media",
-    "start forwarding",
-    "stop forwarding",
-    "play media",
-    "stop media",
-    "play DTMF",
-    "publish",
-    "subscribe request",
-    "subscribe answer",
-    "unsubscribe",
-    "inject start",
-    "inject stop",
-    "connect",
-    "create",
-    "create answer",
-    "mesh",
-    "transform",
-    "cli",
-    "CLI",
-];
 
 /// Why a command failed.
 enum Failure {
@@ -112,7 +82,7 @@ impl Relay {
                 self.counters.count(Counter::StatisticsAsked);
                 Ok(Dictionary::default().with("statistics", told::of(self, now)))
             }
-            _ if UNSUPPORTED.iter().any(|name| name.as_bytes() == command) => {
+            _ if is_known(command) => {
                 self.counters.count(Counter::NgUnsupported);
                 Err(Failure::Error("unsupported"))
             }
@@ -136,7 +106,7 @@ impl Relay {
         } else {
             Counter::Answers
         });
-        let flags = self.flags(request)?;
+        let mut flags = self.flags(request);
         if flags.fragment {
             // More candidates need no answer: packets that come from them are found without.
             return Ok(Dictionary::default());
@@ -159,14 +129,9 @@ impl Relay {
             to,
             branch: self.name(request, "via-branch")?,
         };
-        let written = self.negotiate(now, CallName::from(call), &names, role, sdp, &flags, out);
+        let written = self.negotiate(now, CallName::from(call), &names, role, sdp, &mut flags, out);
         let written = written.map_err(|refused| self.failure(refused, &flags))?;
-        let reply = Dictionary::default().with("sdp", written);
-        Ok(if flags.unknown > 0 {
-            reply.with("warning", "Unknown flags were ignored")
-        } else {
-            reply
-        })
+        Ok(warned(Dictionary::default().with("sdp", written), &flags))
     }
 
     #[expect(
@@ -180,7 +145,7 @@ impl Relay {
         names: &Names<'_>,
         role: Role,
         sdp: &[u8],
-        flags: &Flags,
+        flags: &mut Flags,
         out: &mut Vec<Output>,
     ) -> Result<Vec<u8>, Refused> {
         let description = Description::parse(sdp).map_err(|_| {
@@ -190,13 +155,36 @@ impl Relay {
         if flags.loop_protect && description.is_marked(&self.instance) {
             return Ok(sdp.to_vec());
         }
+        self.judge_wishes(role, &description, flags)?;
         let mut call = match role {
             Role::Offer => self.take_or_begin(now, &name)?,
             Role::Answer => self.calls.remove(&name).ok_or_else(|| self.unknown_call())?,
         };
         let written = self.negotiate_in(now, &mut call, names, role, &description, flags, out);
+        tell_undone(&name, &mut call, flags, out);
         self.put(name, call, out);
         written
+    }
+
+    /// What a relay without codecs cannot do is refused, but for what nothing depends on here, and what is tolerated.
+    fn judge_wishes(&mut self, role: Role, description: &Description<'_>, flags: &mut Flags) -> Result<(), Refused> {
+        if role == Role::Answer {
+            // These are about what is offered, and scripts say them always.
+            flags.undone.forget(&[Wish::Transcode, Wish::Ptime, Wish::T38]);
+        }
+        if !flags.codecs.transcode.is_empty() && flags.codecs.is_offered(&description.sections) {
+            flags.undone.forget(&[Wish::Transcode]);
+        }
+        let before = flags.undone.ignored.count;
+        let refused = flags.undone.tolerate(&self.config.tolerated);
+        self.counters[Counter::FlagIgnored] += flags.undone.ignored.count - before;
+        match refused {
+            Some(wish) => {
+                self.counters.count(Counter::NgUnsupported);
+                Err(Refused::Wish(wish))
+            }
+            None => Ok(()),
+        }
     }
 
     #[expect(
@@ -239,7 +227,7 @@ impl Relay {
         let families = [speaks_v6, flags.v6.unwrap_or(speaks_v6)];
         [0, 1].map(|end| {
             let v6 = families[end];
-            let Some(name) = flags.direction.get(end) else {
+            let Some(name) = flags.interfaces()[end] else {
                 return self.ports.default_interface(v6);
             };
             self.ports.interface(name, v6).unwrap_or_else(|| {
@@ -251,7 +239,7 @@ impl Relay {
 
     fn delete(&mut self, now: Instant, request: &Dictionary, out: &mut Vec<Output>) -> Result<Dictionary, Failure> {
         self.counters.count(Counter::Deletes);
-        let flags = self.flags(request)?;
+        let flags = self.flags(request);
         let name = self
             .name(request, "call-id")?
             .ok_or_else(|| self.incomplete("No call-id in message"))?;
@@ -281,7 +269,7 @@ impl Relay {
         }
         self.put(name, call, out);
         if found.any {
-            Ok(report)
+            Ok(warned(report, &flags))
         } else {
             self.nothing_to_delete(&flags)
         }
@@ -330,17 +318,11 @@ impl Relay {
         Ok(Dictionary::default().with("calls", calls))
     }
 
-    fn flags(&mut self, request: &Dictionary) -> Result<Flags, Failure> {
+    fn flags(&mut self, request: &Dictionary) -> Flags {
         let flags = Flags::of(request);
-        self.counters[Counter::FlagUnknown] += flags.unknown;
-        self.counters[Counter::FlagIgnored] += flags.ignored;
-        match flags.unsupported {
-            Some(reason) => {
-                self.counters.count(Counter::NgUnsupported);
-                Err(Failure::Error(reason))
-            }
-            None => Ok(flags),
-        }
+        self.counters[Counter::FlagUnknown] += flags.undone.unknown.count;
+        self.counters[Counter::FlagIgnored] += flags.undone.ignored.count;
+        flags
     }
 
     fn name<'a>(&mut self, request: &'a Dictionary, key: &str) -> Result<Option<&'a [u8]>, Failure> {
@@ -369,9 +351,37 @@ impl Relay {
             Refused::Sdp => Failure::Error("Failed to parse SDP"),
             Refused::NoAddress => Failure::Error("Incomplete SDP specification"),
             Refused::Keys => Failure::Error("No usable SRTP keys"),
+            Refused::Wish(wish) => Failure::Error(wish.reason()),
             Refused::NoPorts => Failure::Error("Ran out of ports"),
             Refused::Full if flags.supports_load_limit => Failure::LoadLimit(FULL),
             Refused::Full => Failure::Error(FULL),
+        }
+    }
+}
+
+/// Whether a command is rtpengine's, done here or not.
+fn is_known(command: &[u8]) -> bool {
+    let mut names = COMMANDS.iter().flat_map(|(_, names)| names.iter());
+    names.any(|name| name.as_bytes() == command)
+}
+
+/// A reply that says what was asked for and is not done.
+fn warned(reply: Dictionary, flags: &Flags) -> Dictionary {
+    match flags.undone.warning() {
+        Some(warning) => reply.with("warning", warning),
+        None => reply,
+    }
+}
+
+/// Tells the operator what is not done in a call, each thing once.
+fn tell_undone(name: &CallName, call: &mut Call, flags: &Flags, out: &mut Vec<Output>) {
+    let undone = [&flags.undone.ignored, &flags.undone.unknown];
+    for what in undone.into_iter().flat_map(|names| &names.kept) {
+        if call.warned.len() < WARNED_MAX && call.warned.insert(what.clone()) {
+            out.push(Output::Undone {
+                call: name.clone(),
+                what: what.clone(),
+            });
         }
     }
 }

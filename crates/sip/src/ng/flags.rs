@@ -6,8 +6,11 @@
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`.
 
+mod sdes;
 mod set;
+pub(crate) mod table;
 mod text;
+mod undone;
 
 #[cfg(test)]
 mod tests;
@@ -17,15 +20,23 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use wire::sdp::HashFunction;
+
 use crate::sdp::CodecPolicy;
 
+pub use sdes::Sdes;
 pub use text::MAX as TEXT_FLAGS_MAX;
+pub use undone::{Names, Undone, Wish};
 
 /// Everything asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// Interfaces: of who speaks, and of the other.
     pub direction: Vec<String>,
+    /// The same, each by a key of its own.
+    pub from_interface: Option<String>,
+    /// The same of the other.
+    pub to_interface: Option<String>,
     /// Which address family the other side gets; `true` for IPv6.
     pub v6: Option<bool>,
     /// The address to write into descriptions in place of ours.
@@ -56,6 +67,14 @@ pub struct Flags {
     pub sdes: Sdes,
     /// DTLS.
     pub dtls: Dtls,
+    /// The same towards who offers, where it is to be another.
+    pub dtls_reverse: Option<Dtls>,
+    /// The hash function for the fingerprint of our certificate.
+    pub fingerprint: Option<HashFunction>,
+    /// ICE that is offered is not accepted.
+    pub ice_reject: bool,
+    /// Of the codecs of an answer only the first goes on.
+    pub single_codec: bool,
     /// Codecs taken out.
     pub codecs: CodecPolicy,
     /// Write the address into `a=rtcp` too.
@@ -88,12 +107,19 @@ pub struct Flags {
     pub metadata: Option<Vec<u8>>,
     /// The proxy understands `load limit`.
     pub supports_load_limit: bool,
-    /// What was asked for that cannot be done, if anything: the request is refused.
-    pub unsupported: Option<&'static str>,
-    /// How many keys and flags nobody knows.
-    pub unknown: u64,
-    /// How many are known, and make no difference here.
-    pub ignored: u64,
+    /// What is not done of it.
+    pub undone: Undone,
+}
+
+impl Flags {
+    /// The interfaces that are named, of who speaks and of the other.
+    pub(crate) fn interfaces(&self) -> [Option<&str>; 2] {
+        let direction = |end: usize| self.direction.get(end).map(String::as_str);
+        [
+            self.from_interface.as_deref().or(direction(0)),
+            self.to_interface.as_deref().or(direction(1)),
+        ]
+    }
 }
 
 /// Which transport protocol the other side gets.
@@ -162,19 +188,6 @@ pub struct Mux {
     pub accept: bool,
     /// Do not accept it.
     pub reject: bool,
-}
-
-/// SDES towards the other side.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sdes {
-    /// None.
-    pub off: bool,
-    /// Keys are padded.
-    pub padded: bool,
-    /// Suites not to offer.
-    pub without: Vec<String>,
-    /// The only suites to offer.
-    pub only: Vec<String>,
 }
 
 /// DTLS.

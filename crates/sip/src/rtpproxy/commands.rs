@@ -341,7 +341,7 @@ fn check(asked: &Names<'_>) -> Result<(), ErrorCode> {
 const fn code(refused: Refused) -> ErrorCode {
     match refused {
         Refused::Unknown => ErrorCode::UnknownSession,
-        Refused::Sdp | Refused::NoAddress | Refused::Keys => ErrorCode::Remote,
+        Refused::Sdp | Refused::NoAddress | Refused::Keys | Refused::Wish(_) => ErrorCode::Remote,
         Refused::NoPorts => ErrorCode::NoPorts,
         Refused::Full => ErrorCode::Overload,
     }

@@ -9,7 +9,7 @@ use wire::sdp::IceCredentials;
 
 use super::form::{self, Bytes};
 use crate::WallClock;
-use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Policy, Security, Side, Source};
+use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Security, Side, Source};
 use crate::ports::{Pair, Ports};
 
 /// Moments as they are written: in microseconds since 1970-01-01 UTC, since the other clock begins anew with the machine.
@@ -43,6 +43,9 @@ struct DialogueRecord {
     ends: [EndRecord; 2],
     branch: Option<Bytes>,
     media: Vec<MediaRecord>,
+    /// Not there in what an earlier version wrote: then all of them.
+    #[serde(default)]
+    offered: Option<usize>,
     answered: bool,
     kept_until: Option<u64>,
     notify: Option<(String, String)>,
@@ -66,6 +69,10 @@ struct MediaRecord {
     protocols: [String; 2],
     sides: [SideRecord; 2],
     refused: bool,
+    #[serde(default)]
+    offered: Offered,
+    #[serde(default)]
+    format: String,
     tos: Option<u8>,
 }
 
@@ -82,6 +89,8 @@ struct SideRecord {
     mux_fate: Option<bool>,
     #[serde(with = "form::credentials")]
     ice: Option<IceCredentials>,
+    #[serde(default)]
+    ice_rejected: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,6 +166,7 @@ impl DialogueRecord {
             ends: dialogue.ends.each_ref().map(|end| EndRecord::of(end, ports, times)),
             branch: dialogue.branch.clone().map(Bytes),
             media: dialogue.media.iter().map(|media| MediaRecord::of(media)).collect(),
+            offered: Some(dialogue.offered),
             answered: dialogue.answered,
             kept_until: dialogue.kept_until.map(|until| times.write(until)),
             notify: dialogue.notify.clone(),
@@ -175,6 +185,7 @@ impl DialogueRecord {
         let ends = [one.end(interfaces[0], times), other.end(interfaces[1], times)];
         let mut dialogue = Dialogue::new(ends, self.branch.as_ref().map(|branch| &branch.0[..]));
         dialogue.media = self.media.into_iter().map(|media| media.media(pairs)).collect();
+        dialogue.offered = self.offered.unwrap_or(dialogue.media.len());
         dialogue.answered = self.answered;
         dialogue.kept_until = self.kept_until.map(|until| times.read(until));
         dialogue.notify = self.notify;
@@ -213,6 +224,8 @@ impl MediaRecord {
             protocols: media.protocols.clone(),
             sides: media.sides.each_ref().map(|side| SideRecord::of(side)),
             refused: media.refused,
+            offered: media.offered,
+            format: media.format.clone(),
             tos: media.tos,
         }
     }
@@ -223,6 +236,8 @@ impl MediaRecord {
             protocols: self.protocols,
             sides: self.sides.map(|side| side.side(pairs)),
             refused: self.refused,
+            offered: self.offered,
+            format: self.format,
             tos: self.tos,
             ..Media::new(&self.kind)
         }
@@ -245,6 +260,7 @@ impl SideRecord {
             mux_offered: side.mux_offered,
             mux_fate: side.mux_fate,
             ice: side.ice.clone(),
+            ice_rejected: side.ice_rejected,
         }
     }
 
@@ -263,6 +279,7 @@ impl SideRecord {
             mux_offered: self.mux_offered,
             mux_fate: self.mux_fate,
             ice: self.ice,
+            ice_rejected: self.ice_rejected,
             ..Side::default()
         }
     }

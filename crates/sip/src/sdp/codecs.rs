@@ -11,6 +11,10 @@ pub struct CodecPolicy {
     pub strip: Vec<String>,
     /// Codecs that stay even so.
     pub except: Vec<String>,
+    /// Codecs to take out that are still to be understood, so that something else can be made of them. Where nothing else can, they stay.
+    pub mask: Vec<String>,
+    /// Codecs to have, whether or not they are offered.
+    pub transcode: Vec<String>,
 }
 
 /// Names of the payload types that need no `a=rtpmap` (RFC 3551 section 6), as far as phones use them.
@@ -43,23 +47,53 @@ impl Section<'_> {
 
 impl CodecPolicy {
     /// The payload types of `section` that go, as its format list names them. Never all of them: a section without formats is none.
-    pub fn unwanted<'a>(&self, section: &Section<'a>) -> Vec<&'a str> {
-        if self.strip.is_empty() || !section.is_rtp() {
+    ///
+    /// `single` leaves the first codec of those that stay, and what goes with any: telephone events and comfort noise.
+    pub fn unwanted<'a>(&self, section: &Section<'a>, single: bool) -> Vec<&'a str> {
+        if !section.is_rtp() || !single && self.strip.is_empty() && self.mask.is_empty() {
             return Vec::new();
         }
         let names = names(section);
+        let name = |format: &str| names.get(format).map(String::as_str).unwrap_or_default();
         let formats: Vec<&str> = section.formats.split_ascii_whitespace().collect();
-        let goes = |format: &&&str| {
-            let name = names.get(**format).map(String::as_str).unwrap_or_default();
-            matches(&self.strip, name) && !matches(&self.except, name)
-        };
-        let unwanted: Vec<&str> = formats.iter().filter(goes).copied().collect();
+        let (mut unwanted, stay): (Vec<&str>, Vec<&str>) =
+            formats.iter().copied().partition(|format| self.takes_out(name(format)));
+        if single {
+            let codecs = stay.into_iter().filter(|format| !is_supplement(name(format)));
+            unwanted.extend(codecs.skip(1));
+        }
         if unwanted.len() == formats.len() {
             Vec::new()
         } else {
             unwanted
         }
     }
+
+    fn takes_out(&self, name: &str) -> bool {
+        let mask: &[String] = if self.transcode.is_empty() { &self.mask } else { &[] };
+        let is_all = |wanted: &&String| wanted.eq_ignore_ascii_case("all") || wanted.eq_ignore_ascii_case("full");
+        let lists = [&self.strip[..], mask];
+        let named = lists.iter().any(|list| matches(list, name));
+        let all = lists.iter().any(|list| list.iter().any(|wanted| is_all(&wanted)));
+        (named || all && !matches(&self.transcode, name)) && !matches(&self.except, name)
+    }
+
+    /// Whether everything that is to be there is offered already, in every section of sound that is wanted.
+    pub(crate) fn is_offered(&self, sections: &[Section<'_>]) -> bool {
+        let mut sound = sections
+            .iter()
+            .filter(|section| section.port != 0 && section.is_rtp() && section.media == "audio");
+        sound.all(|section| {
+            let names = names(section);
+            let has = |wanted: &String| names.values().any(|name| matches(std::slice::from_ref(wanted), name));
+            self.transcode.iter().all(has)
+        })
+    }
+}
+
+/// Whether it is no sound of its own.
+fn is_supplement(name: &str) -> bool {
+    ["TELEPHONE-EVENT", "CN"].contains(&name.split('/').next().unwrap_or_default())
 }
 
 /// What the payload types of a section stand for, as `OPUS/48000/2`.
@@ -79,11 +113,11 @@ fn names<'a>(section: &Section<'a>) -> HashMap<&'a str, String> {
     names
 }
 
-/// Whether one of `wanted` means the codec: all of it, or the beginning up to a slash.
+/// Whether one of `wanted` means the codec by name: all of it, or the beginning up to a slash.
 fn matches(wanted: &[String], name: &str) -> bool {
     wanted.iter().any(|wanted| {
         let wanted = wanted.to_ascii_uppercase();
         let rest = name.strip_prefix(wanted.as_str());
-        wanted == "ALL" || (!name.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        !name.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
 }

@@ -2,34 +2,41 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use wire::srtp::{MasterKey, SrtpProfile};
+use wire::srtp::{MasterKey, Mki, SessionParameters, SrtpProfile};
 
 /// One `a=crypto` line whose suite Weir knows.
 ///
-/// Source: RFC 4568 section 4, RFC 6188 and RFC 7714 section 14.2 for the suites.
+/// Source: RFC 4568 section 9.1, RFC 6188 section 4 and RFC 7714 section 14.2 for the suites.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crypto {
     /// Its number, by which the answer names it.
     pub tag: u32,
-    /// The key, with its suite.
+    /// The key, with its suite and its session parameters.
     pub key: MasterKey,
-    /// Session parameters.
-    pub parameters: CryptoParameters,
-}
-
-/// What of protection a line leaves out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CryptoParameters {
-    /// `UNENCRYPTED_SRTP`, `UNENCRYPTED_SRTCP`, `UNAUTHENTICATED_SRTP` or a master key identifier: none of them is done here, so
-    /// the line can only be passed through.
+    /// It asks for something that is not done here, so it can only be passed through: a key derivation rate, a key of its own for
+    /// forward error correction, a parameter nobody knows, or AEAD without encryption or authentication.
     pub unsupported: bool,
 }
 
+/// How lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CryptoForm {
+    /// Keep the `=` at the end of the key; RFC 4568 has none, and some phones want them.
+    pub padded: bool,
+    /// Say how long the key may be used: 2^31 packets.
+    pub lifetime: bool,
+}
+
 /// The suites that can be opened and sealed, the one most phones know first.
-pub const SUITES: [SrtpProfile; 3] = [
+pub const SUITES: [SrtpProfile; 8] = [
     SrtpProfile::AesCm128HmacSha1_80,
+    SrtpProfile::AesCm128HmacSha1_32,
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AeadAes128Gcm,
+    SrtpProfile::AesCm256HmacSha1_80,
+    SrtpProfile::AesCm256HmacSha1_32,
+    SrtpProfile::AesCm192HmacSha1_80,
+    SrtpProfile::AesCm192HmacSha1_32,
 ];
 
 /// The suite's name in descriptions.
@@ -38,11 +45,16 @@ pub const fn suite_name(suite: SrtpProfile) -> &'static str {
         SrtpProfile::AeadAes128Gcm => "AEAD_AES_128_GCM",
         SrtpProfile::AeadAes256Gcm => "AEAD_AES_256_GCM",
         SrtpProfile::AesCm128HmacSha1_80 => "AES_CM_128_HMAC_SHA1_80",
+        SrtpProfile::AesCm128HmacSha1_32 => "AES_CM_128_HMAC_SHA1_32",
+        other => other.name(),
     }
 }
 
 impl Crypto {
     /// Reads what follows `a=crypto:`; `None` for suites that are not known and keys of a wrong length.
+    ///
+    /// Of several keys with identifiers the first counts. Hints (`WSH`, `FEC_ORDER`) and extensions that may be left unread (`-name`)
+    /// are.
     pub fn parse(value: &str) -> Option<Self> {
         let mut words = value.split_ascii_whitespace();
         let tag = words.next()?.parse().ok()?;
@@ -50,8 +62,7 @@ impl Crypto {
         let suite = SUITES
             .into_iter()
             .find(|suite| suite_name(*suite).eq_ignore_ascii_case(name))?;
-        let inline = words.next()?;
-        let (method, key) = inline.split_once(':')?;
+        let (method, key) = words.next()?.split(';').next()?.split_once(':')?;
         if !method.eq_ignore_ascii_case("inline") {
             return None;
         }
@@ -59,27 +70,58 @@ impl Crypto {
         let text = parts.next()?.trim_end_matches('=');
         let bytes = STANDARD_NO_PAD.decode(text).ok()?;
         let (key, salt) = bytes.split_at_checked(suite.key_len())?;
-        let has_identifier = parts.any(|part| part.contains(':'));
-        let leaves_out = words.any(|word| word.to_ascii_uppercase().starts_with("UN"));
+        let identifier = parts.find_map(|part| part.split_once(':'));
+        let mut parameters = SessionParameters {
+            mki: match identifier {
+                Some((value, len)) => Some(Mki::new(value.parse().ok()?, len.parse().ok()?)?),
+                None => None,
+            },
+            ..SessionParameters::default()
+        };
+        let takes = words.fold(true, |takes, word| take_parameter(word, &mut parameters) && takes);
+        let leaves_out = parameters.unencrypted_rtp || parameters.unencrypted_rtcp || parameters.unauthenticated_rtp;
         Some(Self {
             tag,
-            key: MasterKey::new(suite, key, salt)?,
-            parameters: CryptoParameters {
-                unsupported: has_identifier || leaves_out,
-            },
+            key: MasterKey::new(suite, key, salt)?.with_parameters(parameters),
+            unsupported: !takes || leaves_out && suite.is_aead(),
         })
     }
 
     /// What follows `a=crypto:`.
-    ///
-    /// `padded` keeps the `=` at the end of the key; RFC 4568 has none, and some phones want them.
-    pub fn write(&self, padded: bool) -> String {
+    pub fn write(&self, form: CryptoForm) -> String {
         let bytes = [self.key.key(), self.key.salt()].concat();
-        let text = if padded {
+        let text = if form.padded {
             STANDARD.encode(bytes)
         } else {
             STANDARD_NO_PAD.encode(bytes)
         };
-        format!("{} {} inline:{text}", self.tag, suite_name(self.key.profile()))
+        let lifetime = if form.lifetime { "|2^31" } else { "" };
+        let parameters = self.key.parameters();
+        let said = [
+            (parameters.unencrypted_rtp, " UNENCRYPTED_SRTP"),
+            (parameters.unencrypted_rtcp, " UNENCRYPTED_SRTCP"),
+            (parameters.unauthenticated_rtp, " UNAUTHENTICATED_SRTP"),
+        ];
+        let said: String = said.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+        format!(
+            "{} {} inline:{text}{lifetime}{said}",
+            self.tag,
+            suite_name(self.key.profile())
+        )
     }
+}
+
+/// Takes one session parameter; says whether the line can still be used here.
+fn take_parameter(word: &str, parameters: &mut SessionParameters) -> bool {
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    match name.to_ascii_uppercase().as_str() {
+        "UNENCRYPTED_SRTP" => parameters.unencrypted_rtp = true,
+        "UNENCRYPTED_SRTCP" => parameters.unencrypted_rtcp = true,
+        "UNAUTHENTICATED_SRTP" => parameters.unauthenticated_rtp = true,
+        // Keys that are derived once are derived at rate 0.
+        "KDR" => return value == "0",
+        "WSH" | "FEC_ORDER" => {}
+        other => return other.starts_with('-'),
+    }
+    true
 }

@@ -88,6 +88,7 @@ fn read_section<'a>(lines: Vec<Line<'a>>, session: &Facts<'a>) -> Result<Section
         fingerprint: own.fingerprint.or_else(|| session.fingerprint.clone()),
         setup: own.setup.or(session.setup),
         ice,
+        bundle_only: own.bundle_only,
         lines,
     })
 }
@@ -115,6 +116,7 @@ struct Facts<'a> {
     ufrag: Option<&'a str>,
     password: Option<&'a str>,
     ice_lite: bool,
+    bundle_only: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -141,7 +143,7 @@ impl<'a> Facts<'a> {
             "rtcp-mux" => self.rtcp_mux = true,
             "mid" => self.mid = Some(value),
             "crypto" if self.cryptos.len() < CRYPTOS_MAX => self.cryptos.extend(Crypto::parse(value)),
-            "fingerprint" => self.fingerprint = read_fingerprint(value),
+            "fingerprint" => self.fingerprint(value),
             "setup" => {
                 self.setup = [Setup::ActPass, Setup::Active, Setup::Passive]
                     .into_iter()
@@ -150,7 +152,18 @@ impl<'a> Facts<'a> {
             "ice-ufrag" => self.ufrag = Some(value),
             "ice-pwd" => self.password = Some(value),
             "ice-lite" => self.ice_lite = true,
+            "bundle-only" => self.bundle_only = true,
             _ => {}
+        }
+    }
+
+    /// Of several fingerprints the one of the strongest function counts, and the first of those (RFC 8122 section 5).
+    fn fingerprint(&mut self, value: &str) {
+        let read = read_fingerprint(value);
+        if let Some(read) = read
+            && self.fingerprint.as_ref().is_none_or(|known| known.hash < read.hash)
+        {
+            self.fingerprint = Some(read);
         }
     }
 
@@ -172,20 +185,18 @@ fn read_address(value: &str) -> Option<IpAddr> {
 
 /// The port and address of `5001 IN IP4 192.0.2.1`.
 fn read_rtcp(value: &str) -> Option<(u16, Option<IpAddr>)> {
-    let (port, rest) = value.split_once(' ').unwrap_or((value, ""));
+    let (port, rest) = value.split_once(char::is_whitespace).unwrap_or((value, ""));
     Some((port.parse().ok()?, read_address(rest)))
 }
 
 fn read_fingerprint(value: &str) -> Option<Fingerprint> {
-    let (name, digits) = value.split_once(' ')?;
-    let functions = [HashFunction::Sha256, HashFunction::Sha384, HashFunction::Sha512];
-    let hash = functions
+    let (name, digits) = value.split_once(char::is_whitespace)?;
+    let hash = HashFunction::ALL
         .into_iter()
         .find(|hash| hash.name().eq_ignore_ascii_case(name))?;
     let octet = |digits: &str| {
-        (digits.len() == 2)
-            .then(|| u8::from_str_radix(digits, 16).ok())
-            .flatten()
+        let is_octet = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        is_octet.then(|| u8::from_str_radix(digits, 16).ok()).flatten()
     };
     let digest: Vec<u8> = digits.trim().split(':').map(octet).collect::<Option<_>>()?;
     (digest.len() == hash.digest_len()).then_some(Fingerprint { hash, digest })

@@ -22,8 +22,10 @@ pub struct Rewrite {
     pub ice_lite: bool,
     /// What the relay calls itself, to be found again by [`Description::is_marked`].
     pub mark: Option<String>,
-    /// One for each section.
+    /// One for each section, or fewer: what follows goes.
     pub sections: Vec<SectionRewrite>,
+    /// What follows `m=` in sections that come behind: those that were offered, and that the description says nothing of.
+    pub missing: Vec<String>,
 }
 
 /// The attribute that says which relay a description went through.
@@ -36,8 +38,14 @@ pub struct SectionRewrite {
     pub port: u16,
     /// The address of the section's own `c=` line, where it is not the description's: 0.0.0.0 for media on hold in the old way.
     pub address: Option<IpAddr>,
+    /// The section and its address stay as they came, and nothing else here counts: it is not relayed.
+    pub as_it_came: bool,
+    /// What it carries, when that is to change.
+    pub media: Option<String>,
     /// The transport protocol, when that is to change.
     pub protocol: Option<String>,
+    /// What to say for formats where none are said.
+    pub format: Option<String>,
     /// Payload types that go.
     pub without: Vec<String>,
     /// The direction to say at the end; `None` leaves the lines about it as they are.
@@ -67,6 +75,36 @@ pub enum Attributes<T = Vec<String>> {
     Strip,
 }
 
+impl SectionRewrite {
+    /// A section that goes on without port, and without anything else of ours.
+    pub fn refused() -> Self {
+        Self {
+            port: 0,
+            address: None,
+            as_it_came: false,
+            media: None,
+            protocol: None,
+            format: None,
+            without: Vec::new(),
+            direction: None,
+            rtcp: None,
+            rtcp_in_full: false,
+            rtcp_mux: false,
+            mid: None,
+            keying: Attributes::Keep,
+            ice: Attributes::Strip,
+        }
+    }
+
+    /// A section that stays as it came.
+    pub fn as_it_came() -> Self {
+        Self {
+            as_it_came: true,
+            ..Self::refused()
+        }
+    }
+}
+
 /// An address of ours to be tried by ICE; always a host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -84,17 +122,24 @@ impl Description<'_> {
         self.lines.iter().any(|line| line.attribute() == Some((MARK, name)))
     }
 
+    /// What all sections have for an address, as it came.
+    fn connection(&self) -> Option<&Line<'_>> {
+        self.lines.iter().find(|line| line.letter == b'c')
+    }
+
     /// The description with what `rewrite` says instead.
     ///
-    /// Panics: when `rewrite` does not have as many sections.
+    /// Panics: when `rewrite` has more sections.
     pub fn rewrite(&self, rewrite: &Rewrite) -> Vec<u8> {
-        assert_eq!(
-            self.sections.len(),
-            rewrite.sections.len(),
-            "one rewrite for each section"
+        assert!(
+            rewrite.sections.len() <= self.sections.len(),
+            "what is rewritten is there"
         );
         let mut out = Writer::new(self);
-        let any_ice = rewrite.sections.iter().any(|section| section.ice != Attributes::Keep);
+        let any_ice = rewrite
+            .sections
+            .iter()
+            .any(|section| section.ice != Attributes::Keep && !section.as_it_came);
         for line in &self.lines {
             out.session_line(line, rewrite, any_ice);
         }
@@ -106,7 +151,14 @@ impl Description<'_> {
             .iter()
             .for_each(|mark| out.attribute(format_args!("{MARK}:{mark}")));
         for (section, change) in self.sections.iter().zip(&rewrite.sections) {
-            out.section(section, change, rewrite.address);
+            if change.as_it_came {
+                out.section_as_it_came(section, self.connection());
+            } else {
+                out.section(section, change, rewrite.address);
+            }
+        }
+        for media in &rewrite.missing {
+            out.line(format_args!("m={media}"));
         }
         out.bytes
     }
@@ -191,22 +243,34 @@ impl Writer {
         }
     }
 
+    /// A section whose media does not come here: its sender stays where it said.
+    fn section_as_it_came(&mut self, section: &Section<'_>, connection: Option<&Line<'_>>) {
+        let has_connection = section.lines.iter().any(|line| line.letter == b'c');
+        let mut missing = connection.filter(|_| !has_connection);
+        self.keep(&section.lines[0]);
+        for line in &section.lines[1..] {
+            if line.letter != b'i' {
+                missing.take().into_iter().for_each(|connection| self.keep(connection));
+            }
+            self.keep(line);
+        }
+        missing.into_iter().for_each(|connection| self.keep(connection));
+    }
+
     fn media_line(&mut self, section: &Section<'_>, change: &SectionRewrite) {
         let protocol = change.protocol.as_deref().unwrap_or(section.protocol);
         let kept = section
             .formats
             .split_ascii_whitespace()
             .filter(|format| !change.without.iter().any(|it| it == format));
-        let formats = if change.without.is_empty() {
-            section.formats.to_owned()
-        } else {
-            kept.collect::<Vec<_>>().join(" ")
+        let formats = match &change.format {
+            Some(format) if section.formats.is_empty() => format.clone(),
+            _ if change.without.is_empty() => section.formats.to_owned(),
+            _ => kept.collect::<Vec<_>>().join(" "),
         };
+        let media = change.media.as_deref().unwrap_or(section.media);
         let space = if formats.is_empty() { "" } else { " " };
-        self.line(format_args!(
-            "m={} {} {protocol}{space}{formats}",
-            section.media, change.port
-        ));
+        self.line(format_args!("m={media} {} {protocol}{space}{formats}", change.port));
     }
 
     fn additions(&mut self, section: &Section<'_>, change: &SectionRewrite, address: IpAddr) {

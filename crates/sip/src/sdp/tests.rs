@@ -1,5 +1,8 @@
 use std::net::IpAddr;
 
+use wire::sdp::HashFunction;
+use wire::srtp::{Mki, SessionParameters};
+
 use super::*;
 
 /// What a phone says: no CR at places, things nobody has heard of, a line that is no line, bytes that are no UTF-8.
@@ -10,16 +13,8 @@ a=rtcp:4101 IN IP4 192.0.2.9\r\na=sendonly\r\na=silenceSupp:off - - - -\r\nm=vid
 fn plain(port: u16) -> SectionRewrite {
     SectionRewrite {
         port,
-        address: None,
-        protocol: None,
-        without: Vec::new(),
-        direction: None,
-        rtcp: None,
-        rtcp_in_full: false,
-        rtcp_mux: false,
-        mid: None,
-        keying: Attributes::Keep,
         ice: Attributes::Keep,
+        ..SectionRewrite::refused()
     }
 }
 
@@ -31,6 +26,7 @@ fn rewrite(sections: Vec<SectionRewrite>) -> Rewrite {
         session_name: None,
         ice_lite: false,
         mark: None,
+        missing: Vec::new(),
         sections,
     }
 }
@@ -75,8 +71,9 @@ fn a_codec_goes_with_all_that_is_said_of_it() {
     let policy = CodecPolicy {
         strip: vec!["all".to_owned()],
         except: vec!["pcmu".to_owned()],
+        ..CodecPolicy::default()
     };
-    let unwanted = policy.unwanted(&description.sections[0]);
+    let unwanted = policy.unwanted(&description.sections[0], false);
     assert_eq!(unwanted, ["8", "96"]);
     let audio = SectionRewrite {
         without: unwanted.into_iter().map(str::to_owned).collect(),
@@ -90,10 +87,10 @@ fn a_codec_goes_with_all_that_is_said_of_it() {
     );
     let everything = CodecPolicy {
         strip: vec!["all".to_owned()],
-        except: Vec::new(),
+        ..CodecPolicy::default()
     };
     assert!(
-        everything.unwanted(&description.sections[0]).is_empty(),
+        everything.unwanted(&description.sections[0], false).is_empty(),
         "a section without formats is none"
     );
 }
@@ -185,41 +182,127 @@ fn what_can_be_relayed_is_told_by_its_protocol() {
     assert_eq!((of("TCP/MSRP"), of("TCP/RTP/AVP").0), ((false, false), false));
 }
 
+const KEY_30: &str = "inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz";
+
 #[test]
-fn keys_are_written_as_they_were_read() {
-    let lines = [
-        (
-            "1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20|1:4 FEC_ORDER=FEC_SRTP",
-            true,
-        ),
-        (
-            "2 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20",
-            false,
-        ),
-        (
-            "3 AEAD_AES_128_GCM inline:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGw==",
-            false,
-        ),
-    ];
-    for (line, unsupported) in lines {
-        let crypto = Crypto::parse(line).expect("a known suite");
-        assert_eq!(crypto.parameters.unsupported, unsupported, "{line}");
+fn keys_of_every_suite_are_written_as_they_were_read() {
+    let padded = CryptoForm {
+        padded: true,
+        ..CryptoForm::default()
+    };
+    for (tag, suite) in (1..).zip(SUITES) {
+        let key = vec![0xa5; suite.key_len() + suite.salt_len()];
+        let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, key);
+        let line = format!("{tag} {} inline:{key}", suite_name(suite));
+        let crypto = Crypto::parse(&line).expect("a known suite");
         assert_eq!(
-            Crypto::parse(&crypto.write(true)).map(|again| again.key),
-            Some(crypto.key.clone())
+            (crypto.tag, crypto.key.profile(), crypto.unsupported),
+            (tag, suite, false)
         );
+        assert_eq!(crypto.write(padded), line);
+        assert_eq!(crypto.write(CryptoForm::default()), line.trim_end_matches('='));
+    }
+}
+
+#[test]
+fn key_parameters_are_read_in_every_form() {
+    let identified = |value, len| SessionParameters {
+        mki: Mki::new(value, len),
+        ..SessionParameters::default()
+    };
+    let none = SessionParameters::default();
+    let clear = SessionParameters {
+        unencrypted_rtp: true,
+        unencrypted_rtcp: true,
+        ..none
+    };
+    let forms = [
+        ("", none, false),
+        ("|2^20", none, false),
+        ("|1048576", none, false),
+        ("|2^20|1:4", identified(1, 4), false),
+        ("|1:32", identified(1, 32), false),
+        ("|66051:3;inline:AAAA|2:1", identified(66051, 3), false),
+        (" UNENCRYPTED_SRTP unencrypted_srtcp", clear, false),
+        (
+            " UNAUTHENTICATED_SRTP",
+            SessionParameters {
+                unauthenticated_rtp: true,
+                ..none
+            },
+            false,
+        ),
+        (" KDR=0 WSH=128 FEC_ORDER=FEC_SRTP -vendor=x", none, false),
+        (" KDR=1", none, true),
+        (" FEC_KEY=inline:AAAA", none, true),
+        (" VENDOR=x", none, true),
+    ];
+    for (form, parameters, unsupported) in forms {
+        let line = format!("1 AES_CM_128_HMAC_SHA1_80 {KEY_30}{form}");
+        let crypto = Crypto::parse(&line).expect("a known suite");
         assert_eq!(
-            Crypto::parse(&crypto.write(false)).map(|again| again.key),
-            Some(crypto.key)
+            (crypto.key.parameters(), crypto.unsupported),
+            (parameters, unsupported),
+            "{line}"
         );
     }
+    let crypto = Crypto::parse("1 AEAD_AES_128_GCM inline:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGw UNENCRYPTED_SRTP");
+    assert!(crypto.expect("a known suite").unsupported, "AEAD leaves nothing out");
+    let crypto =
+        Crypto::parse(&format!("1 AES_CM_128_HMAC_SHA1_32 {KEY_30} UNENCRYPTED_SRTCP")).expect("a known suite");
+    let form = CryptoForm {
+        padded: false,
+        lifetime: true,
+    };
+    assert_eq!(
+        crypto.write(form),
+        format!("1 AES_CM_128_HMAC_SHA1_32 {KEY_30}|2^31 UNENCRYPTED_SRTCP")
+    );
+}
+
+#[test]
+fn a_line_that_is_no_key_is_none() {
     for line in [
-        "",
-        "1",
-        "1 F8_128_HMAC_SHA1_80 inline:AAAA",
-        "1 AES_CM_128_HMAC_SHA1_80 inline:AAAA",
-        "x AES_CM_128_HMAC_SHA1_80 inline:A",
+        "".to_owned(),
+        "1".to_owned(),
+        "1 F8_128_HMAC_SHA1_80 inline:AAAA".to_owned(),
+        "1 AES_CM_128_HMAC_SHA1_80 inline:AAAA".to_owned(),
+        "x AES_CM_128_HMAC_SHA1_80 inline:A".to_owned(),
+        format!("1 AES_CM_128_HMAC_SHA1_80 {KEY_30}|256:1"),
+        format!("1 AES_CM_128_HMAC_SHA1_80 {KEY_30}|1:0"),
+        format!("1 AES_CM_128_HMAC_SHA1_80 {KEY_30}|1:129"),
+        format!("1 AES_CM_128_HMAC_SHA1_80 {KEY_30}|x:4"),
     ] {
-        assert_eq!(Crypto::parse(line), None, "{line}");
+        assert_eq!(Crypto::parse(&line), None, "{line}");
+    }
+}
+
+#[test]
+fn of_several_fingerprints_the_strongest_counts() {
+    let digits = |len: usize| vec!["0A"; len].join(":");
+    let read = |lines: &str| {
+        let text = format!("v=0\r\nm=audio 4000 UDP/TLS/RTP/SAVP 0\r\n{lines}");
+        let description = Description::parse(text.as_bytes()).expect("readable");
+        let fingerprint = description.sections[0].fingerprint.clone();
+        fingerprint.map(|fingerprint| (fingerprint.hash, fingerprint.digest.len()))
+    };
+    for hash in HashFunction::ALL {
+        let line = format!("a=fingerprint:{} {}\r\n", hash.name(), digits(hash.digest_len()));
+        assert_eq!(read(&line), Some((hash, hash.digest_len())), "{line}");
+        assert_eq!(
+            read(&line.to_uppercase().replace("A=FINGERPRINT", "a=fingerprint")),
+            read(&line)
+        );
+    }
+    let several = format!(
+        "a=fingerprint:sha-1 {}\r\na=fingerprint:SHA-256  {}\r\na=fingerprint:sha-1 {}\r\na=fingerprint:md5 {}\r\n",
+        digits(20),
+        digits(32),
+        digits(20),
+        digits(16)
+    );
+    assert_eq!(read(&several), Some((HashFunction::Sha256, 32)));
+    for wrong in ["sha-1 0A", "sha-1", "md5 0A:0A", &format!("sha-1 +A:{}", digits(19))] {
+        assert_eq!(read(&format!("a=fingerprint:{wrong}\r\n")), None, "{wrong}");
     }
 }

@@ -3,6 +3,7 @@
 mod captured;
 mod garbage;
 mod histories;
+mod holds;
 mod keys;
 mod learning;
 mod lifetime;
@@ -10,5 +11,6 @@ mod node;
 mod offers;
 mod resuming;
 mod rtpproxy;
+mod sections;
 mod statistics;
 mod support;

@@ -21,6 +21,8 @@ pub struct Setup {
     pub open: BTreeSet<SocketAddr>,
     pub entries: BTreeMap<SocketAddr, Entry>,
     pub notified: Vec<(String, String)>,
+    /// What is not done, as the operator was told.
+    pub undone: Vec<String>,
     pub outputs: usize,
     /// Addresses that cannot be opened.
     pub taken: BTreeSet<SocketAddr>,
@@ -86,6 +88,7 @@ impl Setup {
             open: BTreeSet::new(),
             entries: BTreeMap::new(),
             notified: Vec::new(),
+            undone: Vec::new(),
             outputs: 0,
             taken: BTreeSet::new(),
             room: usize::MAX,
@@ -150,6 +153,7 @@ impl Setup {
                 match output {
                     Output::Order(order) => seen.extend(self.obey(order)),
                     Output::Notify { socket, tag } => self.notified.push((socket, tag)),
+                    Output::Undone { what, .. } => self.undone.push(what),
                     Output::Reply { to, bytes } => replies.push((to, bytes.to_vec())),
                 }
             }

@@ -45,6 +45,8 @@ pub struct Sip {
     pub max_calls: usize,
     /// Whether the source of the SIP message is believed rather than the address in the description, unless a proxy says otherwise.
     pub sip_source: bool,
+    /// What to ignore with a warning when a proxy asks for it, where offers are refused otherwise.
+    pub tolerate: Vec<Wish>,
     /// A folder in which to keep calls over the end of the process; with none they end with it.
     pub state: Option<PathBuf>,
 }
@@ -101,6 +103,26 @@ pub enum Learning {
     /// For a while; the one most like what was said stays.
     #[default]
     Heuristic,
+}
+
+/// What a relay without codecs cannot do, by rtpengine's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Wish {
+    /// Codecs that were not offered.
+    #[serde(rename = "transcode")]
+    Transcode,
+    /// Packets of another length.
+    #[serde(rename = "ptime")]
+    Ptime,
+    /// Fax as sound, or sound as fax.
+    #[serde(rename = "T.38", alias = "T38", alias = "t38")]
+    T38,
+    /// Tones put into sound.
+    #[serde(rename = "inject-DTMF", alias = "inject-dtmf")]
+    InjectDtmf,
+    /// To be one more candidate beside those of the other party.
+    #[serde(rename = "force-relay")]
+    ForceRelay,
 }
 
 impl Sip {
@@ -178,6 +200,7 @@ impl Default for Sip {
             delete_delay: seconds(30),
             max_calls: 20_000,
             sip_source: false,
+            tolerate: Vec::new(),
             state: None,
         }
     }
@@ -190,6 +213,18 @@ impl From<Learning> for sip::ng::Learning {
             Learning::Immediate => Self::Immediate,
             Learning::Delayed => Self::Delayed,
             Learning::Heuristic => Self::Heuristic,
+        }
+    }
+}
+
+impl From<Wish> for sip::ng::Wish {
+    fn from(wish: Wish) -> Self {
+        match wish {
+            Wish::Transcode => Self::Transcode,
+            Wish::Ptime => Self::Ptime,
+            Wish::T38 => Self::T38,
+            Wish::InjectDtmf => Self::InjectDtmf,
+            Wish::ForceRelay => Self::ForceRelay,
         }
     }
 }
@@ -227,6 +262,7 @@ interfaces:
   - {name: wan, address: 10.1.0.1, advertise: 203.0.113.7}
 learning: heuristic
 media_timeout: 2.5
+tolerate: [ptime, transcode, T.38, inject-DTMF, force-relay]
 ")
         .unwrap();
         assert_eq!(
@@ -236,6 +272,10 @@ media_timeout: 2.5
         assert!(sip.rtpproxy.as_ref().unwrap().listen.is_empty());
         assert_eq!(sip.interfaces[0].ports, PortRange(20_000..=20_999));
         assert_eq!(sip.learning, Learning::Heuristic);
+        let tolerated: Vec<sip::ng::Wish> = sip.tolerate.iter().map(|wish| (*wish).into()).collect();
+        for wish in sip::ng::Wish::ALL {
+            assert!(tolerated.contains(&wish), "{} is tolerated by this name", wish.name());
+        }
         assert_eq!(sip.media_timeout, Seconds(Duration::from_millis(2500)));
         for (address, allowed) in [
             ("10.255.0.1", true),
@@ -265,6 +305,7 @@ media_timeout: 2.5
             "{ng: {lisen: '127.0.0.1:1'}}",
             "{learning: always}",
             "{media_timeuot: 3}",
+            "{tolerate: [recording]}",
         ] {
             assert!(serde_saphyr::from_str::<Sip>(text).is_err(), "{text}");
         }

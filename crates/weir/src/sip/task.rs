@@ -237,6 +237,9 @@ impl Task {
             match output {
                 Output::Order(order) => self.commands.send(Command::Relay(order)),
                 Output::Notify { socket, tag } => self.notifier.tell(socket, tag),
+                Output::Undone { call, what } => {
+                    warn!(call = %call.escape_ascii(), flag = what, "a proxy asks for what is not done here; it is ignored");
+                }
                 Output::Reply { to, bytes } => match self.replies.remove(&to) {
                     // A reply that is lost is asked for again.
                     Some(ReplyTo::Datagram(socket, to)) => drop(socket.try_send_to(&bytes, to)),

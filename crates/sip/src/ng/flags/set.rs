@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Dtls, Flags, Ice, Learning, Protocol, text};
+use wire::sdp::HashFunction;
+
+use super::table::{Fate, fate};
+use super::{Dtls, Flags, Ice, Learning, Protocol, Wish, text};
 use crate::ng::value::{Dictionary, Value};
 
 /// Keys that also come as a flag with the value behind a dash, as `ICE-remove`.
@@ -11,77 +14,30 @@ const PREFIXES: &[&str] = &[
     "replace",
     "ice",
     "sdes",
+    "dtls-reverse",
+    "dtls-fingerprint",
     "dtls",
     "rtcp-mux",
     "endpoint-learning",
     "transport-protocol",
     "codec-strip",
     "codec-except",
+    "codec-offer",
+    "codec-mask",
+    "codec-transcode",
+    "codec-consume",
     "address-family",
-];
-
-/// What is there in rtpengine and makes no difference to a relay that neither records, nor transcodes, nor plays.
-const WITHOUT_EFFECT: &[&str] = &[
-    "allow-asymmetric-codecs",
-    "allow-no-codec-media",
-    "allow-transcoding",
-    "asymmetric-codecs",
-    "all",
-    "audio-player",
-    "bidirectional",
-    "block-dtmf",
-    "bundle",
-    "debug",
-    "detect-dtmf",
-    "directional",
-    "discard-recording",
-    "dtls-fingerprint",
-    "early-media",
-    "egress",
-    "exclude-recording",
-    "generate-rtcp",
-    "ice-lite",
-    "ice-reject",
-    "mirror-rtcp",
-    "mix",
-    "nat-wait",
-    "new-branch",
-    "no-codec-renegotiation",
-    "no-jitter-buffer",
-    "no-passthrough",
-    "no-port-latching",
-    "no-redis-update",
-    "no-tls-id",
+    "from-interface",
+    "to-interface",
+    "direction",
     "osrtp",
-    "passthrough",
-    "pierce-nat",
-    "port-latching",
-    "provisional",
-    "record-call",
-    "reorder-codecs",
-    "reuse-codecs",
-    "set-label-only",
-    "single-codec",
-    "siprec",
-    "sip-code",
-    "sip-message-type",
-    "static-codecs",
-    "symmetric",
-    "trickle-ice",
-    "unidirectional",
+    "bundle",
+    "t.38",
+    "t38",
 ];
 
 /// Keys that the commands themselves read.
-const READ_ELSEWHERE: &[&str] = &[
-    "command",
-    "sdp",
-    "call-id",
-    "from-tag",
-    "to-tag",
-    "via-branch",
-    "limit",
-    "template",
-];
+const READ_ELSEWHERE: &[&str] = &["command", "sdp", "call-id", "from-tag", "to-tag", "via-branch", "limit"];
 
 impl Flags {
     /// What a request asks for.
@@ -105,6 +61,8 @@ impl Flags {
             "direction" => self.direction.extend(value.texts().into_iter().map(lossy)),
             "address-family" => self.v6 = Some(lossy_value(value).eq_ignore_ascii_case("IP6")),
             "media-address" => self.media_address = address(value),
+            "from-interface" => self.from_interface = Some(lossy_value(value)),
+            "to-interface" => self.to_interface = Some(lossy_value(value)),
             "received-from" => self.received_from = value.texts().last().and_then(|text| lossy(text).parse().ok()),
             "transport-protocol" => self.set_protocol(&lossy_value(value)),
             "codec" => self.codec(value),
@@ -115,17 +73,23 @@ impl Flags {
                     .map(Duration::from_secs)
             }
             "tos" => self.tos = value.integer().and_then(|tos| u8::try_from(tos).ok()),
-            "label" | "set-label" => self.label = value.text().map(<[u8]>::to_vec),
+            "label" | "from-label" | "set-label" => self.label = value.text().map(<[u8]>::to_vec),
             "metadata" => self.metadata = value.text().map(<[u8]>::to_vec),
             "supports" => self.supports_load_limit = value.texts().contains(&&b"load limit"[..]),
-            "replace" | "ice" | "sdes" | "dtls" | "rtcp-mux" | "endpoint-learning" => {
+            "replace" | "ice" | "ice-lite" | "sdes" | "dtls" | "dtls-reverse" | "dtls-fingerprint" | "rtcp-mux"
+            | "endpoint-learning" | "t38" | "t.38" => {
                 value
                     .texts()
                     .into_iter()
                     .for_each(|text| self.choice(name, &lossy(text)));
             }
-            "ptime" | "ptime-reverse" => self.unsupported = Some("Repacketising is not supported"),
-            "t38" | "t.38" => self.unsupported = Some("T.38 gateways are not supported"),
+            "ptime" | "ptime-reverse" | "reverse-ptime" => {
+                if !is_off(value) {
+                    self.wish(Wish::Ptime);
+                }
+            }
+            _ if is_off(value) && fate(name) == Some(Fate::Ignored) => {}
+            "drop-traffic" if value.text() == Some(b"stop") => {}
             _ => self.flag(name),
         }
     }
@@ -156,12 +120,15 @@ impl Flags {
             .iter()
             .find(|prefix| name.strip_prefix(**prefix).is_some_and(|rest| rest.starts_with('-')));
         match found {
-            _ if WITHOUT_EFFECT.contains(&name.as_str()) => self.ignored += 1,
+            _ if PREFIXES.contains(&name.as_str()) => self.flag(&name),
+            _ if fate(&name).is_some_and(|fate| matches!(fate, Fate::Ignored | Fate::NoDifference)) => self.flag(&name),
             Some(prefix) if flag.is_char_boundary(prefix.len() + 1) => {
                 let value = &flag[prefix.len() + 1..];
                 match *prefix {
                     "codec-strip" => self.codecs.strip.push(value.to_owned()),
-                    "codec-except" => self.codecs.except.push(value.to_owned()),
+                    "codec-except" | "codec-offer" => self.codecs.except.push(value.to_owned()),
+                    "codec-mask" => self.codecs.mask.push(value.to_owned()),
+                    "codec-transcode" | "codec-consume" => self.transcode(value.to_owned()),
                     prefix => self.set(prefix, &Value::from(value)),
                 }
             }
@@ -189,13 +156,28 @@ impl Flags {
             "fast" => self.fast = true,
             "to-tag" => self.to_tag = true,
             "webrtc" => self.webrtc(),
-            "always-transcode" | "force-transcoding" | "inject-dtmf" => {
-                self.unsupported = Some("Transcoding is not supported");
-            }
-            _ if name.starts_with("codec-transcode") => self.unsupported = Some("Transcoding is not supported"),
-            _ if WITHOUT_EFFECT.contains(&name) || name.starts_with("codec-") => self.ignored += 1,
-            _ => self.unknown += 1,
+            "ice-reject" | "reject-ice" => self.ice_reject = true,
+            "single-codec" => self.single_codec = true,
+            "ptime" | "ptime-reverse" | "reverse-ptime" => self.wish(Wish::Ptime),
+            "force-transcoding" | "codec-transcode" | "codec-consume" => self.wish(Wish::Transcode),
+            "inject-dtmf" => self.wish(Wish::InjectDtmf),
+            _ => match fate(name).or(fate(beginning(name))) {
+                Some(Fate::NoDifference | Fate::Done) => {}
+                Some(Fate::Ignored | Fate::Refused) => self.undone.ignored.push(name),
+                None => self.undone.unknown.push(name),
+            },
         }
+    }
+
+    fn wish(&mut self, wish: Wish) {
+        if !self.undone.wishes.contains(&wish) {
+            self.undone.wishes.push(wish);
+        }
+    }
+
+    fn transcode(&mut self, codec: String) {
+        self.wish(Wish::Transcode);
+        self.codecs.transcode.push(codec);
     }
 
     /// What a browser needs.
@@ -215,7 +197,7 @@ impl Flags {
             "RTP/AVP" | "RTP/AVPF" | "RTP/SAVP" | "RTP/SAVPF" | "UDP/TLS/RTP/SAVP" | "UDP/TLS/RTP/SAVPF" => {
                 self.protocol = Some(Protocol::Exactly(name.to_ascii_uppercase()));
             }
-            _ => self.unknown += 1,
+            _ => self.undone.unknown.push(&format!("transport-protocol={name}")),
         }
     }
 
@@ -235,8 +217,14 @@ impl Flags {
             ("ice", "remove") => self.ice = Ice::Remove,
             ("ice", "force" | "optional") => self.ice = Ice::Force,
             ("ice", "default") => self.ice = Ice::Default,
-            ("ice", "force-relay") => self.unsupported = Some("ICE=force-relay is not supported"),
-            ("ice", "trickle" | "ice2" | "lite-both" | "lite-forward" | "lite-backward") => self.ignored += 1,
+            ("ice", "reject") => self.ice_reject = true,
+            ("ice", "force-relay") => self.wish(Wish::ForceRelay),
+            // We are lite towards everybody, and all our candidates are said at once.
+            ("ice", "trickle" | "ice2" | "lite-both" | "lite-forward" | "lite-backward") => {}
+            ("ice-lite", "off" | "no" | "none") => self.undone.ignored.push("ICE-lite=off"),
+            ("ice-lite", _) => {}
+            ("t38" | "t.38", "decode" | "force") => self.wish(Wish::T38),
+            ("t38" | "t.38", _) => {}
             ("rtcp-mux", "offer") => self.mux.offer = true,
             ("rtcp-mux", "require") => self.mux.require = true,
             ("rtcp-mux", "demux") => self.mux.demux = true,
@@ -245,46 +233,70 @@ impl Flags {
             ("dtls", "passive") => self.dtls = Dtls::Passive,
             ("dtls", "active") => self.dtls = Dtls::Active,
             ("dtls", "off" | "no" | "disable" | "disabled") => self.dtls = Dtls::Off,
+            ("dtls-reverse", "passive") => self.dtls_reverse = Some(Dtls::Passive),
+            ("dtls-reverse", "active") => self.dtls_reverse = Some(Dtls::Active),
+            ("dtls-fingerprint", _) if hash_function(&word).is_some() => self.fingerprint = hash_function(&word),
             ("endpoint-learning", "off") => self.learning = Some(Learning::Off),
             ("endpoint-learning", "immediate") => self.learning = Some(Learning::Immediate),
             ("endpoint-learning", "delayed") => self.learning = Some(Learning::Delayed),
             ("endpoint-learning", "heuristic") => self.learning = Some(Learning::Heuristic),
             ("sdes", _) => self.choice_of_sdes(value, &word),
-            _ => self.unknown += 1,
-        }
-    }
-
-    fn choice_of_sdes(&mut self, value: &str, word: &str) {
-        match word {
-            "off" | "no" | "disable" | "disabled" => self.sdes.off = true,
-            "pad" => self.sdes.padded = true,
-            // Keys that pass are the offered ones, and where keys are ours the session parameters are none.
-            "nonew" | "lifetime" | "static" | "prefer" | "priority" => self.ignored += 1,
-            _ if word.contains("crypted-srt") || word.contains("authenticated-srtp") => self.ignored += 1,
-            _ if word.starts_with("order:") => self.ignored += 1,
-            _ if word.starts_with("no-") => self.sdes.without.push(value[3..].to_owned()),
-            _ if word.starts_with("only-") => self.sdes.only.push(value[5..].to_owned()),
-            _ => self.unknown += 1,
+            _ => self.undone.unknown.push(&format!("{name}={value}")),
         }
     }
 
     fn codec(&mut self, value: &Value) {
         let Value::Dictionary(codec) = value else {
-            self.unknown += 1;
+            self.undone.unknown.push("codec");
             return;
         };
         for (name, value) in codec.iter() {
             let codecs = value.texts().into_iter().map(lossy);
             match name {
-                // Without transcoding, a codec that is masked might as well not be there.
-                b"strip" | b"mask" => self.codecs.strip.extend(codecs),
+                b"strip" => self.codecs.strip.extend(codecs),
+                b"mask" => self.codecs.mask.extend(codecs),
                 b"except" | b"offer" => self.codecs.except.extend(codecs),
-                b"transcode" | b"consume" => self.unsupported = Some("Transcoding is not supported"),
-                b"set" | b"accept" | b"ignore" => self.ignored += 1,
-                _ => self.unknown += 1,
+                b"transcode" | b"consume" => codecs.for_each(|codec| self.transcode(codec)),
+                _ => self.flag(&plain(&format!("codec-{}", lossy(name)))),
             }
         }
     }
+}
+
+/// Whether a value asks for nothing.
+fn is_off(value: &Value) -> bool {
+    const OFF: &[&[u8]] = &[
+        b"off",
+        b"no",
+        b"none",
+        b"disable",
+        b"disabled",
+        b"0",
+        b"default",
+        b"false",
+    ];
+    value.integer() == Some(0) || value.text().is_some_and(|text| OFF.contains(&text))
+}
+
+fn hash_function(name: &str) -> Option<HashFunction> {
+    let mut known = HashFunction::ALL.into_iter();
+    known.find(|hash| hash.name() == name || hash.name().replace('-', "") == name)
+}
+
+/// What a flag with a value behind it is called, as `codec-accept` of `codec-accept-all`.
+fn beginning(name: &str) -> &str {
+    const WITH_VALUES: &[&str] = &[
+        "codec-accept",
+        "codec-ignore",
+        "codec-set",
+        "sdp-attr",
+        "from-tags",
+        "extmap",
+        "osrtp",
+        "bundle",
+    ];
+    let fits = |known: &&&str| name.strip_prefix(**known).is_some_and(|rest| rest.starts_with('-'));
+    WITH_VALUES.iter().find(fits).copied().unwrap_or(name)
 }
 
 /// A name in small letters with dashes.

@@ -1,3 +1,4 @@
+use super::table::Fate;
 use super::*;
 use crate::ng::value::{Dictionary, Value};
 
@@ -57,23 +58,105 @@ fn all_forms_of_a_wish_mean_the_same() {
     let text = "SDES=[off no-AEAD_AES_256_GCM] codec=[strip=[G729]] endpoint_learning-immediate address-family=IP6";
     let as_text = Flags::of(&Dictionary::default().with("rtpp_flags", text));
     let as_other_text = Flags::of(&Dictionary::default().with("rtpp-flags", text));
-    assert!(as_keys.sdes.off && as_keys.unknown == 0);
+    assert!(as_keys.sdes.off && as_keys.undone == Undone::default());
     assert_eq!(as_keys, as_flags);
     assert_eq!(as_keys, as_text);
     assert_eq!(as_keys, as_other_text);
 }
 
 #[test]
-fn what_is_unknown_is_counted_and_what_cannot_be_done_is_said() {
+fn what_is_unknown_is_named_and_what_cannot_be_done_is_said() {
     let flags = Flags::of(
         &Dictionary::default()
-            .with("flags", list(&["frobnicate", "symmetric"]))
+            .with("flags", list(&["frobnicate", "symmetric", "record call", "block-DTMF"]))
             .with("colour", "red"),
     );
-    assert_eq!((flags.unknown, flags.ignored, flags.unsupported), (2, 1, None));
-    let text = "codec=[transcode=[PCMA PCMU]]";
-    let flags = Flags::of(&Dictionary::default().with("rtpp-flags", text));
-    assert_eq!(flags.unsupported, Some("Transcoding is not supported"));
+    assert_eq!(flags.undone.unknown.kept, ["frobnicate", "colour"]);
+    assert_eq!(flags.undone.ignored.kept, ["record-call", "block-dtmf"]);
+    assert_eq!(
+        flags.undone.warning().as_deref(),
+        Some("Not done: record-call, block-dtmf; Unknown flags were ignored: frobnicate, colour")
+    );
+    for (text, wish) in [
+        ("codec=[transcode=[PCMA PCMU]]", Wish::Transcode),
+        ("codec-transcode-PCMA", Wish::Transcode),
+        ("ptime=20", Wish::Ptime),
+        ("T.38=[force no-ECM]", Wish::T38),
+        ("T38-decode", Wish::T38),
+        ("ICE=force-relay", Wish::ForceRelay),
+        ("inject-DTMF", Wish::InjectDtmf),
+    ] {
+        let flags = Flags::of(&Dictionary::default().with("rtpp-flags", text));
+        assert_eq!(flags.undone.wishes, [wish], "{text}");
+    }
+}
+
+#[test]
+fn what_is_switched_off_is_done() {
+    for text in [
+        "record-call=off",
+        "bundle=none",
+        "delay-buffer=0",
+        "ptime=0",
+        "T.38=stop",
+        "drop-traffic=stop",
+        "audio-player=default",
+        "generate-RTCP=off",
+    ] {
+        let flags = Flags::of(&Dictionary::default().with("rtpp-flags", text));
+        assert_eq!(flags.undone, Undone::default(), "{text}");
+    }
+}
+
+#[test]
+fn many_names_are_counted_and_few_are_kept() {
+    let names: Vec<String> = (0..1000).map(|number| format!("{number}{}", "x".repeat(100))).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let flags = Flags::of(&Dictionary::default().with("flags", list(&names)));
+    let unknown = &flags.undone.unknown;
+    assert_eq!((unknown.count, unknown.kept.len()), (1000, crate::limits::UNDONE_MAX));
+    assert!(
+        unknown
+            .kept
+            .iter()
+            .all(|name| name.len() == crate::limits::UNDONE_NAME_MAX)
+    );
+}
+
+/// Every name of the table does what the table says, and the operator's page says so, too.
+#[test]
+fn the_table_of_flags_is_true() {
+    let page = include_str!("../../../../../docs/sip.md");
+    for (fate, names) in table::FLAGS {
+        let row = match fate {
+            Fate::Done => "| done |",
+            Fate::NoDifference => "| without a difference |",
+            Fate::Ignored => "| not done, with a warning |",
+            Fate::Refused => "| refused, or tolerated |",
+        };
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(row))
+            .expect("a row of the page");
+        for name in *names {
+            assert!(row.contains(&format!("`{name}`")), "{name} is in {row}");
+            let spoken = name.replace('*', "AES_CM_128_HMAC_SHA1_80");
+            let flags = Flags::of(&Dictionary::default().with("flags", list(&[&spoken])));
+            let undone = &flags.undone;
+            let found = match (undone.unknown.count, undone.ignored.count, undone.wishes.len()) {
+                (0, 0, 0) => [Fate::Done, Fate::NoDifference].contains(fate),
+                (0, 1, 0) => *fate == Fate::Ignored,
+                (0, 0, 1) => *fate == Fate::Refused,
+                _ => false,
+            };
+            assert!(found, "{name} is {fate:?}: {undone:?}");
+        }
+    }
+    for (_, names) in table::COMMANDS {
+        for name in *names {
+            assert!(page.contains(&format!("`{name}`")), "the page has the command {name}");
+        }
+    }
 }
 
 #[test]

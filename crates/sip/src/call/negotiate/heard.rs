@@ -1,0 +1,59 @@
+//! What one section of a description says of its sender.
+
+use std::net::{IpAddr, SocketAddr};
+
+use wire::sdp::Direction;
+
+use super::super::{Context, Heard, Policy, Refused};
+use crate::ng::{Flags, Learning};
+use crate::sdp::{Section, TELEPHONE_CLOCK};
+use crate::{Config, Counter};
+
+pub(super) fn policy(flags: &Flags, config: &Config) -> Policy {
+    Policy {
+        // Who sends from elsewhere than it receives is at an address nobody said, so packets from there are still looked for.
+        learning: flags.learning.unwrap_or(match config.learning {
+            Learning::Off if flags.asymmetric => Learning::Heuristic,
+            learning => learning,
+        }),
+        asymmetric: flags.asymmetric,
+        strict: flags.strict_source,
+        handover: flags.media_handover,
+    }
+}
+
+/// The direction to say of a section, whose sender may also hold it by its address: then it wants nothing, and may send.
+pub(super) fn said_direction(said: Direction, holds: bool) -> Direction {
+    match said {
+        Direction::SendRecv if holds => Direction::SendOnly,
+        Direction::RecvOnly if holds => Direction::Inactive,
+        said => said,
+    }
+}
+
+/// Where the sender of a section that is relayed wants media.
+pub(super) fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'_>) -> Result<Heard, Refused> {
+    let trusts = flags.trust_address.unwrap_or(!context.config.sip_source) || section.ice.is_some();
+    let said = section.address.filter(|address| trusts || address.is_unspecified());
+    let address = said.or(flags.received_from).or(section.address).ok_or_else(|| {
+        context.counters.count(Counter::SdpNoAddress);
+        Refused::NoAddress
+    })?;
+    let rtp = SocketAddr::new(address, section.port);
+    // Browsers say 0.0.0.0 there, with the port that means none, whatever they say elsewhere.
+    let says_nowhere = |other: Option<IpAddr>| other.is_some_and(|other| other.is_unspecified());
+    let rtcp = match section.rtcp {
+        Some((port, other)) if port != 0 && !says_nowhere(other) => {
+            SocketAddr::new(other.filter(|_| trusts).unwrap_or(address), port)
+        }
+        _ => SocketAddr::new(address, section.port.saturating_add(1)),
+    };
+    Ok(Heard {
+        rtp,
+        rtcp,
+        direction: section.direction,
+        ice: section.ice.clone(),
+        clock_rate: section.clock_rate().unwrap_or(TELEPHONE_CLOCK),
+        received: flags.received_from,
+    })
+}

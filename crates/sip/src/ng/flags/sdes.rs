@@ -1,0 +1,107 @@
+//! What is wanted of SRTP keys in descriptions.
+
+use wire::srtp::{SessionParameters, SrtpProfile};
+
+use super::Flags;
+
+/// SDES towards the other side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sdes {
+    /// None.
+    pub off: bool,
+    /// Keys are padded.
+    pub padded: bool,
+    /// Keys say how long they may be used.
+    pub lifetime: bool,
+    /// Keys in the description are accepted rather than DTLS, where both are offered.
+    pub prefer: bool,
+    /// No suites beyond those that were offered.
+    pub nonew: bool,
+    /// Suites not to offer.
+    pub without: Vec<String>,
+    /// The only suites to offer.
+    pub only: Vec<String>,
+    /// Suites to put first, in this order.
+    pub order: Vec<String>,
+    /// Suites to accept rather than others, in this order.
+    pub offerer_order: Vec<String>,
+    /// What to leave out of protection.
+    pub leaves_out: SessionParameters,
+}
+
+impl Sdes {
+    /// Whether something is said of which suites go on.
+    pub(crate) fn chooses(&self) -> bool {
+        !(self.without.is_empty() && self.only.is_empty() && self.order.is_empty())
+    }
+
+    /// Whether a suite may go on.
+    pub(crate) fn wants(&self, suite: &str) -> bool {
+        match self.only.is_empty() {
+            _ if self.nonew => true,
+            true => !names(&self.without, suite),
+            false => names(&self.only, suite),
+        }
+    }
+
+    /// Where a suite is to stand: the first is 0.
+    pub(crate) fn rank(&self, suite: &str) -> usize {
+        place(&self.order, suite)
+    }
+
+    /// The same for what is accepted.
+    pub(crate) fn rank_for_offerer(&self, suite: &str) -> usize {
+        place(&self.offerer_order, suite)
+    }
+
+    /// What a key is offered with. AEAD leaves nothing out.
+    pub(crate) fn parameters(&self, suite: SrtpProfile) -> SessionParameters {
+        if suite.is_aead() {
+            SessionParameters::default()
+        } else {
+            self.leaves_out
+        }
+    }
+}
+
+impl Flags {
+    pub(super) fn choice_of_sdes(&mut self, value: &str, word: &str) {
+        let sdes = &mut self.sdes;
+        match word {
+            "off" | "no" | "disable" | "disabled" => sdes.off = true,
+            "pad" => sdes.padded = true,
+            "lifetime" => sdes.lifetime = true,
+            "prefer" => sdes.prefer = true,
+            "nonew" => sdes.nonew = true,
+            // What was agreed stays in any case.
+            "static" => {}
+            "unencrypted-srtp" => sdes.leaves_out.unencrypted_rtp = true,
+            "unencrypted-srtcp" => sdes.leaves_out.unencrypted_rtcp = true,
+            "unauthenticated-srtp" => sdes.leaves_out.unauthenticated_rtp = true,
+            "encrypted-srtp" => sdes.leaves_out.unencrypted_rtp = false,
+            "encrypted-srtcp" => sdes.leaves_out.unencrypted_rtcp = false,
+            "authenticated-srtp" => sdes.leaves_out.unauthenticated_rtp = false,
+            _ => match (word.split_once(':'), value.split_once(':')) {
+                (Some(("order", _)), Some((_, suites))) => sdes.order = list(suites),
+                (Some(("offerer-pref", _)), Some((_, suites))) => sdes.offerer_order = list(suites),
+                _ if word.starts_with("no-") => sdes.without.push(value[3..].to_owned()),
+                _ if word.starts_with("only-") => sdes.only.push(value[5..].to_owned()),
+                _ => self.undone.unknown.push(&format!("SDES-{value}")),
+            },
+        }
+    }
+}
+
+fn list(suites: &str) -> Vec<String> {
+    let suites = suites.split([';', ',']).filter(|suite| !suite.is_empty());
+    suites.map(str::to_owned).collect()
+}
+
+fn names(list: &[String], suite: &str) -> bool {
+    list.iter().any(|other| other.eq_ignore_ascii_case(suite))
+}
+
+fn place(list: &[String], suite: &str) -> usize {
+    let place = list.iter().position(|other| other.eq_ignore_ascii_case(suite));
+    place.unwrap_or(list.len())
+}
