@@ -1,6 +1,7 @@
 //! What proxies, phones and networks do, and what the relay makes of it.
 
 mod captured;
+mod changes;
 mod garbage;
 mod histories;
 mod holds;
@@ -13,4 +14,6 @@ mod resuming;
 mod rtpproxy;
 mod sections;
 mod statistics;
+mod suites;
 mod support;
+mod undone;
