@@ -15,11 +15,11 @@ use southbound::{AudioActivity, Command, Notice, TransportId};
 use crate::connection::Connection;
 use crate::context::{Context, Core, Index, Place, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
-use crate::limits::{MESSAGE_MAX, ROOMS_MAX};
-use crate::livekit::frame::{self, Outgoing};
-use crate::livekit::{Admission, ApiKeys, Refusal};
+use crate::limits::ROOMS_MAX;
+use crate::livekit::frame::Outgoing;
+use crate::livekit::{Admission, ApiKeys, Received, Refusal, Unusable};
 use crate::room::{Room, leave};
-use crate::{Config, ConnectionId, Counter, Event, Frame, Input, Output, WallClock};
+use crate::{Config, ConnectionId, Counter, Event, Input, Output, WallClock};
 
 /// Rooms and everybody in them.
 pub struct Controller {
@@ -101,7 +101,7 @@ impl Controller {
     pub fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Open { connection, admission } => self.open(now, connection, *admission, out),
-            Input::Message { connection, frame } => self.message(now, connection, &frame, out),
+            Input::Message { connection, message } => self.message(now, connection, *message, out),
             Input::Closed { connection } => self.closed(now, connection, out),
             Input::Notice(notice) => self.notice(now, notice, out),
         }
@@ -154,7 +154,7 @@ impl Controller {
         let key = self.room_named(now, admission.room(), out);
         let joined = self.in_room(now, key, out, |room, ctx| room.join(ctx, connection, admission));
         if let Some(participant) = joined {
-            self.attach(now, connection, key, participant);
+            self.attach(connection, key, participant);
         }
     }
 
@@ -164,15 +164,15 @@ impl Controller {
         let Some((key, participant)) = found else {
             return self.turn_away(connection, DisconnectReason::StateMismatch, Action::Reconnect, out);
         };
-        self.attach(now, connection, key, participant);
+        self.attach(connection, key, participant);
         self.in_room(now, key, out, |room, ctx| {
             room.resume(ctx, participant, connection, admission)
         });
     }
 
-    fn attach(&mut self, now: Instant, connection: ConnectionId, room: RoomKey, participant: ParticipantKey) {
-        self.connections
-            .insert(connection, Connection::new(now, Place { room, participant }));
+    fn attach(&mut self, connection: ConnectionId, room: RoomKey, participant: ParticipantKey) {
+        let place = Place { room, participant };
+        self.connections.insert(connection, Connection { place });
     }
 
     fn turn_away(&mut self, connection: ConnectionId, reason: DisconnectReason, action: Action, out: &mut Vec<Output>) {
@@ -185,23 +185,15 @@ impl Controller {
         });
     }
 
-    fn message(&mut self, now: Instant, connection: ConnectionId, frame: &Frame, out: &mut Vec<Output>) {
-        let Some(known) = self.connections.get_mut(&connection) else {
+    fn message(&mut self, now: Instant, connection: ConnectionId, received: Received, out: &mut Vec<Output>) {
+        let Some(known) = self.connections.get(&connection) else {
             return out.push(Output::Count(Counter::UnknownConnection));
         };
         let place = known.place;
-        let decoded = if frame.len() > MESSAGE_MAX {
-            Err((1009, Counter::OversizedMessage, "message too large".to_owned()))
-        } else if !known.may_say(now, frame.len()) {
-            Err((1008, Counter::FloodingConnection, "too many messages".to_owned()))
-        } else {
-            frame::decode(frame).map_err(|what| (1007, Counter::MalformedMessage, what))
-        };
-        let message = match decoded {
+        let message = match received.message {
             Ok(message) => message,
-            Err((code, counter, what)) => return self.hang_up(now, connection, code, counter, what, out),
+            Err(why) => return self.hang_up(now, connection, why, out),
         };
-        let json = matches!(frame, Frame::Text(_));
         let handled = self.in_room(now, place.room, out, |room, ctx| {
             let current = room
                 .participants
@@ -210,7 +202,7 @@ impl Controller {
             let Some(participant) = current else {
                 return ctx.count(Counter::UnknownConnection);
             };
-            participant.signal.json = json;
+            participant.signal.json = received.json;
             if let Some(message) = message {
                 room.message(ctx, place.participant, message);
             }
@@ -225,9 +217,7 @@ impl Controller {
         &mut self,
         now: Instant,
         connection: ConnectionId,
-        code: u16,
-        counter: Counter,
-        what: String,
+        Unusable { code, counter, what }: Unusable,
         out: &mut Vec<Output>,
     ) {
         out.push(Output::Count(counter));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use southbound::{Command, Notice};
 
-use crate::livekit::Admission;
+use crate::livekit::{Admission, Received};
 
 /// One signalling connection: a WebSocket. The program hands the names out and never uses one twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,8 +32,8 @@ pub enum Input {
     Message {
         /// On which connection.
         connection: ConnectionId,
-        /// The message.
-        frame: Frame,
+        /// The message, read by the connection's [`Inbox`](crate::livekit::Inbox).
+        message: Box<Received>,
     },
     /// A connection ended, whoever ended it. Said once for every connection that was opened, also for those we closed.
     Closed {
@@ -173,6 +173,10 @@ counting::counters! {
         LimitExceeded = "request_limit",
         /// A session description that cannot be read or answered.
         BadDescription = "description_bad",
+        /// A session description of which lines were left out that cannot be used.
+        LinesLeftOut = "description_lines_left_out",
+        /// A session description of which media sections were refused that cannot be used.
+        SectionsLeftOut = "description_sections_left_out",
         /// An answer or an offer that nobody waits for.
         StaleDescription = "description_stale",
         /// A data packet that is not the protocol's, or is too large.

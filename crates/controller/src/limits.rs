@@ -12,6 +12,8 @@ pub const TRACKS_MAX: usize = 64;
 pub const PENDING_TRACKS_MAX: usize = 20;
 /// Sizes one track is announced in. A track with more is answered with `LIMIT_EXCEEDED`.
 pub const LAYERS_MAX: usize = 8;
+/// Formats of media taken in a media section, apart from retransmissions. Further ones are not answered.
+pub const FORMATS_MAX: usize = 32;
 /// Codecs one track is announced in. A track with more is answered with `LIMIT_EXCEEDED`.
 pub const CODECS_MAX: usize = 8;
 /// Subscriptions of one participant. Tracks over it are not sent; they are when others end.
@@ -24,6 +26,10 @@ pub const MESSAGES_BURST: u32 = 1000;
 pub const MESSAGES_PER_SECOND: u32 = 200;
 /// A message of this size counts as two, one of twice the size as three.
 pub const MESSAGE_UNIT: usize = 16 << 10;
+/// This many media sections of an offer or an answer count as one more message.
+pub const SECTIONS_UNIT: usize = 4;
+/// Values in one message, in lists and maps together. A message with more closes the connection with 1009; at joining it is refused with 400.
+pub const FIELDS_MAX: usize = 16_384;
 /// A joining client's request after decompression, in bytes. A larger one is refused with 400.
 pub const JOIN_REQUEST_MAX: usize = 1 << 20;
 /// One data packet, in bytes, as session descriptions say it. A larger one is dropped and counted.

@@ -1,12 +1,13 @@
 //! The controller on its task: sockets and the agent feed it, it feeds them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use controller::livekit::{Admission, ApiKeys, Refusal};
+use controller::livekit::{Admission, ApiKeys, Inbox, Received, Refusal};
 use controller::{ConnectionId, Controller, Downlink, Event, Frame, Input, Output};
 use southbound::Notice;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 
@@ -21,10 +22,22 @@ const INPUTS_MAX: usize = 4096;
 /// How many notices are taken before a client has its turn: those who send data as fast as they can keep nobody from joining.
 const NOTICES_IN_A_ROW: usize = 16;
 
+/// How many session descriptions may be read, or wait for the controller when they are read, at the same time. Sockets with another one wait: a
+/// description that is read takes many times its length.
+const DESCRIPTIONS_MAX: usize = 8;
+
+/// The longest frame that is read at once, without waiting for a place among [`DESCRIPTIONS_MAX`], in bytes.
+const SHORT_FRAME: usize = 1024;
+
 enum Ask {
     Vet(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
-    Open(Box<Admission>, Outbox, oneshot::Sender<ConnectionId>),
-    Message(ConnectionId, Frame),
+    Open(
+        Box<Admission>,
+        Outbox,
+        oneshot::Sender<ConnectionId>,
+        Option<OwnedSemaphorePermit>,
+    ),
+    Message(ConnectionId, Box<Received>, Option<OwnedSemaphorePermit>),
     Closed(ConnectionId),
     Downlink(String, String, oneshot::Sender<Option<Downlink>>),
     Downlinks(Option<String>, usize, oneshot::Sender<Vec<Downlink>>),
@@ -35,7 +48,11 @@ enum Ask {
 
 /// The sockets' handle on the controller.
 #[derive(Clone)]
-pub struct Handle(mpsc::Sender<Ask>);
+pub struct Handle {
+    asks: mpsc::Sender<Ask>,
+    /// Places for descriptions.
+    reading: Arc<Semaphore>,
+}
 
 impl Handle {
     /// Whether this participant could join now.
@@ -45,7 +62,7 @@ impl Handle {
             status: 503,
             text: "the server is shutting down".to_owned(),
         };
-        self.0
+        self.asks
             .send(Ask::Vet(Box::new(admission.clone()), answer))
             .await
             .map_err(|_| gone())?;
@@ -53,35 +70,48 @@ impl Handle {
     }
 
     /// A new connection: its name, and what it is told from now on.
-    pub async fn open(&self, admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
+    pub async fn open(&self, mut admission: Box<Admission>) -> Option<(ConnectionId, Told)> {
         let (outbox, told) = outbox();
         let (answer, answered) = oneshot::channel();
-        self.0.send(Ask::Open(admission, outbox, answer)).await.ok()?;
+        let place = match admission.offer {
+            Some(_) => Some(self.reading.clone().acquire_owned().await.ok()?),
+            None => None,
+        };
+        admission.read_offer();
+        let ask = Ask::Open(admission, outbox, answer, place);
+        self.asks.send(ask).await.ok()?;
         Some((answered.await.ok()?, told))
     }
 
-    /// A message arrived.
-    pub async fn message(&self, connection: ConnectionId, frame: Frame) {
+    /// A message arrived. It is read here, on the task of its connection.
+    pub async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
+        let place = match frame.len() > SHORT_FRAME {
+            true => self.reading.clone().acquire_owned().await.ok(),
+            false => None,
+        };
+        let received = Box::new(inbox.read(clock::now(), &frame));
+        drop(frame);
+        let place = place.filter(|_| received.is_description());
         // An error means the controller is gone, and with it everybody who could have cared.
-        let _ = self.0.send(Ask::Message(connection, frame)).await;
+        let _ = self.asks.send(Ask::Message(connection, received, place)).await;
     }
 
     /// A connection ended.
     pub async fn closed(&self, connection: ConnectionId) {
-        let _ = self.0.send(Ask::Closed(connection)).await;
+        let _ = self.asks.send(Ask::Closed(connection)).await;
     }
 
     /// A participant's downlink, by room and identity.
     pub async fn downlink(&self, room: String, identity: String) -> Option<Downlink> {
         let (answer, answered) = oneshot::channel();
-        self.0.send(Ask::Downlink(room, identity, answer)).await.ok()?;
+        self.asks.send(Ask::Downlink(room, identity, answer)).await.ok()?;
         answered.await.ok()?
     }
 
     /// At most `max` downlinks, of one room or of all.
     pub async fn downlinks(&self, room: Option<String>, max: usize) -> Vec<Downlink> {
         let (answer, answered) = oneshot::channel();
-        match self.0.send(Ask::Downlinks(room, max, answer)).await {
+        match self.asks.send(Ask::Downlinks(room, max, answer)).await {
             Ok(()) => answered.await.unwrap_or_default(),
             Err(_) => Vec::new(),
         }
@@ -89,19 +119,19 @@ impl Handle {
 
     /// Has refreshed tokens signed with these keys from now on.
     pub async fn set_keys(&self, keys: ApiKeys) {
-        let _ = self.0.send(Ask::SetKeys(keys)).await;
+        let _ = self.asks.send(Ask::SetKeys(keys)).await;
     }
 
     /// Whether the controller answers. The caller says how long it may take.
     pub async fn is_alive(&self) -> bool {
         let (answer, answered) = oneshot::channel();
-        self.0.send(Ask::Alive(answer)).await.is_ok() && answered.await.is_ok()
+        self.asks.send(Ask::Alive(answer)).await.is_ok() && answered.await.is_ok()
     }
 
     /// Tells every client that the server goes away; they come back to whichever takes its place.
     pub async fn shut_down(&self) {
         let (answer, answered) = oneshot::channel();
-        if self.0.send(Ask::ShutDown(answer)).await.is_ok() {
+        if self.asks.send(Ask::ShutDown(answer)).await.is_ok() {
             let _ = answered.await;
         }
     }
@@ -124,7 +154,8 @@ pub fn start(
         out: Vec::new(),
     };
     let running = tokio::spawn(task.run(asked, notices));
-    (Handle(asks), running)
+    let reading = Arc::new(Semaphore::new(DESCRIPTIONS_MAX));
+    (Handle { asks, reading }, running)
 }
 
 struct Signal {
@@ -175,14 +206,14 @@ impl Signal {
                 // An error means the client has gone; nobody waits for the answer then.
                 let _ = answer.send(self.controller.vet(&admission));
             }
-            Ask::Open(admission, socket, answer) => {
+            Ask::Open(admission, socket, answer, _place) => {
                 self.connections += 1;
                 let connection = ConnectionId(self.connections);
                 self.sockets.insert(connection, socket);
                 let _ = answer.send(connection);
                 self.input(Input::Open { connection, admission });
             }
-            Ask::Message(connection, frame) => self.input(Input::Message { connection, frame }),
+            Ask::Message(connection, message, _place) => self.input(Input::Message { connection, message }),
             Ask::Closed(connection) => {
                 self.sockets.remove(&connection);
                 self.input(Input::Closed { connection });

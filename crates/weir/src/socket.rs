@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use controller::livekit::Admission;
+use controller::livekit::{Admission, Inbox};
 use controller::{ConnectionId, Frame};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::debug;
 
+use crate::clock;
 use crate::outbox::{ToSocket, Told};
 use crate::places::Place;
 use crate::signal::Handle;
@@ -77,6 +78,7 @@ async fn read(
     connection: ConnectionId,
     controller: &Handle,
 ) {
+    let mut inbox = Inbox::new(clock::now());
     loop {
         let message = match timeout(SILENCE_MAX, reader.next()).await {
             Ok(Some(Ok(message))) => message,
@@ -89,8 +91,11 @@ async fn read(
             Err(_) => return debug!(%connection, "the client fell silent"),
         };
         match message {
-            Message::Binary(bytes) => controller.message(connection, Frame::Binary(bytes)).await,
-            Message::Text(text) => controller.message(connection, Frame::Text(text.into())).await,
+            Message::Binary(bytes) => controller.message(connection, &mut inbox, Frame::Binary(bytes)).await,
+            Message::Text(text) => {
+                let frame = Frame::Text(text.into());
+                controller.message(connection, &mut inbox, frame).await;
+            }
             // Whoever pings faster than it reads the answers gets fewer of them.
             Message::Ping(payload) => drop(replies.try_send(Reply::Pong(payload))),
             Message::Pong => {}

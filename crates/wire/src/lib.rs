@@ -11,6 +11,7 @@
 
 pub mod codec;
 pub mod extension;
+pub mod limits;
 pub mod red;
 pub mod rtcp;
 pub mod rtx;

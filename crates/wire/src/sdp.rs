@@ -1,29 +1,37 @@
 //! Session descriptions, as far as WebRTC uses them.
 //!
-//! The grammar of lines is `sdp-types`'; this layer knows what the attributes mean. What is said once for the whole session is
-//! handed down to every media section that does not say it itself, so that a section can be understood alone, and attributes
-//! Weir does not know are left out. A description that was read, written and read again is equal to itself.
+//! What is said once for the whole session is handed down to every media section that does not say it itself, so that a section can
+//! be understood alone, and attributes Weir does not know are left out. A line or a section that cannot be used is left out as well and
+//! told in [`LeftOut`]; the rest holds. A description that was read, written and read again is equal to itself.
+//!
+//! Reading is one pass in linear time, with the limits of [`limits`](crate::limits). Writing is done by `sdp-types`.
 //!
 //! Source: RFC 8866 (SDP), RFC 8829 (what of it WebRTC uses).
 
 mod candidate;
+mod feedback;
 mod format;
+mod inherited;
+mod left_out;
 mod parse;
+mod section;
+mod values;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
+use crate::limits::DESCRIPTION_MAX;
 use crate::{MediaKind, Mid, Rid, Ssrc};
 
 pub use candidate::Candidate;
+pub use feedback::Feedback;
 pub use format::{Format, Parameters};
-pub use parse::{
-    CANDIDATES_MAX, DESCRIPTION_MAX, EXTENSIONS_MAX, FEEDBACK_LINES_MAX, FINGERPRINTS_MAX, MSIDS_MAX, RIDS_MAX,
-    SECTIONS_MAX, SSRC_GROUPS_MAX, SSRC_LINES_MAX,
-};
+pub use left_out::{Flaw, LeftOut};
 
 /// What an offer or an answer says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,11 +51,11 @@ pub struct SessionDescription {
 }
 
 /// One `m=` line with its attributes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MediaSection {
     /// What it carries.
     pub kind: SectionKind,
-    /// Its name. A section that comes without gets its position.
+    /// Its name. A section that comes without gets its position; so does one whose name cannot be used, which counts as rejected.
     pub mid: Mid,
     /// It is refused or over: port 0 and not `bundle-only`.
     pub rejected: bool,
@@ -140,23 +148,16 @@ impl MediaSection {
 
     /// The SSRCs of media: all that are mentioned, in order, without those that only repair others.
     pub fn media_ssrcs(&self) -> Vec<Ssrc> {
-        let mut found = Vec::new();
-        let repairs = |ssrc| {
-            self.ssrc_groups
-                .iter()
-                .any(|group| matches!(group.semantics.as_str(), "FID" | "FEC-FR") && group.ssrcs.get(1) == Some(&ssrc))
-        };
-        for line in &self.ssrcs {
-            if !found.contains(&line.ssrc) && !repairs(line.ssrc) {
-                found.push(line.ssrc);
-            }
-        }
-        found
+        let groups = self.ssrc_groups.iter();
+        let repairing = groups.filter(|group| matches!(group.semantics.as_str(), "FID" | "FEC-FR"));
+        let mut known: HashSet<Ssrc> = repairing.filter_map(|group| group.ssrcs.get(1).copied()).collect();
+        let mentioned = self.ssrcs.iter().map(|line| line.ssrc);
+        mentioned.filter(|ssrc| known.insert(*ssrc)).collect()
     }
 }
 
 /// What a media section carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SectionKind {
     /// RTP media.
     Media(MediaKind),
@@ -301,8 +302,8 @@ impl HashFunction {
 pub struct Extension {
     /// 1 to 255.
     pub id: u8,
-    /// Which extension, whether or not Weir knows it.
-    pub uri: String,
+    /// Which extension, whether or not Weir knows it. Sections that inherit it from the session share it.
+    pub uri: Arc<str>,
 }
 
 /// The name of an encoding (RFC 8851).
@@ -368,27 +369,18 @@ pub struct SsrcGroup {
 pub enum SdpError {
     /// It is longer than [`DESCRIPTION_MAX`].
     TooLong,
-    /// Its lines are not SDP's; says which and how.
-    Syntax(String),
-    /// An attribute has no readable value.
-    Attribute(&'static str),
-    /// There is more of something than the limit in this module for it allows.
+    /// Its first line is not `v=0`.
+    NotSdp,
+    /// There is more of something than the limit in [`limits`](crate::limits) for it allows.
     TooMany(&'static str),
-    /// Two media sections have one name.
-    MidTaken(Mid),
-    /// A media section has one payload type for two codecs.
-    PayloadTypeTaken(u8),
 }
 
 impl fmt::Display for SdpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => write!(f, "session description of more than {DESCRIPTION_MAX} bytes"),
-            Self::Syntax(what) => write!(f, "not a session description: {what}"),
-            Self::Attribute(name) => write!(f, "unreadable value of a={name}"),
+            Self::NotSdp => f.write_str("not a session description: the first line is not v=0"),
             Self::TooMany(what) => write!(f, "too many {what}"),
-            Self::MidTaken(mid) => write!(f, "two media sections with mid {mid}"),
-            Self::PayloadTypeTaken(payload_type) => write!(f, "payload type {payload_type} stands for two codecs"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, VideoGrant, admit, sign};
+use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, Inbox, VideoGrant, admit, sign};
 use controller::{Config, ConnectionId, Controller, Frame, Input, Output, WallClock};
 use southbound::{Fingerprint, HashFunction, Node, Notice};
 
@@ -103,9 +103,10 @@ pub fn signal(data: &[u8]) {
         Frame::Binary(data.to_vec().into()),
         Frame::Text(String::from_utf8_lossy(data).into()),
     ];
-    for frame in frames {
-        let connection = ATTACKER;
-        controller.handle(now, Input::Message { connection, frame }, &mut out);
+    let mut inbox = Inbox::new(now);
+    for frame in &frames {
+        let (connection, message) = (ATTACKER, Box::new(inbox.read(now, frame)));
+        controller.handle(now, Input::Message { connection, message }, &mut out);
     }
     controller.handle_timeout(now + Duration::from_secs(1), &mut out);
     let closed = out

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use controller::livekit::Inbox;
 use controller::{ConnectionId, Frame, WallClock};
 use dataplane::{Clock, Path};
 use dimpl::DtlsCertificate;
@@ -171,6 +172,7 @@ struct Connection {
     resumes: bool,
     /// Whether anything was said on it.
     answered: bool,
+    inbox: Inbox,
 }
 
 /// Keys cost more than everything else in a history, and whose they are makes no difference.

@@ -8,6 +8,7 @@ use livekit_protocol::{AddTrackRequest, ClientInfo, ConnectionSettings, JoinRequ
 
 use super::bounds;
 use super::claims::Claims;
+use super::inbox::Description;
 use super::query::Query;
 use super::token::{ApiKeys, verify};
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
@@ -78,7 +79,7 @@ pub struct Admission {
     /// Tracks announced along with joining.
     pub tracks: Vec<AddTrackRequest>,
     /// The first offer, when it came along with joining.
-    pub offer: Option<SessionDescription>,
+    pub offer: Option<Offer>,
     /// What the client believes, when it came along with resuming.
     pub sync_state: Option<SyncState>,
 }
@@ -89,9 +90,32 @@ impl Admission {
         &self.claims.video.room
     }
 
+    /// Reads the offer, so that the controller need not: its length is the client's choice.
+    pub fn read_offer(&mut self) {
+        self.offer = self.offer.take().map(|offer| Offer::Read(offer.read()));
+    }
+
     /// Who joins.
     pub fn identity(&self) -> &str {
         self.claims.identity()
+    }
+}
+
+/// A session description that came along with joining.
+#[derive(Clone, Debug)]
+pub enum Offer {
+    /// As it came.
+    Text(SessionDescription),
+    /// Read.
+    Read(Description),
+}
+
+impl Offer {
+    pub(crate) fn read(self) -> Description {
+        match self {
+            Self::Text(text) => Description::read(&text),
+            Self::Read(description) => description,
+        }
     }
 }
 
@@ -237,7 +261,7 @@ fn admission(claims: Claims, mode: PeerMode, mut join: JoinRequest) -> Result<Ad
             reason: join.reconnect_reason,
         }),
         tracks: join.add_track_requests,
-        offer: join.publisher_offer,
+        offer: join.publisher_offer.map(Offer::Text),
         sync_state: join.sync_state,
     })
 }

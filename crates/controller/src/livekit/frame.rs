@@ -7,7 +7,16 @@ use bytes::Bytes;
 use livekit_protocol::{SignalRequest, SignalResponse, signal_request, signal_response};
 use prost::Message;
 
+use super::fields;
 use crate::Frame;
+
+/// Whether a client's message has no more values than one may have.
+pub(crate) fn fits(frame: &Frame) -> bool {
+    match frame {
+        Frame::Binary(bytes) => fields::fit(bytes, &fields::SIGNAL_REQUEST),
+        Frame::Text(text) => fields::fit_json(text),
+    }
+}
 
 /// Reads a client's message. `Ok(None)` is one of a newer protocol, which is skipped.
 ///

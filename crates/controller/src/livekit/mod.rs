@@ -8,10 +8,15 @@ pub(crate) mod frame;
 
 mod admission;
 mod claims;
+mod fields;
+mod inbox;
 mod query;
 mod reading;
 mod token;
 
-pub use admission::{Admission, HttpRequest, PeerMode, Refusal, Resume, Route, admit};
+pub(crate) use inbox::{Incoming, Unusable};
+
+pub use admission::{Admission, HttpRequest, Offer, PeerMode, Refusal, Resume, Route, admit};
 pub use claims::{Claims, VideoGrant};
+pub use inbox::{Description, Inbox, Received};
 pub use token::{ApiKeys, TokenError, sign, verify};

@@ -12,6 +12,7 @@ use livekit_protocol::wrapped_join_request::Compression;
 use livekit_protocol::{ClientInfo, ConnectionSettings, JoinRequest, WrappedJoinRequest};
 use prost::Message;
 
+use super::fields;
 use crate::limits::JOIN_REQUEST_MAX;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -128,6 +129,9 @@ fn unpack(packed: &str) -> Result<JoinRequest, &'static str> {
     };
     if request.len() > JOIN_REQUEST_MAX {
         return Err("invalid join_request: too large");
+    }
+    if !fields::fit(&request, &fields::JOIN_REQUEST) {
+        return Err("invalid join_request: too many values");
     }
     JoinRequest::decode(&*request).map_err(|_| "invalid join_request: not a JoinRequest")
 }

@@ -1,8 +1,10 @@
 //! Answering the peer's offers.
 
+use std::collections::HashSet;
+
 use southbound::{Node, SubscriptionId, TrackId};
-use wire::MediaKind;
 use wire::sdp::{MediaSection, SectionKind, SessionDescription};
+use wire::{MediaKind, Mid};
 
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
@@ -42,14 +44,16 @@ impl Peer {
         if self.take_transport(offer, node.clear_rtp)? {
             changes.push(Change::Restarted);
         }
+        let bundle: HashSet<Mid> = offer.bundle.iter().copied().collect();
+        let mut known = self.said();
         for (position, section) in offer.sections.iter().enumerate() {
-            let bundled = offer.bundle.contains(&section.mid) || (offer.bundle.is_empty() && position == 0);
+            let bundled = bundle.contains(&section.mid) || (bundle.is_empty() && position == 0);
             if position == self.slots.len() {
                 self.slots
                     .push(Slot::new(section.mid, section.kind.clone(), Usage::Rejected));
             }
-            let (others, slot) = self.slot_among(position);
-            slot.hear(section, others);
+            let slot = &mut self.slots[position];
+            slot.hear(section, &mut known);
             take_section(slot, section, bundled, may_publish, &mut changes);
         }
         Ok(changes)
@@ -58,9 +62,9 @@ impl Peer {
     /// Writes the answer to the offer that was taken in.
     pub(crate) fn answer(&mut self, node: &Node) -> SessionDescription {
         let placeholder = self.placeholder();
-        for position in 0..self.slots.len() {
-            let (others, slot) = self.slot_among(position);
-            slot.settle(placeholder, node.copies, others);
+        let mut known = self.agreements();
+        for slot in &mut self.slots {
+            slot.settle(placeholder, node.copies, &mut known);
         }
         let setup = self.setup();
         let answer = self.describe(node, setup);

@@ -34,7 +34,7 @@ const NUMBERING: [ExtensionKind; 2] = [ExtensionKind::AbsSendTime, ExtensionKind
 /// it is told of receivers' estimates (Scallop, section 5.3).
 pub(super) fn strip_numbers(formats: &mut [Format], extensions: &mut Vec<Extension>) {
     for format in formats {
-        format.feedback.retain(|feedback| feedback != "transport-cc");
+        format.feedback.remove("transport-cc");
     }
     extensions
         .retain(|extension| ExtensionKind::from_uri(&extension.uri).is_none_or(|kind| !NUMBERING.contains(&kind)));

@@ -1,10 +1,13 @@
 //! Which codecs are taken, and which of one peer's payload types mean the same as which of another's.
 
+use std::collections::{HashMap, HashSet};
+
 use southbound::PayloadFormat;
-use wire::sdp::{Format, Parameters};
+use wire::sdp::{Feedback, Format, Parameters};
 use wire::{Codec, MediaKind, PayloadType};
 
 use super::Flow;
+use crate::limits::FORMATS_MAX;
 
 /// What a receiver of video may tell us: how much its downlink carries, and what it misses.
 const VIDEO_FEEDBACK: [&str; 5] = ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"];
@@ -35,45 +38,48 @@ pub(crate) struct AudioWish {
 /// The offered formats that we take, with their retransmission formats, in the offered order.
 pub(crate) fn accept(offered: &[Format], flow: Flow, audio: AudioWish) -> Vec<Format> {
     let mut accepted: Vec<Format> = Vec::new();
+    let repairs = repairs(offered);
+    let opus = offered.iter().filter(|format| format.codec() == Some(Codec::Opus));
+    let opus: HashSet<PayloadType> = opus.map(|format| format.payload_type).collect();
     let takes_red = flow == Flow::Down || audio.red;
     let taken = |format: &&Format| match format.codec() {
-        Some(Codec::Red) => takes_red && is_redundant_opus(format, offered),
+        Some(Codec::Red) => takes_red && is_redundant_opus(format, &opus),
         _ => is_forwarded(format),
     };
-    for format in offered.iter().filter(taken) {
+    for format in offered.iter().filter(taken).take(FORMATS_MAX) {
+        let feedback = format.feedback.and(feedback(format, flow));
         accepted.push(Format {
             parameters: parameters(format, audio),
-            feedback: feedback(format, flow),
+            feedback,
             ..format.clone()
         });
-        let repair = offered
-            .iter()
-            .find(|repair| repair.retransmits() == Some(format.payload_type));
-        let wants_repair = accepted.last().is_some_and(|format| format.has_feedback("nack"));
-        if let Some(repair) =
-            repair.filter(|_| wants_repair && format.codec().map(Codec::kind) == Some(MediaKind::Video))
-        {
+        let wants_repair = feedback.contains("nack") && format.codec().map(Codec::kind) == Some(MediaKind::Video);
+        if let Some(repair) = repairs.get(&format.payload_type).filter(|_| wants_repair) {
             accepted.push(Format {
-                feedback: Vec::new(),
-                ..repair.clone()
+                feedback: Feedback::default(),
+                ..(*repair).clone()
             });
         }
     }
     accepted
 }
 
+/// The formats that retransmit others, by what they retransmit.
+fn repairs(formats: &[Format]) -> HashMap<PayloadType, &Format> {
+    let mut repairs = HashMap::new();
+    for format in formats {
+        if let Some(of) = format.retransmits() {
+            repairs.entry(of).or_insert(format);
+        }
+    }
+    repairs
+}
+
 /// Redundancy of two-channel Opus, and of nothing else: its parameters are the payload types of its blocks.
-fn is_redundant_opus(format: &Format, offered: &[Format]) -> bool {
-    let mut blocks = format
-        .parameters
-        .0
-        .split('/')
-        .map(|block| block.trim().parse().ok().and_then(PayloadType::new));
-    let is_opus = |number: PayloadType| {
-        let block = offered.iter().find(|block| block.payload_type == number);
-        block.and_then(Format::codec) == Some(Codec::Opus)
-    };
-    format.channels == 2 && blocks.all(|block| block.is_some_and(is_opus))
+fn is_redundant_opus(format: &Format, opus: &HashSet<PayloadType>) -> bool {
+    let blocks = format.parameters.0.split('/');
+    let mut numbers = blocks.map(|block| block.trim().parse().ok().and_then(PayloadType::new));
+    format.channels == 2 && numbers.all(|number| number.is_some_and(|number| opus.contains(&number)))
 }
 
 /// Puts the formats of one codec first: a sender takes the first of our answer, and clients leave the choice to us.
@@ -102,17 +108,14 @@ fn is_forwarded(format: &Format) -> bool {
     }
 }
 
-fn feedback(format: &Format, flow: Flow) -> Vec<String> {
+fn feedback(format: &Format, flow: Flow) -> Feedback {
     let ours: &[&str] = match (format.codec().map(Codec::kind), flow) {
         (Some(MediaKind::Video), Flow::Up) => &["transport-cc", "ccm fir", "nack", "nack pli"],
         (Some(MediaKind::Video), Flow::Down) => &VIDEO_FEEDBACK,
         (_, Flow::Up) => &["transport-cc", "nack"],
         (_, Flow::Down) => &AUDIO_FEEDBACK,
     };
-    ours.iter()
-        .filter(|kind| format.has_feedback(kind))
-        .map(|kind| (*kind).to_owned())
-        .collect()
+    ours.iter().copied().collect()
 }
 
 /// Video parameters are echoed, what they limit being the client's own. Those of Opus say how *we* want to receive.
@@ -132,20 +135,18 @@ fn parameters(format: &Format, audio: AudioWish) -> Parameters {
 
 /// The same in the terms of the agent.
 pub(crate) fn payload_formats(formats: &[Format]) -> Vec<PayloadFormat> {
+    let repairs = repairs(formats);
     let media = formats.iter().filter_map(|format| Some((format, format.codec()?)));
     media
-        .map(|(format, codec)| payload_format(formats, format, codec))
+        .map(|(format, codec)| payload_format(&repairs, format, codec))
         .collect()
 }
 
-fn payload_format(formats: &[Format], format: &Format, codec: Codec) -> PayloadFormat {
-    let repair = formats
-        .iter()
-        .find(|repair| repair.retransmits() == Some(format.payload_type));
+fn payload_format(repairs: &HashMap<PayloadType, &Format>, format: &Format, codec: Codec) -> PayloadFormat {
     PayloadFormat {
         payload_type: format.payload_type,
         codec,
-        rtx: repair.map(|repair| repair.payload_type),
+        rtx: repairs.get(&format.payload_type).map(|repair| repair.payload_type),
         nack: format.has_feedback("nack"),
     }
 }
@@ -153,33 +154,60 @@ fn payload_format(formats: &[Format], format: &Format, codec: Codec) -> PayloadF
 /// For each payload type of a publisher, what a receiver calls it; those the receiver cannot decode are missing. Who does not know redundant
 /// audio gets the Opus in it.
 pub(crate) fn translate(publisher: &[Format], receiver: &[Format]) -> Vec<(PayloadType, PayloadFormat)> {
-    let media = publisher.iter().filter_map(|format| Some((format, format.codec()?)));
-    media
-        .filter_map(|(format, codec)| {
-            let best = best_for(format, receiver);
-            let primary = || receiver.iter().find(|known| known.codec() == Some(Codec::Opus));
-            let found = match codec {
-                Codec::Red => best.or_else(primary)?,
-                _ => best?,
-            };
-            Some((format.payload_type, payload_format(receiver, found, found.codec()?)))
+    let repairs = repairs(receiver);
+    let decoders: Vec<Coded<'_>> = receiver.iter().filter_map(Coded::of).collect();
+    let primary = decoders.iter().find(|known| known.codec == Codec::Opus);
+    let sent = publisher.iter().filter_map(Coded::of);
+    sent.filter_map(|sent| {
+        let found = match sent.codec {
+            Codec::Red => sent.best_of(&decoders).or(primary)?,
+            _ => sent.best_of(&decoders)?,
+        };
+        Some((
+            sent.format.payload_type,
+            payload_format(&repairs, found.format, found.codec),
+        ))
+    })
+    .collect()
+}
+
+/// A format with what its parameters say, which are read once however often it is compared.
+struct Coded<'a> {
+    format: &'a Format,
+    codec: Codec,
+    /// What must be the same for a decoder to do: profile and, of H.264, how it is packed.
+    class: (&'a str, Option<u8>),
+    /// What had better be the same.
+    constraints: Option<String>,
+}
+
+impl<'a> Coded<'a> {
+    fn of(format: &'a Format) -> Option<Self> {
+        let codec = format.codec()?;
+        let class = match codec {
+            Codec::Vp9 | Codec::Av1 => (profile(format), None),
+            Codec::H264 => {
+                let mode = format.parameters.value("packetization-mode").unwrap_or("0");
+                (mode, h264_profile(format))
+            }
+            _ => ("", None),
+        };
+        let constraints = (codec == Codec::H264).then(|| h264_constraints(format)).flatten();
+        Some(Self {
+            format,
+            codec,
+            class,
+            constraints,
         })
-        .collect()
-}
+    }
 
-fn best_for<'a>(format: &Format, receiver: &'a [Format]) -> Option<&'a Format> {
-    let same = receiver.iter().filter(|known| known.codec() == format.codec());
-    let fitting = same.filter(|known| closeness(format, known) > 0);
-    fitting.max_by_key(|known| closeness(format, known))
-}
-
-/// How well a decoder of `receiver` serves what `publisher` sends of the same codec: 0 is not at all.
-fn closeness(publisher: &Format, receiver: &Format) -> u8 {
-    match publisher.codec() {
-        Some(Codec::Vp9 | Codec::Av1) => u8::from(profile(publisher) == profile(receiver)),
-        Some(Codec::H264) => h264_closeness(publisher, receiver),
-        Some(_) => 1,
-        None => 0,
+    /// The decoder that serves best what is sent in this format. Encoders of browsers use the constrained part of H.264's Baseline whatever they
+    /// call it, so either name will do.
+    fn best_of<'b>(&self, decoders: &'b [Coded<'b>]) -> Option<&'b Coded<'b>> {
+        let fitting = decoders
+            .iter()
+            .filter(|known| known.codec == self.codec && known.class == self.class);
+        fitting.max_by_key(|known| known.constraints == self.constraints)
     }
 }
 
@@ -194,25 +222,16 @@ fn profile(format: &Format) -> &str {
 
 /// `profile_idc`, the first byte of `profile-level-id` (RFC 6184 section 8.1).
 fn h264_profile(format: &Format) -> Option<u8> {
-    let id = format.parameters.value("profile-level-id").unwrap_or("42e01f");
-    u8::from_str_radix(id.get(..2)?, 16).ok()
+    u8::from_str_radix(h264_level(format).get(..2)?, 16).ok()
 }
 
-fn h264_closeness(publisher: &Format, receiver: &Format) -> u8 {
-    let mode = |format: &Format| format.parameters.value("packetization-mode").unwrap_or("0").to_owned();
-    let constraints = |format: &Format| {
-        let id = format.parameters.value("profile-level-id").unwrap_or("42e01f");
-        id.get(2..4).map(str::to_ascii_lowercase)
-    };
-    if mode(publisher) != mode(receiver) || h264_profile(publisher) != h264_profile(receiver) {
-        return 0;
-    }
-    // Encoders of browsers use the constrained part of Baseline whatever they call it, so either name will do.
-    if constraints(publisher) == constraints(receiver) {
-        2
-    } else {
-        1
-    }
+/// `profile-iop`, its second byte.
+fn h264_constraints(format: &Format) -> Option<String> {
+    h264_level(format).get(2..4).map(str::to_ascii_lowercase)
+}
+
+fn h264_level(format: &Format) -> &str {
+    format.parameters.value("profile-level-id").unwrap_or("42e01f")
 }
 
 /// What we offer to a receiver. The numbers are the protocol's customary ones; a retransmission is one above its media.
@@ -265,6 +284,6 @@ fn format(number: u8, name: &str, clock_rate: u32, channels: u8, parameters: &st
         clock_rate,
         channels,
         parameters: Parameters(parameters.to_owned()),
-        feedback: feedback.iter().map(|kind| (*kind).to_owned()).collect(),
+        feedback: feedback.iter().copied().collect(),
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn offered(kind: MediaKind) -> Vec<Extension> {
     wanted
         .map(|(id, extension)| Extension {
             id,
-            uri: extension.uri().to_owned(),
+            uri: extension.uri().into(),
         })
         .collect()
 }

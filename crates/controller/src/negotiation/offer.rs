@@ -97,10 +97,10 @@ impl Peer {
         self.take_transport(answer, false)?;
         self.offering.pending = None;
         let mut answered = Vec::new();
-        for (position, section) in answer.sections.iter().enumerate() {
-            let (others, slot) = self.slot_among(position);
-            slot.hear(section, others);
-            slot.settle(AudioWish::default(), false, others);
+        let (mut said, mut agreements) = (self.said(), self.agreements());
+        for (slot, section) in self.slots.iter_mut().zip(&answer.sections) {
+            slot.hear(section, &mut said);
+            slot.settle(AudioWish::default(), false, &mut agreements);
             match &slot.usage {
                 Usage::Down(downlink)
                     if section.direction.receives() && !section.rejected && !slot.formats().is_empty() =>

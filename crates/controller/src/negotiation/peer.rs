@@ -1,18 +1,23 @@
 //! One peer connection.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use southbound::{
     Channel, Command, DtlsRole, Fingerprint, IceCredentials, Node, OpenTransport, RemoteTransport, TransportId,
 };
-use wire::sdp::{Candidate, MediaSection, SdpError, SessionDescription, Setup};
+use wire::sdp::{Candidate, MediaSection, SdpError, SectionKind, SessionDescription, Setup};
 use wire::{ExtensionMap, Mid};
 
 use super::offer::Offering;
+use super::said::Agreed;
 use super::slot::{Slot, Terms, Usage};
 use super::{Flow, bare, extensions};
 use crate::ids::{Random, Ssrcs};
+
+/// The SCTP port of data channels, by custom.
+pub(super) const SCTP_PORT: u16 = 5000;
 
 /// One peer connection, from our side.
 pub(crate) struct Peer {
@@ -146,10 +151,14 @@ impl Peer {
         extensions::of_transport(live.filter(|slot| slot.flow() == flow), flow)
     }
 
-    /// A section, and those before it.
-    pub(super) fn slot_among(&mut self, position: usize) -> (&[Slot], &mut Slot) {
-        let (before, rest) = self.slots.split_at_mut(position);
-        (before, &mut rest[0])
+    /// What the peer said of its sections.
+    pub(super) fn said(&self) -> HashSet<Arc<MediaSection>> {
+        self.slots.iter().filter_map(|slot| slot.theirs.clone()).collect()
+    }
+
+    /// What both sides take in sections.
+    pub(super) fn agreements(&self) -> HashSet<Arc<Agreed>> {
+        self.slots.iter().map(|slot| slot.agreed.clone()).collect()
     }
 
     pub(crate) fn slot(&self, mid: Mid) -> Option<&Slot> {
@@ -170,17 +179,7 @@ impl Peer {
         theirs: &SessionDescription,
         clear: bool,
     ) -> Result<bool, NegotiationError> {
-        let tagged = theirs
-            .bundle
-            .first()
-            .and_then(|mid| theirs.sections.iter().find(|section| section.mid == *mid));
-        let first = || {
-            theirs
-                .sections
-                .iter()
-                .find(|section| !section.rejected && section.ice.is_some())
-        };
-        let section = tagged.or_else(first).ok_or(NegotiationError::Nothing)?;
+        let section = transport_section(theirs, clear).ok_or(NegotiationError::Nothing)?;
         let ice = section.ice.clone().ok_or(NegotiationError::NoIce)?;
         let is_clear = clear && bare::is_clear(section);
         if section.fingerprints.is_empty() && !is_clear {
@@ -193,11 +192,7 @@ impl Peer {
             fingerprints: section.fingerprints.clone(),
             // Who started the handshake stays who started it, whatever a later description offers.
             dtls: known.map_or_else(|| our_role(section.setup), |known| known.dtls),
-            sctp_port: theirs
-                .sections
-                .iter()
-                .filter(|section| !section.rejected)
-                .find_map(|section| section.sctp_port),
+            sctp_port: sctp_port(theirs),
         });
         Ok(restarted)
     }
@@ -249,6 +244,29 @@ impl Peer {
             _ => Setup::Passive,
         }
     }
+}
+
+/// The section whose transport all that are bundled share: the first of the bundle, or the next that says what is needed where the first does
+/// not (RFC 8843 section 7.2).
+fn transport_section(theirs: &SessionDescription, clear: bool) -> Option<&MediaSection> {
+    let live = theirs.sections.iter().filter(|section| !section.rejected);
+    let by_name: HashMap<Mid, &MediaSection> = live.clone().map(|section| (section.mid, section)).collect();
+    let mut bundled = theirs.bundle.iter().filter_map(|mid| by_name.get(mid).copied());
+    let is_whole = |section: &&MediaSection| {
+        section.ice.is_some() && (!section.fingerprints.is_empty() || clear && bare::is_clear(section))
+    };
+    let first = bundled.clone().next();
+    let whole = bundled.find(is_whole);
+    whole
+        .or(first)
+        .or_else(|| live.clone().find(|section| section.ice.is_some()))
+}
+
+/// Where data channels go: to the port that everybody uses where none is said.
+fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
+    let live = theirs.sections.iter().filter(|section| !section.rejected);
+    let data = live.clone().find(|section| section.kind == SectionKind::Data)?;
+    Some(data.sctp_port.unwrap_or(SCTP_PORT))
 }
 
 fn candidates(node: &Node) -> Vec<Candidate> {

@@ -1,12 +1,14 @@
 //! What is kept of the descriptions a peer has sent: a browser says the same of most of its sections, and that is kept once.
 
+use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use wire::Mid;
 use wire::sdp::{Extension, Format, MediaSection};
 
 /// What both sides take in a section.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Agreed {
     /// Formats, the preferred first.
     pub(super) formats: Vec<Format>,
@@ -40,9 +42,13 @@ pub(super) fn essence(section: &MediaSection) -> MediaSection {
 }
 
 /// One of those there are if it is the same, else another one.
-pub(super) fn shared<'a, T: PartialEq + 'a>(new: T, mut known: impl Iterator<Item = &'a Arc<T>>) -> Arc<T> {
-    let same = known.find(|known| ***known == new);
-    same.cloned().unwrap_or_else(|| Arc::new(new))
+pub(super) fn shared<T: Eq + Hash>(new: T, known: &mut HashSet<Arc<T>>) -> Arc<T> {
+    if let Some(same) = known.get(&new) {
+        return same.clone();
+    }
+    let new = Arc::new(new);
+    known.insert(new.clone());
+    new
 }
 
 #[cfg(test)]
@@ -73,9 +79,10 @@ mod tests {
             section("3", Direction::SendOnly),
         ]
         .map(|section| essence(&section));
-        let kept = [Arc::new(first)];
-        assert!(Arc::ptr_eq(&shared(second, kept.iter()), &kept[0]));
-        let other = shared(sending, kept.iter());
-        assert!(!Arc::ptr_eq(&other, &kept[0]) && other.ssrcs.len() == 1);
+        let mut known = HashSet::new();
+        let kept = shared(first, &mut known);
+        assert!(Arc::ptr_eq(&shared(second, &mut known), &kept));
+        let other = shared(sending, &mut known);
+        assert!(!Arc::ptr_eq(&other, &kept) && other.ssrcs.len() == 1);
     }
 }

@@ -1,5 +1,6 @@
 //! One media section and what it is used for.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use southbound::{Encoding, SubscriptionId, TrackId};
@@ -7,6 +8,7 @@ use wire::sdp::{Direction, Extension, Format, MediaSection, Msid, RidDirection, 
 use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
 use super::codecs::{self, AudioWish};
+use super::peer::SCTP_PORT;
 use super::said::{Agreed, essence, shared};
 use super::{Flow, bare, extensions};
 use crate::limits::DATA_PACKET_MAX;
@@ -19,7 +21,7 @@ pub(crate) struct Slot {
     pub(crate) usage: Usage,
     /// The [`essence`] of what the peer last said of the section; `None` while it has only been offered to it.
     pub(crate) theirs: Option<Arc<MediaSection>>,
-    agreed: Arc<Agreed>,
+    pub(super) agreed: Arc<Agreed>,
     /// The first track a section of ours carried. The peer's own track keeps that id for ever, whatever the section carries later.
     pub(crate) first_track: Option<String>,
 }
@@ -134,15 +136,14 @@ impl Slot {
         &self.agreed.extensions
     }
 
-    /// Keeps what the peer says of the section.
-    pub(super) fn hear(&mut self, section: &MediaSection, others: &[Slot]) {
-        let known = others.iter().chain([&*self]).filter_map(|slot| slot.theirs.as_ref());
+    /// Keeps what the peer says of the section. `known` is what it said of all its sections.
+    pub(super) fn hear(&mut self, section: &MediaSection, known: &mut HashSet<Arc<MediaSection>>) {
         self.theirs = Some(shared(essence(section), known));
     }
 
     /// Works out what of the peer's offer to take, now that it is known what the section is used for. `copies` is whether clear media may be forwarded by
     /// a device that only copies.
-    pub(super) fn settle(&mut self, placeholder: AudioWish, copies: bool, others: &[Slot]) {
+    pub(super) fn settle(&mut self, placeholder: AudioWish, copies: bool, known: &mut HashSet<Arc<Agreed>>) {
         let Some(theirs) = &self.theirs else { return };
         let (audio, codec) = match self.usage {
             Usage::Up(uplink) if uplink.audio.red => (uplink.audio, Some(Codec::Red)),
@@ -162,7 +163,6 @@ impl Slot {
                 bare::strip_numbers(&mut formats, &mut extensions);
             }
         }
-        let known = others.iter().chain([&*self]).map(|slot| &slot.agreed);
         self.agreed = shared(Agreed { formats, extensions }, known);
     }
 
@@ -214,7 +214,7 @@ impl Slot {
         match self.kind {
             SectionKind::Media(kind) => self.write_media(&mut section, kind, terms),
             SectionKind::Data => {
-                section.sctp_port = Some(5000);
+                section.sctp_port = Some(SCTP_PORT);
                 section.max_message_size = Some(DATA_PACKET_MAX as u64);
             }
             SectionKind::Other { .. } => {}

@@ -203,7 +203,7 @@ impl Room {
             track: arrival.publication.track,
             ssrc: downlink.ssrc,
             rtx: slot.repair(downlink),
-            mid: Some(mid),
+            mid: mid.written(),
             formats: arrival.formats_for(slot.formats())?,
             wanted: delivery.subscription.settings.wanted(arrival),
         })

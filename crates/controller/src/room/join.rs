@@ -67,7 +67,7 @@ impl Room {
         }
         self.subscribe_to_everybody(ctx, key);
         if let Some(offer) = offer {
-            self.take_offer(ctx, key, &offer);
+            self.take_offer(ctx, key, offer.read());
         }
         self.refresh_token_if_due(ctx, key);
         key

@@ -11,21 +11,28 @@ use super::Room;
 use crate::Counter;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::livekit::Incoming;
 use crate::livekit::bounds::{self, Exceeded, Kept};
 
 impl Room {
-    pub(crate) fn message(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mut message: Said) {
+    pub(crate) fn message(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, message: Incoming) {
         self.acts(key);
-        match bounds::message(&mut message) {
+        match message {
+            Incoming::Offer(offer) => self.take_offer(ctx, key, offer),
+            Incoming::Answer(answer) => self.take_answer(ctx, key, answer),
+            Incoming::Said(said) => self.said(ctx, key, *said),
+        }
+    }
+
+    fn said(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mut said: Said) {
+        match bounds::message(&mut said) {
             Ok(Kept::All) => {}
             Ok(Kept::Part) => ctx.count(Counter::LimitExceeded),
-            Err(what) => return self.refuse_excess(ctx, key, message, what),
+            Err(what) => return self.refuse_excess(ctx, key, said, what),
         }
-        match message {
-            Said::Offer(offer) => self.take_offer(ctx, key, &offer),
-            Said::Answer(answer) => self.take_answer(ctx, key, &answer),
-            // We are found at one address and find clients by their checks: candidates tell us nothing.
-            Said::Trickle(_) => {}
+        match said {
+            // Descriptions come as such. We are found at one address and find clients by their checks: candidates tell us nothing.
+            Said::Offer(_) | Said::Answer(_) | Said::Trickle(_) => {}
             Said::AddTrack(request) => self.add_track(ctx, key, request),
             Said::Mute(request) => self.mute(ctx, key, &request),
             Said::Subscription(request) => self.update_subscription(ctx, key, request),

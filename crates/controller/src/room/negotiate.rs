@@ -10,7 +10,7 @@ use wire::sdp::SessionDescription;
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::livekit::PeerMode;
+use crate::livekit::{Description, PeerMode};
 use crate::negotiation::{Answered, Change, NegotiationError, Peer, Usage};
 use crate::participant::{Asked, Participant};
 use crate::subscription::SubscriptionState;
@@ -18,20 +18,43 @@ use crate::{Counter, Event};
 
 impl Room {
     /// A client offers: on its only peer connection, or on the one it publishes on.
-    pub(super) fn take_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, described: &Described) {
-        match self.try_offer(ctx, key, described) {
-            Ok(()) => {}
-            Err(error) => self.give_up(ctx, key, &error),
+    pub(super) fn take_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
+        let id = offer.id;
+        let taken = self.without_flaws(ctx, key, offer);
+        if let Err(error) = taken.and_then(|offer| self.try_offer(ctx, key, &offer, id)) {
+            self.give_up(ctx, key, &error);
         }
+    }
+
+    /// What a client's description says. What had to be left out is counted and logged.
+    fn without_flaws(
+        &self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        description: Description,
+    ) -> Result<SessionDescription, NegotiationError> {
+        let (description, left_out) = description.read?;
+        if left_out.lines > 0 {
+            ctx.count(Counter::LinesLeftOut);
+        }
+        if left_out.sections > 0 {
+            ctx.count(Counter::SectionsLeftOut);
+        }
+        let connection = self.participants.get(&key).and_then(Participant::connection);
+        if let Some(connection) = connection.filter(|_| !left_out.is_empty()) {
+            let what = left_out.to_string();
+            ctx.event(Event::Misbehaved { connection, what });
+        }
+        Ok(description)
     }
 
     fn try_offer(
         &mut self,
         ctx: &mut Context<'_>,
         key: ParticipantKey,
-        described: &Described,
+        offer: &SessionDescription,
+        id: u32,
     ) -> Result<(), NegotiationError> {
-        let offer = SessionDescription::parse(&described.sdp)?;
         let Some(node) = ctx.core.node.clone() else {
             return Ok(());
         };
@@ -44,7 +67,7 @@ impl Room {
             return Ok(());
         };
         let known = peer.slots.len();
-        let changes = peer.take_offer(&offer, &node, may_publish)?;
+        let changes = peer.take_offer(offer, &node, may_publish)?;
         let added = &peer.slots[known..];
         let count = |kind| added.iter().filter(|slot| slot.media_kind() == Some(kind)).count();
         participant.asked = still_asked(participant.asked, count(MediaKind::Audio), count(MediaKind::Video));
@@ -68,7 +91,7 @@ impl Room {
         let answer = Described {
             r#type: "answer".to_owned(),
             sdp: answer.to_string(),
-            id: described.id,
+            id,
             mid_to_track_id,
         };
         if let Some(command) = peer.connect() {
@@ -142,21 +165,24 @@ impl Room {
     }
 
     /// A client answers the offer on the peer connection it receives on.
-    pub(super) fn take_answer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, described: &Described) {
-        let Some(peer) = self
-            .participants
-            .get_mut(&key)
-            .and_then(|found| found.subscriber.as_mut())
-        else {
+    pub(super) fn take_answer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, answer: Description) {
+        let Some(peer) = self.participants.get(&key).and_then(|found| found.subscriber.as_ref()) else {
             return ctx.count(Counter::StaleDescription);
         };
         // Clients from before offers had numbers answer with 0.
-        let expected = |pending: u32| described.id == 0 || described.id == pending;
+        let expected = |pending: u32| answer.id == 0 || answer.id == pending;
         if !peer.offering.pending.is_some_and(|pending| expected(pending.id)) {
             return ctx.count(Counter::StaleDescription);
         }
-        let taken = SessionDescription::parse(&described.sdp).map_err(NegotiationError::from);
-        let answered = match taken.and_then(|answer| peer.take_answer(&answer)) {
+        let read = match self.without_flaws(ctx, key, answer) {
+            Ok(read) => read,
+            Err(error) => return self.give_up(ctx, key, &error),
+        };
+        let receiving = self.participants.get_mut(&key);
+        let Some(peer) = receiving.and_then(|found| found.subscriber.as_mut()) else {
+            return;
+        };
+        let answered = match peer.take_answer(&read) {
             Ok(answered) => answered,
             Err(error) => return self.give_up(ctx, key, &error),
         };

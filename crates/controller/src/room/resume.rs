@@ -77,7 +77,7 @@ impl Room {
             self.take_sync_state(ctx, key, state);
         }
         if let Some(offer) = admission.offer {
-            self.take_offer(ctx, key, &offer);
+            self.take_offer(ctx, key, offer.read());
         }
         self.refresh_token(ctx, key);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use controller::livekit::PeerMode::Single;
-use controller::{Counter, Frame, Input};
+use controller::{Counter, Frame};
 use livekit_protocol::data_track_frame_encoding::Value::Custom;
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
@@ -308,10 +308,7 @@ fn changer(world: &mut World, identity: &str) -> Client {
 /// A client that speaks JSON.
 fn speaker_of_json(world: &mut World) -> Client {
     let client = world.join("joe", Single);
-    world.handle(Input::Message {
-        connection: client.connection,
-        frame: Frame::Text(r#"{"ping":"1"}"#.into()),
-    });
+    world.frame(client.connection, &Frame::Text(r#"{"ping":"1"}"#.into()));
     client
 }
 

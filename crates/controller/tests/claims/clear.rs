@@ -1,5 +1,6 @@
 //! Media without encryption, for laboratories.
 
+use controller::livekit::Offer;
 use controller::livekit::PeerMode::Single;
 use livekit_protocol::DisconnectReason;
 use livekit_protocol::signal_response::Message;
@@ -12,7 +13,7 @@ use crate::world::{World, claims, described};
 
 fn join_with(world: &mut World, browser: &Browser) -> Vec<Message> {
     let mut admission = world.admission(&claims("ada"), Single, "");
-    admission.offer = Some(described("offer", browser.offer(), 1));
+    admission.offer = Some(Offer::Text(described("offer", browser.offer(), 1)));
     let connection = world.open(admission);
     world.take(connection, |_| true)
 }

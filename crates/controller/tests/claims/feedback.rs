@@ -3,7 +3,7 @@
 use controller::livekit::PeerMode::{Dual, Single};
 use livekit_protocol::TrackSource;
 use southbound::{Command, RemoteTransport};
-use wire::sdp::{Direction, MediaSection};
+use wire::sdp::{Direction, Feedback, MediaSection};
 use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
 use crate::browser::{Browser, parse};
@@ -19,7 +19,7 @@ fn remote(world: &World, client: &Client) -> RemoteTransport {
 }
 
 fn forget(section: &mut MediaSection, kind: ExtensionKind) {
-    section.extensions.retain(|extension| extension.uri != kind.uri());
+    section.extensions.retain(|extension| *extension.uri != *kind.uri());
 }
 
 fn reports(section: &MediaSection, feedback: &str) -> bool {
@@ -68,7 +68,7 @@ fn sections_we_send_on_agree_to_reports_on_every_packet_audio_too() {
     for section in sent {
         assert!(reports(section, "transport-cc"));
         let numbers = ExtensionKind::TransportSequence.uri();
-        assert!(section.extensions.iter().any(|extension| extension.uri == numbers));
+        assert!(section.extensions.iter().any(|extension| *extension.uri == *numbers));
     }
 }
 
@@ -141,7 +141,12 @@ fn a_receiver_that_numbers_only_video_estimates_by_sending_times() {
 
 #[test]
 fn numbers_nobody_reports_on_are_not_sent() {
-    let silent = answered(|section| section.formats.iter_mut().for_each(|format| format.feedback.clear()));
+    let silent = answered(|section| {
+        section
+            .formats
+            .iter_mut()
+            .for_each(|format| format.feedback = Feedback::default())
+    });
     assert_eq!(silent.id(ExtensionKind::TransportSequence), None);
     assert_eq!(silent.id(ExtensionKind::AbsSendTime), None);
     assert!(silent.id(ExtensionKind::Mid).is_some());

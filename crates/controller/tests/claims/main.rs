@@ -17,6 +17,7 @@ mod demand;
 mod dual;
 mod feedback;
 mod misbehaviour;
+mod odd_descriptions;
 mod pauses;
 mod permissions;
 mod reconnect;

@@ -1,5 +1,6 @@
 //! One peer connection for both directions: the client offers, the server answers.
 
+use controller::livekit::Offer;
 use controller::livekit::PeerMode::Single;
 use livekit_protocol::participant_info::State;
 use livekit_protocol::signal_request::Message as Said;
@@ -65,7 +66,7 @@ fn an_offer_that_comes_with_joining_is_answered_too() {
     let mut world = World::new();
     let mut admission = world.admission(&claims("ada"), Single, "");
     let browser = crate::browser::Browser::new(Single);
-    admission.offer = Some(described("offer", browser.offer(), 1));
+    admission.offer = Some(Offer::Text(described("offer", browser.offer(), 1)));
     let connection = world.open(admission);
     let order = world
         .take(connection, |_| true)

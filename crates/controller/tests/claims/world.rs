@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, PeerMode, VideoGrant, admit, sign};
+use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, Inbox, PeerMode, VideoGrant, admit, sign};
 use controller::{Config, ConnectionId, Controller, Counter, Event, Frame, Input, Output, WallClock};
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
@@ -27,6 +27,7 @@ pub struct World {
     pub counts: BTreeMap<Counter, usize>,
     pub events: Vec<Event>,
     inbox: BTreeMap<ConnectionId, Vec<Message>>,
+    inboxes: BTreeMap<ConnectionId, Inbox>,
     /// Messages and bytes each connection was sent.
     pub sent: BTreeMap<ConnectionId, (usize, usize)>,
     /// Bytes of the longest message each connection was sent.
@@ -110,6 +111,7 @@ impl World {
             counts: BTreeMap::new(),
             events: Vec::new(),
             inbox: BTreeMap::new(),
+            inboxes: BTreeMap::new(),
             sent: BTreeMap::new(),
             longest: BTreeMap::new(),
             closed: BTreeMap::new(),
@@ -300,10 +302,14 @@ impl World {
 
     pub fn say(&mut self, connection: ConnectionId, message: Said) {
         let bytes = SignalRequest { message: Some(message) }.encode_to_vec();
-        self.handle(Input::Message {
-            connection,
-            frame: Frame::Binary(bytes.into()),
-        });
+        self.frame(connection, &Frame::Binary(bytes.into()));
+    }
+
+    /// A frame arrives.
+    pub fn frame(&mut self, connection: ConnectionId, frame: &Frame) {
+        let inbox = self.inboxes.entry(connection).or_insert_with(|| Inbox::new(self.now));
+        let message = Box::new(inbox.read(self.now, frame));
+        self.handle(Input::Message { connection, message });
     }
 
     pub fn notice(&mut self, notice: Notice) {

@@ -3,6 +3,9 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
+/// The longest foundation and the longest name of a type, in characters.
+const WORD_MAX: usize = 32;
+
 /// A UDP host or reflexive address. Candidates of other protocols, or with a name in place of an address (mDNS), are not read:
 /// an ICE-lite agent learns where its peer is from the peer's checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,19 +36,30 @@ impl Candidate {
         }
     }
 
-    pub(super) fn parse(value: &str) -> Option<Self> {
+    /// `None` when it is malformed; an empty inner option when it is none that is read.
+    pub(super) fn parse(value: &str) -> Option<Option<Self>> {
         let mut words = value.split_ascii_whitespace();
         let (foundation, component, protocol) = (words.next()?, words.next()?, words.next()?);
         let (priority, address, port) = (words.next()?, words.next()?, words.next()?);
-        if component != "1" || !protocol.eq_ignore_ascii_case("udp") || words.next()? != "typ" {
+        let component: u16 = component.parse().ok()?;
+        let (priority, port) = (priority.parse().ok()?, port.parse().ok()?);
+        if words.next()? != "typ" {
             return None;
         }
-        Some(Self {
+        let kind = words.next()?;
+        if foundation.len() > WORD_MAX || kind.len() > WORD_MAX {
+            return None;
+        }
+        let Ok(ip) = address.parse() else {
+            return Some(None);
+        };
+        let is_read = component == 1 && protocol.eq_ignore_ascii_case("udp");
+        Some(is_read.then(|| Self {
             foundation: foundation.to_owned(),
-            priority: priority.parse().ok()?,
-            address: SocketAddr::new(address.parse().ok()?, port.parse().ok()?),
-            kind: words.next()?.to_owned(),
-        })
+            priority,
+            address: SocketAddr::new(ip, port),
+            kind: kind.to_owned(),
+        }))
     }
 
     pub(super) fn write(&self) -> String {

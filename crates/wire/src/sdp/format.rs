@@ -1,12 +1,10 @@
 //! Payload types and what they stand for.
 
-use std::collections::BTreeMap;
-
-use sdp_types::Media;
-
-use super::SdpError;
-use super::parse::FEEDBACK_LINES_MAX;
+use super::{Feedback, Flaw};
 use crate::{Codec, PayloadType};
+
+/// How many payload types there can be.
+const PAYLOAD_TYPES: usize = 128;
 
 /// One payload type of a media section.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,8 +19,8 @@ pub struct Format {
     pub channels: u8,
     /// Parameters (`a=fmtp`).
     pub parameters: Parameters,
-    /// Feedback that may be sent, as `nack pli` (RFC 4585 section 4.2).
-    pub feedback: Vec<String>,
+    /// Feedback that may be sent.
+    pub feedback: Feedback,
 }
 
 impl Format {
@@ -42,7 +40,7 @@ impl Format {
 
     /// Whether feedback of this sort may be sent.
     pub fn has_feedback(&self, feedback: &str) -> bool {
-        self.feedback.iter().any(|known| known.eq_ignore_ascii_case(feedback))
+        self.feedback.contains(feedback)
     }
 }
 
@@ -65,93 +63,110 @@ impl Parameters {
     }
 }
 
-impl Format {
-    /// The payload types a media line lists, with what the section's attributes say of them.
-    pub(super) fn parse_all(media: &Media) -> Result<Vec<Self>, SdpError> {
-        let lines = Lines::collect(media)?;
-        let mut formats: Vec<Self> = Vec::new();
-        for word in media.fmt.split_ascii_whitespace() {
-            let number: u8 = word.parse().map_err(|_| SdpError::Attribute("rtpmap"))?;
-            let payload_type = PayloadType::new(number).ok_or(SdpError::Attribute("rtpmap"))?;
-            if formats.iter().any(|known| known.payload_type == payload_type) {
-                return Err(SdpError::PayloadTypeTaken(number));
-            }
-            // A number that stands for nothing is of no use to anybody.
-            let Some((name, clock_rate, channels)) = lines.codec(number)? else {
-                continue;
-            };
-            let parameters = lines.parameters.get(&number).copied().unwrap_or_default();
-            let feedback = lines.feedback(number);
-            formats.push(Self {
-                payload_type,
-                name,
-                clock_rate,
-                channels,
-                parameters: Parameters(parameters.to_owned()),
-                feedback,
-            });
-        }
-        Ok(formats)
-    }
+/// What the attributes of a section say of payload types, gathered in one pass.
+pub(super) struct Lines<'a> {
+    codecs: [Option<&'a str>; PAYLOAD_TYPES],
+    parameters: [Option<&'a str>; PAYLOAD_TYPES],
+    feedback: [Feedback; PAYLOAD_TYPES],
+    /// Of all payload types.
+    feedback_of_all: Feedback,
 }
 
-/// The attributes of a section that speak of payload types, gathered in one pass.
-#[derive(Default)]
-struct Lines<'a> {
-    codecs: BTreeMap<u8, &'a str>,
-    parameters: BTreeMap<u8, &'a str>,
-    /// `None` speaks of all payload types.
-    feedback: Vec<(Option<u8>, &'a str)>,
+impl Default for Lines<'_> {
+    fn default() -> Self {
+        Self {
+            codecs: [None; PAYLOAD_TYPES],
+            parameters: [None; PAYLOAD_TYPES],
+            feedback: [Feedback::default(); PAYLOAD_TYPES],
+            feedback_of_all: Feedback::default(),
+        }
+    }
 }
 
 impl<'a> Lines<'a> {
-    fn collect(media: &'a Media) -> Result<Self, SdpError> {
-        let mut lines = Self::default();
-        for attribute in &media.attributes {
-            let text = attribute.value.as_deref().unwrap_or_default().trim();
-            let Some((number, text)) = text.split_once(' ') else {
+    /// Takes an `a=rtpmap` in.
+    pub(super) fn codec(&mut self, text: &'a str) -> Result<(), Flaw> {
+        let (number, text) = of_payload_type(text).ok_or(Flaw::Unreadable("rtpmap"))?;
+        read_codec(text).ok_or(Flaw::Unreadable("rtpmap"))?;
+        say_once(&mut self.codecs[number], text, "rtpmap")
+    }
+
+    /// Takes an `a=fmtp` in.
+    pub(super) fn parameters(&mut self, text: &'a str) -> Result<(), Flaw> {
+        let (number, text) = of_payload_type(text).ok_or(Flaw::Unreadable("fmtp"))?;
+        say_once(&mut self.parameters[number], text, "fmtp")
+    }
+
+    /// Takes an `a=rtcp-fb` in.
+    pub(super) fn feedback(&mut self, text: &'a str) -> Result<(), Flaw> {
+        if let Some(("*", kind)) = text.split_once(' ') {
+            self.feedback_of_all.insert(kind);
+            return Ok(());
+        }
+        let (number, kind) = of_payload_type(text).ok_or(Flaw::Unreadable("rtcp-fb"))?;
+        self.feedback[number].insert(kind);
+        Ok(())
+    }
+
+    /// The payload types that a media line lists, each once, and what is wrong with the list.
+    pub(super) fn formats(&self, listed: &str) -> (Vec<Format>, Option<Flaw>) {
+        let (mut formats, mut flaw, mut seen) = (Vec::new(), None, [false; PAYLOAD_TYPES]);
+        for word in listed.split_ascii_whitespace() {
+            let Some(payload_type) = word.parse().ok().and_then(PayloadType::new) else {
+                flaw = Some(Flaw::Unreadable("payload type"));
                 continue;
             };
-            let (number, all) = (number.parse::<u8>().ok(), number == "*");
-            match (attribute.attribute.as_str(), number) {
-                ("rtpmap", Some(number)) => _ = lines.codecs.entry(number).or_insert(text.trim()),
-                ("fmtp", Some(number)) => _ = lines.parameters.entry(number).or_insert(text.trim()),
-                ("rtcp-fb", number) if number.is_some() || all => lines.feedback.push((number, text.trim())),
-                _ => {}
+            if std::mem::replace(&mut seen[usize::from(payload_type.get())], true) {
+                flaw = Some(Flaw::Repeated("payload type"));
+                continue;
             }
+            // A number that stands for nothing is of no use to anybody.
+            formats.extend(self.format(payload_type));
         }
-        match lines.feedback.len() > FEEDBACK_LINES_MAX {
-            true => Err(SdpError::TooMany("rtcp-fb")),
-            false => Ok(lines),
-        }
+        (formats, flaw)
     }
 
-    /// Encoding name, clock rate and channels of a payload type.
-    fn codec(&self, number: u8) -> Result<Option<(String, u32, u8)>, SdpError> {
-        let Some(text) = self.codecs.get(&number) else {
-            return Ok(assigned(number).map(|(name, clock_rate)| (name.to_owned(), clock_rate, 1)));
+    fn format(&self, payload_type: PayloadType) -> Option<Format> {
+        let number = usize::from(payload_type.get());
+        let (name, clock_rate, channels) = match self.codecs[number] {
+            Some(text) => read_codec(text)?,
+            None => assigned(payload_type.get()).map(|(name, clock_rate)| (name, clock_rate, 1))?,
         };
-        let mut parts = text.split('/');
-        let name = parts.next().filter(|name| !name.is_empty() && !name.contains(' '));
-        let clock_rate = parts.next().and_then(|rate| rate.parse().ok());
-        let channels = parts
-            .next()
-            .map_or(Some(1), |channels| channels.parse().ok().filter(|count| *count > 0));
-        match (name, clock_rate, channels) {
-            (Some(name), Some(clock_rate), Some(channels)) => Ok(Some((name.to_owned(), clock_rate, channels))),
-            _ => Err(SdpError::Attribute("rtpmap")),
-        }
+        Some(Format {
+            payload_type,
+            name: name.to_owned(),
+            clock_rate,
+            channels,
+            parameters: Parameters(self.parameters[number].unwrap_or_default().to_owned()),
+            feedback: self.feedback[number].or(self.feedback_of_all),
+        })
     }
+}
 
-    fn feedback(&self, number: u8) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        for (of, text) in &self.feedback {
-            if of.is_none_or(|of| of == number) && !found.iter().any(|known| known == text) {
-                found.push((*text).to_owned());
-            }
-        }
-        found
+/// The payload type that a line speaks of, and what it says.
+fn of_payload_type(text: &str) -> Option<(usize, &str)> {
+    let (number, text) = text.split_once(|letter: char| letter.is_ascii_whitespace())?;
+    let payload_type = number.parse().ok().and_then(PayloadType::new)?;
+    Some((payload_type.get().into(), text.trim()))
+}
+
+fn say_once<'a>(known: &mut Option<&'a str>, text: &'a str, name: &'static str) -> Result<(), Flaw> {
+    match *known.get_or_insert(text) == text {
+        true => Ok(()),
+        false => Err(Flaw::Repeated(name)),
     }
+}
+
+/// Encoding name, clock rate and channels.
+fn read_codec(text: &str) -> Option<(&str, u32, u8)> {
+    let mut parts = text.split('/');
+    let name = parts.next().filter(|name| !name.is_empty() && !name.contains(' '))?;
+    let clock_rate = parts.next()?.parse().ok()?;
+    let channels = match parts.next() {
+        Some(channels) => channels.parse().ok().filter(|count| *count > 0)?,
+        None => 1,
+    };
+    Some((name, clock_rate, channels))
 }
 
 /// The formats RFC 3551 gives a number for good, which need no `a=rtpmap`.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use sdp_types::{AddrType, Attribute, Connection, Media, NetType, Origin, Session};
 
+use super::section::NOTHING;
 use super::{Fingerprint, MediaSection, RidDirection, SectionKind, SessionDescription, Simulcast};
 use crate::Mid;
 
@@ -71,7 +72,7 @@ impl MediaSection {
             .map(|format| format.payload_type.to_string())
             .collect();
         if numbers.is_empty() {
-            "127".to_owned()
+            NOTHING.to_owned()
         } else {
             numbers.join(" ")
         }
@@ -153,7 +154,7 @@ impl MediaSection {
             if !format.parameters.0.is_empty() {
                 lines.push(attribute("fmtp", format!("{number} {}", format.parameters.0)));
             }
-            let feedback = format.feedback.iter();
+            let feedback = format.feedback.names();
             lines.extend(feedback.map(|feedback| attribute("rtcp-fb", format!("{number} {feedback}"))));
         }
     }

@@ -165,7 +165,9 @@ impl World<'_> {
         if let Some(message) = message.filter(|_| self.rights.is_present(session)) {
             self.rights.heard(session, message, over);
         }
-        let done = self.node.input(self.now, Input::Message { connection, frame });
+        let state = self.connections.get_mut(&connection).expect("it was found above");
+        let message = Box::new(state.inbox.read(self.now, &frame));
+        let done = self.node.input(self.now, Input::Message { connection, message });
         self.carry_out(done)
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use controller::livekit::Inbox;
 use controller::{Frame, Input};
 use dataplane::Path;
 use livekit_protocol::signal_request;
@@ -112,6 +113,7 @@ impl World<'_> {
                 shut: false,
                 resumes,
                 answered: false,
+                inbox: Inbox::new(self.now),
             },
         );
         let client = &mut self.sessions[session];
