@@ -3,15 +3,19 @@
 //! Where both parties protect media in the same way, their keys pass through and packets go by unopened. Where they do not, each
 //! side is protected for itself: we are the other end of its keys.
 
+mod choice;
+
 use wire::sdp::{Fingerprint, HashFunction, Setup};
 use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
 
 use super::{Context, Media, Refused};
 use crate::Config;
-use crate::ng::{Dtls, Flags, Sdes};
+use crate::ng::{Dtls, Flags};
 use crate::plan::Keys;
 use crate::random::Random;
 use crate::sdp::{Attributes, Crypto, CryptoForm, Keying, SUITES, Section, suite_name};
+
+pub(crate) use choice::Choice;
 
 /// How one side is protected by us.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +27,17 @@ pub(crate) enum Security {
     Sdes {
         offered: Vec<Crypto>,
         agreed: Option<Agreed>,
+        /// A handshake is offered beside, with our certificate told by this hash function.
+        or_dtls: Option<HashFunction>,
     },
-    /// With keys from a handshake, once we know whom to expect.
-    Dtls { peer: Option<Fingerprint>, active: bool },
+    /// With keys from a handshake, once we know whom to expect. Our certificate is told by this hash function.
+    Dtls {
+        peer: Option<Fingerprint>,
+        active: bool,
+        hash: HashFunction,
+        /// With keys that were offered beside, where the answer is to have no handshake.
+        instead: Option<Box<Security>>,
+    },
 }
 
 /// Keys that both ends know.
@@ -50,10 +62,18 @@ impl Security {
         match self {
             Self::Clear => Some(Keys::Clear),
             Self::Sdes { agreed, .. } => Some(Keys::Srtp(which(agreed.as_ref()?).clone())),
-            Self::Dtls { peer, active } => Some(Keys::Dtls {
+            Self::Dtls { peer, active, .. } => Some(Keys::Dtls {
                 fingerprint: peer.clone()?,
                 active: *active,
             }),
+        }
+    }
+
+    /// By which function our certificate was told.
+    fn hash(&self) -> Option<HashFunction> {
+        match self {
+            Self::Dtls { hash, .. } => Some(*hash),
+            Self::Clear | Self::Sdes { .. } => None,
         }
     }
 
@@ -76,6 +96,7 @@ impl Media {
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
         if !self.is_rtp {
+            self.choice = None;
             return Ok(self.pass(Attributes::Keep));
         }
         let speaks = section.keying();
@@ -83,16 +104,19 @@ impl Media {
         let other = self.keying_of_other(end, section, flags, has_certificate);
         // What was opened and sealed here before goes on being so: both sides have keys of ours.
         let recrypts = flags.recrypt || self.sides.iter().all(|side| side.security.keying() != Keying::Plain);
-        if speaks == other && (speaks == Keying::Plain || !recrypts) {
-            match passed(section, &flags.sdes) {
-                Some(passed) => return Ok(self.pass(passed)),
-                // Nothing of what was offered may go on: then it is sealed anew.
-                None if speaks == Keying::Sdes => {}
-                None => return Ok(self.pass(Attributes::Keep)),
+        if speaks == other && !(recrypts && speaks != Keying::Plain) {
+            let passed = match speaks {
+                Keying::Sdes => self.offer_choice(end, section, flags, context.random),
+                _ => Some(Attributes::Keep),
+            };
+            if let Some(passed) = passed {
+                return Ok(self.pass(passed));
             }
+            // Nothing of what was offered may go on: then it is sealed anew.
         }
+        self.choice = None;
         let speaks = if has_certificate {
-            accepted(section, flags)
+            accepted(section, &self.sides[end].security, flags)
         } else {
             speaks
         };
@@ -104,7 +128,8 @@ impl Media {
             other,
             section,
             &self.sides[1 - end].security,
-            &flags.sdes,
+            has_certificate && flags.dtls != Dtls::Off,
+            flags,
             context.random,
         )?;
         let lines = offered.offer_lines(context.config, flags);
@@ -143,23 +168,46 @@ impl Media {
         flags: &Flags,
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
+        self.choose(end, section);
+        if let Security::Dtls { instead, .. } = &mut self.sides[1 - end].security
+            && flags.dtls == Dtls::Off
+            && let Some(instead) = instead.take()
+        {
+            self.sides[1 - end].security = *instead;
+        }
         let keyings = [end, 1 - end].map(|end| self.sides[end].security.keying());
         if keyings == [Keying::Plain; 2] {
             return Ok(Attributes::Keep);
         }
         match &mut self.sides[end].security {
             Security::Clear => {}
-            Security::Sdes { offered, agreed } => {
+            Security::Sdes {
+                offered,
+                agreed,
+                or_dtls,
+            } => {
                 let usable = section.cryptos.iter().filter(|theirs| !theirs.unsupported);
                 let mut pairs =
                     usable.filter_map(|theirs| Some((theirs, offered.iter().find(|ours| is_answer(theirs, ours))?)));
-                let (theirs, ours) = pairs.next().ok_or(Refused::Keys)?;
-                *agreed = Some(Agreed {
-                    ours: ours.clone(),
-                    theirs: theirs.clone(),
-                });
+                match (pairs.next(), &section.fingerprint, *or_dtls) {
+                    (Some((theirs, ours)), ..) => {
+                        *agreed = Some(Agreed {
+                            ours: ours.clone(),
+                            theirs: theirs.clone(),
+                        });
+                    }
+                    (None, Some(fingerprint), Some(hash)) => {
+                        self.sides[end].security = Security::Dtls {
+                            peer: Some(fingerprint.clone()),
+                            active: section.setup == Some(Setup::Passive),
+                            hash,
+                            instead: None,
+                        };
+                    }
+                    _ => return Err(Refused::Keys),
+                }
             }
-            Security::Dtls { peer, active } => {
+            Security::Dtls { peer, active, .. } => {
                 *peer = Some(section.fingerprint.clone().ok_or(Refused::Keys)?);
                 *active = section.setup == Some(Setup::Passive);
             }
@@ -177,28 +225,10 @@ fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
     theirs.tag == ours.tag && theirs.key.profile() == ours.key.profile() && agreed(theirs) == agreed(ours)
 }
 
-/// The lines about keys that pass from one end to the other, as far as wishes about suites leave any.
-fn passed(section: &Section<'_>, sdes: &Sdes) -> Option<Attributes> {
-    if section.keying() != Keying::Sdes || !sdes.chooses() {
-        return Some(Attributes::Keep);
-    }
-    let lines = section.lines.iter().filter_map(|line| match line.attribute() {
-        Some(("crypto", value)) => Some(value),
-        _ => None,
-    });
-    let suite = |line: &&str| line.split_ascii_whitespace().nth(1).unwrap_or_default().to_owned();
-    let mut kept: Vec<&str> = lines.filter(|line| sdes.wants(&suite(line))).collect();
-    kept.sort_by_key(|line| sdes.rank(&suite(line)));
-    let others = section.lines.iter().filter_map(|line| line.attribute());
-    let others = others.filter(|(name, _)| matches!(*name, "fingerprint" | "setup" | "tls-id"));
-    let others: Vec<String> = others.map(|(name, value)| format!("{name}:{value}")).collect();
-    let kept: Vec<String> = kept.into_iter().map(|line| format!("crypto:{line}")).collect();
-    (!kept.is_empty()).then(|| Attributes::Replace(kept.into_iter().chain(others).collect()))
-}
-
-/// Which of the ways that an offer has is accepted: DTLS rather than keys in the description.
-fn accepted(section: &Section<'_>, flags: &Flags) -> Keying {
+/// Which of the ways that an offer has is accepted: what was agreed before, or DTLS rather than keys in the description.
+fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
     match section.keying() {
+        Keying::Sdes if before.keying() == Keying::Sdes => Keying::Sdes,
         Keying::Sdes if section.fingerprint.is_some() && flags.dtls != Dtls::Off && !flags.sdes.prefer => Keying::Dtls,
         speaks => speaks,
     }
@@ -216,7 +246,11 @@ fn answer_to(
         Keying::Plain => Ok(Security::Clear),
         Keying::Sdes => {
             let usable = section.cryptos.iter().filter(|theirs| !theirs.unsupported);
-            let preferred = usable.min_by_key(|theirs| flags.sdes.rank_for_offerer(suite_name(theirs.key.profile())));
+            // What is not to be offered is not accepted either, as long as there is something else.
+            let preferred = usable.min_by_key(|theirs| {
+                let suite = suite_name(theirs.key.profile());
+                (!flags.sdes.wants(suite), flags.sdes.rank_for_offerer(suite))
+            });
             let theirs = preferred.ok_or(Refused::Keys)?.clone();
             let ours = match before {
                 Security::Sdes {
@@ -234,6 +268,7 @@ fn answer_to(
             Ok(Security::Sdes {
                 offered: vec![ours.clone()],
                 agreed: Some(Agreed { ours, theirs }),
+                or_dtls: None,
             })
         }
         Keying::Dtls => {
@@ -242,12 +277,18 @@ fn answer_to(
                 (Some(Setup::Active), _) => false,
                 (Some(Setup::Passive), _) => true,
                 // An association that is there keeps its roles (RFC 8842 section 5.3).
-                (_, Security::Dtls { peer, active }) if peer.as_ref() == Some(&fingerprint) => *active,
+                (_, Security::Dtls { peer, active, .. }) if peer.as_ref() == Some(&fingerprint) => *active,
                 _ => flags.dtls_reverse.unwrap_or(flags.dtls) == Dtls::Active,
             };
+            // A peer knows the function that it uses itself.
+            let hash = flags.fingerprint.or(before.hash()).unwrap_or(fingerprint.hash);
             Ok(Security::Dtls {
+                instead: answer_to(Keying::Sdes, section, before, flags, random)
+                    .ok()
+                    .map(Box::new),
                 peer: Some(fingerprint),
                 active,
+                hash,
             })
         }
     }
@@ -258,15 +299,37 @@ fn offer_to(
     keying: Keying,
     section: &Section<'_>,
     before: &Security,
-    sdes: &Sdes,
+    takes_dtls: bool,
+    flags: &Flags,
     random: &mut Random,
 ) -> Result<Security, Refused> {
+    let sdes = &flags.sdes;
+    let hash = flags.fingerprint.or(before.hash()).unwrap_or(HashFunction::Sha256);
     match (keying, before) {
         (Keying::Plain, _) => Ok(Security::Clear),
-        (Keying::Sdes, Security::Sdes { .. }) | (Keying::Dtls, Security::Dtls { .. }) => Ok(before.clone()),
+        (
+            Keying::Sdes,
+            Security::Sdes {
+                offered,
+                agreed,
+                or_dtls,
+            },
+        ) => Ok(Security::Sdes {
+            offered: offered.clone(),
+            agreed: agreed.clone(),
+            or_dtls: or_dtls.filter(|_| takes_dtls),
+        }),
+        (Keying::Dtls, Security::Dtls { peer, active, .. }) => Ok(Security::Dtls {
+            peer: peer.clone(),
+            active: *active,
+            hash,
+            instead: None,
+        }),
         (Keying::Dtls, _) => Ok(Security::Dtls {
             peer: None,
             active: false,
+            hash,
+            instead: None,
         }),
         (Keying::Sdes, _) => {
             let is_new = |suite: &SrtpProfile| section.cryptos.iter().all(|theirs| theirs.key.profile() != *suite);
@@ -286,7 +349,11 @@ fn offer_to(
             if offered.is_empty() {
                 Err(Refused::Keys)
             } else {
-                Ok(Security::Sdes { offered, agreed: None })
+                Ok(Security::Sdes {
+                    offered,
+                    agreed: None,
+                    or_dtls: takes_dtls.then_some(hash),
+                })
             }
         }
     }
@@ -296,10 +363,12 @@ impl Security {
     fn offer_lines(&self, config: &Config, flags: &Flags) -> Attributes {
         match self {
             Self::Clear => Attributes::Strip,
-            Self::Sdes { offered, .. } => {
-                Attributes::Replace(offered.iter().map(|ours| crypto_line(ours, flags)).collect())
+            Self::Sdes { offered, or_dtls, .. } => {
+                let keys = offered.iter().map(|ours| crypto_line(ours, flags));
+                let dtls = or_dtls.map(|hash| dtls_lines(config, Setup::ActPass, hash));
+                Attributes::Replace(keys.chain(dtls.into_iter().flatten()).collect())
             }
-            Self::Dtls { peer, .. } => dtls_lines(config, Setup::ActPass, peer.as_ref(), flags),
+            Self::Dtls { hash, .. } => Attributes::Replace(dtls_lines(config, Setup::ActPass, *hash)),
         }
     }
 
@@ -309,8 +378,10 @@ impl Security {
             Self::Sdes { agreed, .. } => {
                 Attributes::Replace(agreed.iter().map(|agreed| crypto_line(&agreed.ours, flags)).collect())
             }
-            Self::Dtls { active: true, peer } => dtls_lines(config, Setup::Active, peer.as_ref(), flags),
-            Self::Dtls { active: false, peer } => dtls_lines(config, Setup::Passive, peer.as_ref(), flags),
+            Self::Dtls { active, hash, .. } => {
+                let setup = if *active { Setup::Active } else { Setup::Passive };
+                Attributes::Replace(dtls_lines(config, setup, *hash))
+            }
         }
     }
 }
@@ -323,17 +394,10 @@ fn crypto_line(ours: &Crypto, flags: &Flags) -> String {
     format!("crypto:{}", ours.write(form))
 }
 
-/// Our certificate's fingerprint is by the function that was asked for, else by the peer's own, which it knows for certain.
-fn dtls_lines(config: &Config, setup: Setup, peer: Option<&Fingerprint>, flags: &Flags) -> Attributes {
-    let wanted = [
-        flags.fingerprint,
-        peer.map(|peer| peer.hash),
-        Some(HashFunction::Sha256),
-    ];
-    let by = |hash| config.fingerprints.iter().find(|fingerprint| fingerprint.hash == hash);
-    let found = wanted.into_iter().flatten().find_map(by);
-    let fingerprint = found.or(config.fingerprints.first());
+fn dtls_lines(config: &Config, setup: Setup, hash: HashFunction) -> Vec<String> {
+    let by = config.fingerprints.iter().find(|fingerprint| fingerprint.hash == hash);
+    let fingerprint = by.or(config.fingerprints.first());
     let fingerprint = fingerprint.map(|fingerprint| format!("fingerprint:{fingerprint}"));
     let setup = format!("setup:{}", setup.name());
-    Attributes::Replace([setup].into_iter().chain(fingerprint).collect())
+    [setup].into_iter().chain(fingerprint).collect()
 }

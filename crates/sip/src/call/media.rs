@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use wire::sdp::{Direction, IceCredentials};
 
-use super::keying::Security;
+use super::keying::{Choice, Security};
 use super::learning::Source;
 use crate::limits::QUALITIES_MAX;
 use crate::ng::Learning;
@@ -31,6 +31,8 @@ pub(crate) struct Media {
     /// The transport protocol on each side.
     pub(crate) protocols: [String; 2],
     pub(crate) sides: [Side; 2],
+    /// What the last offer leaves to its answer, where both ends have keys in descriptions.
+    pub(crate) choice: Option<Choice>,
     /// Somebody does not want it.
     pub(crate) refused: bool,
     /// What became of it in the last offer.
@@ -138,6 +140,7 @@ impl Media {
             is_rtp: true,
             protocols: Default::default(),
             sides: Default::default(),
+            choice: None,
             refused: false,
             offered: Offered::default(),
             format: String::new(),

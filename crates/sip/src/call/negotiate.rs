@@ -215,10 +215,11 @@ impl Media {
         let wanted = match (flags.ice, role) {
             (Ice::Remove, _) => false,
             (Ice::Force, Role::Offer) => true,
-            // Whoever has ICE with us goes on with it.
-            (Ice::Default, Role::Offer) => {
-                section.ice.is_some() || !flags.reset && other.ice.is_some() && has_ice(other)
+            // Whoever has ICE with us goes on with it, and whoever has described itself without goes on without.
+            (Ice::Default, Role::Offer) if other.heard.is_some() && !flags.reset => {
+                other.ice.is_some() && has_ice(other)
             }
+            (Ice::Default, Role::Offer) => section.ice.is_some(),
             (_, Role::Answer) => has_ice(other) && !other.ice_rejected,
         };
         if !wanted {

@@ -27,16 +27,16 @@ pub struct CryptoForm {
     pub lifetime: bool,
 }
 
-/// The suites that can be opened and sealed, the one most phones know first.
+/// The suites that can be opened and sealed, in rtpengine's order.
 pub const SUITES: [SrtpProfile; 8] = [
-    SrtpProfile::AesCm128HmacSha1_80,
-    SrtpProfile::AesCm128HmacSha1_32,
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AeadAes128Gcm,
     SrtpProfile::AesCm256HmacSha1_80,
     SrtpProfile::AesCm256HmacSha1_32,
     SrtpProfile::AesCm192HmacSha1_80,
     SrtpProfile::AesCm192HmacSha1_32,
+    SrtpProfile::AesCm128HmacSha1_80,
+    SrtpProfile::AesCm128HmacSha1_32,
 ];
 
 /// The suite's name in descriptions.

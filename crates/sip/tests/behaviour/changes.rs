@@ -94,7 +94,11 @@ fn keys_that_were_sealed_anew_go_on_being() {
     let first = setup.describe("offer", &offered, flags(&["recrypt"]));
     let tag = attribute(&first, "crypto").to_owned();
     assert_ne!(tag, KEY.trim_end().strip_prefix("a=crypto:").expect("a key"));
-    setup.describe("answer", &section("RTP/SAVP", "192.0.2.2", 6000, OTHER_KEY), answered());
+    setup.describe(
+        "answer",
+        &section("RTP/SAVP", "192.0.2.2", 6000, &OTHER_KEY.replacen(":1 ", ":7 ", 1)),
+        answered(),
+    );
     let again = setup.describe("offer", &offered, again());
     assert_eq!(attribute(&again, "crypto"), tag);
 }
@@ -137,6 +141,58 @@ fn a_browser_keeps_its_ice_dtls_and_multiplexing() {
     let answer = setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), turned());
     assert_eq!(attribute(&answer, "setup"), "active");
     assert_eq!(setup.entries[&facing].opens, before.opens);
+}
+
+#[test]
+fn ice_is_offered_to_nobody_who_has_answered_without() {
+    let mut setup = with_certificate();
+    let trickled = described(
+        "192.0.2.1",
+        "m=audio 6004 RTP/AVP 0\r\na=ice-ufrag:them\r\na=ice-pwd:pppppppppppppppppppppp\r\n",
+    );
+    let first = setup.describe("offer", &trickled, Dictionary::default().with("ICE", "remove"));
+    setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+    assert_eq!(setup.describe("offer", &trickled, again()), first);
+    let reset = setup.describe("offer", &trickled, again().with("flags", list(&["reset"])));
+    assert!(reset.contains("a=ice-ufrag:"), "{reset}");
+}
+
+#[test]
+fn our_fingerprint_stays_by_the_function_it_was_told_by() {
+    let fingerprints = [HashFunction::Sha1, HashFunction::Sha256].map(|hash| Fingerprint {
+        hash,
+        digest: vec![0xab; hash.digest_len()],
+    });
+    let config = Config {
+        fingerprints: fingerprints.to_vec(),
+        ..Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)])
+    };
+    let mut setup = Setup::with(config);
+    let plain = Dictionary::default()
+        .with("transport-protocol", "RTP/AVP")
+        .with("ICE", "remove");
+    let function = |sdp: &str| attribute(sdp, "fingerprint").split(' ').next().map(str::to_owned);
+    let old = browser("them", "active", 1)
+        .replace("sha-256", "sha-1")
+        .replacen(&"01:".repeat(12), "", 1);
+    setup.describe("offer", &old, plain);
+    let answer = setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), answered());
+    assert_eq!(function(&answer).as_deref(), Some("sha-1"), "the peer knows its own");
+
+    let towards = turned()
+        .with("call-id", "other")
+        .with("transport-protocol", "RTP/SAVP")
+        .with("SDES", "off");
+    let wish = towards.clone().with("DTLS-fingerprint", "SHA-1");
+    let phone = section("RTP/AVP", "192.0.2.2", 6000, "");
+    assert_eq!(
+        function(&setup.describe("offer", &phone, wish)).as_deref(),
+        Some("sha-1")
+    );
+    assert_eq!(
+        function(&setup.describe("offer", &phone, towards)).as_deref(),
+        Some("sha-1")
+    );
 }
 
 #[test]

@@ -43,15 +43,20 @@ fn line(tag: u8, suite: &str, rest: &str) -> String {
 }
 
 const ALL: [&str; 8] = [
-    "AES_CM_128_HMAC_SHA1_80",
-    "AES_CM_128_HMAC_SHA1_32",
     "AEAD_AES_256_GCM",
     "AEAD_AES_128_GCM",
     "AES_256_CM_HMAC_SHA1_80",
     "AES_256_CM_HMAC_SHA1_32",
     "AES_192_CM_HMAC_SHA1_80",
     "AES_192_CM_HMAC_SHA1_32",
+    CM_80,
+    CM_32,
 ];
+const CM_80: &str = "AES_CM_128_HMAC_SHA1_80";
+const CM_32: &str = "AES_CM_128_HMAC_SHA1_32";
+const CM_256_80: &str = "AES_256_CM_HMAC_SHA1_80";
+const GCM_256: &str = "AEAD_AES_256_GCM";
+const GCM_128: &str = "AEAD_AES_128_GCM";
 
 #[test]
 fn every_suite_is_opened_for_a_phone_without_keys() {
@@ -90,9 +95,9 @@ fn every_suite_is_offered_and_taken() {
 fn what_both_ends_leave_out_is_answered_and_what_cannot_be_done_is_passed_over() {
     let mut setup = Setup::new();
     let lines = [
-        line(1, ALL[0], " KDR=1"),
-        line(2, ALL[2], " UNENCRYPTED_SRTP"),
-        line(3, ALL[0], "|2^20|5:2 UNENCRYPTED_SRTCP WSH=64"),
+        line(1, CM_80, " KDR=1"),
+        line(2, GCM_256, " UNENCRYPTED_SRTP"),
+        line(3, CM_80, "|2^20|5:2 UNENCRYPTED_SRTCP WSH=64"),
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     setup.describe("offer", &section("RTP/SAVP", &lines), towards("RTP/AVP"));
@@ -129,11 +134,11 @@ fn an_answer_must_agree_on_what_is_left_out() {
     assert!(ours.ends_with("|2^31 UNENCRYPTED_SRTP"), "{ours}");
     let reply = setup.ask(request(
         "answer",
-        Some(&section("RTP/SAVP", &[&line(1, ALL[0], "")])),
+        Some(&section("RTP/SAVP", &[&line(1, CM_80, "")])),
         answered(),
     ));
     assert_eq!(reason(&reply), "No usable SRTP keys");
-    let agreed = line(1, ALL[0], "|2^31|1:4 UNENCRYPTED_SRTP");
+    let agreed = line(1, CM_80, "|2^31|1:4 UNENCRYPTED_SRTP");
     setup.describe("answer", &section("RTP/SAVP", &[&agreed]), answered());
 }
 
@@ -152,22 +157,22 @@ fn wishes_choose_and_order_what_is_offered() {
         "only-aes_cm_128_hmac_sha1_32",
         "no-AES_256_CM_HMAC_SHA1_80",
     ]);
-    assert_eq!(suites(&some), [ALL[1], ALL[4]]);
+    assert_eq!(suites(&some), [CM_256_80, CM_32]);
     let ordered = offered(&[
         "order:AES_192_CM_HMAC_SHA1_80;AEAD_AES_128_GCM;NO_SUCH;",
         "no-AES_CM_128_HMAC_SHA1_32",
     ]);
-    assert_eq!(suites(&ordered)[..3], [ALL[6], ALL[3], ALL[0]]);
+    assert_eq!(suites(&ordered)[..3], ["AES_192_CM_HMAC_SHA1_80", GCM_128, GCM_256]);
     let tags: Vec<&str> = cryptos(&ordered).iter().map(|line| &line[..1]).collect();
-    assert_eq!(tags[..3], ["6", "3", "1"], "an order changes no numbers");
+    assert_eq!(tags[..3], ["5", "2", "1"], "an order changes no numbers");
 }
 
 #[test]
 fn wishes_choose_among_keys_that_pass_and_lines_nobody_can_open_pass_too() {
     let lines = [
-        line(1, ALL[0], "|2^20"),
+        line(1, CM_80, "|2^20"),
         "2 F8_128_HMAC_SHA1_80 inline:x".to_owned(),
-        line(3, ALL[1], ""),
+        line(3, CM_32, ""),
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let passed = |words: &[&str]| {
@@ -175,26 +180,149 @@ fn wishes_choose_among_keys_that_pass_and_lines_nobody_can_open_pass_too() {
         let offer = setup.describe("offer", &section("RTP/SAVP", &lines), sdes(words));
         (setup, offer)
     };
-    assert_eq!(cryptos(&passed(&[]).1), lines);
-    assert_eq!(cryptos(&passed(&["no-AES_CM_128_HMAC_SHA1_80"]).1), lines[1..]);
-    assert_eq!(
-        cryptos(&passed(&["order:AES_CM_128_HMAC_SHA1_32"]).1),
-        [lines[2], lines[0], lines[1]]
-    );
+    assert_eq!(cryptos(&passed(&["nonew"]).1), lines);
+    let (_, offer) = passed(&[]);
+    assert_eq!((&cryptos(&offer)[..3], &suites(&offer)[3..]), (&lines[..], &ALL[..6]));
+    let (_, offer) = passed(&["no-AES_CM_128_HMAC_SHA1_80", "no-AEAD_AES_256_GCM"]);
+    assert_eq!((&cryptos(&offer)[..2], &suites(&offer)[2..]), (&lines[1..], &ALL[1..6]));
+    let (_, offer) = passed(&["order:AES_CM_128_HMAC_SHA1_32;AEAD_AES_128_GCM"]);
+    assert_eq!(cryptos(&offer)[0], lines[2]);
+    assert_eq!(suites(&offer)[1], GCM_128);
     // Nothing of it may go on, so it is opened here, and the wish is offered.
     let (mut setup, offer) = passed(&["only-AEAD_AES_128_GCM"]);
-    assert_eq!(suites(&offer), [ALL[3]]);
-    let answer = setup.describe("answer", &section("RTP/SAVP", &[&line(1, ALL[3], "")]), answered());
-    assert_eq!(suites(&answer), [ALL[0]]);
+    assert_eq!(suites(&offer), [GCM_128]);
+    let answer = setup.describe("answer", &section("RTP/SAVP", &[&line(1, GCM_128, "")]), answered());
+    assert_eq!(suites(&answer), [CM_80]);
+}
+
+#[test]
+fn an_answer_chooses_between_keys_that_pass_and_keys_of_ours() {
+    let offered = section("RTP/SAVP", &[&line(4, CM_32, "")]);
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &offered, Dictionary::default());
+    let again = setup.describe("offer", &offered, Dictionary::default());
+    assert_eq!(again, offer, "an offer again has the same keys");
+    let ours = cryptos(&offer)[1].to_owned();
+    assert!(ours.starts_with("5 AEAD_AES_256_GCM inline:"), "{offer}");
+
+    // One that passes: nobody opens anything.
+    let passing = line(4, CM_32, "");
+    let answer = setup.describe("answer", &section("RTP/SAVP", &[&passing]), answered());
+    assert_eq!(cryptos(&answer), [passing]);
+    assert!(setup.entries.values().all(|entry| entry.opens == Keys::Clear));
+
+    // One of ours, by who answers now: both sides are opened and sealed.
+    let theirs = line(5, GCM_256, "");
+    let answer = setup.describe("answer", &section("RTP/SAVP", &[&theirs]), answered());
+    assert_eq!(suites(&answer), [CM_32]);
+    let opens = |sdp: &str| setup.entries[&local(sdp)].opens.clone();
+    let key = |line: &str| Keys::Srtp(Crypto::parse(line).expect("a key").key);
+    assert_eq!(
+        (opens(&answer), opens(&offer)),
+        (key(&line(4, CM_32, "")), key(&theirs))
+    );
+    let hop = setup.entries[&local(&answer)].rtp.as_ref().expect("a way");
+    assert_eq!(hop.seals, key(&ours));
+}
+
+#[test]
+fn an_offer_that_passes_does_not_interrupt_what_passed_before() {
+    let mut setup = Setup::new();
+    let offered = section("RTP/SAVP", &[&line(1, CM_80, "")]);
+    setup.describe("offer", &offered, Dictionary::default());
+    setup.describe("answer", &section("RTP/SAVP", &[&line(1, CM_80, "")]), answered());
+    let entries = setup.entries.clone();
+    setup.describe("offer", &offered, Dictionary::default().with("to-tag", "b"));
+    assert_eq!(setup.entries, entries);
+}
+
+#[test]
+fn a_suite_that_is_not_to_be_offered_is_not_accepted_where_there_is_another() {
+    let lines = [line(1, CM_80, ""), line(2, CM_32, "")];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    for (wish, expected) in [("no-AES_CM_128_HMAC_SHA1_80", CM_32), ("only-AEAD_AES_128_GCM", CM_80)] {
+        let mut setup = Setup::new();
+        let wish = towards("RTP/AVP").with("SDES", list(&[wish]));
+        setup.describe("offer", &section("RTP/SAVP", &lines), wish);
+        let answer = setup.describe("answer", &section("RTP/AVP", &[]), answered());
+        assert_eq!(suites(&answer), [expected]);
+    }
 }
 
 #[test]
 fn the_offerers_suite_may_be_chosen() {
     let mut setup = Setup::new();
-    let lines = [line(1, ALL[0], ""), line(2, ALL[4], "")];
+    let lines = [line(1, CM_80, ""), line(2, CM_256_80, "")];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let wish = towards("RTP/AVP").with("SDES", list(&["offerer_pref:AES_256_CM_HMAC_SHA1_80"]));
     setup.describe("offer", &section("RTP/SAVP", &lines), wish);
     let answer = setup.describe("answer", &section("RTP/AVP", &[]), answered());
-    assert_eq!(suites(&answer), [ALL[4]]);
+    assert_eq!(suites(&answer), [CM_256_80]);
+}
+
+#[test]
+fn of_keys_and_a_fingerprint_the_answer_may_have_the_keys() {
+    let digest = |hash: wire::sdp::HashFunction| wire::sdp::Fingerprint {
+        hash,
+        digest: vec![0xab; hash.digest_len()],
+    };
+    let config = sip::Config {
+        fingerprints: vec![digest(wire::sdp::HashFunction::Sha256)],
+        ..sip::Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)])
+    };
+    let both = section("RTP/SAVP", &[&line(3, CM_80, "")])
+        + &format!(
+            "a=setup:actpass\r\na=fingerprint:{}\r\n",
+            digest(wire::sdp::HashFunction::Sha256)
+        );
+    let answer = |offer: Dictionary, answer: Dictionary| {
+        let mut setup = Setup::with(config.clone());
+        let wish = offer.with("transport-protocol", "RTP/AVP");
+        setup.describe("offer", &both, wish);
+        let answer = setup.describe("answer", &section("RTP/AVP", &[]), answer.with("to-tag", "b"));
+        (!cryptos(&answer).is_empty(), answer.contains("a=fingerprint:"))
+    };
+    let none = Dictionary::default;
+    assert_eq!(answer(none(), none()), (false, true));
+    assert_eq!(answer(none(), none().with("DTLS", "off")), (true, false));
+    assert_eq!(answer(none().with("DTLS", "off"), none()), (true, false));
+    assert_eq!(answer(sdes(&["prefer"]), none()), (true, false));
+}
+
+#[test]
+fn secure_offers_leave_keys_or_a_handshake_to_the_answer() {
+    let fingerprint = wire::sdp::Fingerprint {
+        hash: wire::sdp::HashFunction::Sha256,
+        digest: vec![0xab; 32],
+    };
+    let config = sip::Config {
+        fingerprints: vec![fingerprint.clone()],
+        ..sip::Config::new(vec![interface("default", "127.0.0.1", 40_000..=40_999)])
+    };
+    let dtls = section("RTP/SAVP", &[]) + &format!("a=setup:passive\r\na=fingerprint:{fingerprint}\r\n");
+    let keys = section("RTP/SAVP", &[&line(7, CM_80, "")]);
+    for (wish, answer, keyed_by_handshake) in [
+        (Dictionary::default(), &keys, false),
+        (Dictionary::default(), &dtls, true),
+        (sdes(&["off"]), &dtls, true),
+        (Dictionary::default().with("DTLS", "off"), &keys, false),
+    ] {
+        let mut setup = Setup::with(config.clone());
+        let offers_keys = wish.value("SDES").is_none();
+        let offers_dtls = wish.value("DTLS").is_none();
+        let wish = wish.with("transport-protocol", "RTP/SAVP");
+        let offer = setup.describe("offer", &section("RTP/AVP", &[]), wish);
+        assert_eq!(
+            (
+                !cryptos(&offer).is_empty(),
+                offer.contains("a=setup:actpass\r\na=fingerprint:sha-256 ")
+            ),
+            (offers_keys, offers_dtls),
+            "{offer}"
+        );
+        setup.describe("answer", answer, answered());
+        let opens = &setup.entries[&local(&offer)].opens;
+        assert_eq!(matches!(opens, Keys::Dtls { active: true, .. }), keyed_by_handshake);
+        assert_eq!(matches!(opens, Keys::Srtp(_)), !keyed_by_handshake);
+    }
 }

@@ -30,11 +30,6 @@ pub struct Sdes {
 }
 
 impl Sdes {
-    /// Whether something is said of which suites go on.
-    pub(crate) fn chooses(&self) -> bool {
-        !(self.without.is_empty() && self.only.is_empty() && self.order.is_empty())
-    }
-
     /// Whether a suite may go on.
     pub(crate) fn wants(&self, suite: &str) -> bool {
         match self.only.is_empty() {

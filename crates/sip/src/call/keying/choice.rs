@@ -1,0 +1,114 @@
+//! An offer between two ends with keys in descriptions, which leaves to its answer whether keys pass or are ours.
+
+use wire::srtp::SrtpProfile;
+
+use super::{Security, answer_to, crypto_line, is_answer};
+use crate::call::Media;
+use crate::ng::{Flags, Sdes};
+use crate::random::Random;
+use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
+
+/// Two ways that an offer leaves to who answers it: with a key of who offered, which passes, or with one of ours.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// Who offered.
+    end: usize,
+    /// The numbers of the keys that pass.
+    passing: Vec<u32>,
+    /// How the one who offered is protected where one of ours is chosen.
+    speaker: Security,
+    /// Ours.
+    offered: Vec<Crypto>,
+}
+
+impl Media {
+    /// The keys of an offer go on, as far as wishes about suites leave any, and behind them keys of ours for the suites that are not
+    /// among them: so ends that have no suite in common understand each other, too.
+    pub(super) fn offer_choice(
+        &mut self,
+        end: usize,
+        section: &Section<'_>,
+        flags: &Flags,
+        random: &mut Random,
+    ) -> Option<Attributes> {
+        let sdes = &flags.sdes;
+        let theirs = section.lines.iter().filter_map(|line| match line.attribute() {
+            Some(("crypto", value)) => Some((value.split_ascii_whitespace().nth(1).unwrap_or_default(), value)),
+            _ => None,
+        });
+        let theirs: Vec<(&str, &str)> = theirs.filter(|(suite, _)| sdes.wants(suite)).collect();
+        if theirs.is_empty() {
+            return None;
+        }
+        let tag = |value: &str| value.split_ascii_whitespace().next().and_then(|tag| tag.parse().ok());
+        let passing: Vec<u32> = theirs.iter().filter_map(|(_, value)| tag(value)).collect();
+        let speaker = answer_to(Keying::Sdes, section, &self.sides[end].security, flags, random);
+        self.choice = match speaker {
+            Ok(speaker) if !sdes.nonew => {
+                let before = self.choice.take().filter(|choice| choice.end == end);
+                Some(Choice {
+                    end,
+                    offered: more_keys(section, sdes, before, random),
+                    passing,
+                    speaker,
+                })
+            }
+            _ => None,
+        };
+        let ours = self.choice.iter().flat_map(|choice| &choice.offered);
+        let ours = ours.map(|ours| (suite_name(ours.key.profile()), crypto_line(ours, flags)));
+        let theirs = theirs
+            .into_iter()
+            .map(|(suite, value)| (suite, format!("crypto:{value}")));
+        let mut lines: Vec<(&str, String)> = theirs.chain(ours).collect();
+        lines.sort_by_key(|(suite, _)| sdes.rank(suite));
+        let others = section.lines.iter().filter_map(|line| line.attribute());
+        let others = others.filter(|(name, _)| matches!(*name, "fingerprint" | "setup" | "tls-id"));
+        let others = others.map(|(name, value)| format!("{name}:{value}"));
+        Some(Attributes::Replace(
+            lines.into_iter().map(|(_, line)| line).chain(others).collect(),
+        ))
+    }
+
+    /// Takes the answer to a choice: whether a key of ours was chosen, so that both ends are protected by us from now on.
+    pub(super) fn choose(&mut self, end: usize, section: &Section<'_>) {
+        let Some(choice) = self.choice.as_ref().filter(|choice| choice.end != end) else {
+            return;
+        };
+        let chosen = section.cryptos.first();
+        let is_ours = |theirs: &&Crypto| {
+            !choice.passing.contains(&theirs.tag) && choice.offered.iter().any(|ours| is_answer(theirs, ours))
+        };
+        if chosen.filter(is_ours).is_some() {
+            self.sides[1 - end].security = choice.speaker.clone();
+            self.sides[end].security = Security::Sdes {
+                offered: choice.offered.clone(),
+                agreed: None,
+                or_dtls: None,
+            };
+        }
+    }
+}
+
+/// Keys of ours for the suites that an offer lacks, numbered behind its own. Those that were offered before stay.
+fn more_keys(section: &Section<'_>, sdes: &Sdes, before: Option<Choice>, random: &mut Random) -> Vec<Crypto> {
+    let lacks = |suite: &SrtpProfile| section.cryptos.iter().all(|theirs| theirs.key.profile() != *suite);
+    let before = before.map(|choice| choice.offered).unwrap_or_default();
+    let last = section.cryptos.iter().map(|theirs| theirs.tag).max().unwrap_or(0);
+    let suites = SUITES
+        .into_iter()
+        .filter(|suite| lacks(suite) && sdes.wants(suite_name(*suite)));
+    let tags = (1..).map(|number| last.saturating_add(number));
+    tags.zip(suites)
+        .map(|(tag, suite)| {
+            let known = before
+                .iter()
+                .find(|ours| (ours.tag, ours.key.profile()) == (tag, suite));
+            known.cloned().unwrap_or_else(|| Crypto {
+                tag,
+                key: random.key(suite).with_parameters(sdes.parameters(suite)),
+                unsupported: false,
+            })
+        })
+        .collect()
+}
