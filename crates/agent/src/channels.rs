@@ -7,6 +7,7 @@
 //! Source: RFC 8831, RFC 8832.
 
 mod dcep;
+mod opening;
 mod outbox;
 mod packets;
 mod sctp;
@@ -15,13 +16,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use sctp_proto::{Event, Payload, PayloadProtocolIdentifier, ReliabilityType, StreamEvent, StreamId};
+use sctp_proto::{Event, Payload, PayloadProtocolIdentifier, StreamEvent, StreamId};
 use southbound::{Channel, ChannelEnd, DtlsRole, MessageId};
 
 use crate::Counter;
-use crate::limits::{
-    CHANNELS_MAX, INBOX_MAX, LOSSY_BUFFER_MAX, MESSAGE_COST, MESSAGE_MAX, OPENING_MAX, RECEIVE_BUFFER_MAX,
-};
+use crate::limits::{INBOX_MAX, LOSSY_BUFFER_MAX, MESSAGE_COST, MESSAGE_MAX, OPENING_MAX, RECEIVE_BUFFER_MAX};
 use outbox::{Outbox, Standing, Waiting};
 use packets::Said;
 use sctp::Sctp;
@@ -42,6 +41,8 @@ pub(crate) struct Channels {
     /// Until when messages wait for channels that are not open yet.
     opening_until: Option<Instant>,
     said: Said,
+    /// Since when there may be something to send.
+    unsent: Option<Instant>,
     /// Whether the peer has said that it ends the association.
     goodbye: bool,
 }
@@ -105,6 +106,7 @@ impl Channels {
             outboxes: BTreeMap::new(),
             opening_until: Some(now + OPENING_MAX),
             said: Said::default(),
+            unsent: None,
             goodbye: false,
         }
     }
@@ -160,7 +162,7 @@ impl Channels {
         }
     }
 
-    /// Sends one binary message, or keeps it until it can be sent.
+    /// Takes one binary message to send. It leaves with those that are taken at the same time, so that small ones share packets, or when it can.
     pub(crate) fn send(&mut self, now: Instant, letter: Letter<'_>, effects: &mut Vec<Effect>) {
         let agreed = |open: &&Open| open.state == OpenState::Agreed && open.label == *letter.label;
         let channel = self
@@ -186,7 +188,7 @@ impl Channels {
         if !is_kept {
             effects.extend(letter.message.map(Effect::Taken));
         }
-        self.pump(now, effects);
+        self.unsent.get_or_insert(now);
     }
 
     /// The oldest message that arrived on a channel that loses nothing.
@@ -249,7 +251,8 @@ impl Channels {
             .values()
             .any(|outbox| outbox.standing == Standing::Opening && !outbox.is_empty());
         let opening = self.opening_until.filter(|_| waits);
-        [association, self.too_slow_at(), opening].into_iter().flatten().min()
+        let due = [self.unsent, association, self.too_slow_at(), opening];
+        due.into_iter().flatten().min()
     }
 
     /// The association is over, by whomever: nothing can be sent any more. What arrived before can still be passed on.
@@ -299,6 +302,7 @@ impl Channels {
     }
 
     fn pump(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+        self.unsent = None;
         loop {
             let association = self.sctp.as_mut().and_then(Sctp::association_mut);
             let Some(event) = association.and_then(|association| association.poll()) else {
@@ -353,47 +357,6 @@ impl Channels {
         }
     }
 
-    /// Opens our channels: even stream ids for the DTLS client, odd ones for the server (RFC 8832 section 6).
-    fn open_ours(&mut self, effects: &mut Vec<Effect>) {
-        let Some(sctp) = &mut self.sctp else { return };
-        let first = sctp.first_stream();
-        let Some(association) = sctp.association_mut() else {
-            return;
-        };
-        for channel in self.to_open.drain(..) {
-            let free = (first..)
-                .step_by(2)
-                .find(|id| !self.open.contains_key(id) && association.stream(*id).is_err());
-            let opened = free.filter(|_| self.open.len() < CHANNELS_MAX).and_then(|id| {
-                let mut stream = association.open_stream(id, PayloadProtocolIdentifier::Binary).ok()?;
-                let (kind, value) = reliability(channel.retransmits_max);
-                // Until the peer has agreed it may not know the channel's order; the handshake itself is always ordered.
-                stream
-                    .set_reliability_params(false, ReliabilityType::Reliable, 0)
-                    .ok()?;
-                stream
-                    .write_with_ppi(&dcep::open(&channel), PayloadProtocolIdentifier::Dcep)
-                    .ok()?;
-                stream.set_reliability_params(!channel.ordered, kind, value).ok()?;
-                Some(id)
-            });
-            match opened {
-                Some(id) => {
-                    let lossy = channel.retransmits_max.is_some();
-                    self.open.insert(
-                        id,
-                        Open {
-                            label: channel.label,
-                            state: OpenState::Asked,
-                            lossy,
-                        },
-                    );
-                }
-                None => effects.push(Effect::Count(Counter::ChannelRefused)),
-            }
-        }
-    }
-
     /// Reads whole messages as long as there is room for them.
     fn read(&mut self, effects: &mut Vec<Effect>) {
         while self.inbox_cost < INBOX_MAX {
@@ -430,64 +393,6 @@ impl Channels {
                 self.inbox.push_back((open.label.clone(), message.into()));
             }
         }
-    }
-
-    /// One message of the handshake that opens a channel.
-    fn handshake(&mut self, id: StreamId, message: &[u8], effects: &mut Vec<Effect>) {
-        match dcep::parse(message) {
-            Some(dcep::Message::Ack) => match self.open.get_mut(&id) {
-                Some(open) if open.state == OpenState::Asked => {
-                    open.state = OpenState::Agreed;
-                    let (label, lossy) = (open.label.clone(), open.lossy);
-                    self.opened(id, &label, lossy, effects);
-                }
-                _ => {}
-            },
-            Some(dcep::Message::Open(channel)) => match self.accept(id, channel) {
-                Some((label, lossy)) => self.opened(id, &label, lossy, effects),
-                None => effects.push(Effect::Count(Counter::ChannelRefused)),
-            },
-            None => effects.push(Effect::Count(Counter::ChannelRefused)),
-        }
-    }
-
-    /// What waited for a channel goes out on it. The first channel of a label is the one that is sent on.
-    fn opened(&mut self, id: StreamId, label: &Arc<str>, lossy: bool, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Opened(label.clone()));
-        let Some(outbox) = self.outboxes.get_mut(label) else {
-            return;
-        };
-        match outbox.standing {
-            Standing::Open(_) => {}
-            Standing::Opening if lossy => give_up(outbox, effects),
-            Standing::Opening => outbox.standing = Standing::Open(id),
-        }
-    }
-
-    /// Agrees to the peer's channel. The peer's ids are those that are not ours.
-    fn accept(&mut self, id: StreamId, channel: dcep::Opened) -> Option<(Arc<str>, bool)> {
-        let sctp = self.sctp.as_mut()?;
-        if id % 2 == sctp.first_stream() || self.open.contains_key(&id) || self.open.len() >= CHANNELS_MAX {
-            return None;
-        }
-        let association = sctp.association_mut()?;
-        let mut stream = association.stream(id).ok()?;
-        stream
-            .write_with_ppi(&dcep::ACK, PayloadProtocolIdentifier::Dcep)
-            .ok()?;
-        stream
-            .set_reliability_params(!channel.ordered, channel.reliability, channel.value)
-            .ok()?;
-        let lossy = channel.reliability != ReliabilityType::Reliable;
-        self.open.insert(
-            id,
-            Open {
-                label: channel.label.clone(),
-                state: OpenState::Agreed,
-                lossy,
-            },
-        );
-        Some((channel.label, lossy))
     }
 
     /// Puts a message that must arrive behind those before it.
@@ -551,12 +456,5 @@ fn give_up(outbox: &mut Outbox, effects: &mut Vec<Effect>) {
     for unsent in outbox.close() {
         effects.push(Effect::Count(Counter::MessageUnsent));
         effects.extend(unsent.message.map(Effect::Taken));
-    }
-}
-
-fn reliability(retransmits_max: Option<u16>) -> (ReliabilityType, u32) {
-    match retransmits_max {
-        None => (ReliabilityType::Reliable, 0),
-        Some(max) => (ReliabilityType::Rexmit, max.into()),
     }
 }

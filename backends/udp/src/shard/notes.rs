@@ -163,16 +163,10 @@ impl Notes {
             Some(_) => (&mut self.notes, &mut self.lent),
             None => (&mut self.strangers, &mut self.lent_to_strangers),
         };
-        let is_report = punted.kind == PuntKind::Rtcp;
-        let reserved = if is_report {
-            ring.buffer().capacity() / RESERVED
-        } else {
-            0
-        };
-        let pushed = match ring.slots() <= reserved {
+        let pushed = match ring.slots() <= reserved(punted.kind, ring.buffer().capacity()) {
             true => false,
             false => loans
-                .lend(punted, is_report)
+                .lend(punted)
                 .is_some_and(|loan| ring.push(Note::Punt(loan)).is_ok()),
         };
         match pushed {
@@ -264,6 +258,15 @@ impl Notes {
     }
 }
 
+/// How much of what may wait is not for this kind. Data channels are DTLS: who sends data as fast as it can must not keep anybody from proving that it is there.
+fn reserved(kind: PuntKind, of: usize) -> usize {
+    match kind {
+        PuntKind::Stun => 0,
+        PuntKind::Dtls => of / RESERVED / 2,
+        PuntKind::Rtcp => of / RESERVED,
+    }
+}
+
 /// Buffers that go to the agent's thread and come back, oldest first, because a ring keeps its order.
 struct Loans {
     lent: VecDeque<Arc<Punted>>,
@@ -279,12 +282,8 @@ impl Loans {
     }
 
     /// A copy in the oldest buffer, if that came back, else in a new one as long as there may be more.
-    fn lend(&mut self, punted: &PuntedRef<'_>, is_report: bool) -> Option<Arc<Punted>> {
-        let limit = if is_report {
-            self.limit - self.limit / RESERVED
-        } else {
-            self.limit
-        };
+    fn lend(&mut self, punted: &PuntedRef<'_>) -> Option<Arc<Punted>> {
+        let limit = self.limit - reserved(punted.kind, self.limit);
         let loan = match take_back(&mut self.lent) {
             Some(mut loan) => {
                 punted.write(Arc::get_mut(&mut loan).expect("nobody else has it"));
@@ -337,7 +336,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "a test needs some instant")]
-    fn reports_leave_room_for_who_proves_itself() {
+    fn reports_and_data_leave_room_for_who_proves_itself() {
         let now = Instant::now();
         let (mut notes, _reader) = Notes::new(Arc::new(Alarm::new(|| {})));
         let counters = CounterPage::new();
@@ -354,7 +353,9 @@ mod tests {
         };
         let reports = (0..2 * LENT_MAX).filter(|_| notes.punt(&counters, &punted(PuntKind::Rtcp)));
         assert_eq!(reports.count(), LENT_MAX - LENT_MAX / RESERVED);
-        assert!(notes.punt(&counters, &punted(PuntKind::Dtls)));
+        let data = (0..2 * LENT_MAX).filter(|_| notes.punt(&counters, &punted(PuntKind::Dtls)));
+        assert_eq!(data.count(), LENT_MAX / RESERVED / 2);
+        assert!(notes.punt(&counters, &punted(PuntKind::Stun)));
     }
 
     #[test]
