@@ -7,6 +7,7 @@
 //! Source: RFC 8831, RFC 8832.
 
 mod dcep;
+mod guard;
 mod opening;
 mod outbox;
 mod packets;
@@ -21,6 +22,7 @@ use southbound::{Channel, ChannelEnd, DtlsRole, MessageId};
 
 use crate::Counter;
 use crate::limits::{INBOX_MAX, LOSSY_BUFFER_MAX, MESSAGE_COST, MESSAGE_MAX, OPENING_MAX, RECEIVE_BUFFER_MAX};
+use guard::{Finding, Guard};
 use outbox::{Outbox, Standing, Waiting};
 use packets::Said;
 use sctp::Sctp;
@@ -41,6 +43,7 @@ pub(crate) struct Channels {
     /// Until when messages wait for channels that are not open yet.
     opening_until: Option<Instant>,
     said: Said,
+    guard: Guard,
     /// Since when there may be something to send.
     unsent: Option<Instant>,
     /// Whether the peer has said that it ends the association.
@@ -106,6 +109,7 @@ impl Channels {
             outboxes: BTreeMap::new(),
             opening_until: Some(now + OPENING_MAX),
             said: Said::default(),
+            guard: Guard::default(),
             unsent: None,
             goodbye: false,
         }
@@ -132,11 +136,29 @@ impl Channels {
 
     /// Takes in one SCTP packet.
     pub(crate) fn receive(&mut self, now: Instant, packet: Vec<u8>, effects: &mut Vec<Effect>) {
+        let room = self.room();
         let Some(sctp) = &mut self.sctp else {
             return effects.push(Effect::Count(Counter::SctpUnexpected));
         };
         self.goodbye |= packets::is_goodbye(&packet);
-        if let Err(counter) = sctp.receive(now, packet) {
+        let is_full = self.inbox_cost >= INBOX_MAX && packets::has_data(&packet);
+        let finding = match sctp.association() {
+            Some(_) => self.guard.look(&packet),
+            None => Finding::Fine,
+        };
+        let packet = match finding {
+            Finding::Fragments => {
+                effects.push(Effect::Count(Counter::SctpMalformed));
+                return self.abort(ChannelEnd::Peer, effects);
+            }
+            Finding::Fine if !is_full => Some(packet),
+            Finding::Fine | Finding::Ahead => {
+                effects.push(Effect::Count(Counter::SctpPutOff));
+                effects.extend(self.said.again(room).map(Effect::Send));
+                packets::without_data(&packet)
+            }
+        };
+        if let Some(Err(counter)) = packet.map(|packet| sctp.receive(now, packet)) {
             effects.push(Effect::Count(counter));
         }
         self.pump(now, effects);
@@ -233,14 +255,14 @@ impl Channels {
         self.pump(now, effects);
         if self.too_slow_at().is_some_and(|at| at <= now) {
             effects.push(Effect::Count(Counter::ChannelTooSlow));
-            self.abort(effects);
+            self.abort(ChannelEnd::TooSlow, effects);
         }
     }
 
     /// Ends the association: what SCTP has of it could not be freed otherwise.
-    pub(crate) fn abort(&mut self, effects: &mut Vec<Effect>) {
+    pub(crate) fn abort(&mut self, why: ChannelEnd, effects: &mut Vec<Effect>) {
         effects.extend(self.said.abort().map(Effect::Send));
-        self.end(ChannelEnd::TooSlow, effects);
+        self.end(why, effects);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
@@ -260,6 +282,7 @@ impl Channels {
         self.opening_until = None;
         self.unread.clear();
         self.said = Said::default();
+        self.guard = Guard::default();
         let open = std::mem::take(&mut self.open).into_values();
         effects.extend(
             open.filter(|open| open.state == OpenState::Agreed)
@@ -322,6 +345,9 @@ impl Channels {
                 effects.extend(packets.map(Effect::Send));
             }
         }
+        if let Some((cumulative, window)) = self.said.news.take() {
+            self.guard.acknowledged(cumulative, window == RECEIVE_BUFFER_MAX);
+        }
     }
 
     fn handle_event(&mut self, event: Event, effects: &mut Vec<Effect>) {
@@ -369,6 +395,7 @@ impl Channels {
                 self.unread.remove(&id);
                 continue;
             };
+            self.guard.read(chunks.chunks.len());
             let mut message = vec![0; chunks.len()];
             if chunks.read(&mut message).is_err() {
                 continue;

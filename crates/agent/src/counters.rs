@@ -45,6 +45,8 @@ counting::counters! {
         SctpMalformed = "sctp_malformed",
         /// SCTP that came before the peer's description had a section for it, or after its association was over.
         SctpUnexpected = "sctp_unexpected",
+        /// SCTP packets whose data was not taken: there was no room for it, or it was far ahead of what is missing. The peer repeats it.
+        SctpPutOff = "sctp_put_off",
         /// SCTP associations that ended by an error. One that the peer ends is none.
         SctpFailed = "sctp_failed",
         /// Data channels beyond the limit, or opened in a malformed way.

@@ -44,6 +44,12 @@ pub const LABEL_MAX: usize = 256;
 /// Bytes of one message, in both directions; a larger one is dropped.
 pub const MESSAGE_MAX: usize = 65_536;
 
+/// How far ahead of the first missing piece of data a peer may send; what is further ahead is not taken, and the peer repeats it.
+pub const DATA_AHEAD_MAX: i32 = 4_096;
+
+/// Pieces of incomplete messages one transport may have; one that has more loses its association.
+pub const FRAGMENTS_MAX: usize = 4_096;
+
 /// What a message counts for besides its bytes, wherever messages wait.
 pub const MESSAGE_COST: usize = 64;
 

@@ -12,6 +12,7 @@ const TAG: std::ops::Range<usize> = 4..8;
 const CHECKSUM: std::ops::Range<usize> = 8..12;
 const CRC32C: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI);
 
+pub(super) const DATA: u8 = 0;
 const SACK: u8 = 3;
 /// Up to and with the number of duplicates; gap blocks of four bytes follow.
 const SACK_LEN: usize = 16;
@@ -29,6 +30,8 @@ pub(super) struct Said {
     acknowledgement: Option<Vec<u8>>,
     /// Its window.
     window: u32,
+    /// What it acknowledged, and what window the library wanted to tell.
+    pub(super) news: Option<(u32, u32)>,
 }
 
 impl Said {
@@ -45,6 +48,9 @@ impl Said {
         let Some((at, _, len)) = sack else { return packet };
         let window = &mut packet[at + 8..at + 12];
         let theirs = u32::from_be_bytes(window.try_into().expect("it is four bytes"));
+        let cumulative = packet[at + 4..at + 8].try_into().expect("it is four bytes");
+        self.news = Some((u32::from_be_bytes(cumulative), theirs));
+        let window = &mut packet[at + 8..at + 12];
         self.window = theirs.min(room);
         if self.window != theirs {
             window.copy_from_slice(&self.window.to_be_bytes());
@@ -59,6 +65,11 @@ impl Said {
         if self.window >= most / 2 || room < self.window.saturating_add(most / 4) {
             return None;
         }
+        self.again(room)
+    }
+
+    /// The last acknowledgement again, as who asks for the window expects.
+    pub(super) fn again(&mut self, room: u32) -> Option<Vec<u8>> {
         let mut packet = self.acknowledgement.clone()?;
         self.window = room;
         packet[HEADER + 8..HEADER + 12].copy_from_slice(&room.to_be_bytes());
@@ -73,6 +84,22 @@ impl Said {
         seal(&mut packet);
         Some(packet)
     }
+}
+
+/// A packet without its DATA, as if only that had been lost. `None` if there is nothing else in it.
+pub(super) fn without_data(packet: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = packet[..HEADER].to_vec();
+    for (at, _, len) in chunks(packet).filter(|(_, kind, _)| *kind != DATA) {
+        rest.extend(&packet[at..at + len]);
+        rest.resize(rest.len().next_multiple_of(4), 0);
+    }
+    seal(&mut rest);
+    (rest.len() > HEADER).then_some(rest)
+}
+
+/// Whether a packet has DATA in it.
+pub(super) fn has_data(packet: &[u8]) -> bool {
+    chunks(packet).any(|(_, kind, _)| kind == DATA)
 }
 
 /// Whether a packet of the peer ends the association.
@@ -93,7 +120,7 @@ fn acknowledgement(packet: &[u8], at: usize, len: usize) -> Option<Vec<u8>> {
 }
 
 /// Each chunk's place, type and length.
-fn chunks(packet: &[u8]) -> impl Iterator<Item = (usize, u8, usize)> {
+pub(super) fn chunks(packet: &[u8]) -> impl Iterator<Item = (usize, u8, usize)> {
     let mut at = HEADER;
     std::iter::from_fn(move || {
         let header = packet.get(at..at + 4)?;
@@ -156,6 +183,18 @@ mod tests {
             (&[SACK, 0, 0, 20][..], &[0, 0, 1, 94, 0, 1, 0, 0][..])
         );
         assert_eq!(said.update(350, 1_000), None);
+    }
+
+    #[test]
+    fn data_is_taken_out_of_a_packet_and_the_rest_stays() {
+        let mut packet = sack(1);
+        packet.extend([DATA, 3, 0, 17]);
+        packet.extend([0; 16]);
+        seal(&mut packet);
+        assert!(has_data(&packet) && !has_data(&sack(1)));
+        assert_eq!(without_data(&packet), Some(sack(1)));
+        packet.drain(HEADER..HEADER + 24);
+        assert_eq!(without_data(&packet), None);
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn a_peer_that_ends_its_association_has_not_failed() {
     let mut world = world_with(DtlsRole::Server, vec![channel("_reliable", false)], Vec::new());
     world.take_notices();
     let now = world.now;
-    world.peers[0].with_channels(now, |channels, effects| channels.abort(effects));
+    world.peers[0].with_channels(now, |channels, effects| channels.abort(ChannelEnd::Peer, effects));
     world.settle();
     let closed = Notice::ChannelClosed {
         transport: TRANSPORT,
@@ -177,7 +177,7 @@ fn an_ordinary_call_counts_no_failure() {
     world.live(1_000);
     // One ends its association first, as browsers do, one hangs up, and one is put out while it still sends.
     let now = world.now;
-    world.peers[ada].with_channels(now, |channels, effects| channels.abort(effects));
+    world.peers[ada].with_channels(now, |channels, effects| channels.abort(ChannelEnd::Peer, effects));
     world.settle();
     world.peers[ada].hang_up(now);
     world.peers[bob].hang_up(now);

@@ -1,6 +1,7 @@
 //! Peers that send what they like: counted, at worst the end of their own transport, never a panic.
 
 use super::world::*;
+use crate::Counter;
 use crate::channels::{Channels, Effect, Letter};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -172,4 +173,68 @@ fn mutated_rtcp_reaches_only_what_is_its_sender_s() {
     }
     assert!(world.peers[publisher].plis(11, world.start).len() <= 2);
     world.close_all();
+}
+
+/// A channel of a connected pair, and a packet of the client's with DATA alone and its place.
+fn established(now: std::time::Instant) -> (Channels, Vec<u8>) {
+    let channel = Channel {
+        label: "x".into(),
+        ordered: true,
+        retransmits_max: None,
+    };
+    let mut ends = [Channels::new(Vec::new(), now), Channels::new(vec![channel], now)];
+    let mut queues: [Vec<Vec<u8>>; 2] = Default::default();
+    let mut last = Vec::new();
+    for (end, role) in [DtlsRole::Server, DtlsRole::Client].into_iter().enumerate() {
+        let mut effects = Vec::new();
+        ends[end].start(role, 5000, now, &mut effects);
+        queues[1 - end].extend(packets(effects));
+    }
+    while queues.iter().any(|queue| !queue.is_empty()) {
+        for end in 0..2 {
+            let mut effects = Vec::new();
+            for packet in std::mem::take(&mut queues[end]) {
+                if end == 0 && packet[12] == 0 {
+                    last.clone_from(&packet);
+                }
+                ends[end].receive(now, packet, &mut effects);
+            }
+            queues[1 - end].extend(packets(effects));
+        }
+    }
+    let [server, _] = ends;
+    (server, last)
+}
+
+/// A peer may send messages in pieces that never become whole, or behind a piece that never comes. Neither makes long lists.
+#[test]
+fn pieces_that_never_become_messages_are_bounded() {
+    let now = std::time::Instant::now();
+    for (flags, first) in [(2, 1), (6, 1), (3, 2)] {
+        let (mut server, seed) = established(now);
+        let tsn = u32::from_be_bytes(seed[16..20].try_into().unwrap());
+        let mut counted = [0; 2];
+        for number in 0..600 {
+            let mut packet = seed[..12].to_vec();
+            for piece in 0..50_u32 {
+                let tsn = tsn.wrapping_add(first + number * 50 + piece);
+                packet.extend([0, flags, 0, 17]);
+                packet.extend(tsn.to_be_bytes());
+                packet.extend([0, 0]);
+                packet.extend(((number * 50 + piece) as u16).wrapping_add(5).to_be_bytes());
+                packet.extend([0, 0, 0, 53, 7, 0, 0, 0]);
+            }
+            seal(&mut packet);
+            let mut effects = Vec::new();
+            server.receive(now, packet, &mut effects);
+            for effect in effects {
+                counted[0] += u32::from(matches!(effect, Effect::Count(Counter::SctpMalformed)));
+                counted[1] += u32::from(matches!(effect, Effect::Count(Counter::SctpPutOff)));
+            }
+        }
+        match flags {
+            3 => assert!(counted[0] == 0 && counted[1] > 500, "{counted:?}"),
+            _ => assert_eq!(counted, [1, 0]),
+        }
+    }
 }
