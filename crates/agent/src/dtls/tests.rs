@@ -13,9 +13,7 @@ fn against(offer: Offer, profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>,
     let provider = Arc::new(RingProvider::new());
     let crypto = rtc_dtls::crypto_provider::RTCCryptoProvider::crypto(&*provider);
     let theirs = rtc_dtls::crypto::Certificate::generate_self_signed(vec!["peer".into()], crypto).unwrap();
-    let digest = digest::digest(&digest::SHA256, theirs.certificate[0].as_ref())
-        .as_ref()
-        .to_vec();
+    let digest = digest(HashFunction::Sha256, theirs.certificate[0].as_ref());
     let config = ConfigBuilder::default()
         .with_crypto_provider(provider)
         .with_certificates(vec![theirs])
@@ -80,6 +78,29 @@ fn a_server_without_aead_is_recognised_and_served_when_everything_is_offered() {
     let (ours, theirs) = against(Offer::Everything, only_cm);
     assert_eq!(ours, Ok(Some(SrtpProfile::AesCm128HmacSha1_80)));
     assert_eq!(theirs, Some(Profile::Srtp_Aes128_Cm_Hmac_Sha1_80));
+}
+
+#[test]
+fn a_certificate_is_known_by_every_hash_function() {
+    let certificate = Certificate::generate().unwrap();
+    for fingerprint in certificate.fingerprints() {
+        assert_eq!(fingerprint.digest.len(), fingerprint.hash.digest_len());
+        assert!(matches_any(
+            &certificate.dtls.certificate,
+            std::slice::from_ref(&fingerprint)
+        ));
+        assert!(!matches_any(b"another", std::slice::from_ref(&fingerprint)));
+    }
+    assert!(certificate.fingerprints().contains(&certificate.fingerprint()));
+    let known = "a9993e364706816aba3e25717850c26c9cd0d89d";
+    assert_eq!(digest(HashFunction::Sha1, b"abc")[..], unhex(known), "FIPS 180");
+    let known = "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7";
+    assert_eq!(digest(HashFunction::Sha224, b"abc")[..], unhex(known), "FIPS 180");
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let octet = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+    (0..text.len()).step_by(2).map(octet).collect()
 }
 
 #[test]

@@ -314,6 +314,20 @@ fn we_start_the_handshake_where_the_phone_waits_for_it() {
 }
 
 #[test]
+fn a_handshake_stays_with_its_roles_and_other_roles_begin_another() {
+    let mut world = World::new();
+    let (peer, fingerprint) = world.peer_at_port(southbound::DtlsRole::Client);
+    world.open_both();
+    world.install(from_peer(dtls(&fingerprint, true)));
+    world.install(from_phone(dtls(&fingerprint, true)));
+    world.advance(50);
+    world.install(from_peer(dtls(&fingerprint, true)));
+    assert!(world.keys_are_in(peer), "nothing has changed");
+    world.install(from_peer(dtls(&fingerprint, false)));
+    assert!(!world.keys_are_in(peer), "the peer is to begin now");
+}
+
+#[test]
 fn who_is_not_the_promised_one_gets_no_keys_until_it_is() {
     let mut world = World::new();
     let (peer, fingerprint) = world.peer_at_port(southbound::DtlsRole::Server);

@@ -165,7 +165,7 @@ impl DialogueRecord {
         DialogueRecord {
             ends: dialogue.ends.each_ref().map(|end| EndRecord::of(end, ports, times)),
             branch: dialogue.branch.clone().map(Bytes),
-            media: dialogue.media.iter().map(|media| MediaRecord::of(media)).collect(),
+            media: dialogue.media.iter().map(MediaRecord::of).collect(),
             offered: Some(dialogue.offered),
             answered: dialogue.answered,
             kept_until: dialogue.kept_until.map(|until| times.write(until)),
@@ -222,7 +222,7 @@ impl MediaRecord {
             kind: media.kind.clone(),
             is_rtp: media.is_rtp,
             protocols: media.protocols.clone(),
-            sides: media.sides.each_ref().map(|side| SideRecord::of(side)),
+            sides: media.sides.each_ref().map(SideRecord::of),
             refused: media.refused,
             offered: media.offered,
             format: media.format.clone(),

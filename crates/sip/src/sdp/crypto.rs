@@ -78,7 +78,10 @@ impl Crypto {
             },
             ..SessionParameters::default()
         };
-        let takes = words.fold(true, |takes, word| take_parameter(word, &mut parameters) && takes);
+        let mut takes = true;
+        for word in words {
+            takes &= take_parameter(word, &mut parameters);
+        }
         let leaves_out = parameters.unencrypted_rtp || parameters.unencrypted_rtcp || parameters.unauthenticated_rtp;
         Some(Self {
             tag,

@@ -237,6 +237,40 @@ fn a_browser_talks_to_a_phone_with_keys() {
 }
 
 #[test]
+fn a_phone_with_keys_talks_to_a_browser() {
+    let mut setup = with_certificate();
+    let offered = section("RTP/SAVP", 6004, &format!("a=crypto:{KEY_OF_A}\r\n"));
+    let offer = setup.describe("offer", &offered, flags(&["WebRTC"]));
+    assert!(
+        offer.contains(" UDP/TLS/RTP/SAVPF 0\r\n")
+            && cryptos(&offer).is_empty()
+            && offer.contains("a=setup:actpass\r\n"),
+        "{offer}"
+    );
+    let browser = format!(
+        "a=rtcp-mux\r\na=setup:active\r\na=fingerprint:sha-1 {}01\r\na=ice-ufrag:them\r\na=ice-pwd:{}\r\n",
+        "01:".repeat(19),
+        "p".repeat(22)
+    );
+    let answer = setup.describe("answer", &section("UDP/TLS/RTP/SAVPF", 6000, &browser), answered());
+    let [ours] = cryptos(&answer).try_into().expect("one key");
+    assert!(
+        answer.contains(" RTP/SAVP 0\r\n") && !answer.contains("fingerprint"),
+        "{answer}"
+    );
+    let (from_a, from_b) = (entry(&setup, &answer), entry(&setup, &offer));
+    assert_eq!(
+        (from_a.opens.clone(), seals(&from_b)),
+        (key(KEY_OF_A), Keys::Srtp(ours.key))
+    );
+    let Keys::Dtls { fingerprint, active } = &from_b.opens else {
+        panic!("a handshake")
+    };
+    assert_eq!((fingerprint.hash, *active), (HashFunction::Sha1, false));
+    assert_eq!(seals(&from_a), from_b.opens);
+}
+
+#[test]
 fn without_a_certificate_there_is_no_browser() {
     let mut setup = Setup::new();
     let reply = setup.ask(request("offer", Some(&phone("192.0.2.1", 6004)), flags(&["WebRTC"])));

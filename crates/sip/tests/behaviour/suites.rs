@@ -31,14 +31,14 @@ fn suites(sdp: &str) -> Vec<&str> {
 
 /// A line with a key for the suite.
 fn line(tag: u8, suite: &str, rest: &str) -> String {
-    let len = match suite {
+    let len: usize = match suite {
         "AEAD_AES_128_GCM" => 28,
         "AEAD_AES_256_GCM" => 44,
         it if it.contains("256") => 46,
         it if it.contains("192") => 38,
         _ => 30,
     };
-    let key = "A".repeat((len * 4 + 2) / 3);
+    let key = "A".repeat((len * 4).div_ceil(3));
     format!("{tag} {suite} inline:{key}{rest}")
 }
 

@@ -68,8 +68,8 @@ impl Flags {
             "lifetime" => sdes.lifetime = true,
             "prefer" => sdes.prefer = true,
             "nonew" => sdes.nonew = true,
-            // What was agreed stays in any case.
-            "static" => {}
+            // Whose suite changes gets the other side's key anew, where that side is opened here.
+            "static" => self.undone.ignored.push("SDES-static"),
             "unencrypted-srtp" => sdes.leaves_out.unencrypted_rtp = true,
             "unencrypted-srtcp" => sdes.leaves_out.unencrypted_rtcp = true,
             "unauthenticated-srtp" => sdes.leaves_out.unauthenticated_rtp = true,
