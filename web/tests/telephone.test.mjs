@@ -6,7 +6,7 @@ import { freePort, SipProxy, Telephone } from "./support/telephone.mjs";
 import { waitFor } from "./support/wait.mjs";
 import { createWorld } from "./support/world.mjs";
 
-/** What a proxy asks for towards each kind of party. */
+/** What a proxy asks for towards each kind of party, in offers and answers alike: the flags of docs/sip.md. */
 const TO_TELEPHONE = {
   "transport-protocol": "RTP/AVP",
   ICE: "remove",
@@ -16,11 +16,11 @@ const TO_TELEPHONE = {
 const TO_BROWSER = {
   "transport-protocol": "UDP/TLS/RTP/SAVPF",
   ICE: "force",
-  "rtcp-mux": ["require"],
+  "rtcp-mux": ["offer", "accept"],
   SDES: ["off"],
-  flags: ["generate-mid"],
+  flags: ["trust-address", "generate-mid"],
+  replace: ["origin", "session-connection"],
 };
-const ACCEPTING = { "rtcp-mux": ["accept"] };
 
 describe("a browser and a telephone", { timeout: 120_000 }, () => {
   let world;
@@ -49,7 +49,7 @@ describe("a browser and a telephone", { timeout: 120_000 }, () => {
     assert.match(toPhone, /^m=audio \d+ RTP\/AVP 0\r$/m);
     assert.doesNotMatch(toPhone, /fingerprint|ice-ufrag|candidate/);
     phone.hum(toPhone);
-    const toBrowser = await proxy.describe("answer", "from browser", phone.description(), ACCEPTING);
+    const toBrowser = await proxy.describe("answer", "from browser", phone.description(), TO_BROWSER);
     await person.page.evaluate((sdp) => window.pc.setRemoteDescription({ type: "answer", sdp }), toBrowser);
     await talk("from browser");
   });

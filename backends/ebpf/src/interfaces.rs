@@ -1,31 +1,28 @@
 //! Which interfaces have addresses of ours.
 
-use std::fs;
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::SockaddrStorage;
 
-/// The kernel's numbers for kinds of interfaces, as text.
-const ETHERNET: &str = "1";
-const LOOPBACK: &str = "772";
-
 /// Interfaces that have one of these addresses, and those of this machine alone, if they are up; each once. Only of kinds whose frames begin as Ethernet's do.
 pub fn interfaces_with(addresses: &[IpAddr]) -> Vec<String> {
-    let mut found = Vec::new();
-    for interface in getifaddrs().into_iter().flatten() {
-        let name = interface.interface_name;
+    let all: Vec<_> = getifaddrs().into_iter().flatten().collect();
+    let ethernets: Vec<&str> = all
+        .iter()
+        .filter(|interface| interface.address.as_ref().is_some_and(is_ethernets))
+        .map(|interface| interface.interface_name.as_str())
+        .collect();
+    let mut found: Vec<String> = Vec::new();
+    for interface in &all {
         let address = interface.address.as_ref().and_then(ip);
-        let is_up = interface.flags.contains(InterfaceFlags::IFF_UP);
         let has_address = address.is_some_and(|address| addresses.contains(&address));
-        let is_wanted = match kind(&name).as_deref() {
-            Some(LOOPBACK) => true,
-            Some(ETHERNET) => has_address,
-            _ => false,
-        };
-        if is_up && is_wanted && !found.contains(&name) {
-            found.push(name);
+        let name = &interface.interface_name;
+        let is_wanted =
+            interface.flags.contains(InterfaceFlags::IFF_LOOPBACK) || has_address && ethernets.contains(&name.as_str());
+        if interface.flags.contains(InterfaceFlags::IFF_UP) && is_wanted && !found.contains(name) {
+            found.push(name.clone());
         }
     }
     found
@@ -33,12 +30,15 @@ pub fn interfaces_with(addresses: &[IpAddr]) -> Vec<String> {
 
 /// Whether an interface is this machine's way to itself.
 pub fn is_loopback(name: &str) -> bool {
-    kind(name).as_deref() == Some(LOOPBACK)
+    let mut interfaces = getifaddrs().into_iter().flatten();
+    interfaces
+        .any(|interface| interface.interface_name == name && interface.flags.contains(InterfaceFlags::IFF_LOOPBACK))
 }
 
-fn kind(name: &str) -> Option<String> {
-    let kind = fs::read_to_string(format!("/sys/class/net/{name}/type")).ok()?;
-    Some(kind.trim().to_owned())
+fn is_ethernets(address: &SockaddrStorage) -> bool {
+    address
+        .as_link_addr()
+        .is_some_and(|link| link.hatype() == libc::ARPHRD_ETHER)
 }
 
 fn ip(address: &SockaddrStorage) -> Option<IpAddr> {

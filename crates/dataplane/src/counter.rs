@@ -69,7 +69,7 @@ counting::counters! {
         Overloaded = "overloaded",
         /// Not sent to this replica: the receiver did not negotiate this payload type.
         NotNegotiated = "not_negotiated",
-        /// Not sent to this replica: its leg has no address or no keys. Dropped: the other side of the relay has no port or no keys.
+        /// Not sent to this replica: its leg has no address or no keys. Dropped: the relay takes nobody's packets yet, or its other side has no port or no keys.
         NotReady = "not_ready",
         /// Not sent to this replica: with its header it would be larger than a datagram may be.
         ReplicaOversized = "replica_oversized",

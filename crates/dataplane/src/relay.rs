@@ -22,7 +22,8 @@ pub struct Relay {
     pub rtcp: Option<Hop>,
 }
 
-/// Whose packets a relay takes. All others are dropped as [`ForeignSource`](crate::Counter::ForeignSource).
+/// Whose packets a relay takes. All others are dropped as [`ForeignSource`](crate::Counter::ForeignSource), and as [`NotReady`](crate::Counter::NotReady) where
+/// nobody's are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accept {
     /// Nobody's: the port is open, so that nobody else has it, and silent.

@@ -24,20 +24,28 @@ struct Program(Child);
 
 impl Program {
     fn start(directory: &Path, more: &str) -> Self {
-        let config = directory.join("weir.yaml");
         let pins = directory.join("bpf/weir");
+        let rtc = format!(
+            "workers: 1, offload: ebpf, ebpf: {{interfaces: [near0], pins: '{}'}}",
+            pins.display()
+        );
+        Self::start_with(directory, &rtc, more)
+    }
+
+    /// With these settings of `rtc`.
+    fn start_with(directory: &Path, rtc: &str, more: &str) -> Self {
+        let config = directory.join("weir.yaml");
         let text = format!(
             "bind: ['{NEAR}']
 keys: {{a: 0123456789abcdef0123456789abcdef}}
-rtc: {{workers: 1, offload: ebpf, ebpf: {{interfaces: [near0], pins: '{}'}}}}
+rtc: {{{rtc}}}
 metrics: {{token: {TOKEN}}}
 sip:
   ng: {{listen: '{NEAR}:2223'}}
   allow: [10.77.0.0/24]
   interfaces: [{{address: {NEAR}, ports: 30000-30039}}]
 {more}
-",
-            pins.display()
+"
         );
         std::fs::write(&config, text).expect("a file");
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
@@ -199,6 +207,48 @@ fn begin_call(program: &Program, pair: &Pair, phones: &[UdpSocket; 2]) -> [Socke
     [first, second]
 }
 
+/// What `weir inspect` says.
+fn inspect() -> String {
+    let list = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["inspect", "--server", "10.77.0.1:7880", "--token", TOKEN])
+        .output()
+        .expect("the program");
+    String::from_utf8(list.stdout).expect("text")
+}
+
+#[test]
+fn nobody_has_to_ask_for_the_kernel_and_nothing_stays_there() {
+    let Some(pair) = pair_or_skip(1) else { return };
+    with_folder(&pair, |directory| {
+        let program = Program::start_with(directory, "workers: 1", "");
+        // The phones are on the same machine. Nothing at the cable's far end takes what a driver's program sends.
+        let phones = [0, 1].map(|_| UdpSocket::bind((NEAR, 0)).expect("a port"));
+        for socket in &phones {
+            socket.set_read_timeout(Some(Duration::from_secs(1))).expect("a time");
+        }
+        let [first, second] = begin_call(&program, &pair, &phones);
+        let list = inspect();
+        assert!(list.starts_with("relays\tin the stack ("), "{list}");
+        assert!(
+            list.contains("near0, as near0 takes nothing to send from XDP programs"),
+            "{list}"
+        );
+        let relayed = || program.figure("weir_ebpf_total{reason=\"relayed\"}");
+        let before = relayed();
+        speak(&phones[0], first, &phones[1], 5..55);
+        speak(&phones[1], second, &phones[0], 5..55);
+        assert_eq!(relayed(), before + 100);
+        program.await_figure("rtpengine_sessions{type=\"own\"}", 1);
+
+        drop(program);
+        phones[0].send_to(&[0x80; 172], first).expect("sent");
+        assert!(phones[1].recv(&mut [0; 2_000]).is_err(), "nobody relays any more");
+        let program = Program::start_with(directory, "workers: 1, offload: none", "");
+        assert_eq!(inspect(), "relays\tby sockets: rtc.offload is none\n");
+        drop(program);
+    });
+}
+
 #[test]
 fn a_call_moves_into_the_kernel_and_outlives_the_program() {
     let Some(Phones {
@@ -221,11 +271,7 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
         // Whoever asks how the call is doing is told of both.
         let told = ask(pair, &json!({"command": "query", "call-id": "c"}));
         assert_eq!(told["totals"]["RTP"]["packets"], 110, "{told}");
-        let list = Command::new(env!("CARGO_BIN_EXE_weir"))
-            .args(["inspect", "--server", "10.77.0.1:7880", "--token", TOKEN])
-            .output()
-            .expect("the program");
-        let list = String::from_utf8(list.stdout).expect("text");
+        let list = inspect();
         assert_eq!(list.matches("\tkernel\n").count(), 2, "{list}");
         assert!(list.starts_with("relays\tin the driver\n"), "{list}");
         println!("{list}");
@@ -317,7 +363,11 @@ fn a_call_is_found_again_by_the_next_program_which_can_change_and_end_it() {
         let program = next.expect("it was started");
         let told = ask(pair, &json!({"command": "query", "call-id": "c"}));
         // The kernel's count goes on; that of the first packets, which went through sockets, is gone with those.
-        assert_eq!(told["totals"]["RTP"]["packets"], sent, "{told}");
+        let packets = told["totals"]["RTP"]["packets"].as_u64().expect("a number");
+        assert!(
+            (sent.into()..=u64::from(sent) + 10).contains(&packets),
+            "{sent}: {told}"
+        );
 
         // A change within the call keeps its ports, and another call gets others.
         assert_eq!(describe(pair, "offer", &phones[0]), second);

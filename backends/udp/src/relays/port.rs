@@ -148,6 +148,9 @@ impl<D> Port<D> {
             ledger.punt(path, PuntKind::Stun, &buffer[..len]);
             return Ok(Done::Punted);
         }
+        if self.gate.accept == Accept::Nobody {
+            return Err(Counter::NotReady);
+        }
         if !self.gate.accept.takes(from) {
             return Err(Counter::ForeignSource);
         }

@@ -140,6 +140,9 @@ impl Model {
         if relay.terminated && kind == PacketKind::Stun {
             return Ok(Onward::Punted(PuntKind::Stun, Counter::PuntedStun));
         }
+        if relay.accept == Accept::Nobody {
+            return Err(Counter::NotReady);
+        }
         if !relay.accept.takes(arrival.path.remote) {
             return Err(Counter::ForeignSource);
         }
