@@ -10,7 +10,7 @@ import pytest
 from livekit.protocol import rtc as protocol
 from websockets.asyncio.client import connect
 
-from support import sluggish
+from support import chatter, sluggish
 from support.bystander import Bystander
 from support.server import server
 from support.tokens import token
@@ -90,6 +90,24 @@ async def test_clients_that_read_nothing_cost_a_bounded_amount_of_memory():
             await until("the deaf are cut off", lambda: weir.memory_mb < before + 200, 10, lambda: weir.memory_mb)
             assert await weir.figure('weir_signalling_closed_total{reason="slow_client"}') > 0
             reading.cancel()
+
+
+async def test_what_one_says_of_itself_reaches_the_others_at_a_bounded_rate():
+    async with server() as weir, calling(weir.url) as call, call.unharmed():
+        listener = chatter.Listener(weir.url, call.room)
+        async with listener.listening():
+            await asyncio.sleep(0.5)
+            before = listener.received
+            await chatter.says_much_at_joining(weir.url, call.room, 20)
+            await chatter.says_much_of_a_track(weir.url, call.room)
+            few = listener.received - before
+            assert few < 100_000, f"{few} bytes about somebody who joins with a million capabilities"
+            seconds = await chatter.says_little_often(weir.url, call.room, 300)
+            many = listener.received - before - few
+            # The whole state of a participant is told with each change, so the last before the account is empty may be in full.
+            allowed = (1 << 20) + seconds * (128 << 10) + 3 * 130_000
+            assert many < allowed, f"{many} bytes about 300 changes of 10 in {seconds:.1f} s"
+            assert listener.longest < 500_000
 
 
 @pytest.mark.parametrize("log", ["full disk", "pipe nobody reads"])

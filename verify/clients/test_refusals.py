@@ -1,6 +1,8 @@
 """What a server refuses, in the protocol's own terms, and that a refusal costs nobody else."""
 
 import asyncio
+import base64
+import json
 import os
 import urllib.error
 import urllib.request
@@ -38,6 +40,14 @@ async def test_validation_refuses_a_bad_token_legibly_to_any_origin(url, claims)
 
 async def test_validation_of_a_good_token_succeeds(url):
     assert await _validate(url, token("clients-refused", "alice")) == (200, "https://meet.example", "success")
+
+
+@pytest.mark.parametrize("may", [False, True])
+async def test_what_the_application_signed_is_not_overridden_without_the_grant(url, may):
+    signed = token("clients-refused", "mallory", attributes={"role": "guest"}, grants={"canUpdateOwnMetadata": may})
+    said = base64.urlsafe_b64encode(json.dumps({"role": "host"}).encode()).decode()
+    status, _, _ = await _validate(url, f"{signed}&attributes={said}")
+    assert status == (200 if may else 401)
 
 
 async def test_publishing_without_the_grant_is_refused(joining):

@@ -37,6 +37,14 @@ pub(crate) struct Sent {
     pub(crate) payload: Arc<[u8]>,
 }
 
+impl Sent {
+    /// Memory it takes, about: many short destinations take more than a short payload.
+    fn size(&self) -> usize {
+        let names = self.destinations.iter().map(|name| name.len() + size_of::<String>());
+        self.payload.len() + names.sum::<usize>()
+    }
+}
+
 impl DataState {
     /// Whether a reliable packet is new. Packets without a number always are.
     pub(crate) fn accept(&mut self, sequence: u32) -> bool {
@@ -49,18 +57,19 @@ impl DataState {
     }
 
     pub(crate) fn keep(&mut self, now: Instant, sequence: u32, destinations: Vec<String>, payload: Arc<[u8]>) {
-        self.sent_bytes += payload.len();
-        self.sent.push_back(Sent {
+        let sent = Sent {
             sequence,
             at: now,
             destinations,
             payload,
-        });
+        };
+        self.sent_bytes += sent.size();
+        self.sent.push_back(sent);
         while let Some(oldest) = self.sent.front() {
             if self.sent_bytes <= DATA_REPLAY_MAX && now < oldest.at + DATA_REPLAY_AGE {
                 break;
             }
-            self.sent_bytes -= oldest.payload.len();
+            self.sent_bytes -= oldest.size();
             self.sent.pop_front();
         }
     }

@@ -73,9 +73,9 @@ pub const REGIONS_MAX: usize = 16;
 pub const UPDATE_BYTES: usize = 128 << 10;
 /// Bytes that one identity may make each other participant of its room receive at once, by changing or by coming and going. Beyond it, and beyond
 /// [`NEWS_PER_SECOND`], its changes wait and are told together.
-pub const NEWS_BURST: u32 = 256 << 10;
+pub const NEWS_BURST: u32 = 1 << 20;
 /// Bytes a second that one identity may make each other participant of its room receive for long.
-pub const NEWS_PER_SECOND: u32 = 64 << 10;
+pub const NEWS_PER_SECOND: u32 = 128 << 10;
 /// Identities of a room whose news are accounted for beyond those who are there. Of the others it is forgotten what they were told.
 pub const NEWS_REMEMBERED_MAX: usize = 1000;
 

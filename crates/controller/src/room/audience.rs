@@ -8,8 +8,8 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Audience;
 
-/// About what a receiver is sent for each track that it may have from now on, or no longer, in bytes.
-const UPDATE_LEN: usize = 64;
+/// About what a receiver is sent for each track that it may have from now on, or no longer, in bytes: word of it, and its part of a description.
+const UPDATE_LEN: usize = 2048;
 
 impl Room {
     /// A publisher says who may have its tracks. One that says so all the time is heard when the others may hear of it again.

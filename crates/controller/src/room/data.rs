@@ -69,11 +69,13 @@ impl Room {
         let mut destinations = packet.destination_identities.clone();
         if let (true, Some(Value::User(user))) = (destinations.is_empty(), &packet.value) {
             destinations.clone_from(&user.destination_identities);
-            for sid in user.destination_sids.iter().take(DESTINATIONS_MAX) {
-                // An id nobody has must not turn a message to one into a message to all.
-                let found = self.by_sid(sid).map(|key| self.participants[&key].identity.clone());
-                destinations.push(found.unwrap_or_else(|| sid.clone()));
-            }
+            let mut sids: Vec<_> = user.destination_sids.iter().take(DESTINATIONS_MAX).cloned().collect();
+            sids.sort_unstable();
+            let is_named = |participant: &&Participant| sids.binary_search(&participant.sid).is_ok();
+            let named = self.participants.values().filter(is_named);
+            destinations.extend(named.map(|participant| participant.identity.clone()));
+            // An id nobody has must not turn a message to one into a message to all.
+            destinations.append(&mut sids);
         }
         destinations.sort_unstable();
         destinations.dedup();

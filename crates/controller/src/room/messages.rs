@@ -5,12 +5,16 @@ use std::time::Duration;
 use livekit_protocol::request_response::{Reason, Request};
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
-use livekit_protocol::{DisconnectReason, Ping, Pong, RequestResponse};
+use livekit_protocol::{
+    AddTrackRequest, DisconnectReason, MuteTrackRequest, Ping, Pong, PublishDataTrackRequest, RequestResponse,
+    TrickleRequest, UpdateLocalAudioTrack, UpdateLocalVideoTrack, UpdateParticipantMetadata,
+};
 
 use super::Room;
 use crate::Counter;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::limits::CID_MAX;
 use crate::livekit::Incoming;
 use crate::livekit::bounds::{self, Exceeded, Kept};
 
@@ -74,16 +78,29 @@ impl Room {
         }
     }
 
-    /// A text or a list is too long. Messages without an answer in the protocol are as if they had not come.
+    /// A text or a list is too long. The answer names the request by its ids and does not repeat it; messages without an answer in the protocol
+    /// are as if they had not come.
     fn refuse_excess(&self, ctx: &mut Context<'_>, key: ParticipantKey, message: Said, what: Exceeded) {
         let (id, request) = match message {
-            Said::Trickle(request) => (0, Request::Trickle(request)),
-            Said::AddTrack(request) => (0, Request::AddTrack(request)),
-            Said::Mute(request) => (0, Request::Mute(request)),
-            Said::UpdateMetadata(request) => (request.request_id, Request::UpdateMetadata(request)),
-            Said::UpdateAudioTrack(request) => (0, Request::UpdateAudioTrack(request)),
-            Said::UpdateVideoTrack(request) => (0, Request::UpdateVideoTrack(request)),
-            Said::PublishDataTrackRequest(request) => (0, Request::PublishDataTrack(request)),
+            Said::Trickle(_) => (0, Request::Trickle(TrickleRequest::default())),
+            Said::AddTrack(request) => (0, Request::AddTrack(named(request))),
+            Said::Mute(_) => (0, Request::Mute(MuteTrackRequest::default())),
+            Said::UpdateMetadata(UpdateParticipantMetadata { request_id, .. }) => {
+                let request = UpdateParticipantMetadata {
+                    request_id,
+                    ..UpdateParticipantMetadata::default()
+                };
+                (request_id, Request::UpdateMetadata(request))
+            }
+            Said::UpdateAudioTrack(_) => (0, Request::UpdateAudioTrack(UpdateLocalAudioTrack::default())),
+            Said::UpdateVideoTrack(_) => (0, Request::UpdateVideoTrack(UpdateLocalVideoTrack::default())),
+            Said::PublishDataTrackRequest(PublishDataTrackRequest { pub_handle, .. }) => {
+                let request = PublishDataTrackRequest {
+                    pub_handle,
+                    ..PublishDataTrackRequest::default()
+                };
+                (0, Request::PublishDataTrack(request))
+            }
             _ => return ctx.count(Counter::LimitExceeded),
         };
         let text = format!("{} too long", what.0);
@@ -131,6 +148,16 @@ impl Room {
         if let Some(participant) = self.participants.get(&key) {
             participant.send(ctx, Message::PongResp(pong));
         }
+    }
+}
+
+/// A request for a track, by the client's name for it if that is one.
+fn named(request: AddTrackRequest) -> AddTrackRequest {
+    AddTrackRequest {
+        cid: Some(request.cid).filter(|cid| cid.len() <= CID_MAX).unwrap_or_default(),
+        r#type: request.r#type,
+        source: request.source,
+        ..AddTrackRequest::default()
     }
 }
 

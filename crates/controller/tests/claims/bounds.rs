@@ -22,8 +22,8 @@ use crate::world::{Client, World, add_track, claims};
 /// What a bystander may be sent at once about one participant who fills all that may be filled.
 const LONGEST: usize = 512 << 10;
 /// What it may be sent about somebody all the time.
-const BURST: usize = 256 << 10;
-const PER_SECOND: usize = 64 << 10;
+const BURST: usize = 1 << 20;
+const PER_SECOND: usize = 128 << 10;
 
 fn long() -> String {
     "x".repeat(400_000)
@@ -347,6 +347,13 @@ fn no_message_is_long_for_others() {
             "{name} is counted"
         );
         assert!(!world.closed.contains_key(&mallory.connection), "{name}");
+        let own = world.take(mallory.connection, |message| {
+            matches!(message, Message::RequestResponse(_))
+        });
+        assert!(
+            own.iter().all(|message| format!("{message:?}").len() < 1024),
+            "{name} is not repeated"
+        );
     }
 }
 
