@@ -47,6 +47,9 @@ growth: setup-build ## Measure how cost grows with receivers, rooms and tables, 
 adaptation: build setup-test ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
 	eval/adaptation/run $(ARGS)
 
+fuzz: ## Run every parser on hostile input for a minute each: FUZZ_SECONDS=600, FUZZ_TARGET=sdp.
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) cargo test --release --locked -p fuzz --test cost -- --nocapture
+
 lint: ## What a review would say first: format, clippy, types.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings

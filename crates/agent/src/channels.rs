@@ -6,7 +6,7 @@
 //!
 //! Source: RFC 8831, RFC 8832.
 
-mod dcep;
+pub mod dcep;
 mod guard;
 mod opening;
 mod outbox;

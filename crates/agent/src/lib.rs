@@ -35,6 +35,7 @@ mod transport;
 mod transports;
 
 pub use agent::Agent;
+pub use channels::dcep;
 pub use config::{Certificate, CertificateError, Config, Policy};
 pub use counters::{Counter, Counters};
 pub use handshake::{Handshake, Handshaken};

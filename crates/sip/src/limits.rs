@@ -39,6 +39,12 @@ pub const NAME_MAX: usize = 512;
 /// Media sections in a session description; a description with more is refused.
 pub const SECTIONS_MAX: usize = 32;
 
+/// Formats of a section that may be taken out; those behind them stay.
+pub const FORMATS_MAX: usize = 256;
+
+/// Codecs in one list of a request, as those to take out; what follows is not looked at.
+pub const CODECS_MAX: usize = 64;
+
 /// `a=crypto` lines read in a section; what follows is not looked at.
 pub const CRYPTOS_MAX: usize = 16;
 

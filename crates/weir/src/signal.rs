@@ -51,7 +51,9 @@ enum Ask {
 pub struct Handle {
     asks: mpsc::Sender<Ask>,
     /// Places for descriptions.
-    reading: Arc<Semaphore>,
+    descriptions: Arc<Semaphore>,
+    /// Who may read: half of the processors, so that the others are there for the controller however much is to be read.
+    readers: Arc<Semaphore>,
 }
 
 impl Handle {
@@ -74,10 +76,14 @@ impl Handle {
         let (outbox, told) = outbox();
         let (answer, answered) = oneshot::channel();
         let place = match admission.offer {
-            Some(_) => Some(self.reading.clone().acquire_owned().await.ok()?),
+            Some(_) => {
+                let place = self.descriptions.clone().acquire_owned().await.ok()?;
+                let _reader = self.readers.acquire().await.ok()?;
+                admission.read_offer();
+                Some(place)
+            }
             None => None,
         };
-        admission.read_offer();
         let ask = Ask::Open(admission, outbox, answer, place);
         self.asks.send(ask).await.ok()?;
         Some((answered.await.ok()?, told))
@@ -85,12 +91,15 @@ impl Handle {
 
     /// A message arrived. It is read here, on the task of its connection.
     pub async fn message(&self, connection: ConnectionId, inbox: &mut Inbox, frame: Frame) {
-        let place = match frame.len() > SHORT_FRAME {
-            true => self.reading.clone().acquire_owned().await.ok(),
-            false => None,
+        let (place, reader) = match frame.len() > SHORT_FRAME {
+            true => (
+                self.descriptions.clone().acquire_owned().await.ok(),
+                self.readers.acquire().await.ok(),
+            ),
+            false => (None, None),
         };
         let received = Box::new(inbox.read(clock::now(), &frame));
-        drop(frame);
+        drop((frame, reader));
         let place = place.filter(|_| received.is_description());
         // An error means the controller is gone, and with it everybody who could have cared.
         let _ = self.asks.send(Ask::Message(connection, received, place)).await;
@@ -154,8 +163,13 @@ pub fn start(
         out: Vec::new(),
     };
     let running = tokio::spawn(task.run(asked, notices));
-    let reading = Arc::new(Semaphore::new(DESCRIPTIONS_MAX));
-    (Handle { asks, reading }, running)
+    let processors = std::thread::available_parallelism().map_or(1, |processors| processors.get());
+    let handle = Handle {
+        asks,
+        descriptions: Arc::new(Semaphore::new(DESCRIPTIONS_MAX)),
+        readers: Arc::new(Semaphore::new((processors / 2).max(1))),
+    };
+    (handle, running)
 }
 
 struct Signal {

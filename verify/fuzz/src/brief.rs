@@ -5,35 +5,39 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
 use crate::mutator::{Dice, next_input};
+use crate::targets::Target;
 
 /// Inputs between two looks at the clock.
-const BATCH: u64 = 64;
+const BATCH: u64 = 16;
 
-/// Runs a target over its seeds and then over changed ones, for two seconds or what `FUZZ_SECONDS` says.
+/// Runs a target over its seeds and then over changed ones, for as long as `FUZZ_SECONDS` says or otherwise for `otherwise`.
 ///
-/// The inputs depend on `FUZZ_SEED` (0 when unset) alone; only how many are tried depends on the machine.
+/// The inputs depend on `FUZZ_SEED` (0 when unset) alone; only how many are tried depends on the machine. `measured` is what each was run by; it
+/// may panic as well.
 ///
 /// Panics: when the target does, after printing the input that made it.
 #[expect(clippy::disallowed_methods, reason = "a test that runs for a fixed time")]
-pub fn run(name: &str, target: fn(&[u8]), seeds: &[Vec<u8>]) {
-    seeds.iter().for_each(|seed| try_input(name, target, seed));
-    let end = Instant::now() + Duration::from_secs(from_environment("FUZZ_SECONDS", 2));
-    let mut dice = Dice::new(from_environment("FUZZ_SEED", 0));
+pub fn run(target: &Target, otherwise: Duration, measured: impl Fn(&Target, &[u8])) {
+    let seeds = target.all_seeds();
+    seeds.iter().for_each(|seed| try_input(target, &measured, seed));
+    let time = from_environment("FUZZ_SECONDS").map_or(otherwise, Duration::from_secs);
+    let end = Instant::now() + time;
+    let mut dice = Dice::new(from_environment("FUZZ_SEED").unwrap_or(0));
     let mut input = Vec::new();
     let mut tried = 0;
     while Instant::now() < end {
         for _ in 0..BATCH {
-            next_input(&mut dice, seeds, &mut input);
-            try_input(name, target, &input);
+            next_input(&mut dice, &seeds, &mut input);
+            try_input(target, &measured, &input);
         }
         tried += BATCH;
     }
-    println!("{name}: {tried} inputs");
+    println!("{}: {tried} inputs", target.name);
 }
 
-fn try_input(name: &str, target: fn(&[u8]), input: &[u8]) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(input))) {
-        eprintln!("{name} failed on {} bytes: {}", input.len(), hex(input));
+fn try_input(target: &Target, measured: impl Fn(&Target, &[u8]), input: &[u8]) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| measured(target, input))) {
+        eprintln!("{} failed on {} bytes: {}", target.name, input.len(), hex(input));
         resume_unwind(panic);
     }
 }
@@ -45,9 +49,6 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn from_environment(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(otherwise)
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
 }

@@ -32,3 +32,17 @@ pub fn stun_username(data: &[u8]) {
     assert_inside(data, local.as_bytes());
     assert_inside(data, remote.as_bytes());
 }
+
+/// The messages that open data channels: a label is no longer than one may be, and comes out of the message.
+pub fn dcep(data: &[u8]) {
+    let Some(agent::dcep::Message::Open(opened)) = agent::dcep::parse(data) else {
+        return;
+    };
+    assert!(opened.label.len() <= agent::limits::LABEL_MAX);
+    assert!(
+        opened.label.is_empty()
+            || data
+                .windows(opened.label.len())
+                .any(|part| part == opened.label.as_bytes())
+    );
+}

@@ -3,22 +3,29 @@
 //! A target panics when an invariant breaks: an offset out of bounds, an iterator that does not end, a value that changes
 //! when it is written and read again. That a parser does not panic itself is checked by calling it.
 //!
-//! There are two ways to run a target:
+//! No input may cost much for its length either: each target has a [`Limit`](cost::Limit) of what it may allocate for an input, and its work must grow as
+//! [`hostile`] inputs do.
 //!
-//! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`], [`seeds_relay`] and [`seeds_signalling`], always the same ones. On failure it prints the
-//!   input. `FUZZ_SECONDS` and `FUZZ_SEED` change how long and where from.
+//! There are three ways to run a target:
+//!
+//! - `cargo test -p fuzz` runs each for two seconds over mutated [`seeds`], [`seeds_relay`], [`seeds_signalling`] and [`hostile`] ones, always the same.
+//!   On failure it prints the input. `FUZZ_SECONDS` and `FUZZ_SEED` change how long and where from.
+//! - `make fuzz` does the same for a minute each, with what they allocate measured; `FUZZ_SECONDS=600` and `FUZZ_TARGET=sdp` change how long and which.
 //! - `cargo +nightly fuzz run --fuzz-dir verify/fuzz/coverage <target>` runs one under libFuzzer, guided by coverage, for as
 //!   long as you like.
 //!
-//! To add a target: its function in a module here, its seeds in [`seeds`], one line in `tests/brief.rs`, and for libFuzzer
+//! To add a target: its function in a module here, its seeds in [`seeds`], one line in [`targets`] and `tests/brief.rs`, and for libFuzzer
 //! one file in `fuzz_targets` and one `[[bin]]` in `coverage/Cargo.toml`.
 
 #![forbid(unsafe_code)]
 
 pub mod brief;
+pub mod cost;
+pub mod hostile;
 pub mod seeds;
 pub mod seeds_relay;
 pub mod seeds_signalling;
+pub mod targets;
 
 mod datagram;
 mod descriptor;
@@ -33,7 +40,7 @@ mod sdp;
 mod signalling;
 mod srtp;
 
-pub use datagram::{classify, stun_username};
+pub use datagram::{classify, dcep, stun_username};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
 pub use receiver::receiver_reports;
 pub use red::red;
@@ -41,8 +48,8 @@ pub use relay::{ng_requests, ng_values, rtpproxy_commands, sip_sdp};
 pub use relayed::relayed;
 pub use rtcp::{rtcp, transport_feedback};
 pub use rtp::rtp;
-pub use sdp::sdp;
-pub use signalling::{admission_query, signal, token_forged};
+pub use sdp::{sdp, sdp_read};
+pub use signalling::{admission_query, join_request, signal, signal_json, token_forged};
 pub use srtp::srtp;
 
 /// Panics unless `part` lies inside `whole`: a view must not invent bytes.

@@ -1,6 +1,14 @@
 //! Session descriptions.
 
+use wire::limits::DESCRIPTION_MAX;
 use wire::sdp::SessionDescription;
+
+/// Reading alone, for what it costs.
+pub fn sdp_read(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        drop(SessionDescription::read(text));
+    }
+}
 
 /// What is read is read again the same after it was written.
 pub fn sdp(data: &[u8]) {
@@ -8,5 +16,12 @@ pub fn sdp(data: &[u8]) {
     let Ok(read) = SessionDescription::parse(text) else {
         return;
     };
-    assert_eq!(SessionDescription::parse(&read.to_string()), Ok(read));
+    let written = read.to_string();
+    // What was said once for all sections is written in each, and may be too much then.
+    if written.len() <= DESCRIPTION_MAX {
+        assert!(
+            SessionDescription::parse(&written).as_ref() == Ok(&read),
+            "it is read otherwise"
+        );
+    }
 }

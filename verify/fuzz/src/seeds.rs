@@ -221,3 +221,20 @@ pub fn datagrams() -> Vec<Vec<u8>> {
     seeds.extend(stun());
     seeds
 }
+
+/// The messages that open data channels.
+pub fn dcep() -> Vec<Vec<u8>> {
+    let open = |kind: u8, label: &[u8], protocol: &[u8]| {
+        let mut message = vec![3, kind, 0, 0, 0, 0, 0, 1];
+        message.extend((label.len() as u16).to_be_bytes());
+        message.extend((protocol.len() as u16).to_be_bytes());
+        message.extend([label, protocol].concat());
+        message
+    };
+    vec![
+        vec![2],
+        open(0, b"_reliable", b""),
+        open(0x81, b"_lossy", b"p"),
+        open(2, &[b'x'; 2000], b""),
+    ]
+}

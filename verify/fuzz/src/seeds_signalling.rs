@@ -33,6 +33,15 @@ pub fn tokens() -> Vec<Vec<u8>> {
     vec![b"eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJkZXZrZXkiLCJzdWIiOiJhZGEifQ.AAAA".to_vec()]
 }
 
+/// The same as JSON.
+pub fn signal_json() -> Vec<Vec<u8>> {
+    let read = |bytes: Vec<u8>| SignalRequest::decode(&*bytes).ok();
+    let messages = signal().into_iter().filter_map(read);
+    messages
+        .map(|message| serde_json::to_vec(&message).expect("messages have a JSON form"))
+        .collect()
+}
+
 /// Messages of a client that has joined.
 pub fn signal() -> Vec<Vec<u8>> {
     let offer = SessionDescription {

@@ -84,33 +84,79 @@ pub fn token_forged(data: &[u8]) {
     assert_eq!(refusal.status, 401);
 }
 
-/// Messages of somebody who has joined, as protobuf and as JSON, cost nobody else their connection.
+/// A query with all that is read of it before the controller sees it: a packed join request, with a description in it.
+pub fn join_request(data: &[u8]) {
+    static TOKEN: OnceLock<String> = OnceLock::new();
+    let token = TOKEN.get_or_init(|| format!("Bearer {}", token("ada")));
+    let query = String::from_utf8_lossy(data);
+    let request = HttpRequest {
+        path: "/rtc/v1",
+        query: &query,
+        authorization: Some(token),
+        user_agent: None,
+    };
+    if let Ok(mut admission) = admit(request, &keys(), UNIX) {
+        admission.read_offer();
+        let mut world = World::new(&["bob"]);
+        let connection = ATTACKER;
+        let admission = Box::new(admission);
+        world.handle(Input::Open { connection, admission });
+        world.end();
+    }
+}
+
+/// Messages of somebody who has joined cost nobody else their connection.
 pub fn signal(data: &[u8]) {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a clock needs one instant to start from; which does not matter"
-    )]
-    let now = Instant::now();
-    let clock = WallClock { now, unix: UNIX };
-    let mut controller = Controller::new(Config::new(keys()), clock, [7; 32]);
-    let mut out = Vec::new();
-    controller.handle(now, Input::Notice(Notice::Node(node())), &mut out);
-    for (connection, identity) in [(ATTACKER, "mallory"), (BYSTANDER, "bob")] {
-        let admission = admission(identity);
-        controller.handle(now, Input::Open { connection, admission }, &mut out);
+    say(&Frame::Binary(data.to_vec().into()));
+}
+
+/// The same as JSON.
+pub fn signal_json(data: &[u8]) {
+    say(&Frame::Text(String::from_utf8_lossy(data).into()));
+}
+
+fn say(frame: &Frame) {
+    let mut world = World::new(&["bob", "mallory"]);
+    let mut inbox = Inbox::new(world.now);
+    let (connection, message) = (ATTACKER, Box::new(inbox.read(world.now, frame)));
+    world.handle(Input::Message { connection, message });
+    world.end();
+}
+
+/// A room with the bystander in it, and maybe others.
+struct World {
+    controller: Controller,
+    now: Instant,
+    out: Vec<Output>,
+}
+
+impl World {
+    fn new(identities: &[&str]) -> Self {
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "a clock needs one instant to start from; which does not matter"
+        )]
+        let now = Instant::now();
+        let clock = WallClock { now, unix: UNIX };
+        let controller = Controller::new(Config::new(keys()), clock, [7; 32]);
+        let out = Vec::new();
+        let mut world = World { controller, now, out };
+        world.handle(Input::Notice(Notice::Node(node())));
+        for (connection, identity) in [BYSTANDER, ATTACKER].into_iter().zip(identities) {
+            let admission = admission(identity);
+            world.handle(Input::Open { connection, admission });
+        }
+        world
     }
-    let frames = [
-        Frame::Binary(data.to_vec().into()),
-        Frame::Text(String::from_utf8_lossy(data).into()),
-    ];
-    let mut inbox = Inbox::new(now);
-    for frame in &frames {
-        let (connection, message) = (ATTACKER, Box::new(inbox.read(now, frame)));
-        controller.handle(now, Input::Message { connection, message }, &mut out);
+
+    fn handle(&mut self, input: Input) {
+        self.controller.handle(self.now, input, &mut self.out);
     }
-    controller.handle_timeout(now + Duration::from_secs(1), &mut out);
-    let closed = out
-        .iter()
-        .find(|output| matches!(output, Output::Close { connection, .. } if *connection == BYSTANDER));
-    assert_eq!(closed, None, "somebody else was closed");
+
+    fn end(mut self) {
+        self.controller
+            .handle_timeout(self.now + Duration::from_secs(1), &mut self.out);
+        let closed = |output: &&Output| matches!(output, Output::Close { connection, .. } if *connection == BYSTANDER);
+        assert_eq!(self.out.iter().find(closed), None, "somebody else was closed");
+    }
 }

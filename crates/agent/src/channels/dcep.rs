@@ -20,7 +20,7 @@ const HEADER: usize = 12;
 
 /// A message, parsed.
 #[derive(Debug, PartialEq)]
-pub(super) enum Message {
+pub enum Message {
     /// DATA_CHANNEL_ACK
     Ack,
     /// DATA_CHANNEL_OPEN
@@ -29,12 +29,15 @@ pub(super) enum Message {
 
 /// A channel the peer opens.
 #[derive(Debug, PartialEq)]
-pub(super) struct Opened {
-    pub(super) label: Arc<str>,
-    pub(super) ordered: bool,
-    pub(super) reliability: ReliabilityType,
+pub struct Opened {
+    /// Its name.
+    pub label: Arc<str>,
+    /// Whether messages arrive in the order in which they were sent.
+    pub ordered: bool,
+    /// How often a message is sent again.
+    pub reliability: ReliabilityType,
     /// Retransmissions, or milliseconds.
-    pub(super) value: u32,
+    pub value: u32,
 }
 
 /// DATA_CHANNEL_OPEN for one of our channels. No priority and no subprotocol.
@@ -55,7 +58,7 @@ pub(super) fn open(channel: &Channel) -> Vec<u8> {
 }
 
 /// Reads a message. `None` when it is malformed, of another type, or its label is too long.
-pub(super) fn parse(message: &[u8]) -> Option<Message> {
+pub fn parse(message: &[u8]) -> Option<Message> {
     match message.first()? {
         2 => Some(Message::Ack),
         &OPEN => parse_open(message).map(Message::Open),

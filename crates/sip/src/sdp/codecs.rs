@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Section;
+use crate::limits::{CODECS_MAX, FORMATS_MAX};
 
 /// Which codecs the other side gets to see. Nothing is transcoded: a codec can only be taken away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl CodecPolicy {
         }
         let names = names(section);
         let name = |format: &str| names.get(format).map(String::as_str).unwrap_or_default();
-        let formats: Vec<&str> = section.formats.split_ascii_whitespace().collect();
+        let formats: Vec<&str> = section.formats.split_ascii_whitespace().take(FORMATS_MAX).collect();
         let (mut unwanted, stay): (Vec<&str>, Vec<&str>) =
             formats.iter().copied().partition(|format| self.takes_out(name(format)));
         if single {
@@ -115,9 +116,9 @@ fn names<'a>(section: &Section<'a>) -> HashMap<&'a str, String> {
 
 /// Whether one of `wanted` means the codec by name: all of it, or the beginning up to a slash.
 fn matches(wanted: &[String], name: &str) -> bool {
-    wanted.iter().any(|wanted| {
-        let wanted = wanted.to_ascii_uppercase();
-        let rest = name.strip_prefix(wanted.as_str());
-        !name.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    wanted.iter().take(CODECS_MAX).any(|wanted| {
+        let beginning = name.get(..wanted.len());
+        let is_whole = matches!(name.as_bytes().get(wanted.len()), None | Some(b'/'));
+        !name.is_empty() && is_whole && beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(wanted))
     })
 }

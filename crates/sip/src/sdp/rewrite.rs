@@ -1,5 +1,6 @@
 //! Writing: the lines that came, but for those that say where and how media goes.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::net::IpAddr;
 
@@ -222,7 +223,8 @@ impl Writer {
     }
 
     fn section(&mut self, section: &Section<'_>, change: &SectionRewrite, address: IpAddr) {
-        self.media_line(section, change);
+        let without: HashSet<&str> = change.without.iter().map(String::as_str).collect();
+        self.media_line(section, change, &without);
         let own_address = change.address.unwrap_or(address);
         let has_connection = section.lines.iter().any(|line| line.letter == b'c');
         let mut missing = change.address.filter(|_| !has_connection);
@@ -233,7 +235,7 @@ impl Writer {
             }
             if line.letter == b'c' {
                 self.connection(own_address);
-            } else if !is_replaced(line, section, change) {
+            } else if !is_replaced(line, section, change, &without) {
                 self.keep(line);
             }
         }
@@ -257,15 +259,15 @@ impl Writer {
         missing.into_iter().for_each(|connection| self.keep(connection));
     }
 
-    fn media_line(&mut self, section: &Section<'_>, change: &SectionRewrite) {
+    fn media_line(&mut self, section: &Section<'_>, change: &SectionRewrite, without: &HashSet<&str>) {
         let protocol = change.protocol.as_deref().unwrap_or(section.protocol);
         let kept = section
             .formats
             .split_ascii_whitespace()
-            .filter(|format| !change.without.iter().any(|it| it == format));
+            .filter(|format| !without.contains(format));
         let formats = match &change.format {
             Some(format) if section.formats.is_empty() => format.clone(),
-            _ if change.without.is_empty() => section.formats.to_owned(),
+            _ if without.is_empty() => section.formats.to_owned(),
             _ => kept.collect::<Vec<_>>().join(" "),
         };
         let media = change.media.as_deref().unwrap_or(section.media);
@@ -346,7 +348,7 @@ impl Writer {
 }
 
 /// Whether a line of a section is replaced by what follows at its end, or goes.
-fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite) -> bool {
+fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite, without: &HashSet<&str>) -> bool {
     let Some((name, value)) = line.attribute() else {
         return false;
     };
@@ -357,7 +359,7 @@ fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite) 
         "crypto" => change.keying != Attributes::Keep,
         "rtpmap" | "fmtp" | "rtcp-fb" => {
             let format = value.split_ascii_whitespace().next().unwrap_or_default();
-            change.without.iter().any(|without| without == format)
+            without.contains(format)
         }
         _ if is_dtls(name) => change.keying != Attributes::Keep,
         _ if is_ice(name) => change.ice != Attributes::Keep,

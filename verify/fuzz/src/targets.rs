@@ -1,0 +1,184 @@
+//! All targets: what they begin from and what they may cost.
+
+use wire::limits::{DESCRIPTION_COST, DESCRIPTION_COST_BASE};
+
+use crate::cost::Limit;
+use crate::hostile::{self, Family};
+use crate::{seeds, seeds_relay, seeds_signalling};
+
+/// One function that takes any bytes.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// As in `fuzz_targets`.
+    pub name: &'static str,
+    /// The function.
+    pub run: fn(&[u8]),
+    /// Valid inputs to start from.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Inputs that are made to cost much.
+    pub hostile: &'static [Family],
+    /// What one input may cost.
+    pub limit: Limit,
+}
+
+/// What parsers of packets may cost: the values they are compared with take more than what they read.
+const PACKET: Limit = limit(64 << 10, 64);
+/// What a whole part of the program costs that is begun anew for each input.
+const WORLD: Limit = limit(8 << 20, 256);
+
+const fn limit(base: u64, per_byte: u64) -> Limit {
+    Limit { base, per_byte }
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    target("rtp", crate::rtp, seeds::rtp, &[], PACKET),
+    target("rtcp", crate::rtcp, seeds::rtcp, hostile::RTCP, limit(64 << 10, 256)),
+    // Feedback says of up to 65,535 packets that they are lost in a few bytes.
+    target(
+        "transport_feedback",
+        crate::transport_feedback,
+        seeds::transport_feedback,
+        &[],
+        limit(4 << 20, 64),
+    ),
+    target("vp8", crate::vp8, seeds::vp8, &[], PACKET),
+    target("vp9", crate::vp9, seeds::vp9, &[], PACKET),
+    target("h264", crate::h264, seeds::h264, &[], PACKET),
+    target("h265", crate::h265, seeds::h265, &[], PACKET),
+    target("av1", crate::av1, seeds::av1, &[], PACKET),
+    target("dependency", crate::dependency, seeds::dependency, &[], PACKET),
+    target("red", crate::red, seeds::red, &[], PACKET),
+    target("relayed", crate::relayed, relayed, &[], limit(256 << 10, 256)),
+    target("stun_username", crate::stun_username, seeds::stun, &[], PACKET),
+    target("dcep", crate::dcep, seeds::dcep, &[], PACKET),
+    target("classify", crate::classify, seeds::datagrams, &[], PACKET),
+    target("srtp", crate::srtp, seeds::rtp, &[], limit(256 << 10, 256)),
+    target(
+        "sdp_read",
+        crate::sdp_read,
+        seeds_signalling::sdp,
+        hostile::SDP,
+        limit(DESCRIPTION_COST_BASE as u64, DESCRIPTION_COST as u64),
+    ),
+    // Written and read again as well: what is said for all sections is written in each.
+    target(
+        "sdp",
+        crate::sdp,
+        seeds_signalling::sdp,
+        hostile::SDP,
+        limit(64 << 20, 256),
+    ),
+    target(
+        "admission_query",
+        crate::admission_query,
+        seeds_signalling::queries,
+        &[],
+        WORLD,
+    ),
+    target(
+        "join_request",
+        crate::join_request,
+        seeds_signalling::queries,
+        hostile::JOINS,
+        // What is packed may be 1 MiB when it is unpacked, whatever its length.
+        limit(16 << 20, 256),
+    ),
+    target(
+        "token_forged",
+        crate::token_forged,
+        seeds_signalling::tokens,
+        hostile::TOKENS,
+        limit(1 << 20, 256),
+    ),
+    target(
+        "signal",
+        crate::signal,
+        seeds_signalling::signal,
+        hostile::OFFERS,
+        WORLD,
+    ),
+    target(
+        "signal_json",
+        crate::signal_json,
+        seeds_signalling::signal_json,
+        hostile::JSON,
+        WORLD,
+    ),
+    target(
+        "receiver_reports",
+        crate::receiver_reports,
+        seeds::receiver_reports,
+        &[],
+        limit(4 << 20, 256),
+    ),
+    target(
+        "ng_values",
+        crate::ng_values,
+        seeds_relay::ng_values,
+        hostile::NG_VALUES,
+        limit(64 << 10, 256),
+    ),
+    target(
+        "ng_requests",
+        crate::ng_requests,
+        seeds_relay::ng_requests,
+        hostile::NG_REQUESTS,
+        WORLD,
+    ),
+    target(
+        "rtpproxy_commands",
+        crate::rtpproxy_commands,
+        seeds_relay::rtpproxy_commands,
+        hostile::RTPPROXY,
+        WORLD,
+    ),
+    target(
+        "sip_sdp",
+        crate::sip_sdp,
+        seeds_relay::sip_sdp,
+        hostile::PHONES,
+        limit(256 << 10, 256),
+    ),
+];
+
+const fn target(
+    name: &'static str,
+    run: fn(&[u8]),
+    seeds: fn() -> Vec<Vec<u8>>,
+    hostile: &'static [Family],
+    limit: Limit,
+) -> Target {
+    Target {
+        name,
+        run,
+        seeds,
+        hostile,
+        limit,
+    }
+}
+
+/// The target of this name.
+///
+/// Panics: when there is none.
+pub fn named(name: &str) -> &'static Target {
+    let found = TARGETS.iter().find(|target| target.name == name);
+    found.unwrap_or_else(|| panic!("no target is called {name}"))
+}
+
+/// Short enough to be changed, and long enough to show what costs.
+const HOSTILE_LENS: [usize; 2] = [1 << 10, 48 << 10];
+
+impl Target {
+    /// Everything to begin from.
+    pub fn all_seeds(&self) -> Vec<Vec<u8>> {
+        let mut seeds = (self.seeds)();
+        let families = self.hostile.iter();
+        seeds.extend(families.flat_map(|(_, family)| HOSTILE_LENS.map(family)));
+        seeds
+    }
+}
+
+fn relayed() -> Vec<Vec<u8>> {
+    [seeds::rtp(), seeds::rtcp(), seeds::datagrams()].concat()
+}
