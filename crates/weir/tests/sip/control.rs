@@ -1,6 +1,6 @@
 //! Who is listened to, and where.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
@@ -137,6 +137,42 @@ fn who_may_not_control_calls_gets_no_answer() {
     let mut proxy = Proxy::new(program.ng);
     assert_eq!(proxy.exchange("d7:command4:pinge"), None);
     program.await_figure("weir_sip_total{reason=\"control_denied\"}", 1.0);
+}
+
+#[test]
+fn silent_control_connections_end_and_keep_nobody_out() {
+    let program = Program::start("");
+    let body =
+        "POST /ng HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-rtpengine-ng\r\ncontent-length: 900\r\n\r\n1_1 d7";
+    let kinds = [
+        (program.ng, ""),
+        (program.ng, "1_1 d7:command4:pi"),
+        (program.ng_http, ""),
+        (program.ng_http, "GET /ng HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\n"),
+        (program.ng_http, body),
+    ];
+    // More than one address may have without having said anything.
+    let silent: Vec<TcpStream> = (0..60)
+        .flat_map(|_| kinds)
+        .map(|(port, said)| {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+            // Whoever is one too many is refused at once.
+            let _ = stream.write_all(said.as_bytes());
+            stream
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(1_100));
+    assert!(
+        get(program.ng_http, "/ping").ends_with("pong\n"),
+        "the oldest gives way"
+    );
+    for mut stream in silent {
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+        let ended = stream.read_to_end(&mut Vec::new()).map_err(|error| error.kind());
+        assert!(matches!(ended, Ok(_) | Err(ErrorKind::ConnectionReset)), "{ended:?}");
+    }
+    let limited = program.figure("weir_sip_control_connections_closed_total{reason=\"address_limit\"}");
+    assert!(limited >= 1.0, "{limited}");
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! SIGHUP, and SIGTERM after it.
+
+use rustix::process::Signal;
+use tungstenite::Message;
+
+use crate::server::Server;
+
+const ONE: &str = "0123456789abcdef0123456789abcdef";
+const OTHER: &str = "fedcba9876543210fedcba9876543210";
+
+fn with_keys(keys: &[(&str, &str)], more: &str) -> String {
+    let keys = keys.iter().map(|(key, secret)| format!("  {key}: {secret}\n"));
+    format!("keys:\n{}{more}", keys.collect::<String>())
+}
+
+/// Whether a participant's signalling is served: its ping is answered.
+fn is_served(socket: &mut tungstenite::WebSocket<impl std::io::Read + std::io::Write>) -> bool {
+    let ping = Message::text(r#"{"pingReq":{"timestamp":"1"}}"#);
+    let answers = socket.send(ping).and_then(|()| {
+        loop {
+            let message = socket.read()?;
+            if message.is_text() && message.to_text()?.contains("pongResp") {
+                return Ok(());
+            }
+        }
+    });
+    answers.is_ok()
+}
+
+#[test]
+fn keys_are_taken_over_and_participants_stay() {
+    let mut server = Server::start(&with_keys(&[("one", ONE), ("two", ONE)], ""));
+    let mut participant = server.join("one", ONE);
+    assert!(is_served(&mut participant));
+    assert_eq!(
+        (server.validate("one", ONE), server.validate("three", OTHER)),
+        (200, 401)
+    );
+
+    server.reload(&with_keys(&[("two", OTHER), ("three", OTHER)], ""));
+    server.await_log("configuration reloaded");
+    assert_eq!(server.validate("one", ONE), 401, "a removed key");
+    assert_eq!(server.validate("two", ONE), 401, "a replaced secret");
+    assert_eq!(
+        (server.validate("two", OTHER), server.validate("three", OTHER)),
+        (200, 200)
+    );
+    assert!(is_served(&mut participant), "whoever is there stays");
+
+    server.signal(Signal::TERM);
+    assert!(server.await_end());
+}
+
+#[test]
+fn what_needs_a_restart_is_named_and_what_does_not_is_taken_over() {
+    let server = Server::start(&with_keys(&[("one", ONE)], "metrics: {token: 0123456789abcdef}\n"));
+    assert_eq!(server.status("/metrics"), 401);
+    let changed =
+        "log: {level: \"info,weir=debug\"}\nroom: {auto_create: false, max_participants: 7}\naudio: {loudest: 3}\n";
+    server.reload(&with_keys(&[("one", ONE)], changed));
+    for name in ["room.auto_create", "room.max_participants", "audio.loudest"] {
+        server.await_log(&format!("only a restart takes it over setting=\"{name}\""));
+    }
+    server.await_log("configuration reloaded");
+    assert_eq!(server.status("/metrics"), 200, "there is no token any more");
+    assert_eq!(server.validate("one", "wrong"), 401);
+    server.await_log("DEBUG");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_changes_nothing() {
+    let server = Server::start(&with_keys(&[("one", ONE)], ""));
+    for (broken, why) in [
+        ("keys: [\n", "weir.yaml"),
+        ("keys: {one: short}\n", "shorter than 32 characters"),
+        ("", "no API keys"),
+        ("keyz: {}\n", "keyz"),
+    ] {
+        server.reload(broken);
+        server.await_log(why);
+        assert_eq!(server.validate("one", ONE), 200, "{broken}");
+    }
+    let loud = with_keys(&[("two", OTHER)], "log: {level: \"weir=loud\"}\n");
+    server.reload(&loud);
+    server.await_log("weir=loud");
+    assert_eq!((server.validate("one", ONE), server.validate("two", OTHER)), (200, 401));
+}

@@ -1,0 +1,178 @@
+//! The program with a configuration of a test's own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use controller::livekit::{ApiKeys, Claims, VideoGrant, sign};
+use rustix::process::{Pid, Signal, kill_process};
+use tungstenite::WebSocket;
+use tungstenite::stream::MaybeTlsStream;
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server that ends with the test.
+pub struct Server {
+    child: Child,
+    port: u16,
+    ports: String,
+    folder: PathBuf,
+    log: Arc<Mutex<String>>,
+}
+
+impl Server {
+    /// Starts it with these lines in its file, beside where it listens.
+    pub fn start(config: &str) -> Self {
+        static NEXT: AtomicU16 = AtomicU16::new(0);
+        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("weir-front-{}-{nth}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let port = TcpListener::bind("127.0.0.1:0")
+            .expect("a port")
+            .local_addr()
+            .expect("bound")
+            .port();
+        let media = UdpSocket::bind("127.0.0.1:0")
+            .expect("a port")
+            .local_addr()
+            .expect("bound")
+            .port();
+        let ports = format!("bind: [127.0.0.1]\nport: {port}\nrtc: {{port: {media}, workers: 1}}\n");
+        let path = folder.join("weir.yaml");
+        std::fs::write(&path, format!("{ports}{config}")).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command
+            .args(["serve", "--config"])
+            .arg(&path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program");
+        let log = Arc::new(Mutex::new(String::new()));
+        let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+        let kept = log.clone();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                kept.lock().expect("nobody panics with it").push_str(&(line + "\n"));
+            }
+        });
+        let server = Server {
+            child,
+            port,
+            ports,
+            folder,
+            log,
+        };
+        server.wait("it starts", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        server
+    }
+
+    /// Writes another configuration, and has it read.
+    pub fn reload(&self, config: &str) {
+        std::fs::write(self.folder.join("weir.yaml"), format!("{}{config}", self.ports)).expect("a file");
+        self.signal(Signal::HUP);
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("it runs");
+    }
+
+    /// Waits until its log says this.
+    pub fn await_log(&self, text: &str) {
+        self.wait(text, || self.log.lock().expect("nobody panics with it").contains(text));
+    }
+
+    /// Waits until it has ended by itself; whether it says that all was well.
+    pub fn await_end(&mut self) -> bool {
+        let begun = now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is ours") {
+                return status.success();
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "it does not end; its log: {}",
+                self.log.lock().expect("whole")
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The status of an answer.
+    pub fn status(&self, path: &str) -> u16 {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        )
+        .expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .expect("HTTP")
+    }
+
+    /// The status that a token with this key gets at joining.
+    pub fn validate(&self, key: &str, secret: &str) -> u16 {
+        self.status(&format!("/rtc/validate?access_token={}", token(key, secret)))
+    }
+
+    /// Joins with a token of this key.
+    pub fn join(&self, key: &str, secret: &str) -> WebSocket<MaybeTlsStream<TcpStream>> {
+        let url = format!(
+            "ws://127.0.0.1:{}/rtc?protocol=16&access_token={}",
+            self.port,
+            token(key, secret)
+        );
+        let (mut socket, _) = tungstenite::connect(url).expect("it joins");
+        socket.read().expect("the answer to joining");
+        socket
+    }
+
+    fn wait(&self, what: &str, is_so: impl Fn() -> bool) {
+        let begun = now();
+        while !is_so() {
+            let log = || self.log.lock().expect("nobody panics with it").clone();
+            assert!(begun.elapsed() < PATIENCE, "not so: {what}; its log: {}", log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It is ours, and may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn token(key: &str, secret: &str) -> String {
+    let claims = Claims {
+        iss: key.to_owned(),
+        sub: "ada".to_owned(),
+        exp: Some(4_000_000_000),
+        video: VideoGrant {
+            room_join: true,
+            room: "lobby".to_owned(),
+            ..VideoGrant::default()
+        },
+        ..Claims::default()
+    };
+    sign(&claims, &ApiKeys::default().with(key, secret)).expect("the key is there")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program runs in real time")]
+fn now() -> Instant {
+    Instant::now()
+}
