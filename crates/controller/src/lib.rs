@@ -22,6 +22,7 @@ pub mod livekit;
 mod arrival;
 mod attention;
 mod budget;
+mod client_rules;
 mod config;
 mod connection;
 mod context;

@@ -89,6 +89,8 @@ pub const RESUME_TIMEOUT: Duration = Duration::from_secs(60);
 pub const DEMAND_FALLS_AFTER: Duration = Duration::from_secs(5);
 /// A client that closed its transport says in this time that it leaves, or else has to start over.
 pub const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
+/// A client that applies the offer it joined with after the greeting, and has said nothing in this time, is answered all the same.
+pub const FIRST_OFFER_WAIT: Duration = Duration::from_millis(500);
 /// A client that was asked for media sections and has not offered them is asked again after this time.
 pub const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// An offer of ours that is not answered in this time makes the client start over.

@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use livekit_protocol::client_info::Sdk;
 use livekit_protocol::participant_info::{KindDetail, State};
 use livekit_protocol::{ClientInfo, ParticipantInfo, SubscriptionPermission, signal_response};
 use southbound::TrackId;
 
+use crate::client_rules::Disabled;
 use crate::context::Context;
 use crate::data::DataState;
 use crate::ids::ParticipantKey;
 use crate::livekit::frame::Outgoing;
-use crate::livekit::{Admission, Claims, PeerMode};
+use crate::livekit::{Description, Admission, Claims, PeerMode};
 use crate::negotiation::{Peer, PeerState};
 use crate::permission::{self, Permission};
 use crate::quality::QualityState;
@@ -33,6 +35,10 @@ pub(crate) struct Participant {
     /// What it joined or came back with, for the tokens that let it come back.
     pub(crate) claims: Claims,
     pub(crate) client: ClientInfo,
+    /// Codecs its device handles badly.
+    pub(crate) disabled: Disabled,
+    /// The offer it joined with, until it can take an answer.
+    pub(crate) first_offer: Option<FirstOffer>,
     pub(crate) mode: PeerMode,
     pub(crate) auto_subscribe: bool,
     pub(crate) state: State,
@@ -62,6 +68,13 @@ pub(crate) struct Participant {
     pub(crate) silent_since: Option<Instant>,
     /// What a test asked to go wrong when it comes back.
     pub(crate) sabotage: Option<Sabotage>,
+}
+
+/// The offer a client joined with, and when to answer it at the latest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FirstOffer {
+    pub(crate) offer: Description,
+    pub(crate) until: Instant,
 }
 
 /// The signalling connection of a participant.
@@ -150,6 +163,8 @@ impl Participant {
             permission: Permission::of(&claims),
             published: false,
             claims,
+            disabled: Disabled::of(&client),
+            first_offer: None,
             client,
             mode,
             auto_subscribe: settings.auto_subscribe,
@@ -193,7 +208,7 @@ impl Participant {
             name: self.name.clone(),
             version: self.version,
             permission: Some(self.permission.to_proto()),
-            is_publisher: self.permission.publish && !self.tracks.is_empty(),
+            is_publisher: self.permission.publish && self.published,
             kind: permission::kind(&self.claims).into(),
             kind_details: self.kind_details(),
             attributes: self.attributes.clone().into_iter().collect(),
@@ -288,6 +303,13 @@ impl Participant {
 
     /// Firefox makes up track ids of its own and cannot tell two tracks of one stream apart.
     pub(crate) fn is_firefox(&self) -> bool {
-        self.client.browser.eq_ignore_ascii_case("firefox")
+        let names = ["firefox", "firefox mobile"];
+        names.iter().any(|name| self.client.browser.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether it reads what follows the greeting before it has applied the offer it joined with. An answer it reads by then is lost to it, and with that
+    /// its connection. Others keep the offer and apply it when the answer comes.
+    pub(crate) fn applies_offer_after_greeting(&self) -> bool {
+        self.client.sdk() == Sdk::Go
     }
 }

@@ -9,6 +9,7 @@ mod deliver;
 mod demand;
 mod join;
 mod leave;
+mod matching;
 mod messages;
 mod metadata;
 mod negotiate;
@@ -37,6 +38,7 @@ use southbound::TrackId;
 
 use crate::attention::Attention;
 use crate::budget::Budget;
+use crate::client_rules::Disabled;
 use crate::context::{Context, Place};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
@@ -129,7 +131,7 @@ impl Room {
             max_participants: ctx.core.config.participants_max as u32,
             creation_time: self.created.as_secs() as i64,
             creation_time_ms: self.created.as_millis() as i64,
-            enabled_codecs: join::enabled_codecs(),
+            enabled_codecs: join::enabled_codecs(Disabled::default()),
             metadata: self.metadata.clone(),
             num_participants: visible.count() as u32,
             num_publishers: publishers.count() as u32,

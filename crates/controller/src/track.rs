@@ -8,6 +8,7 @@ use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
 use crate::arrival::Arrival;
+use crate::client_rules::Disabled;
 use crate::demand::Told;
 use crate::ids::{Ids, Random};
 use crate::negotiation::{AudioWish, Slot};
@@ -61,7 +62,13 @@ impl Expected<'_> {
 }
 
 impl Track {
-    pub(crate) fn announced(kind: MediaKind, request: &AddTrackRequest, ids: &mut Ids, random: &mut Random) -> Self {
+    pub(crate) fn announced(
+        kind: MediaKind,
+        request: &AddTrackRequest,
+        disabled: Disabled,
+        ids: &mut Ids,
+        random: &mut Random,
+    ) -> Self {
         let mut info = TrackInfo {
             sid: sid(random, kind, request.source()),
             r#type: request.r#type,
@@ -81,7 +88,7 @@ impl Track {
             packet_trailer_features: request.packet_trailer_features.clone(),
             ..TrackInfo::default()
         };
-        let (codec, second) = wanted_codecs(kind, request);
+        let (codec, second) = wanted_codecs(kind, request, disabled);
         info.mime_type = mime_type(codec);
         info.codecs = vec![codec_info(request, codec)];
         info.codecs.extend(second.map(|codec| SimulcastCodecInfo {
@@ -173,6 +180,14 @@ impl Track {
             })
         });
         [primary, backup].into_iter().flatten()
+    }
+
+    /// The browser's names for the codecs of it that have arrived.
+    pub(crate) fn arrived_names(&self) -> impl Iterator<Item = &str> {
+        let primary = self.arrival.as_ref().map(|_| self.cid.as_str());
+        let second = self.backup.as_ref().filter(|backup| backup.arrival.is_some());
+        let second = second.and_then(|backup| backup.cid.as_deref());
+        [primary, second].into_iter().flatten()
     }
 
     /// Its publisher announces the second codec, as it was asked to.
@@ -273,12 +288,13 @@ fn stream(request: &AddTrackRequest) -> String {
     }
 }
 
-/// The codecs of the request that we take; the client follows what it is answered.
-fn wanted_codecs(kind: MediaKind, request: &AddTrackRequest) -> (Codec, Option<Codec>) {
+/// The codecs of the request that we take, and VP8 for one that the client's device handles badly; the client follows what it is answered.
+fn wanted_codecs(kind: MediaKind, request: &AddTrackRequest, disabled: Disabled) -> (Codec, Option<Codec>) {
     if kind == MediaKind::Audio {
         return (Codec::Opus, None);
     }
-    let mut named = request.simulcast_codecs.iter().filter_map(video_codec);
+    let named = request.simulcast_codecs.iter().filter_map(video_codec);
+    let mut named = named.map(|codec| if disabled.may_publish(codec) { codec } else { Codec::Vp8 });
     let first = named.next().unwrap_or(Codec::Vp8);
     (first, named.find(|codec| *codec != first))
 }

@@ -11,6 +11,7 @@ use super::claims::Claims;
 use super::inbox::Description;
 use super::query::Query;
 use super::token::{ApiKeys, verify};
+use super::user_agent;
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
 
 /// The parts of a request that admission depends on.
@@ -171,24 +172,8 @@ pub fn admit(request: HttpRequest<'_>, keys: &ApiKeys, unix: Duration) -> Result
     };
     let mut join = join.map_err(|why| Refusal::new(400, why))?;
     let client = join.client_info.get_or_insert_default();
-    if client.browser.is_empty() {
-        client.browser = browser(request.user_agent.unwrap_or_default()).to_owned();
-    }
+    user_agent::augment(client, request.user_agent.unwrap_or_default());
     admission(claims, mode, join)
-}
-
-/// The browser behind a `User-Agent`, in the words of the protocol. Safari is what calls itself so and not Chrome.
-fn browser(user_agent: &str) -> &'static str {
-    let names = [
-        ("Firefox/", "firefox"),
-        ("Edg/", "edge"),
-        ("Chrome/", "chrome"),
-        ("Safari/", "safari"),
-    ];
-    names
-        .into_iter()
-        .find(|(mark, _)| user_agent.contains(mark))
-        .map_or("", |(_, name)| name)
 }
 
 fn bearer(authorization: Option<&str>) -> Option<&str> {
@@ -446,23 +431,6 @@ mod tests {
             ("lobby", "ada", PeerMode::Dual)
         );
         assert_eq!(admission.client.protocol, 17);
-    }
-
-    #[test]
-    fn browsers_are_told_by_their_user_agent() {
-        assert_eq!(
-            browser("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
-            "firefox"
-        );
-        assert_eq!(
-            browser("Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"),
-            "chrome"
-        );
-        assert_eq!(
-            browser("Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18 Safari/605.1.15"),
-            "safari"
-        );
-        assert_eq!(browser("python-websockets"), "");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod inbox;
 mod query;
 mod reading;
 mod token;
+mod user_agent;
 
 pub(crate) use inbox::{Incoming, Unusable};
 

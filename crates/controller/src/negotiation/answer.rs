@@ -8,7 +8,7 @@ use wire::{MediaKind, Mid};
 
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
-use super::slot::{Slot, Usage};
+use super::slot::{Down, Sides, Slot, Up, Usage};
 
 /// What an offer changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(crate) enum Change {
 }
 
 impl Peer {
-    /// Takes an offer in. What there is to send then finds its sections [`Usage::Unclaimed`], what there is to receive finds them
-    /// [`Usage::Idle`]; the answer is written by [`answer`](Self::answer).
+    /// Takes an offer in. What the peer sends that is new is [`Up::Unclaimed`] then, and where it could receive something it is [`Down::Idle`]; the
+    /// answer is written by [`answer`](Self::answer).
     ///
     /// Errors: the offer cannot be used; nothing has changed.
     pub(crate) fn take_offer(
@@ -53,7 +53,11 @@ impl Peer {
                     .push(Slot::new(section.mid, section.kind.clone(), Usage::Rejected));
             }
             let slot = &mut self.slots[position];
+            let is_other_track = slot.sends_another(section);
             slot.hear(section, &mut known);
+            if let Some(sides) = slot.sides_mut().filter(|_| is_other_track) {
+                end_uplink(sides, &mut changes);
+            }
             take_section(slot, section, bundled, may_publish, &mut changes);
         }
         Ok(changes)
@@ -61,19 +65,17 @@ impl Peer {
 
     /// Writes the answer to the offer that was taken in.
     pub(crate) fn answer(&mut self, node: &Node) -> SessionDescription {
-        let placeholder = self.placeholder();
+        let (placeholder, disabled) = (self.placeholder(), self.disabled);
         let mut known = self.agreements();
         for slot in &mut self.slots {
-            slot.settle(placeholder, node.copies, &mut known);
+            slot.settle(placeholder, disabled, node.copies, &mut known);
         }
         let setup = self.setup();
         let answer = self.describe(node, setup);
-        for slot in self
-            .slots
-            .iter_mut()
-            .filter(|slot| matches!(slot.usage, Usage::Releasing { .. }))
-        {
-            slot.usage = Usage::Idle;
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_releasing()) {
+            if let Some(sides) = slot.sides_mut() {
+                sides.down = Down::Idle;
+            }
         }
         answer
     }
@@ -86,13 +88,8 @@ impl Peer {
             .filter(|slot| slot.media_kind() == Some(MediaKind::Audio));
         wishes
             .clone()
-            .find_map(|slot| {
-                if let Usage::Up(uplink) = slot.usage {
-                    Some(uplink.audio)
-                } else {
-                    None
-                }
-            })
+            .find_map(|slot| slot.uplink())
+            .map(|uplink| uplink.audio)
             .unwrap_or_default()
     }
 }
@@ -101,10 +98,19 @@ fn take_section(slot: &mut Slot, section: &MediaSection, bundled: bool, may_publ
     slot.mid = section.mid;
     slot.kind.clone_from(&section.kind);
     let usage = next_usage(slot, section, bundled, may_publish);
-    match &slot.usage {
-        Usage::Up(uplink) if slot.usage != usage => changes.push(Change::Ended(uplink.track)),
-        Usage::Down(downlink) if slot.usage != usage => changes.push(Change::Unplaced(downlink.subscription)),
-        _ => {}
+    let next = match &usage {
+        Usage::Media(sides) => Some(sides),
+        Usage::Data | Usage::Rejected => None,
+    };
+    if let Some(uplink) = slot.uplink()
+        && next.map(|sides| sides.up) != Some(Up::Track(uplink))
+    {
+        changes.push(Change::Ended(uplink.track));
+    }
+    if let Some(downlink) = slot.downlink()
+        && !next.is_some_and(|sides| matches!(sides.down, Down::Track(_)))
+    {
+        changes.push(Change::Unplaced(downlink.subscription));
     }
     slot.usage = usage;
 }
@@ -116,12 +122,24 @@ fn next_usage(slot: &Slot, section: &MediaSection, bundled: bool, may_publish: b
         SectionKind::Other { .. } => return Usage::Rejected,
         SectionKind::Media(_) => {}
     }
-    match &slot.usage {
-        Usage::Up(_) if section.direction.sends() => slot.usage.clone(),
-        Usage::Down(_) if section.direction.receives() => slot.usage.clone(),
-        Usage::Releasing { .. } if !section.direction.sends() => slot.usage.clone(),
-        _ if section.direction.sends() && may_publish => Usage::Unclaimed,
-        _ if section.direction.sends() => Usage::Forbidden,
-        _ => Usage::Idle,
+    let before = slot.sides().cloned().unwrap_or_default();
+    Usage::Media(Sides {
+        up: match before.up {
+            _ if !section.direction.sends() => Up::Nothing,
+            Up::Track(uplink) => Up::Track(uplink),
+            _ if may_publish => Up::Unclaimed,
+            _ => Up::Forbidden,
+        },
+        down: match before.down {
+            Down::Track(_) if !section.direction.receives() => Down::Idle,
+            down => down,
+        },
+    })
+}
+
+/// Ends what the peer sent here until now.
+fn end_uplink(sides: &mut Sides, changes: &mut Vec<Change>) {
+    if let Up::Track(uplink) = std::mem::take(&mut sides.up) {
+        changes.push(Change::Ended(uplink.track));
     }
 }

@@ -6,7 +6,7 @@ use southbound::PayloadFormat;
 use wire::sdp::{Feedback, Format, Parameters};
 use wire::{Codec, MediaKind, PayloadType};
 
-use super::Flow;
+use super::{Flow, Ways};
 use crate::limits::FORMATS_MAX;
 
 /// What a receiver of video may tell us: how much its downlink carries, and what it misses.
@@ -15,13 +15,14 @@ const VIDEO_FEEDBACK: [&str; 5] = ["goog-remb", "transport-cc", "ccm fir", "nack
 const AUDIO_FEEDBACK: [&str; 1] = ["transport-cc"];
 
 /// What a publisher may send, as the protocol names it; also what clients choose their publishing codec from.
-pub(crate) const MIME_TYPES: [&str; 6] = [
-    "audio/opus",
-    "audio/red",
-    "video/VP8",
-    "video/H264",
-    "video/VP9",
-    "video/AV1",
+/// Video comes first, and the most widely known of it: some clients look no further than the first, as in LiveKit.
+pub(crate) const MIME_TYPES: [(&str, Codec); 6] = [
+    ("video/VP8", Codec::Vp8),
+    ("video/H264", Codec::H264),
+    ("video/VP9", Codec::Vp9),
+    ("video/AV1", Codec::Av1),
+    ("audio/opus", Codec::Opus),
+    ("audio/red", Codec::Red),
 ];
 
 /// How an audio track wants to be encoded.
@@ -36,18 +37,18 @@ pub(crate) struct AudioWish {
 }
 
 /// The offered formats that we take, with their retransmission formats, in the offered order.
-pub(crate) fn accept(offered: &[Format], flow: Flow, audio: AudioWish) -> Vec<Format> {
+pub(crate) fn accept(offered: &[Format], ways: Ways, audio: AudioWish) -> Vec<Format> {
     let mut accepted: Vec<Format> = Vec::new();
     let repairs = repairs(offered);
     let opus = offered.iter().filter(|format| format.codec() == Some(Codec::Opus));
     let opus: HashSet<PayloadType> = opus.map(|format| format.payload_type).collect();
-    let takes_red = flow == Flow::Down || audio.red;
+    let takes_red = ways.contains(&Some(Flow::Down)) || audio.red;
     let taken = |format: &&Format| match format.codec() {
         Some(Codec::Red) => takes_red && is_redundant_opus(format, &opus),
         _ => is_forwarded(format),
     };
     for format in offered.iter().filter(taken).take(FORMATS_MAX) {
-        let feedback = format.feedback.and(feedback(format, flow));
+        let feedback = format.feedback.and(feedback(format, ways));
         accepted.push(Format {
             parameters: parameters(format, audio),
             feedback,
@@ -84,15 +85,34 @@ fn is_redundant_opus(format: &Format, opus: &HashSet<PayloadType>) -> bool {
 
 /// Puts the formats of one codec first: a sender takes the first of our answer, and clients leave the choice to us.
 pub(crate) fn prefer(formats: &mut [Format], codec: Codec) {
-    let preferred: Vec<_> = formats
-        .iter()
-        .filter(|format| format.codec() == Some(codec))
-        .map(|format| format.payload_type)
-        .collect();
+    let preferred = numbers_of(formats, |known| known == codec);
     formats.sort_by_key(|format| {
         let of = format.retransmits().unwrap_or(format.payload_type);
         !preferred.contains(&of)
     });
+}
+
+/// Takes codecs out, and their retransmissions with them.
+pub(crate) fn leave_out(formats: &mut Vec<Format>, is_out: impl Fn(Codec) -> bool) {
+    let gone = numbers_of(formats, is_out);
+    formats.retain(|format| {
+        let of = format.retransmits().unwrap_or(format.payload_type);
+        !gone.contains(&of)
+    });
+}
+
+/// Puts codecs behind all others, each with its retransmissions.
+pub(crate) fn put_last(formats: &mut [Format], is_last: impl Fn(Codec) -> bool) {
+    let last = numbers_of(formats, is_last);
+    formats.sort_by_key(|format| {
+        let of = format.retransmits().unwrap_or(format.payload_type);
+        last.contains(&of)
+    });
+}
+
+fn numbers_of(formats: &[Format], fits: impl Fn(Codec) -> bool) -> Vec<PayloadType> {
+    let fitting = formats.iter().filter(|format| format.codec().is_some_and(&fits));
+    fitting.map(|format| format.payload_type).collect()
 }
 
 fn is_forwarded(format: &Format) -> bool {
@@ -108,14 +128,17 @@ fn is_forwarded(format: &Format) -> bool {
     }
 }
 
-fn feedback(format: &Format, flow: Flow) -> Feedback {
-    let ours: &[&str] = match (format.codec().map(Codec::kind), flow) {
-        (Some(MediaKind::Video), Flow::Up) => &["transport-cc", "ccm fir", "nack", "nack pli"],
-        (Some(MediaKind::Video), Flow::Down) => &VIDEO_FEEDBACK,
-        (_, Flow::Up) => &["transport-cc", "nack"],
-        (_, Flow::Down) => &AUDIO_FEEDBACK,
+/// What a format of a section that is used both ways may be reported by: what either way takes.
+fn feedback(format: &Format, ways: Ways) -> Feedback {
+    let of_way = |flow: Flow| -> &[&str] {
+        match (format.codec().map(Codec::kind), flow) {
+            (Some(MediaKind::Video), Flow::Up) => &["transport-cc", "ccm fir", "nack", "nack pli"],
+            (Some(MediaKind::Video), Flow::Down) => &VIDEO_FEEDBACK,
+            (_, Flow::Up) => &["transport-cc", "nack"],
+            (_, Flow::Down) => &AUDIO_FEEDBACK,
+        }
     };
-    ours.iter().copied().collect()
+    ways.into_iter().flatten().flat_map(of_way).copied().collect()
 }
 
 /// Video parameters are echoed, what they limit being the client's own. Those of Opus say how *we* want to receive.

@@ -3,17 +3,17 @@
 use wire::sdp::Extension;
 use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
-use super::{Flow, Slot};
+use super::{Flow, Slot, Ways};
 
-/// Those of the offered extensions that we take on a section that is used in one direction now, and in the other perhaps later.
-pub(crate) fn accept(offered: &[Extension], flow: Flow) -> Vec<Extension> {
+/// Those of the offered extensions that we take on a section that is used in these directions now, and in another perhaps later.
+pub(crate) fn accept(offered: &[Extension], ways: Ways) -> Vec<Extension> {
     let is_numbered = || {
         offered
             .iter()
             .any(|extension| kind_of(extension) == Some(ExtensionKind::TransportSequence))
     };
     // Sending times are for receivers that do not know transport-wide numbers. A sender would put both on every packet.
-    let spares_times = flow == Flow::Up && is_numbered();
+    let spares_times = ways.contains(&Some(Flow::Up)) && is_numbered();
     let mut taken = ExtensionMap::default();
     let wanted = offered.iter().filter(|extension| {
         let kind = kind_of(extension).filter(|kind| is_taken(*kind, Flow::Up) || is_taken(*kind, Flow::Down));

@@ -16,7 +16,10 @@ pub(crate) use answer::Change;
 pub(crate) use codecs::AudioWish;
 pub(crate) use offer::Answered;
 pub(crate) use peer::{NegotiationError, Peer, PeerState};
-pub(crate) use slot::{Downlink, Slot, Uplink, Usage};
+pub(crate) use slot::{Down, Downlink, Slot, Up, Uplink};
+
+/// The directions that a section is for.
+pub(crate) type Ways = [Option<Flow>; 2];
 
 /// Which way media flows, seen from us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use wire::{MediaKind, Mid};
 
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
-use super::slot::{Slot, Usage};
+use super::slot::{Down, Sides, Slot, Usage};
 
 /// Whether an offer of ours is out. There is one at a time; what changes meanwhile goes into the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,13 +46,14 @@ impl Peer {
     /// A section for a track: the free one it was on before, another that is free again, or a new one.
     pub(crate) fn section_for(&mut self, kind: MediaKind, track_sid: &str) -> &mut Slot {
         // What the peer last said of it was an answer to what we offered then.
-        let is_free = |slot: &Slot| slot.usage == Usage::Idle && slot.media_kind() == Some(kind);
+        let is_free = |slot: &Slot| slot.usage == Usage::Media(Sides::default()) && slot.media_kind() == Some(kind);
         let was_here = |slot: &Slot| slot.first_track.as_deref() == Some(track_sid);
         let same = self.slots.iter().position(|slot| is_free(slot) && was_here(slot));
         let free = same.or_else(|| self.slots.iter().position(is_free));
         let position = free.unwrap_or_else(|| {
             let mid = self.next_mid();
-            self.slots.push(Slot::new(mid, SectionKind::Media(kind), Usage::Idle));
+            let usage = Usage::Media(Sides::default());
+            self.slots.push(Slot::new(mid, SectionKind::Media(kind), usage));
             self.slots.len() - 1
         });
         &mut self.slots[position]
@@ -64,8 +65,8 @@ impl Peer {
 
     /// Writes an offer of what the sections are used for now.
     pub(crate) fn offer(&mut self, now: Instant, node: &Node) -> (u32, SessionDescription) {
-        for slot in &mut self.slots {
-            if let Usage::Releasing { told } = &mut slot.usage {
+        for sides in self.slots.iter_mut().filter_map(Slot::sides_mut) {
+            if let Down::Releasing { told } = &mut sides.down {
                 *told = true;
             }
         }
@@ -96,19 +97,16 @@ impl Peer {
         // What we offered was encrypted.
         self.take_transport(answer, false)?;
         self.offering.pending = None;
-        let mut answered = Vec::new();
+        let (mut answered, disabled) = (Vec::new(), self.disabled);
         let (mut said, mut agreements) = (self.said(), self.agreements());
         for (slot, section) in self.slots.iter_mut().zip(&answer.sections) {
             slot.hear(section, &mut said);
-            slot.settle(AudioWish::default(), false, &mut agreements);
-            match &slot.usage {
-                Usage::Down(downlink)
-                    if section.direction.receives() && !section.rejected && !slot.formats().is_empty() =>
-                {
-                    answered.push(Answered::Taken(downlink.subscription));
-                }
-                Usage::Down(downlink) => answered.push(Answered::Refused(downlink.subscription)),
-                Usage::Releasing { told: true } => slot.usage = Usage::Idle,
+            slot.settle(AudioWish::default(), disabled, false, &mut agreements);
+            let takes = section.direction.receives() && !section.rejected && !slot.formats().is_empty();
+            match slot.sides_mut().map(|sides| &mut sides.down) {
+                Some(Down::Track(downlink)) if takes => answered.push(Answered::Taken(downlink.subscription)),
+                Some(Down::Track(downlink)) => answered.push(Answered::Refused(downlink.subscription)),
+                Some(down @ Down::Releasing { told: true }) => *down = Down::Idle,
                 _ => {}
             }
             if section.rejected {

@@ -12,8 +12,9 @@ use wire::{ExtensionMap, Mid};
 
 use super::offer::Offering;
 use super::said::Agreed;
-use super::slot::{Slot, Terms, Usage};
+use super::slot::{Slot, Terms};
 use super::{Flow, bare, extensions};
+use crate::client_rules::Disabled;
 use crate::ids::{Random, Ssrcs};
 
 /// The SCTP port of data channels, by custom.
@@ -33,6 +34,8 @@ pub(crate) struct Peer {
     session_id: u64,
     pub(super) version: u64,
     opens: Vec<Channel>,
+    /// Codecs the peer must do without.
+    pub(super) disabled: Disabled,
 }
 
 /// Whether media flows.
@@ -97,7 +100,7 @@ impl From<SdpError> for NegotiationError {
 
 impl Peer {
     /// `opens` are the data channels that we open.
-    pub(crate) fn new(transport: TransportId, random: &mut Random, opens: Vec<Channel>) -> Self {
+    pub(crate) fn new(transport: TransportId, random: &mut Random, opens: Vec<Channel>, disabled: Disabled) -> Self {
         Self {
             transport,
             state: PeerState::New,
@@ -110,6 +113,7 @@ impl Peer {
             session_id: random.session_id(),
             version: 0,
             opens,
+            disabled,
         }
     }
 
@@ -148,7 +152,7 @@ impl Peer {
             .slots
             .iter()
             .filter(|slot| slot.media_kind().is_some() && !slot.formats().is_empty());
-        extensions::of_transport(live.filter(|slot| slot.flow() == flow), flow)
+        extensions::of_transport(live.filter(|slot| slot.is_for(flow)), flow)
     }
 
     /// What the peer said of its sections.
@@ -167,10 +171,8 @@ impl Peer {
 
     /// Media sections that we send on: which carries which track.
     pub(crate) fn mid_to_track_id(&self) -> impl Iterator<Item = (String, String)> {
-        self.slots.iter().filter_map(|slot| match &slot.usage {
-            Usage::Down(downlink) => Some((slot.mid.to_string(), downlink.track_sid.clone())),
-            _ => None,
-        })
+        let sent = self.slots.iter().filter_map(|slot| Some((slot, slot.downlink()?)));
+        sent.map(|(slot, downlink)| (slot.mid.to_string(), downlink.track_sid.clone()))
     }
 
     /// Takes over what the peer says of its transport; true when it restarted ICE. `clear` is whether it may do without encryption.
@@ -205,7 +207,7 @@ impl Peer {
         } else {
             Terms::Agreed
         };
-        let mut sections: Vec<MediaSection> = self.slots.iter().map(|slot| slot.write(terms)).collect();
+        let mut sections: Vec<MediaSection> = self.slots.iter().map(|slot| slot.write(terms, self.disabled)).collect();
         let live = sections.iter_mut().filter(|section| !section.rejected);
         for (position, section) in live.enumerate() {
             self.describe_transport(section, node, setup);

@@ -11,6 +11,7 @@ use super::codecs::{self, AudioWish};
 use super::peer::SCTP_PORT;
 use super::said::{Agreed, essence, shared};
 use super::{Flow, bare, extensions};
+use crate::client_rules::Disabled;
 use crate::limits::DATA_PACKET_MAX;
 
 /// One media section of a peer connection.
@@ -26,29 +27,49 @@ pub(crate) struct Slot {
     pub(crate) first_track: Option<String>,
 }
 
-/// What a media section is used for.
+/// What a section is used for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Usage {
-    /// Nothing; a subscription may take it.
-    Idle,
-    /// The peer sends something it has not announced yet.
+    /// Media, in one direction or in both.
+    Media(Sides),
+    /// Data channels.
+    Data,
+    /// Refused, or closed by the peer for good.
+    Rejected,
+}
+
+/// The two directions of a media section. They are independent of each other: a client on pion publishes on a section that it receives on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sides {
+    pub(crate) up: Up,
+    pub(crate) down: Down,
+}
+
+/// What the peer sends on a media section.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Up {
+    #[default]
+    Nothing,
+    /// Something it has not announced yet.
     Unclaimed,
-    /// The peer sends something it may not.
+    /// Something it may not send.
     Forbidden,
-    /// The peer sends a track.
-    Up(Uplink),
-    /// The peer gets a track.
-    Down(Downlink),
-    /// The peer got a track that has ended. The section must be said to be inactive once before it carries another: a browser that never
+    Track(Uplink),
+}
+
+/// What the peer gets on a media section.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Down {
+    /// Nothing; a subscription may take it.
+    #[default]
+    Idle,
+    Track(Downlink),
+    /// A track that has ended. One description must say that nothing is sent before the section carries another: a browser that never
     /// hears of the end does not notice the change.
     Releasing {
         /// An offer that says so is out.
         told: bool,
     },
-    /// Data channels.
-    Data,
-    /// Refused, or closed by the peer for good.
-    Rejected,
 }
 
 /// What a description of ours is made of.
@@ -104,25 +125,95 @@ impl Slot {
         }
     }
 
+    pub(crate) fn sides(&self) -> Option<&Sides> {
+        match &self.usage {
+            Usage::Media(sides) => Some(sides),
+            Usage::Data | Usage::Rejected => None,
+        }
+    }
+
+    pub(crate) fn sides_mut(&mut self) -> Option<&mut Sides> {
+        match &mut self.usage {
+            Usage::Media(sides) => Some(sides),
+            Usage::Data | Usage::Rejected => None,
+        }
+    }
+
+    /// The track the peer sends here.
+    pub(crate) fn uplink(&self) -> Option<Uplink> {
+        match self.sides()?.up {
+            Up::Track(uplink) => Some(uplink),
+            _ => None,
+        }
+    }
+
+    /// The track the peer gets here.
+    pub(crate) fn downlink(&self) -> Option<&Downlink> {
+        match &self.sides()?.down {
+            Down::Track(downlink) => Some(downlink),
+            _ => None,
+        }
+    }
+
+    /// Whether the peer sends something here that it has not announced yet.
+    pub(crate) fn is_unclaimed(&self) -> bool {
+        self.sides().is_some_and(|sides| sides.up == Up::Unclaimed)
+    }
+
+    /// Whether the peer has yet to hear of the end of a track.
+    pub(crate) fn is_releasing(&self) -> bool {
+        self.sides()
+            .is_some_and(|sides| matches!(sides.down, Down::Releasing { .. }))
+    }
+
+    /// Whether no offer of ours has said yet that a track has ended.
+    pub(crate) fn is_untold(&self) -> bool {
+        self.sides()
+            .is_some_and(|sides| sides.down == Down::Releasing { told: false })
+    }
+
     /// Whether a subscription to a track of this kind could use it at once.
     pub(crate) fn is_free_for(&self, kind: MediaKind) -> bool {
         let listens = self.theirs.as_ref().is_none_or(|section| section.direction.receives());
-        self.usage == Usage::Idle && self.media_kind() == Some(kind) && listens
+        let is_idle = self.sides().is_some_and(|sides| sides.down == Down::Idle);
+        is_idle && self.media_kind() == Some(kind) && listens
     }
 
-    pub(crate) fn flow(&self) -> Flow {
-        match self.usage {
-            Usage::Up(_) | Usage::Unclaimed | Usage::Forbidden => Flow::Up,
-            _ => Flow::Down,
+    /// Whether the peer puts another track into a section that it sends on already: both descriptions name one, and neither the track nor a stream of it
+    /// is the same.
+    pub(super) fn sends_another(&self, section: &MediaSection) -> bool {
+        let track = |section: &MediaSection| section.msids.iter().find_map(|msid| msid.track.clone());
+        let Some(before) = self.theirs.as_deref().filter(|_| self.uplink().is_some()) else {
+            return false;
+        };
+        let is_other = matches!((track(before), track(section)), (Some(before), Some(now)) if before != now);
+        let streams = before.media_ssrcs();
+        is_other && !section.media_ssrcs().iter().any(|ssrc| streams.contains(ssrc))
+    }
+
+    /// Whether the peer sends nothing here.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.sides().is_none_or(|sides| sides.up == Up::Nothing)
+    }
+
+    /// Whether what is negotiated here is for this direction. What carries nothing yet is for the way down.
+    pub(crate) fn is_for(&self, flow: Flow) -> bool {
+        let idle = Sides::default();
+        let sides = self.sides().unwrap_or(&idle);
+        match flow {
+            Flow::Up => sides.up != Up::Nothing,
+            Flow::Down => sides.up == Up::Nothing || sides.down != Down::Idle,
         }
     }
 
     /// Which way media flows, seen from us, as our description says it.
     pub(crate) fn direction(&self) -> Direction {
-        match self.usage {
-            Usage::Up(_) | Usage::Unclaimed => Direction::RecvOnly,
-            Usage::Down(_) => Direction::SendOnly,
-            _ => Direction::Inactive,
+        let takes = self.uplink().is_some() || self.is_unclaimed();
+        match (takes, self.downlink().is_some()) {
+            (true, true) => Direction::SendRecv,
+            (true, false) => Direction::RecvOnly,
+            (false, true) => Direction::SendOnly,
+            (false, false) => Direction::Inactive,
         }
     }
 
@@ -143,23 +234,36 @@ impl Slot {
 
     /// Works out what of the peer's offer to take, now that it is known what the section is used for. `copies` is whether clear media may be forwarded by
     /// a device that only copies.
-    pub(super) fn settle(&mut self, placeholder: AudioWish, copies: bool, known: &mut HashSet<Arc<Agreed>>) {
+    pub(super) fn settle(
+        &mut self,
+        placeholder: AudioWish,
+        disabled: Disabled,
+        copies: bool,
+        known: &mut HashSet<Arc<Agreed>>,
+    ) {
         let Some(theirs) = &self.theirs else { return };
-        let (audio, codec) = match self.usage {
-            Usage::Up(uplink) if uplink.audio.red => (uplink.audio, Some(Codec::Red)),
-            Usage::Up(uplink) => (uplink.audio, uplink.codec),
-            _ => (placeholder, None),
+        let (audio, codec) = match self.uplink() {
+            Some(uplink) if uplink.audio.red => (uplink.audio, Some(Codec::Red)),
+            Some(uplink) => (uplink.audio, uplink.codec),
+            None => (placeholder, None),
         };
-        let mut formats = codecs::accept(&theirs.formats, self.flow(), audio);
+        let ways = [Flow::Up, Flow::Down].map(|flow| self.is_for(flow).then_some(flow));
+        let mut formats = codecs::accept(&theirs.formats, ways, audio);
+        // A section has one list for both directions.
+        codecs::leave_out(&mut formats, |codec| match ways {
+            [Some(Flow::Up), None] => !disabled.may_publish(codec),
+            _ => !disabled.may_receive(codec),
+        });
+        codecs::put_last(&mut formats, |codec| !disabled.may_publish(codec));
         if let Some(codec) = codec {
             codecs::prefer(&mut formats, codec);
         }
         // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
         // the extensions that were answered in earlier ones.
-        let mut extensions = extensions::accept(&theirs.extensions, self.flow());
+        let mut extensions = extensions::accept(&theirs.extensions, ways);
         if copies && bare::is_clear(theirs) {
             bare::strip(&mut formats, &mut extensions);
-            if matches!(self.usage, Usage::Up(_)) {
+            if self.uplink().is_some() {
                 bare::strip_numbers(&mut formats, &mut extensions);
             }
         }
@@ -201,7 +305,7 @@ impl Slot {
     }
 
     /// What our description says of the section, apart from its transport.
-    pub(super) fn write(&self, terms: Terms) -> MediaSection {
+    pub(super) fn write(&self, terms: Terms, disabled: Disabled) -> MediaSection {
         let mut section = MediaSection::new(self.kind.clone(), self.mid);
         section.rejected = match terms {
             Terms::Agreed => self.is_refused(),
@@ -212,7 +316,7 @@ impl Slot {
             section.protocol.clone_from(&theirs.protocol);
         }
         match self.kind {
-            SectionKind::Media(kind) => self.write_media(&mut section, kind, terms),
+            SectionKind::Media(kind) => self.write_media(&mut section, kind, terms, disabled),
             SectionKind::Data => {
                 section.sctp_port = Some(SCTP_PORT);
                 section.max_message_size = Some(DATA_PACKET_MAX as u64);
@@ -222,22 +326,24 @@ impl Slot {
         section
     }
 
-    fn write_media(&self, section: &mut MediaSection, kind: MediaKind, terms: Terms) {
+    fn write_media(&self, section: &mut MediaSection, kind: MediaKind, terms: Terms, disabled: Disabled) {
         section.rtcp_mux = true;
         section.direction = self.direction();
         (section.formats, section.extensions) = match terms {
             Terms::Agreed => (self.formats().to_vec(), self.extensions().to_vec()),
             Terms::Offered => (codecs::offered(kind, self.is_stereo()), extensions::offered(kind)),
         };
-        match &self.usage {
-            Usage::Up(_) | Usage::Unclaimed => self.write_encodings(section),
-            Usage::Down(downlink) => write_source(section, downlink),
-            _ => {}
+        codecs::leave_out(&mut section.formats, |codec| !disabled.may_receive(codec));
+        if section.direction.receives() {
+            self.write_encodings(section);
+        }
+        if let Some(downlink) = self.downlink() {
+            write_source(section, downlink);
         }
     }
 
     fn is_stereo(&self) -> bool {
-        matches!(&self.usage, Usage::Down(downlink) if downlink.stereo)
+        self.downlink().is_some_and(|downlink| downlink.stereo)
     }
 
     fn write_encodings(&self, section: &mut MediaSection) {

@@ -25,11 +25,15 @@ impl Room {
             return;
         };
         track.announce_backup(request);
+        let track_has_arrived = track.arrival.is_some();
         let published = TrackPublishedResponse {
             cid: request.cid.clone(),
             track: Some(track.info.clone()),
         };
         participant.send(ctx, Message::TrackPublished(published));
+        if track_has_arrived {
+            self.announce(ctx, key);
+        }
         // Its media section may have come first.
         for (mid, track) in self.claim(key) {
             self.arrive(ctx, key, mid, track);

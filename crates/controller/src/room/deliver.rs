@@ -9,7 +9,7 @@ use wire::sdp::Msid;
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::negotiation::{Downlink, Slot, Usage};
+use crate::negotiation::{Down, Downlink, Slot};
 use crate::participant::Participant;
 use crate::subscription::{Subscription, SubscriptionState};
 use crate::track::{Track, Version};
@@ -49,10 +49,13 @@ impl Room {
         let slot: &mut Slot = if may_add {
             peer.section_for(kind, &track_sid)
         } else {
-            peer.slots.iter_mut().find(|slot| slot.is_free_for(kind))?
+            // One that the peer sends on as well is taken when there is no other.
+            let free = peer.slots.iter_mut().filter(|slot| slot.is_free_for(kind));
+            free.min_by_key(|slot| !slot.is_silent())?
         };
         let is_first = !may_add || *slot.first_track.get_or_insert_with(|| track_sid.clone()) == track_sid;
-        slot.usage = Usage::Down(Downlink {
+        let mid = slot.mid;
+        slot.sides_mut()?.down = Down::Track(Downlink {
             subscription: id,
             ssrc,
             repair,
@@ -61,7 +64,6 @@ impl Room {
             track_sid,
             stereo,
         });
-        let mid = slot.mid;
         participant.subscriptions.get_mut(id)?.state = SubscriptionState::Offered(mid);
         Some(())
     }
@@ -194,9 +196,7 @@ impl Room {
         let arrival = delivery.track.arrival_as(version)?;
         let peer = delivery.receiver.downlink()?;
         let slot = peer.slot(mid)?;
-        let Usage::Down(downlink) = &slot.usage else {
-            return None;
-        };
+        let downlink = slot.downlink()?;
         Some(southbound::Subscription {
             subscription: id,
             transport: peer.transport,
@@ -269,9 +269,9 @@ pub(super) fn release(participant: &mut Participant, id: SubscriptionId) {
     let Some(peer) = participant.downlink_mut() else {
         return;
     };
-    for slot in &mut peer.slots {
-        if matches!(&slot.usage, Usage::Down(downlink) if downlink.subscription == id) {
-            slot.usage = Usage::Releasing { told: false };
+    for sides in peer.slots.iter_mut().filter_map(Slot::sides_mut) {
+        if matches!(&sides.down, Down::Track(downlink) if downlink.subscription == id) {
+            sides.down = Down::Releasing { told: false };
         }
     }
 }

@@ -11,6 +11,7 @@ use livekit_protocol::{
 use southbound::Channel;
 
 use super::Room;
+use crate::client_rules::Disabled;
 use crate::context::{Context, Timer};
 use crate::data::{LOSSY, RELIABLE};
 use crate::ids::ParticipantKey;
@@ -67,7 +68,7 @@ impl Room {
         }
         self.subscribe_to_everybody(ctx, key);
         if let Some(offer) = offer {
-            self.take_offer(ctx, key, offer.read());
+            self.take_first_offer(ctx, key, offer.read());
         }
         self.refresh_token_if_due(ctx, key);
         key
@@ -88,7 +89,7 @@ impl Room {
                 retransmits_max: Some(0),
             },
         ];
-        let mut peer = Peer::new(transport, &mut ctx.core.random, channels);
+        let mut peer = Peer::new(transport, &mut ctx.core.random, channels, participant.disabled);
         peer.add_data_section();
         peer.offering.needed = true;
         ctx.core.index.transports.insert(transport, self.place(participant.key));
@@ -118,12 +119,12 @@ impl Room {
             server_version: SERVER_VERSION.to_owned(),
             ice_servers: ice_servers(ctx),
             subscriber_primary: participant.mode == PeerMode::Dual,
-            client_configuration: Some(ClientConfiguration::default()),
+            client_configuration: Some(client_configuration(participant)),
             server_region: config.region.clone(),
             ping_timeout: PING_TIMEOUT,
             ping_interval: PING_INTERVAL,
             server_info: Some(server_info(ctx)),
-            enabled_publish_codecs: enabled_codecs(),
+            enabled_publish_codecs: enabled_codecs(participant.disabled),
             fast_publish: participant.permission.publish,
             ..JoinResponse::default()
         };
@@ -154,12 +155,19 @@ pub(super) fn ice_servers(ctx: &Context<'_>) -> Vec<IceServer> {
         .collect()
 }
 
-pub(super) fn enabled_codecs() -> Vec<Codec> {
-    codecs::MIME_TYPES
-        .iter()
-        .map(|mime| Codec {
-            mime: (*mime).to_owned(),
-            fmtp_line: String::new(),
-        })
-        .collect()
+pub(super) fn client_configuration(participant: &Participant) -> ClientConfiguration {
+    ClientConfiguration {
+        disabled_codecs: participant.disabled.to_proto(),
+        ..ClientConfiguration::default()
+    }
+}
+
+/// The codecs of a client that may publish all but the disabled ones.
+pub(super) fn enabled_codecs(disabled: Disabled) -> Vec<Codec> {
+    let enabled = codecs::MIME_TYPES.iter().filter(|(_, codec)| disabled.may_publish(*codec));
+    let named = enabled.map(|(mime, _)| Codec {
+        mime: (*mime).to_owned(),
+        fmtp_line: String::new(),
+    });
+    named.collect()
 }

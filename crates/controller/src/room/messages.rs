@@ -21,6 +21,8 @@ use crate::livekit::bounds::{self, Exceeded, Kept};
 impl Room {
     pub(crate) fn message(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, message: Incoming) {
         self.acts(key);
+        // Its first message shows that it has taken the greeting in, and applied its offer.
+        self.answer_first_offer(ctx, key);
         match message {
             Incoming::Offer(offer) => self.take_offer(ctx, key, offer),
             Incoming::Answer(answer) => self.take_answer(ctx, key, answer),

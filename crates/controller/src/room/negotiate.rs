@@ -8,11 +8,12 @@ use wire::MediaKind;
 use wire::sdp::SessionDescription;
 
 use super::Room;
-use crate::context::Context;
+use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
+use crate::limits::FIRST_OFFER_WAIT;
 use crate::livekit::{Description, PeerMode};
-use crate::negotiation::{Answered, Change, NegotiationError, Peer, Usage};
-use crate::participant::{Asked, Participant};
+use crate::negotiation::{Answered, Change, NegotiationError, Peer};
+use crate::participant::{Asked, FirstOffer, Participant};
 use crate::subscription::SubscriptionState;
 use crate::{Counter, Event};
 
@@ -46,6 +47,32 @@ impl Room {
             ctx.event(Event::Misbehaved { connection, what });
         }
         Ok(description)
+    }
+
+    /// The offer that came with joining. It is answered when the client can take the answer: at once, or once it shows by a message that it has got so far.
+    pub(super) fn take_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
+        let place = self.place(key);
+        let found = self.participants.get_mut(&key);
+        let Some(participant) = found.filter(|found| found.applies_offer_after_greeting()) else {
+            return self.take_offer(ctx, key, offer);
+        };
+        let until = ctx.wake(FIRST_OFFER_WAIT, Timer::Participant(place));
+        participant.first_offer = Some(FirstOffer { offer, until });
+    }
+
+    /// Answers the offer that came with joining, if that has not been done.
+    pub(super) fn answer_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let found = self.participants.get_mut(&key);
+        if let Some(first) = found.and_then(|found| found.first_offer.take()) {
+            self.take_offer(ctx, key, first.offer);
+        }
+    }
+
+    pub(super) fn answer_first_offer_if_due(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let first = self.participants.get(&key).and_then(|found| found.first_offer.as_ref());
+        if first.is_some_and(|first| first.until <= ctx.now) {
+            self.answer_first_offer(ctx, key);
+        }
     }
 
     fn try_offer(
@@ -97,10 +124,8 @@ impl Room {
         if let Some(command) = peer.connect() {
             ctx.command(command);
         }
-        let arrivals = peer.slots.iter().filter_map(|slot| match slot.usage {
-            Usage::Up(uplink) => Some((slot.mid, uplink.track)),
-            _ => None,
-        });
+        let arrivals = peer.slots.iter();
+        let arrivals = arrivals.filter_map(|slot| Some((slot.mid, slot.uplink()?.track)));
         let arrivals: Vec<_> = arrivals.collect();
         self.tell_publishers_first(ctx, key);
         self.participants[&key].send(ctx, Message::Answer(answer));
@@ -126,7 +151,7 @@ impl Room {
         };
         let transport = ctx.core.ids.transport();
         // The client opens the data channels here, and uses them both ways when there is no other connection.
-        let peer = Peer::new(transport, &mut ctx.core.random, Vec::new());
+        let peer = Peer::new(transport, &mut ctx.core.random, Vec::new(), participant.disabled);
         ctx.core.index.transports.insert(transport, place);
         ctx.command(peer.open());
         participant.publisher = Some(peer);

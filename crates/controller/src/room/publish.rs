@@ -11,10 +11,11 @@ use wire::Mid;
 
 use super::Room;
 use super::backup::check_backup;
+use super::matching;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{PENDING_TRACKS_MAX, TRACKS_MAX};
-use crate::negotiation::{Uplink, Usage};
+use crate::negotiation::{Slot, Up};
 use crate::participant::Participant;
 use crate::track::{Track, Version, kind_of};
 
@@ -40,7 +41,14 @@ impl Room {
         if !request.sid.is_empty() {
             return self.add_backup(ctx, key, &request);
         }
-        let track = Track::announced(kind, &request, &mut ctx.core.ids, &mut ctx.core.random);
+        if let Some(known) = matching::announced_before(participant, kind, &request.cid) {
+            let published = TrackPublishedResponse {
+                cid: request.cid,
+                track: Some(known.info.clone()),
+            };
+            return participant.send(ctx, Message::TrackPublished(published));
+        }
+        let track = Track::announced(kind, &request, participant.disabled, &mut ctx.core.ids, &mut ctx.core.random);
         let id = track.id;
         let published = TrackPublishedResponse {
             cid: request.cid,
@@ -58,8 +66,8 @@ impl Room {
         }
     }
 
-    /// Finds the announced tracks that sections without one carry: by the client's id for the track, else, since some browsers
-    /// change ids, the first of the same kind.
+    /// Finds the announced tracks that sections without one carry: by the client's id for the track, else by kind, since some browsers
+    /// change ids.
     pub(super) fn claim(&mut self, key: ParticipantKey) -> Vec<(Mid, TrackId)> {
         let Some(participant) = self.participants.get_mut(&key) else {
             return Vec::new();
@@ -67,29 +75,14 @@ impl Room {
         let Some(peer) = participant.publisher.as_mut() else {
             return Vec::new();
         };
-        let tracks = &participant.tracks;
-        let mut claimed: Vec<(Mid, TrackId)> = Vec::new();
-        for by_id in [true, false] {
-            for slot in peer.slots.iter_mut().filter(|slot| slot.usage == Usage::Unclaimed) {
-                let msids = slot.theirs.iter().flat_map(|section| &section.msids);
-                let ids: Vec<_> = msids.filter_map(|msid| msid.track.as_deref()).collect();
-                let fitting = tracks.values().filter(|track| Some(track.kind) == slot.media_kind());
-                let mut expected = fitting.flat_map(|track| track.expected().map(move |expected| (track, expected)));
-                let found = expected.find(|(_, expected)| {
-                    let is_free = !claimed.iter().any(|(_, taken)| *taken == expected.id);
-                    is_free && (!by_id || ids.iter().any(|id| expected.is_called(id)))
-                });
-                if let Some((track, expected)) = found {
-                    claimed.push((slot.mid, expected.id));
-                    slot.usage = Usage::Up(Uplink {
-                        track: expected.id,
-                        audio: track.audio_wish(),
-                        codec: expected.codec,
-                    });
-                }
+        let claims = matching::claims(&peer.slots, &participant.tracks);
+        for (mid, uplink) in &claims {
+            let slot = peer.slots.iter_mut().find(|slot| slot.mid == *mid);
+            if let Some(sides) = slot.and_then(Slot::sides_mut) {
+                sides.up = Up::Track(*uplink);
             }
         }
-        claimed
+        claims.into_iter().map(|(mid, uplink)| (mid, uplink.track)).collect()
     }
 
     /// A track has its media section, in one of its codecs: the agent may expect it and everybody may have it.
@@ -109,9 +102,11 @@ impl Room {
             return;
         }
         let (id, is_new) = (track.id, track.arrival_as(version).is_none());
+        let told = track.info.clone();
         if !track.arrive(version, peer.transport, slot) {
             return;
         }
+        let is_told_anew = track.info != told;
         let Some(arrival) = track.arrival_as(version) else {
             return;
         };
@@ -120,6 +115,8 @@ impl Room {
         if is_new {
             participant.published = true;
             self.choose_voices(ctx);
+        }
+        if is_new || is_told_anew {
             self.announce(ctx, key);
         }
         if is_new && version == Version::Primary {
@@ -252,6 +249,7 @@ impl Room {
             return;
         };
         let id = track.id;
+        self.announce(ctx, key);
         self.arrive(ctx, key, mid, id);
     }
 }

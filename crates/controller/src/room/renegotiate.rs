@@ -9,7 +9,7 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{ASK_AGAIN, NEGOTIATION_TIMEOUT};
 use crate::livekit::PeerMode;
-use crate::negotiation::{PeerState, Usage};
+use crate::negotiation::{PeerState, Slot};
 use crate::participant::Asked;
 
 impl Room {
@@ -42,10 +42,7 @@ impl Room {
         };
         let ((waiting_audios, audios), (waiting_videos, videos)) =
             (missing(MediaKind::Audio), missing(MediaKind::Video));
-        let releasing = peer
-            .slots
-            .iter()
-            .any(|slot| matches!(slot.usage, Usage::Releasing { .. }));
+        let releasing = peer.slots.iter().any(Slot::is_releasing);
         if waiting_audios + waiting_videos == 0 && !releasing {
             return;
         }
@@ -79,10 +76,7 @@ impl Room {
         let Some(peer) = participant.subscriber.as_mut() else {
             return;
         };
-        let releasing = peer
-            .slots
-            .iter()
-            .any(|slot| slot.usage == Usage::Releasing { told: false });
+        let releasing = peer.slots.iter().any(Slot::is_untold);
         peer.offering.needed |= waiting || releasing;
         if !peer.offering.needed || peer.offering.pending.is_some() {
             return;

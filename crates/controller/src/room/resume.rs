@@ -2,10 +2,10 @@
 
 use livekit_protocol::leave_request::Action;
 use livekit_protocol::signal_response::Message;
-use livekit_protocol::{ClientConfiguration, DisconnectReason, ReconnectResponse, SyncState};
+use livekit_protocol::{DisconnectReason, ReconnectResponse, SyncState};
 
 use super::Room;
-use super::join::{ice_servers, server_info};
+use super::join::{client_configuration, ice_servers, server_info};
 use super::updates::update;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
@@ -61,7 +61,7 @@ impl Room {
         });
         let reconnect = ReconnectResponse {
             ice_servers: ice_servers(ctx),
-            client_configuration: Some(ClientConfiguration::default()),
+            client_configuration: Some(client_configuration(participant)),
             server_info: Some(server_info(ctx)),
             last_message_seq: participant.data.last_sequence,
         };

@@ -24,6 +24,7 @@ impl Room {
             Some(Overdue::Restart(reason)) => return self.dismiss(ctx, key, reason, Action::Reconnect),
             None => {}
         }
+        self.answer_first_offer_if_due(ctx, key);
         self.refresh_token_if_due(ctx, key);
         self.update_audience_as_asked(ctx, key);
         self.review_demands(key);
