@@ -125,7 +125,11 @@ mod tests {
             ("", "", "ios", "xiaomi 2201117ti", none),
             ("", "", "", "", none),
         ] {
-            assert_eq!(disabled(browser, version, os, model), expected, "{browser} {version} on {os}");
+            assert_eq!(
+                disabled(browser, version, os, model),
+                expected,
+                "{browser} {version} on {os}"
+            );
         }
     }
 
@@ -133,7 +137,10 @@ mod tests {
     fn clients_are_told_by_the_names_of_the_protocol() {
         let told = disabled("safari", "18.4", "", "").to_proto().expect("two codecs");
         let names = |codecs: &[Named]| codecs.iter().map(|codec| codec.mime.clone()).collect::<Vec<_>>();
-        assert_eq!((names(&told.codecs), names(&told.publish)), (vec!["video/AV1".into()], vec!["video/VP9".into()]));
+        assert_eq!(
+            (names(&told.codecs), names(&told.publish)),
+            (vec!["video/AV1".into()], vec!["video/VP9".into()])
+        );
         assert_eq!(disabled("chrome", "140", "", "").to_proto(), None);
     }
 }

@@ -110,7 +110,11 @@ mod tests {
             ("python-websockets", "", "", ""),
             ("Firefox/", "firefox", "", ""),
         ] {
-            assert_eq!(seen(user_agent), (browser.into(), version.into(), os.into()), "{user_agent}");
+            assert_eq!(
+                seen(user_agent),
+                (browser.into(), version.into(), os.into()),
+                "{user_agent}"
+            );
         }
     }
 
@@ -120,13 +124,19 @@ mod tests {
             sdk: Sdk::Go.into(),
             ..ClientInfo::default()
         };
-        augment(&mut client, "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
+        augment(
+            &mut client,
+            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+        );
         assert_eq!(client.browser, "");
         let mut client = ClientInfo {
             browser: "Chrome".to_owned(),
             ..ClientInfo::default()
         };
-        augment(&mut client, "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
+        augment(
+            &mut client,
+            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+        );
         assert_eq!((client.browser.as_str(), client.os.as_str()), ("Chrome", "linux"));
     }
 }

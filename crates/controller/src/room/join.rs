@@ -164,7 +164,9 @@ pub(super) fn client_configuration(participant: &Participant) -> ClientConfigura
 
 /// The codecs of a client that may publish all but the disabled ones.
 pub(super) fn enabled_codecs(disabled: Disabled) -> Vec<Codec> {
-    let enabled = codecs::MIME_TYPES.iter().filter(|(_, codec)| disabled.may_publish(*codec));
+    let enabled = codecs::MIME_TYPES
+        .iter()
+        .filter(|(_, codec)| disabled.may_publish(*codec));
     let named = enabled.map(|(mime, _)| Codec {
         mime: (*mime).to_owned(),
         fmtp_line: String::new(),

@@ -48,7 +48,13 @@ impl Room {
             };
             return participant.send(ctx, Message::TrackPublished(published));
         }
-        let track = Track::announced(kind, &request, participant.disabled, &mut ctx.core.ids, &mut ctx.core.random);
+        let track = Track::announced(
+            kind,
+            &request,
+            participant.disabled,
+            &mut ctx.core.ids,
+            &mut ctx.core.random,
+        );
         let id = track.id;
         let published = TrackPublishedResponse {
             cid: request.cid,

@@ -10,12 +10,15 @@ mod world;
 
 mod backup;
 mod bounds;
+mod both_ways;
 mod clear;
 mod crowd;
 mod data;
 mod demand;
+mod devices;
 mod dual;
 mod feedback;
+mod matching;
 mod misbehaviour;
 mod odd_descriptions;
 mod pauses;
