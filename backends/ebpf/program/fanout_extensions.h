@@ -19,7 +19,6 @@ struct walk {
 	__u32 bytes; // of values that go on
 	__u32 count; // of those
 	__u32 wide; // whether one of them only fits the two-byte form
-	__u32 overruns;
 };
 
 // What the agent is told of a packet.
@@ -84,7 +83,8 @@ static long look(__u32 index, struct walk *walk)
 		len = before[at++ & (EXTENSIONS_LEN - 1)];
 	walk->at = at + len;
 	if (walk->at > walk->len) {
-		walk->overruns = 1;
+		// Claims more than there is: ends the list, too.
+		walk->scratch->media.altered = 1;
 		return 1;
 	}
 	hear(&walk->scratch->media, walk->stream, before, id, at, len);
@@ -116,7 +116,7 @@ static __always_inline int read_extension(struct packet packet, const struct str
 	media->two_byte |= walk.wide;
 	media->altered |= media->two_byte != walk.two_byte;
 	media->carried = walk.bytes + walk.count * (1 + media->two_byte);
-	return !walk.overruns;
+	return 1;
 }
 
 // Writes what goes on, an element a step.

@@ -263,6 +263,7 @@ impl Agent {
                 Timer::Estimate(transport) => self.media.estimate_timeout(cx, transport),
                 Timer::Allocate(transport) => self.media.allocate(cx, transport),
                 Timer::Copies(transport) => self.media.send_copies(cx, transport),
+                Timer::Fill(subscription) => self.media.fill(cx, subscription),
                 Timer::Repair(key) => self.media.repair(cx, key),
                 Timer::KeyFrame(key) => self.media.repeat_key_frame(cx, key),
                 Timer::Activity(track) => self.media.check_activity(cx, track),

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use dataplane::{Clock, DataPlane, Inject, LegId, Path, Update, WriteError};
+use dataplane::{Clock, DataPlane, Inject, LegId, Path, ReplicaId, Update, WriteError};
 use rand::rngs::StdRng;
-use southbound::{Notice, TransportId};
+use southbound::{Notice, PayloadFormat, TransportId};
 
 use crate::handshake::Owner;
 use crate::hosts::Hosts;
@@ -83,6 +83,17 @@ impl Context<'_> {
     /// Sends compound RTCP over a leg.
     pub(crate) fn send_rtcp(&mut self, leg: LegId, bytes: &[u8]) {
         self.plane.inject(self.now, Inject::Rtcp { leg, bytes });
+    }
+
+    /// Has the data plane send something of a replica in place of media.
+    pub(crate) fn fill(&mut self, replica: ReplicaId, format: &PayloadFormat, payload: &[u8]) {
+        let fill = Inject::Fill {
+            replica,
+            payload_type: format.payload_type,
+            clock_rate: format.codec.clock_rate(),
+            payload,
+        };
+        self.plane.inject(self.now, fill);
     }
 
     /// Makes `timer` due at `at`.

@@ -139,5 +139,8 @@ pub const RTCP_PER_SECOND_MAX: u32 = 100_000;
 /// Layers of one stream whose rates are measured; packets of further ones are not counted.
 pub const LAYERS_MAX: usize = 16;
 
+/// Packets that are sent to one receiver in place of a track's media; when no media has come by then, nothing more is sent in its place.
+pub const FILLS_MAX: u8 = 50;
+
 /// Packets remembered for the next transport-wide feedback; at the limit it is sent at once.
 pub const FEEDBACK_PACKETS_MAX: usize = 200;

@@ -19,6 +19,7 @@ mod downlink;
 mod estimate;
 mod feedback;
 mod feedback_in;
+mod filling;
 mod key_frames;
 mod link;
 mod meter;
@@ -102,6 +103,7 @@ impl Media {
         link.keyed = true;
         for subscription in link.subscriptions.clone() {
             self.want_first_key_frame(cx, subscription);
+            self.begin_filling(cx, subscription);
         }
         self.start_reports(cx, transport);
     }

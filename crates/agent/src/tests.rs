@@ -4,6 +4,7 @@ mod adapting;
 mod connecting;
 mod data;
 mod downlink;
+mod filling;
 mod handshakes;
 mod histories;
 mod hostile;

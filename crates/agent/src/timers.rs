@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::StreamKey;
-use southbound::{TrackId, TransportId};
+use southbound::{SubscriptionId, TrackId, TransportId};
 
 use crate::map::Map;
 
@@ -26,6 +26,8 @@ pub(crate) enum Timer {
     Allocate(TransportId),
     /// What is to be sent once more to one receiver.
     Copies(TransportId),
+    /// Something in place of media that does not come.
+    Fill(SubscriptionId),
     /// Retransmissions to ask for on one stream.
     Repair(StreamKey),
     /// A key frame still owed to somebody on one stream.

@@ -307,6 +307,11 @@ impl Participant {
         names.iter().any(|name| self.client.browser.eq_ignore_ascii_case(name))
     }
 
+    /// Whether it tells its application of a track only when packets of it come, whatever descriptions say.
+    pub(crate) fn learns_by_packets(&self) -> bool {
+        self.client.sdk() == Sdk::Go
+    }
+
     /// Whether it reads what follows the greeting before it has applied the offer it joined with. An answer it reads by then is lost to it, and with that
     /// its connection. Others keep the offer and apply it when the answer comes.
     pub(crate) fn applies_offer_after_greeting(&self) -> bool {

@@ -11,6 +11,8 @@ counting::counters! {
         Resent = "resent",
         /// Padding that went out as part of a probe.
         Probed = "probed",
+        /// Packets in place of media that does not come.
+        Filled = "filled",
         /// STUN handed to the agent.
         PuntedStun = "punted_stun",
         /// DTLS handed to the agent.

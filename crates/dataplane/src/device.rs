@@ -149,6 +149,21 @@ pub enum Inject<'a> {
         /// Which replica.
         replica: ReplicaId,
     },
+    /// Sends one packet of a replica in place of media that does not come, as for a track that is muted: a receiver may learn of the track by its packets. It has the replica's
+    /// next number, and a timestamp as far behind the one before as it was made later; the first is 0. Media goes on from both. Without effect once
+    /// the replica has followed a stream, and while it is paused.
+    ///
+    /// An offload has none of its own: it sends only what is clear, and clients that need this do not receive that.
+    Fill {
+        /// Which replica.
+        replica: ReplicaId,
+        /// The replica's payload type.
+        payload_type: PayloadType,
+        /// Of the timestamps, in units per second.
+        clock_rate: u32,
+        /// The payload; where it is empty the packet is padding, which says nothing to any decoder.
+        payload: &'a [u8],
+    },
     /// Asks for a burst that finds out what the path to a leg carries: padding on the retransmission SSRC of one of its replicas, together with whatever
     /// media leaves meanwhile. A leg without such a replica sends none. A device that makes no padding sends what leaves next several times instead.
     Probe {

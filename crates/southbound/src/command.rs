@@ -155,6 +155,8 @@ pub struct Subscription {
     pub formats: Vec<(PayloadType, PayloadFormat)>,
     /// How the receiver wants it now.
     pub wanted: Wanted,
+    /// Its client learns of a track by its packets: while no media comes, it is sent something in its place.
+    pub fill: bool,
 }
 
 /// How good, and whether at all, a receiver wants a track.

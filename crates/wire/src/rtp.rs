@@ -34,8 +34,6 @@ pub enum RtpError {
     Truncated,
     /// The version, in the first two bits, is not 2.
     Version(u8),
-    /// An extension element claims more bytes than the extension has.
-    ExtensionOverrun,
     /// The padding count is zero or larger than what follows the header.
     Padding(u8),
 }
@@ -45,7 +43,6 @@ impl fmt::Display for RtpError {
         match self {
             Self::Truncated => f.write_str("the packet ends inside its RTP header"),
             Self::Version(version) => write!(f, "the RTP version is {version}, not 2"),
-            Self::ExtensionOverrun => f.write_str("an RTP header extension element overruns the extension"),
             Self::Padding(count) => write!(f, "an RTP padding count of {count} does not fit the packet"),
         }
     }
@@ -82,15 +79,13 @@ impl<'a> RtpPacket<'a> {
             0 => (None, csrcs_end, csrcs_end),
             _ => find_extension(bytes, csrcs_end)?,
         };
-        let packet = Self {
+        Ok(Self {
             bytes,
             elements_at: elements_at as u32,
             header_len: header_len as u32,
             padding_len: 0,
             profile,
-        };
-        packet.extensions().check()?;
-        Ok(packet)
+        })
     }
 
     /// The whole packet, as received.
@@ -265,7 +260,8 @@ impl ExtensionForm {
 
 /// The elements of a header extension, as `(id, value)`.
 ///
-/// Padding between elements is passed over. In the one-byte form id 15, and id 0 with a length, end the list, whatever follows.
+/// Padding between elements is passed over. In the one-byte form id 15, and id 0 with a length, end the list, whatever follows. So does an element
+/// that claims more bytes than the extension has: those before it count, and the packet is none the worse, as in browsers.
 ///
 /// Source: RFC 8285 sections 4.2 and 4.3.
 #[derive(Clone, Debug)]
@@ -275,32 +271,20 @@ pub struct Extensions<'a> {
 }
 
 impl<'a> Extensions<'a> {
-    /// Walks to the end, so that iterating later meets no surprise.
-    fn check(mut self) -> Result<(), RtpError> {
-        while self.step()?.is_some() {}
-        Ok(())
-    }
-
-    fn step(&mut self) -> Result<Option<(u8, &'a [u8])>, RtpError> {
-        let Some(form) = self.form else { return Ok(None) };
+    /// The next element, and what is behind it.
+    fn split(&mut self) -> Option<(u8, &'a [u8], &'a [u8])> {
+        let form = self.form?;
         while let [0, rest @ ..] = self.elements {
             self.elements = rest;
         }
         let (id, len, rest) = match (form, self.elements) {
-            (_, []) => return Ok(None),
-            (ExtensionForm::OneByte, [0x00..=0x0f | 0xf0..=0xff, ..]) => {
-                self.elements = &[];
-                return Ok(None);
-            }
+            (ExtensionForm::OneByte, [0x00..=0x0f | 0xf0..=0xff, ..]) => return None,
             (ExtensionForm::OneByte, [start, rest @ ..]) => (start >> 4, (start & 0x0f) + 1, rest),
             (ExtensionForm::TwoByte, [id, len, rest @ ..]) => (*id, *len, rest),
-            (ExtensionForm::TwoByte, [_]) => return Err(RtpError::ExtensionOverrun),
+            (_, [] | [_]) => return None,
         };
-        let (value, rest) = rest
-            .split_at_checked(usize::from(len))
-            .ok_or(RtpError::ExtensionOverrun)?;
-        self.elements = rest;
-        Ok(Some((id, value)))
+        let (value, rest) = rest.split_at_checked(usize::from(len))?;
+        Some((id, value, rest))
     }
 }
 
@@ -308,8 +292,9 @@ impl<'a> Iterator for Extensions<'a> {
     type Item = (u8, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        // `parse` walked the same bytes without an error.
-        self.step().ok().flatten()
+        let found = self.split();
+        self.elements = found.map_or(&[], |(_, _, rest)| rest);
+        found.map(|(id, value, _)| (id, value))
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use dataplane::{Continuation, Inject, LegId, MasterKey, Path, Protection, ReplicaId, SrtpProfile, Update};
+use wire::PayloadType;
 
 /// One thing done to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,17 @@ pub enum Injection {
     GoOn(ReplicaId, Continuation),
     /// Another device is to go on.
     LetGo(ReplicaId),
+    /// A packet in place of media.
+    Fill {
+        /// Of which replica.
+        replica: ReplicaId,
+        /// Its payload type.
+        payload_type: PayloadType,
+        /// Of its timestamp, in units per second.
+        clock_rate: u32,
+        /// None for padding.
+        payload: Vec<u8>,
+    },
     /// A burst of padding.
     Probe {
         /// To whom.
@@ -76,6 +88,17 @@ impl Injection {
                 from: *from,
             },
             Injection::LetGo(replica) => Inject::LetGo { replica: *replica },
+            Injection::Fill {
+                replica,
+                payload_type,
+                clock_rate,
+                payload,
+            } => Inject::Fill {
+                replica: *replica,
+                payload_type: *payload_type,
+                clock_rate: *clock_rate,
+                payload,
+            },
             Injection::Probe {
                 leg,
                 probe,

@@ -10,7 +10,7 @@ mod link;
 mod order;
 
 pub(crate) use link::{WorkerEnds, WorkerLink};
-pub(crate) use order::Order;
+pub(crate) use order::{Fill, Order};
 
 use std::sync::Arc;
 
@@ -220,6 +220,22 @@ impl Control {
             },
             Inject::Report { leg } => match self.book.owner_of_leg(leg) {
                 Some(owner) => (owner, Order::Report(leg)),
+                None => return,
+            },
+            Inject::Fill {
+                replica,
+                payload_type,
+                clock_rate,
+                payload,
+            } => match self.book.owner_of_replica(replica) {
+                Some(owner) => {
+                    let fill = Fill {
+                        payload_type,
+                        clock_rate,
+                        payload: payload.into(),
+                    };
+                    (owner, Order::Fill(replica, Box::new(fill)))
+                }
                 None => return,
             },
             // Without these two numbers would come twice: they wait for room.

@@ -2,9 +2,18 @@
 
 use dataplane::{Continuation, Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
 use pacing::Probe;
+use wire::PayloadType;
 use wire::rtcp::RtcpPacket;
 
 use crate::shard::{Life, Source};
+
+/// A packet in place of media that does not come.
+#[derive(Debug)]
+pub(crate) struct Fill {
+    pub(crate) payload_type: PayloadType,
+    pub(crate) clock_rate: u32,
+    pub(crate) payload: Box<[u8]>,
+}
 
 /// One order. Entries were validated before; a shard applies them without looking twice.
 #[derive(Debug)]
@@ -41,6 +50,8 @@ pub(crate) enum Order {
     GoOn(ReplicaId, Continuation),
     /// To the owner of the replica's leg.
     LetGo(ReplicaId),
+    /// To the owner of the replica's leg.
+    Fill(ReplicaId, Box<Fill>),
     /// To the owner.
     Report(LegId),
 }

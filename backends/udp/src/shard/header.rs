@@ -50,7 +50,11 @@ impl Moment {
 }
 
 /// Bytes of padding in a packet that has nothing else; the last says how many there are (RFC 3550 section 5.1).
-const PADDING: u8 = u8::MAX;
+const PADDING: [u8; 255] = {
+    let mut padding = [0; 255];
+    padding[254] = 255;
+    padding
+};
 /// More than all that comes before a packet's payload and behind it, nearly always.
 const OVERHEAD: usize = 60;
 
@@ -190,19 +194,47 @@ pub(crate) fn append_padding(
     moment: &Moment,
 ) -> Result<usize, Counter> {
     let (ssrc, _) = replica.entry.rtx.ok_or(Counter::NoRetransmission)?;
-    let name = Name {
-        ssrc,
-        payload_type: replica.padding_type().ok_or(Counter::NoRetransmission)?,
-        index: replica.rtx_next,
-        original: None,
-    };
-    let header = RtpHeader {
+    let made = Made {
+        name: Name {
+            ssrc,
+            payload_type: replica.padding_type().ok_or(Counter::NoRetransmission)?,
+            index: replica.rtx_next,
+            original: None,
+        },
+        timestamp: replica.segment.as_ref().map_or(0, |segment| segment.last.timestamp),
         has_padding: true,
+        bytes: &PADDING,
+    };
+    append_made(egress, leg, path, replica, &made, probe, moment)
+}
+
+/// A packet that comes from no stream.
+pub(crate) struct Made<'a> {
+    pub(crate) name: Name,
+    pub(crate) timestamp: u32,
+    /// Whether the payload is padding.
+    pub(crate) has_padding: bool,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Writes a packet of `replica` that comes from no stream; returns its size.
+pub(crate) fn append_made(
+    egress: &mut Egress,
+    leg: &mut LegState,
+    path: Path,
+    replica: &ReplicaState,
+    made: &Made<'_>,
+    probe: Option<u32>,
+    moment: &Moment,
+) -> Result<usize, Counter> {
+    let name = made.name;
+    let header = RtpHeader {
+        has_padding: made.has_padding,
         marker: false,
         payload_type: name.payload_type,
         sequence: SequenceNumber(name.index as u16),
-        timestamp: RtpTimestamp(replica.segment.as_ref().map_or(0, |segment| segment.last.timestamp)),
-        ssrc,
+        timestamp: RtpTimestamp(made.timestamp),
+        ssrc: name.ssrc,
         csrcs: wire::Csrcs::NONE,
     };
     let number = leg.transport_sequence.to_be_bytes();
@@ -214,11 +246,11 @@ pub(crate) fn append_padding(
 
     let (buffer, start) = begin(egress, leg);
     let header_len = header.encoded_len(&extensions);
-    buffer.bytes.resize(start + header_len + usize::from(PADDING), 0);
+    buffer.bytes.resize(start + header_len, 0);
     header
         .write(&extensions, &mut buffer.bytes[start..])
         .expect("the room was measured");
-    *buffer.bytes.last_mut().expect("it has padding") = PADDING;
+    buffer.bytes.extend_from_slice(made.bytes);
     protect(leg, &mut buffer.bytes, start, header_len, name.index);
     buffer.cut(path, start);
     Ok(depart(leg, buffer, start, probe, moment))

@@ -20,6 +20,7 @@ mod descriptor;
 mod egress;
 mod elements;
 mod fanout;
+mod filling;
 mod frame;
 pub(crate) mod hash;
 mod header;

@@ -115,6 +115,34 @@ impl ReplicaState {
         })
     }
 
+    /// Whether it has followed nothing yet, and may.
+    pub(crate) fn is_to_begin(&self) -> bool {
+        self.segments == 0 && !self.entry.paused && !self.let_go && self.continues.is_none()
+    }
+
+    /// Number and timestamp of a packet in place of media.
+    pub(crate) fn next_fill(&self, now: Instant, clock_rate: u32) -> (u64, u32) {
+        let Some(before) = &self.segment else {
+            return ((1 << 16) + u64::from(self.entry.first_sequence), 0);
+        };
+        let elapsed = now.saturating_duration_since(before.last.at).as_nanos();
+        let ticks = (elapsed * u128::from(clock_rate) / 1_000_000_000).max(1) as u32;
+        (before.next(), before.last.timestamp.wrapping_add(ticks))
+    }
+
+    /// One was sent: media goes on behind it.
+    pub(crate) fn filled(&mut self, now: Instant, number: u64, timestamp: u32) {
+        let last = Last {
+            number: (1 << 16) - 1,
+            at: now,
+            capture: None,
+            timestamp,
+            vp8: Vp8Ids::default(),
+            frame: None,
+        };
+        self.segment = Some(Segment::start(1 << 16, number + 1, Offsets::default(), last));
+    }
+
     /// Sends no more, until it is to go on.
     pub(crate) fn let_go(&mut self) {
         self.let_go = true;

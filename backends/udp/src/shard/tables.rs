@@ -47,6 +47,7 @@ impl Shard {
             Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
             Order::GoOn(replica, from) => self.go_on(now, replica, from),
             Order::LetGo(replica) => self.let_go(replica),
+            Order::Fill(replica, fill) => self.fill(now, replica, &fill),
             Order::Report(leg) => self.report(now, leg),
         }
     }

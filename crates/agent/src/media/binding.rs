@@ -1,7 +1,8 @@
 //! Which stream is which encoding of which track.
 //!
-//! An encoding is found by its SSRC where the description names one; else by the mid and rid its packets carry; else, for a peer
-//! that sends neither, by a payload type only one track has.
+//! A mid in the packets says which track they are of, and one that no track has says that they are of none. Within a track, or without a mid, an encoding is
+//! found by its SSRC where the description names one; else by the rid its packets carry; else, for a peer that sends nothing of all that, by a payload type
+//! only one track has.
 //!
 //! Source: RFC 8843 section 9.2, RFC 8852.
 
@@ -24,6 +25,15 @@ pub(crate) struct Unexplained {
     pub(crate) mid: Option<Mid>,
     pub(crate) rid: Option<Rid>,
     pub(crate) repaired_rid: Option<Rid>,
+}
+
+/// By which sign a stream was found, the weaker first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    /// Only by its payload type, and its rid if it has one: another track may have the same.
+    PayloadType,
+    /// By its mid or its SSRC.
+    Name,
 }
 
 /// What a stream turned out to be.
@@ -106,13 +116,16 @@ impl Media {
         let Some(link) = self.links.get(&transport) else {
             return false;
         };
-        let mut explanations = link.tracks.iter().filter_map(|track| {
-            let (encoding, role) = explain_by(&self.tracks[track], &stream)?;
-            Some((*track, encoding, role))
+        let explanations = link.tracks.iter().filter_map(|track| {
+            let (encoding, role, sign) = explain_by(&self.tracks[track], &stream)?;
+            Some((sign, *track, encoding, role))
         });
-        match (explanations.next(), explanations.next()) {
-            (Some((track, encoding, role)), None) => {
-                self.bind(cx, track, encoding, stream.ssrc, role);
+        let explanations: Vec<_> = explanations.collect();
+        let best = explanations.iter().map(|(sign, ..)| *sign).max();
+        let mut best = explanations.iter().filter(|(sign, ..)| Some(*sign) == best);
+        match (best.next(), best.next()) {
+            (Some((_, track, encoding, role)), None) => {
+                self.bind(cx, *track, *encoding, stream.ssrc, *role);
                 true
             }
             _ => false,
@@ -166,8 +179,12 @@ impl Media {
 }
 
 /// Which encoding of `track` a stream is, and which part in it it has.
-fn explain_by(track: &Track, stream: &Unexplained) -> Option<(usize, Role)> {
+fn explain_by(track: &Track, stream: &Unexplained) -> Option<(usize, Role, Sign)> {
     let publication = &track.publication;
+    let named = stream.mid.zip(publication.mid);
+    if named.is_some_and(|(said, ours)| said != ours) {
+        return None;
+    }
     let by_ssrc = publication.encodings.iter().enumerate().find_map(|(index, encoding)| {
         let role = if encoding.ssrc == Some(stream.ssrc) {
             Role::Media
@@ -178,8 +195,8 @@ fn explain_by(track: &Track, stream: &Unexplained) -> Option<(usize, Role)> {
         };
         Some((index, role))
     });
-    if by_ssrc.is_some() {
-        return by_ssrc;
+    if let Some((encoding, role)) = by_ssrc {
+        return Some((encoding, role, Sign::Name));
     }
     let is_media = publication
         .formats
@@ -194,9 +211,6 @@ fn explain_by(track: &Track, stream: &Unexplained) -> Option<(usize, Role)> {
         (false, true) => Role::Retransmissions,
         (false, false) => return None,
     };
-    if stream.mid.is_some() && publication.mid.is_some() && stream.mid != publication.mid {
-        return None;
-    }
     let rid = if role == Role::Media {
         stream.rid
     } else {
@@ -212,7 +226,10 @@ fn explain_by(track: &Track, stream: &Unexplained) -> Option<(usize, Role)> {
         Role::Media => track.encodings[encoding].stream.is_some(),
         Role::Retransmissions => track.encodings[encoding].rtx.is_some(),
     };
-    (stream.mid.is_some() || !is_taken).then_some((encoding, role))
+    match named {
+        Some(_) => Some((encoding, role, Sign::Name)),
+        None => (!is_taken).then_some((encoding, role, Sign::PayloadType)),
+    }
 }
 
 #[cfg(test)]
@@ -259,40 +276,55 @@ mod tests {
         }
     }
 
+    fn found(track: &Track, stream: &Unexplained) -> Option<(usize, Role)> {
+        explain_by(track, stream).map(|(encoding, role, _)| (encoding, role))
+    }
+
+    #[test]
+    fn a_mid_counts_before_an_ssrc_and_an_ssrc_before_a_payload_type() {
+        let mut described = track(Some("0"), &[None]);
+        described.publication.encodings[0].ssrc = Some(Ssrc(5));
+        let sign = |stream: &Unexplained| explain_by(&described, stream).map(|(.., sign)| sign);
+        assert_eq!(sign(&stream(96, "1", "", "")), None, "the packets say whose they are");
+        assert_eq!(sign(&stream(96, "0", "", "")), Some(Sign::Name));
+        assert_eq!(sign(&stream(96, "", "", "")), Some(Sign::Name));
+        let mut other = stream(96, "", "", "");
+        other.ssrc = Ssrc(6);
+        assert_eq!(sign(&other), Some(Sign::PayloadType));
+        assert!(Sign::Name > Sign::PayloadType);
+    }
+
     #[test]
     fn simulcast_is_told_apart_by_mid_and_rid() {
         let simulcast = track(Some("2"), &[Some("q"), Some("h"), Some("f")]);
+        assert_eq!(found(&simulcast, &stream(96, "2", "h", "")), Some((1, Role::Media)));
         assert_eq!(
-            explain_by(&simulcast, &stream(96, "2", "h", "")),
-            Some((1, Role::Media))
-        );
-        assert_eq!(
-            explain_by(&simulcast, &stream(97, "2", "", "f")),
+            found(&simulcast, &stream(97, "2", "", "f")),
             Some((2, Role::Retransmissions))
         );
-        assert_eq!(explain_by(&simulcast, &stream(96, "3", "h", "")), None);
-        assert_eq!(explain_by(&simulcast, &stream(96, "2", "x", "")), None);
-        assert_eq!(explain_by(&simulcast, &stream(96, "2", "", "")), None);
-        assert_eq!(explain_by(&simulcast, &stream(98, "2", "h", "")), None);
+        assert_eq!(found(&simulcast, &stream(96, "3", "h", "")), None);
+        assert_eq!(found(&simulcast, &stream(96, "2", "x", "")), None);
+        assert_eq!(found(&simulcast, &stream(96, "2", "", "")), None);
+        assert_eq!(found(&simulcast, &stream(98, "2", "h", "")), None);
     }
 
     #[test]
     fn a_single_encoding_needs_no_rid_and_a_single_track_no_mid() {
         let single = track(Some("0"), &[None]);
-        assert_eq!(explain_by(&single, &stream(96, "0", "", "")), Some((0, Role::Media)));
+        assert_eq!(found(&single, &stream(96, "0", "", "")), Some((0, Role::Media)));
         assert_eq!(
-            explain_by(&single, &stream(97, "0", "", "")),
+            found(&single, &stream(97, "0", "", "")),
             Some((0, Role::Retransmissions))
         );
-        assert_eq!(explain_by(&single, &stream(96, "", "", "")), Some((0, Role::Media)));
+        assert_eq!(found(&single, &stream(96, "", "", "")), Some((0, Role::Media)));
         let mut taken = single;
         taken.encodings[0].stream = Some(StreamKey {
             leg: dataplane::LegId(1),
             ssrc: Ssrc(9),
         });
-        assert_eq!(explain_by(&taken, &stream(96, "", "", "")), None);
+        assert_eq!(found(&taken, &stream(96, "", "", "")), None);
         assert_eq!(
-            explain_by(&taken, &stream(96, "0", "", "")),
+            found(&taken, &stream(96, "0", "", "")),
             Some((0, Role::Media)),
             "its SSRC changed"
         );

@@ -44,6 +44,8 @@ pub(super) struct Downlink {
     /// What it does get.
     pub(super) current: Option<Current>,
     pub(super) delivered: bool,
+    /// Packets that were sent in place of media.
+    pub(super) fills: u8,
     pub(super) resends: Resends,
     /// What is not sent again for want of use.
     pub(super) outdated: Outdated,
@@ -118,6 +120,7 @@ impl Downlink {
             source: None,
             current: None,
             delivered: false,
+            fills: 0,
             resends: Resends::default(),
             outdated: Outdated::default(),
             counted: 0,
@@ -290,6 +293,7 @@ mod tests {
             mid: None,
             formats: Vec::new(),
             wanted: Wanted::BEST,
+            fill: false,
         });
         let now = Instant::now();
         downlink.choice = Choice::Granted(shown(1).layer);

@@ -17,6 +17,7 @@ use super::uplink::Track;
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::SUBSCRIPTIONS_PER_TRANSPORT_MAX;
+use crate::timers::Timer;
 
 /// First sequence numbers are below this, so that a receiver's first guess of the roll-over counter is right.
 const FIRST_SEQUENCE_END: u16 = 1 << 15;
@@ -80,6 +81,7 @@ impl Media {
     /// A receiver no longer gets a track.
     pub(crate) fn unsubscribe(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
         let Some(gone) = self.downlinks.remove(&id) else { return };
+        cx.shared.timers.clear(Timer::Fill(id));
         let subscription = gone.subscription;
         if let Some(track) = self.tracks.get_mut(&subscription.track) {
             track.subscribers.remove(&id);
@@ -210,6 +212,7 @@ impl Media {
             downlink.current = None;
         }
         self.want_first_key_frame(cx, id);
+        self.begin_filling(cx, id);
     }
 
     /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long in the path already the larger one is stopped at once: what goes on

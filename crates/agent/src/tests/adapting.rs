@@ -493,6 +493,7 @@ fn who_does_not_know_redundant_audio_gets_what_is_in_it() {
             .map(|value| (payload_type(value), format(OPUS, Codec::Opus)))
             .into(),
         wanted: BEST,
+        fill: false,
     }));
     let replica = world.model.replica_with(500).expect("it is written");
     let primary_only: Vec<_> = replica

@@ -25,6 +25,8 @@ pub(super) struct World {
     pub(super) peers: Vec<Peer>,
     /// Whether somebody computes handshakes as soon as they can be.
     pub(super) idle_hands: bool,
+    /// Whether receivers learn of tracks by their packets.
+    pub(super) fills: bool,
 }
 
 impl World {
@@ -51,6 +53,7 @@ impl World {
             notices: Vec::new(),
             peers: Vec::new(),
             idle_hands: true,
+            fills: false,
         };
         world.advance(0);
         world
@@ -364,6 +367,7 @@ impl World {
             mid: None,
             formats: vec![(format.payload_type, format)],
             wanted,
+            fill: self.fills,
         }));
         subscription
     }

@@ -206,6 +206,7 @@ impl Room {
             mid: mid.written(),
             formats: arrival.formats_for(slot.formats())?,
             wanted: delivery.subscription.settings.wanted(arrival),
+            fill: delivery.receiver.learns_by_packets(),
         })
     }
 }

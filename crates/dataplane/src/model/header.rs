@@ -12,7 +12,7 @@ use wire::{
 
 use super::LegState;
 use super::frame::Rules;
-use super::replica::{ReplicaState, Vp8Ids};
+use super::replica::{Fill, ReplicaState, Vp8Ids};
 use super::select::{Active, Decision};
 use super::stream::MediaPacket;
 use crate::{Departure, Event, LegId};
@@ -102,6 +102,32 @@ pub(super) fn padding(replica: &ReplicaState, leg: &LegState, stamps: Stamps) ->
     let mut bytes = write_header(&header, &own_values(replica, leg, None, stamps));
     bytes.extend_from_slice(&[0; 254]);
     bytes.push(255);
+    bytes
+}
+
+/// A packet in place of media: a payload the agent made, or padding.
+pub(super) fn filling(
+    replica: &ReplicaState,
+    leg: &LegState,
+    fill: Fill<'_>,
+    sequence: u16,
+    timestamp: u32,
+    stamps: Stamps,
+) -> Vec<u8> {
+    let header = RtpHeader {
+        has_padding: fill.payload.is_empty(),
+        marker: false,
+        payload_type: fill.payload_type,
+        sequence: SequenceNumber(sequence),
+        timestamp: RtpTimestamp(timestamp),
+        ssrc: replica.entry.ssrc,
+        csrcs: wire::Csrcs::NONE,
+    };
+    let mut bytes = write_header(&header, &own_values(replica, leg, None, stamps));
+    match fill.payload {
+        [] => bytes.extend_from_slice(&[0, 0, 0, 4]),
+        payload => bytes.extend_from_slice(payload),
+    }
     bytes
 }
 

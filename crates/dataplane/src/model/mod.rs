@@ -30,7 +30,7 @@ use crate::{
     Update, WriteError,
 };
 use relay::{RelayState, Sealed};
-use replica::ReplicaState;
+use replica::{Fill, ReplicaState};
 use stream::StreamState;
 
 /// A datagram that came in. RTP and RTCP are in clear here, whatever the leg's protection.
@@ -161,6 +161,22 @@ impl DataPlane for Model {
             Inject::Resend { replica, sequences } => self.resend(now, replica, sequences),
             Inject::GoOn { replica, from } => self.go_on(now, replica, from),
             Inject::LetGo { replica } => self.let_go(replica),
+            Inject::Fill {
+                replica,
+                payload_type,
+                clock_rate,
+                payload,
+            } => {
+                let fill = Fill {
+                    payload_type,
+                    clock_rate,
+                    payload,
+                };
+                match self.fill(now, replica, fill) {
+                    Ok(egress) => self.injected.extend(egress),
+                    Err(reason) => self.counters.count(reason),
+                }
+            }
             Inject::Probe {
                 leg,
                 probe,

@@ -10,6 +10,7 @@
 //! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
 
 mod by_frames;
+mod filling;
 mod going_on;
 mod segment;
 
@@ -31,6 +32,7 @@ use crate::{
 use by_frames::ByFrames;
 use segment::{Last, Segment};
 
+pub(super) use filling::Fill;
 pub(super) use segment::Vp8Ids;
 
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub(super) struct ReplicaState {
     pub entry: Replica,
     /// The stream it follows now.
     pub current: Option<StreamKey>,
+    /// It has followed one.
+    followed: bool,
     /// The last segment, kept while nothing is followed: the next one continues it.
     pub segment: Option<Segment>,
     /// Where another device stopped, as long as nothing is followed.
@@ -54,6 +58,7 @@ impl ReplicaState {
         ReplicaState {
             entry,
             current: None,
+            followed: false,
             segment: None,
             continues: None,
             let_go: false,
@@ -143,6 +148,7 @@ impl ReplicaState {
         };
         let frame_before = self.segment.as_ref().and_then(|segment| segment.last.frame);
         self.current = Some(key);
+        self.followed = true;
         self.segment = Some(Segment {
             first: packet.number,
             egress_first,

@@ -459,7 +459,11 @@ impl Device for SocketDevice {
                 self.plane.inject(now, Inject::ReportRelay { at });
                 self.settle(QUIET, |_, _| true);
             }
-            Inject::Probe { .. } | Inject::Report { .. } | Inject::GoOn { .. } | Inject::LetGo { .. } => {
+            Inject::Probe { .. }
+            | Inject::Fill { .. }
+            | Inject::Report { .. }
+            | Inject::GoOn { .. }
+            | Inject::LetGo { .. } => {
                 self.settle(QUIET_BEFORE_ASKING, |_, _| true);
                 self.plane.inject(now, what);
                 self.settle(QUIET, |_, _| true);

@@ -9,7 +9,7 @@ use dataplane::{
     WriteError,
 };
 use wire::codec::Layer;
-use wire::{ExtensionMap, MediaKind, Mid, Rid, Ssrc};
+use wire::{ExtensionMap, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
 use super::continuation;
 use super::entry;
@@ -208,6 +208,7 @@ impl Parser {
                     continuation::continuation(words, &mut self.names)?,
                 ))
             }
+            "fill" => self.fill(words),
             "let-go" => Ok(Injection::LetGo(self.names.replica(words.word("a replica")?))),
             "resend" => {
                 let replica = self.names.replica(words.word("a replica")?);
@@ -249,6 +250,33 @@ impl Parser {
             "report" => Ok(Injection::Report(self.names.leg(words.word("a leg")?))),
             other => problem(format!("`{other}` is not a verb")),
         }
+    }
+
+    fn fill(&mut self, words: &mut Words<'_>) -> Result<Injection, Problem> {
+        let replica = self.names.replica(words.word("a replica")?);
+        let (mut number, mut clock_rate) = (None, 90_000);
+        while let Some(word) = words.peek() {
+            match word {
+                "pt" => {
+                    words.next();
+                    number = Some(words.number("a payload type")?);
+                }
+                "rate" => {
+                    words.next();
+                    clock_rate = words.number("units per second")?;
+                }
+                _ => break,
+            }
+        }
+        let Some(payload_type) = number.and_then(PayloadType::new) else {
+            return problem("a payload type `pt` of seven bits is missing");
+        };
+        Ok(Injection::Fill {
+            replica,
+            payload_type,
+            clock_rate,
+            payload: words.rest_as_bytes()?,
+        })
     }
 
     fn event(&mut self, words: &mut Words<'_>) -> Result<EventPattern, Problem> {

@@ -50,7 +50,7 @@ fn is_clear(leg: &LegState) -> bool {
 
 impl Segment {
     /// What another device sent, of which nothing is known but its end.
-    fn behind(from: &Continuation, now: Instant) -> Self {
+    pub(super) fn behind(from: &Continuation, now: Instant) -> Self {
         let (timestamp, picture, tl0) = from.last;
         let first = 1 << 16;
         Segment {
@@ -114,6 +114,7 @@ impl ReplicaState {
         let first = packet.number - (ahead - 1);
         self.continues = None;
         self.current = from.source;
+        self.followed = true;
         self.segment = Some(Segment {
             first,
             egress_first: (1 << 16) + u64::from(from.next),
