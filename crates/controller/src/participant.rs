@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::data::DataState;
 use crate::ids::ParticipantKey;
 use crate::livekit::frame::Outgoing;
-use crate::livekit::{Description, Admission, Claims, PeerMode};
+use crate::livekit::{Admission, Claims, Description, PeerMode};
 use crate::negotiation::{Peer, PeerState};
 use crate::permission::{self, Permission};
 use crate::quality::QualityState;

@@ -8,7 +8,7 @@ use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::livekit::Claims;
-use crate::negotiation::Usage;
+use crate::negotiation::{Slot, Up};
 use crate::permission::Permission;
 
 impl Room {
@@ -52,9 +52,10 @@ impl Room {
             return;
         };
         let (ids, track_sid): (Vec<_>, _) = (found.ids().collect(), found.sid().to_owned());
-        for slot in participant.publisher.iter_mut().flat_map(|peer| &mut peer.slots) {
-            if matches!(&slot.usage, Usage::Up(uplink) if ids.contains(&uplink.track)) {
-                slot.usage = Usage::Forbidden;
+        let slots = participant.publisher.iter_mut().flat_map(|peer| &mut peer.slots);
+        for sides in slots.filter_map(Slot::sides_mut) {
+            if matches!(sides.up, Up::Track(uplink) if ids.contains(&uplink.track)) {
+                sides.up = Up::Forbidden;
             }
         }
         participant.send(ctx, Message::TrackUnpublished(TrackUnpublishedResponse { track_sid }));

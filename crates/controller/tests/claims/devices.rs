@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use controller::ConnectionId;
+use controller::livekit::Offer;
 use controller::livekit::PeerMode::{self, Dual, Single};
 use livekit_protocol::client_info::Sdk;
 use livekit_protocol::signal_request::Message as Said;
@@ -127,7 +128,7 @@ fn join_with_offer(world: &mut World, sdk: Sdk) -> (ConnectionId, Browser) {
     let mut admission = world.admission(&claims("bob"), Single, "");
     admission.client.sdk = sdk.into();
     let browser = Browser::new(Single);
-    admission.offer = Some(described("offer", browser.offer(), 1));
+    admission.offer = Some(Offer::Text(described("offer", browser.offer(), 1)));
     admission.tracks = vec![add_track(MediaKind::Audio, TrackSource::Microphone, "microphone")];
     (world.open(admission), browser)
 }

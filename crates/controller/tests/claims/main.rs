@@ -9,8 +9,8 @@ mod browser;
 mod world;
 
 mod backup;
-mod bounds;
 mod both_ways;
+mod bounds;
 mod clear;
 mod crowd;
 mod data;
