@@ -84,6 +84,7 @@ pub(crate) fn subscribe(peer: LegId, kind: MediaKind) -> Command {
         mid: None,
         formats: vec![(format.payload_type, format)],
         wanted: Wanted::BEST,
+        fill: false,
     })
 }
 

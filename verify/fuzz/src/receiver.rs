@@ -289,5 +289,6 @@ fn subscription(receiver: u16) -> Subscription {
         mid: None,
         formats: vec![(vp8().payload_type, vp8())],
         wanted: Wanted::BEST,
+        fill: false,
     }
 }

@@ -151,7 +151,12 @@ fn a_client_of_the_go_sdk_is_answered_once_it_has_applied_its_offer() {
     }
     let (connection, _) = join_with_offer(&mut world, Sdk::Go);
     let early = world.take(connection, |_| true);
-    let is_early = |message: &Message| matches!(message, Message::Join(_) | Message::TrackPublished(_));
+    let is_early = |message: &Message| {
+        matches!(
+            message,
+            Message::Join(_) | Message::TrackPublished(_) | Message::RefreshToken(_)
+        )
+    };
     assert!(early.iter().all(is_early), "{early:?}");
     assert!(matches!(early[0], Message::Join(_)));
     // Candidates are gathered when the offer is applied.

@@ -329,6 +329,7 @@ fn to_picture(meeting: &Meeting, receiver: usize, sender: usize, size: (u16, u16
         mid: None,
         formats: vec![(vp8.payload_type, vp8)],
         wanted: Wanted { size, ..Wanted::BEST },
+        fill: false,
     }
 }
 
