@@ -74,3 +74,6 @@ pub const UNDONE_NAME_MAX: usize = 64;
 
 /// Names of flags whose neglect is logged of a call; those that follow are in replies only.
 pub const WARNED_MAX: usize = 64;
+
+/// Names of SRTP suites in one wish about them (`SDES-no-`, `SDES-only-`, `SDES-order:`); those that follow are not looked at.
+pub const SUITES_NAMED_MAX: usize = 32;

@@ -158,6 +158,23 @@ fn ice_is_offered_to_nobody_who_has_answered_without() {
 }
 
 #[test]
+fn ice_that_is_offered_may_be_rejected() {
+    let mut setup = Setup::new();
+    let trickled = described(
+        "192.0.2.1",
+        "m=audio 6004 RTP/AVP 0\r\na=ice-ufrag:them\r\na=ice-pwd:pppppppppppppppppppppp\r\n",
+    );
+    let offer = setup.describe("offer", &trickled, flags(&["reject ICE"]));
+    assert!(offer.contains("a=candidate:"), "{offer}");
+    let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+    assert!(
+        !answer.contains("a=ice-ufrag:") && !answer.contains("a=candidate:"),
+        "{answer}"
+    );
+    assert_eq!(setup.entries[&local(&answer)].checks, None);
+}
+
+#[test]
 fn our_fingerprint_stays_by_the_function_it_was_told_by() {
     let fingerprints = [HashFunction::Sha1, HashFunction::Sha256].map(|hash| Fingerprint {
         hash,

@@ -3,6 +3,7 @@
 use wire::srtp::{SessionParameters, SrtpProfile};
 
 use super::Flags;
+use crate::limits::SUITES_NAMED_MAX;
 
 /// SDES towards the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +62,8 @@ impl Sdes {
 
 impl Flags {
     pub(super) fn choice_of_sdes(&mut self, value: &str, word: &str) {
+        // As long as the word, which has lost what stands around it.
+        let value = value.trim();
         let sdes = &mut self.sdes;
         match word {
             "off" | "no" | "disable" | "disabled" => sdes.off = true,
@@ -79,8 +82,8 @@ impl Flags {
             _ => match (word.split_once(':'), value.split_once(':')) {
                 (Some(("order", _)), Some((_, suites))) => sdes.order = list(suites),
                 (Some(("offerer-pref", _)), Some((_, suites))) => sdes.offerer_order = list(suites),
-                _ if word.starts_with("no-") => sdes.without.push(value[3..].to_owned()),
-                _ if word.starts_with("only-") => sdes.only.push(value[5..].to_owned()),
+                _ if word.starts_with("no-") => push(&mut sdes.without, &value[3..]),
+                _ if word.starts_with("only-") => push(&mut sdes.only, &value[5..]),
                 _ => self.undone.unknown.push(&format!("SDES-{value}")),
             },
         }
@@ -89,7 +92,13 @@ impl Flags {
 
 fn list(suites: &str) -> Vec<String> {
     let suites = suites.split([';', ',']).filter(|suite| !suite.is_empty());
-    suites.map(str::to_owned).collect()
+    suites.take(SUITES_NAMED_MAX).map(str::to_owned).collect()
+}
+
+fn push(list: &mut Vec<String>, suite: &str) {
+    if list.len() < SUITES_NAMED_MAX {
+        list.push(suite.to_owned());
+    }
 }
 
 fn names(list: &[String], suite: &str) -> bool {

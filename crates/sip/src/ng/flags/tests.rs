@@ -109,6 +109,20 @@ fn what_is_switched_off_is_done() {
 }
 
 #[test]
+fn wide_spaces_around_a_word_are_none() {
+    for word in [
+        "\u{3000}\u{3000}only-AEAD_AES_128_GCM\u{3000}",
+        "\u{a0}no-\u{e9}",
+        "\u{3000}order:\u{e9}",
+    ] {
+        let flags = Flags::of(&Dictionary::default().with("SDES", list(&[word])));
+        assert_eq!(flags.undone, Undone::default(), "{word}");
+    }
+    let flags = Flags::of(&Dictionary::default().with("SDES", list(&["\u{3000}only-X "])));
+    assert_eq!(flags.sdes.only, ["X"]);
+}
+
+#[test]
 fn many_names_are_counted_and_few_are_kept() {
     let names: Vec<String> = (0..1000).map(|number| format!("{number}{}", "x".repeat(100))).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
