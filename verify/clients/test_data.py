@@ -4,7 +4,7 @@ import asyncio
 
 from support.wait import until
 
-BURST = 5_000
+BURST = 3_000
 
 
 def numbered(number: int, size: int) -> bytes:
@@ -29,9 +29,9 @@ async def test_a_burst_of_reliable_packets_and_a_file_arrive_whole(joining, tmp_
     path = tmp_path / "file"
     path.write_bytes(content)
     await alice.room.local_participant.send_file(str(path), topic="files")
-    await until("bob has every packet", lambda: len(bob.inbox) == BURST, 15, lambda: len(bob.inbox))
+    await until("bob has every packet", lambda: len(bob.inbox) == BURST, 30, lambda: len(bob.inbox))
     assert numbers(bob) == list(range(BURST))
-    assert await asyncio.wait_for(files[0], 10) == content
+    assert await asyncio.wait_for(files[0], 30) == content
 
 
 async def test_a_slow_receiver_gets_everything_and_stays(joining):
@@ -42,11 +42,11 @@ async def test_a_slow_receiver_gets_everything_and_stays(joining):
     for link in bob.connection.links():
         for transport in link.transports():
             _slow_down(transport.transport, bits_per_second=8_000_000)
-    count = 300
+    count = 200
     for number in range(count):
         await alice.send(numbered(number, 10_000))
     for who in (bob, carol):
-        await until(f"{who.identity} has everything", lambda who=who: len(who.inbox) == count, 25, lambda who=who: len(who.inbox))
+        await until(f"{who.identity} has everything", lambda who=who: len(who.inbox) == count, 50, lambda who=who: len(who.inbox))
         assert numbers(who) == list(range(count))
     assert alice.others == {"bob", "carol"}
 
