@@ -72,7 +72,11 @@ impl Meeting {
                 });
                 self.world.command(Command::Handled { message });
             }
-            Notice::ChannelClosed { transport, why, .. } if why == ChannelEnd::TooSlow => self.ended.push(transport),
+            Notice::ChannelClosed {
+                transport,
+                why: ChannelEnd::TooSlow,
+                ..
+            } => self.ended.push(transport),
             _ => {}
         }
     }
