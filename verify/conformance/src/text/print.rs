@@ -69,9 +69,7 @@ fn print_step(step: &Step, names: &Names) -> String {
             names.of_replica(*replica),
             payload_type.get(),
             hex(payload)
-        )
-        .trim_end()
-        .to_owned(),
+        ),
         Step::Inject(Injection::LetGo(replica)) => format!("let-go {}", names.of_replica(*replica)),
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
