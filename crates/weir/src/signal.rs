@@ -23,8 +23,8 @@ const INPUTS_MAX: usize = 4096;
 const NOTICES_IN_A_ROW: usize = 16;
 
 /// How many session descriptions may be read, or wait for the controller when they are read, at the same time. Sockets with another one wait: a
-/// description that is read takes many times its length.
-const DESCRIPTIONS_MAX: usize = 8;
+/// description that is read takes many times its length, and whatever else comes to the controller waits behind those that are read.
+const DESCRIPTIONS_MAX: usize = 2;
 
 /// The longest frame that is read at once, without waiting for a place among [`DESCRIPTIONS_MAX`], in bytes.
 const SHORT_FRAME: usize = 1024;
