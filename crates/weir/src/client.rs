@@ -1,4 +1,4 @@
-//! Who is at the other end of a request: the peer itself, or whom a trusted proxy names.
+//! The client of a request: the peer itself, or the address a trusted proxy names.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 
 use crate::config::Network;
 
-/// What a request says about its way here, when it came through proxies.
+/// Headers that proxies add.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDING: [HeaderName; 5] = [
     FORWARDED_FOR,
@@ -16,7 +16,7 @@ const FORWARDING: [HeaderName; 5] = [
     header::VIA,
 ];
 
-/// Who makes a request.
+/// The client of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// Its address, as far as it is known.
@@ -26,7 +26,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client of a request that came from `peer`. What a request says about itself is believed only from `proxies`.
+    /// The client of a request that came from `peer`. Forwarding headers are believed only from `proxies`.
     pub fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
         let peer = peer.to_canonical();
         let is_forwarded = FORWARDING.iter().any(|name| headers.contains_key(name));
@@ -55,7 +55,7 @@ pub fn is_trusted(peer: IpAddr, proxies: &[Network]) -> bool {
     proxies.iter().any(|network| network.contains(peer))
 }
 
-/// Whom trusted proxies name. Where the two headers differ one of them is not the proxy's, and nobody knows which.
+/// The client that trusted proxies name. If the two headers differ one of them is not the proxy's, and nobody knows which.
 fn named(headers: &HeaderMap, proxies: &[Network]) -> Option<IpAddr> {
     let texts = |name: &HeaderName| {
         let values = headers.get_all(name).into_iter();

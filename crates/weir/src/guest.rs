@@ -1,4 +1,4 @@
-//! Who a request is from, and what of the server that client may take and see.
+//! The client of each request, and its share of the server.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::places::Place;
 use crate::settings::Settings;
 use crate::{clock, config, origin, page};
 
-/// What is known of whoever makes a request.
+/// The client of a request, as handlers see it.
 #[derive(Clone)]
 pub struct Guest {
-    /// Who it is.
+    /// Its address.
     pub client: Client,
-    /// Which of our addresses it reached.
+    /// The address of ours that it reached.
     local: IpAddr,
     /// Its places: the connection's, and behind a proxy one of its own.
     places: Vec<Arc<Place>>,

@@ -12,13 +12,13 @@ use crate::observe::Observer;
 use crate::signal;
 use crate::sip;
 
-/// How long a part may take to answer. What carries calls answers within milliseconds.
+/// How long a part may take to answer. A healthy one answers within milliseconds.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// How long an answer holds: asking more often costs the parts nothing.
 const AGE_MAX: Duration = Duration::from_millis(200);
 
-/// Who is asked. Cheap to clone.
+/// The parts that are asked. Cheap to clone.
 #[derive(Clone)]
 pub struct Health {
     controller: signal::Handle,

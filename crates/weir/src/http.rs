@@ -35,7 +35,7 @@ const BODY_MAX: usize = 4 << 10;
 pub struct Http {
     /// The controller.
     pub controller: Handle,
-    /// Whose tokens are good, and who may see what.
+    /// Keys, and access to metrics.
     pub settings: Current,
     /// Addresses by which this machine is reached, beside its own.
     pub node_ips: Vec<IpAddr>,
@@ -47,7 +47,7 @@ pub struct Http {
     pub scrape: Scrape,
     /// Who knows how receivers do.
     pub observer: Observer,
-    /// Who knows whether everything is there.
+    /// The check of all parts.
     pub health: Health,
 }
 
@@ -159,7 +159,7 @@ fn authorization(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()
 }
 
-/// A token for the page, in development. Whoever gets one may join, so only a page of this server does.
+/// A token for the page, in development. Its bearer may join, so only pages of this server get one.
 async fn dev_token(
     State(http): State<Arc<Http>>,
     Extension(guest): Extension<Guest>,

@@ -37,16 +37,16 @@ const UNSENT_MAX: u32 = 128 << 10;
 /// How long to wait when no connection can be taken: one that ends will help, asking again at once will not.
 const RESPITE: Duration = Duration::from_millis(100);
 
-/// What connections are served by.
+/// Everything a connection needs.
 #[derive(Clone)]
 pub struct Front {
     /// The routes.
     pub router: Router,
     /// How many there may be.
     pub places: Places,
-    /// Who is a trusted proxy.
+    /// Among them the trusted proxies.
     pub settings: Current,
-    /// What is measured.
+    /// Counters of closed connections.
     pub metrics: Metrics,
     /// How long a client may take for a request.
     pub request_timeout: Duration,
@@ -55,9 +55,9 @@ pub struct Front {
 /// A connection that requests come on.
 #[derive(Clone)]
 pub struct Connection {
-    /// Who is at the other end.
+    /// The address of the other end.
     pub peer: IpAddr,
-    /// Which of our addresses it reached.
+    /// The address of ours that it reached.
     pub local: IpAddr,
     /// Its place, which a WebSocket keeps.
     pub place: Arc<Place>,
@@ -77,10 +77,10 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Sets a connection up for messages that somebody waits for. What is left of it when we have closed it goes after `patience`.
+/// Sets a connection up for messages that somebody waits for. The kernel keeps unsent data of a closed connection for `patience`.
 pub fn tune(stream: &TcpStream, patience: Duration) {
     let socket = SockRef::from(stream);
-    // Where one of these is refused the connection works, too.
+    // A connection works without these, too.
     let _ = socket.set_tcp_nodelay(true);
     let _ = socket.set_tcp_user_timeout(Some(patience));
     let _ = socket.set_tcp_notsent_lowat(UNSENT_MAX);
@@ -108,7 +108,7 @@ async fn accept(listener: TcpListener, front: Front) {
 
 fn admit(stream: TcpStream, peer: IpAddr, front: &Front) {
     let Ok(local) = stream.local_addr() else { return };
-    // Whom a proxy speaks for is only known once it has said so: its clients are counted with their requests.
+    // Clients of a proxy are only known from its requests, and are counted with those.
     let counted = Some(peer).filter(|peer| !is_trusted(*peer, &front.settings.get().trusted_proxies));
     match front.places.enter(counted, clock::now()) {
         Ok((place, evicted)) => {

@@ -1,6 +1,6 @@
 //! The log: lines to standard error that nobody waits for.
 //!
-//! Lines go through a bounded queue to a thread of their own. Where standard error is a full disk or a pipe that nobody reads, lines are
+//! Lines go through a bounded queue to a thread of their own. If standard error is a full disk or a pipe that nobody reads, lines are
 //! lost and counted, and everything else goes on.
 
 use std::backtrace::Backtrace;
@@ -96,7 +96,7 @@ impl Log {
         Ok((log, Box::new(subscriber)))
     }
 
-    /// What counts lost lines.
+    /// The count of lost lines.
     pub fn lost(&self) -> Lost {
         self.lost.clone()
     }
@@ -142,7 +142,7 @@ fn parse(level: &str) -> Result<EnvFilter, String> {
     EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))
 }
 
-/// Where lines go; one that cannot be written is counted.
+/// The destination of lines; one that cannot be written is counted.
 struct Output<W> {
     output: W,
     unwritten: Arc<AtomicU64>,
@@ -165,7 +165,7 @@ impl<W: Write> Write for Output<W> {
     }
 }
 
-/// Logs a panic. Who owns the thread or the task decides what ends with it.
+/// Logs a panic. The owner of the thread or the task decides what ends with it.
 fn log_panic(info: &PanicHookInfo<'_>) {
     let thread = thread::current();
     let message = info.payload_as_str().unwrap_or("no message");

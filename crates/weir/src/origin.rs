@@ -1,7 +1,7 @@
 //! Whether a request comes from a page of ours, or from no page at all.
 //!
-//! A browser sends requests to this server for every page somebody has open, also from `localhost` on the operator's own machine. What is
-//! only for whoever runs the server asks here first.
+//! A browser sends requests to this server for every page somebody has open, also from `localhost` on the operator's own machine. Endpoints
+//! for the operator check here first.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What waits for one client: a queue that is bounded in messages and in bytes.
+//! Messages that wait for one client: a queue that is bounded in messages and in bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ const MESSAGES_MAX: usize = 512;
 /// How many bytes may wait for one client. A single message may be longer, as the list of a large room is.
 const BYTES_MAX: usize = 4 << 20;
 
-/// What a connection's socket is told.
+/// An order to a connection's socket.
 #[derive(Debug)]
 pub enum ToSocket {
     /// Send this.
@@ -74,7 +74,7 @@ impl Outbox {
 }
 
 impl Told {
-    /// What comes next; `None` when the other end is gone and everything is taken.
+    /// The next order; `None` when the other end is gone and everything is taken.
     pub async fn next(&mut self) -> Option<ToSocket> {
         let next = self.queue.recv().await;
         self.bytes.fetch_sub(self.taken, Ordering::Relaxed);

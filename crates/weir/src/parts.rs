@@ -1,4 +1,4 @@
-//! Parts that the server cannot be without. Where one of them ends, so does the process: whoever watches it starts another.
+//! Parts that the server cannot be without. If one of them ends, so does the process, and its supervisor starts another.
 
 use std::fmt;
 

@@ -37,7 +37,7 @@ impl Patient {
         let patience = self.patience;
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
         ready!(stalled.as_mut().poll(context));
-        // Where it is refused the kernel keeps what was written for a little longer.
+        // If it is refused the kernel keeps what was written for a little longer.
         let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -1,6 +1,6 @@
 //! How many connections there may be, in all and from one address.
 //!
-//! A connection that has not joined a room is *pending*. Where there are as many as there may be, the oldest pending connection gives its
+//! A connection that has not joined a room is *pending*. Once there are as many as there may be, the oldest pending connection gives its
 //! place to the next one: a client that gets on with it needs milliseconds, one that is silent on purpose loses its place. So nobody keeps
 //! others out by holding connections open, whatever the address. Connections that have joined keep their places.
 
@@ -203,7 +203,7 @@ impl Drop for Place {
     }
 }
 
-/// Who shares their places: an IPv4 address, or the IPv6 addresses of one subscriber.
+/// The addresses that share their places: an IPv4 address alone, or the IPv6 addresses of one subscriber.
 fn block(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> SUBSCRIBER_BITS << SUBSCRIBER_BITS).into(),

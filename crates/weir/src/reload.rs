@@ -11,15 +11,15 @@ use crate::signal::Handle;
 
 /// Everything that a new configuration reaches.
 pub struct Reload<'a> {
-    /// Where the configuration comes from.
+    /// The command line, which names the file.
     pub arguments: &'a cli::Serve,
     /// The log, which has a level.
     pub log: &'a Log,
-    /// What requests are served by.
+    /// The settings of requests.
     pub settings: Current,
     /// Places of connections, and of clients behind proxies.
     pub places: [Places; 2],
-    /// Who signs refreshed tokens.
+    /// The controller, which signs refreshed tokens.
     pub controller: Handle,
     /// The configuration there is.
     pub config: Config,

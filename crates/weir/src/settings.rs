@@ -1,4 +1,4 @@
-//! What of the configuration may change while requests are served.
+//! The part of the configuration that may change while requests are served.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,16 +6,16 @@ use controller::livekit::ApiKeys;
 
 use crate::config::{self, Config, Network};
 
-/// What holds at one moment.
+/// The settings at one moment.
 #[derive(Debug)]
 pub struct Settings {
-    /// Whose tokens are good.
+    /// Keys that sign good tokens.
     pub keys: ApiKeys,
     /// The key the page's tokens are signed with; only in development.
     pub dev_key: Option<String>,
-    /// Who may see what is measured.
+    /// Access to metrics.
     pub metrics: config::Metrics,
-    /// Who is believed about where requests come from.
+    /// Proxies whose forwarding headers are believed.
     pub trusted_proxies: Vec<Network>,
 }
 
@@ -41,7 +41,7 @@ impl Current {
         Current(Arc::new(RwLock::new(Arc::new(settings))))
     }
 
-    /// What holds now; who has begun with it may go on with it.
+    /// The settings that hold now.
     pub fn get(&self) -> Arc<Settings> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

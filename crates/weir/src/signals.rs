@@ -1,10 +1,10 @@
-//! What the operating system asks of the process.
+//! Signals of the operating system.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What is asked.
+/// The meaning of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// End (SIGTERM, SIGINT).

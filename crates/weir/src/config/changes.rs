@@ -1,11 +1,11 @@
-//! What of a configuration file has changed, and what of that waits for a restart.
+//! Differences between two configuration files, and which of them wait for a restart.
 
 use serde_json::Value;
 
-/// What is taken over while the switch runs; what begins with one of these, too.
+/// Settings that are taken over while the switch runs, with everything below them.
 const RELOADED: [&str; 6] = ["keys", "key_file", "limits", "log.level", "metrics", "trusted_proxies"];
 
-/// Of those, what is not.
+/// Of those, the ones that are not.
 const KEPT: [&str; 1] = ["limits.request_timeout"];
 
 /// The settings in which two files differ, as their dotted names.

@@ -1,4 +1,4 @@
-//! What an operator may set about who reaches the HTTP port.
+//! Settings of the HTTP port: limits, and access to metrics.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::places;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metrics {
-    /// What a request must bring as its bearer token. Without one, requests from this machine are answered.
+    /// The bearer token of requests. Without one, requests from this machine are answered.
     pub token: Option<Secret>,
     /// Whether there are lines for each receiver, with its room and identity.
     pub names: bool,
@@ -34,7 +34,7 @@ impl Metrics {
     }
 }
 
-/// What clients may take of the HTTP port.
+/// Limits of the HTTP port.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {

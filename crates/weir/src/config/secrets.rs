@@ -64,7 +64,7 @@ pub fn read_keys(path: &Path) -> Result<Keys, ConfigError> {
     serde_saphyr::from_str(&text).map_err(|error| ConfigError::Invalid(path.display().to_string(), error.to_string()))
 }
 
-/// What to tell the operator of a file with secrets that everybody on the machine may read.
+/// A warning about a file with secrets that everybody on the machine may read.
 pub fn warn_of_readers(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(path).ok()?;
     let is_open = metadata.is_file() && metadata.mode() & WORLD_READABLE != 0;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agent::{Agent, Certificate};
 use axum::Router;
@@ -14,11 +14,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, 
 use bytes::Bytes;
 use controller::Controller;
 use controller::livekit::{ApiKeys, HttpRequest, admit, sign};
+use dataplane::{Capabilities, Counters, DataPlane, Event, Inject, Update, WriteError};
 use hyper::body::Frame;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tower_http::add_extension::AddExtension;
 
 use super::{Http, router};
@@ -56,11 +58,16 @@ fn settings(metrics: &str) -> Settings {
 struct Server {
     router: Router,
     controller: signal::Handle,
+    controller_task: JoinHandle<()>,
     places: Places,
     settings: Current,
 }
 
 fn server(metrics: &str) -> Server {
+    server_on(dataplane::Model::new, metrics)
+}
+
+fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock) -> P, metrics: &str) -> Server {
     let settings = Current::new(settings(metrics));
     let clocks = Clocks::read();
     let metrics = Metrics::default();
@@ -70,14 +77,14 @@ fn server(metrics: &str) -> Server {
     let agent = Agent::new(of_agent, clocks.media, 1);
     let (notices, noticed) = mpsc::channel(16);
     let (observer, questions) = Observer::new(waker.clone());
-    let plane = Box::new(dataplane::Model::new(clocks.media));
+    let plane = Box::new(plane(clocks.media));
     let listeners = node::Listeners {
         notices,
         observations: mpsc::channel(1).0,
     };
     let (commands, _) = node::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
-    let (controller, _) = signal::start(controller, noticed, commands, metrics.clone());
+    let (controller, controller_task) = signal::start(controller, noticed, commands, metrics.clone());
     let http = Http {
         controller: controller.clone(),
         settings: settings.clone(),
@@ -91,6 +98,7 @@ fn server(metrics: &str) -> Server {
     Server {
         router: router(http, TIMEOUT),
         controller,
+        controller_task,
         places: Places::new(LIMITS),
         settings,
     }
@@ -375,6 +383,50 @@ async fn a_healthy_server_says_so() {
         (answer.status(), text(answer).await),
         (StatusCode::OK, "ok\n".to_owned())
     );
+}
+
+/// A data plane whose workers take no turns.
+struct Stuck(dataplane::Model);
+
+impl DataPlane for Stuck {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {
+        self.0.write(now, update)
+    }
+
+    fn inject(&mut self, now: Instant, what: Inject<'_>) {
+        self.0.inject(now, what);
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.0.poll()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.0.counters()
+    }
+
+    fn has_answered(&mut self) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_does_not_answer_is_named() {
+    let unwell = async |server: &Server, part: &str| {
+        let answer = server.get(STRANGER, "/healthz", HeaderMap::new()).await;
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(text(answer).await, format!("no answer from: {part}\n"));
+    };
+    let stuck = server_on(|clock| Stuck(dataplane::Model::new(clock)), "{}");
+    unwell(&stuck, "data plane").await;
+    let mut gone = server("{}");
+    gone.controller_task.abort();
+    assert!((&mut gone.controller_task).await.is_err());
+    unwell(&gone, "controller").await;
 }
 
 #[tokio::test]

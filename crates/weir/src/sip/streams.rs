@@ -82,7 +82,7 @@ async fn converse(
 ) -> io::Result<()> {
     let mut messages = Stream::default();
     let mut buffer = [0; 16 << 10];
-    // Whoever connects says something soon, and says it to its end.
+    // A client says something soon after it connects, and says it to its end.
     let mut until = Instant::now() + PATIENCE;
     let mut is_between = false;
     loop {
