@@ -105,7 +105,8 @@ impl Media {
                 } else {
                     other.mux
                 },
-            mid: flags.generate_mid.then(|| (index + 1).to_string()),
+            // An answer has the names that its offer gave, or none.
+            mid: (flags.generate_mid && role == Role::Offer).then(|| (index + 1).to_string()),
             keying,
             ice,
             ..SectionRewrite::refused()

@@ -401,3 +401,16 @@ fn calls_are_listed_and_counted() {
     };
     assert_eq!(current.value("sessionstotal"), Some(&Value::Integer(1)));
 }
+
+#[test]
+fn a_name_is_made_up_for_a_section_of_an_offer_and_not_of_an_answer() {
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &phone("192.0.2.1", 6004), flags(&["generate-mid"]));
+    let names = flags(&["generate-mid"]).with("to-tag", "b");
+    let answer = setup.describe("answer", &phone("192.0.2.2", 6000), names);
+    assert!(offer.contains("a=mid:1\r\n"), "{offer}");
+    assert!(
+        !answer.contains("a=mid:"),
+        "whoever offered called it something else: {answer}"
+    );
+}
