@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::phone::{Phone, converse, key, key_in};
+use crate::phone::{Phone, converse, key, key_in, tag_in};
 use crate::program::{Program, now};
 use crate::proxy::Proxy;
 
@@ -87,6 +87,7 @@ fn a_phone_with_sdes_talks_to_one_without() {
     let (port, offered) = proxy.describe("offer", &phones[0].description(), id.clone());
     phones[1].send_to(port);
     let (theirs, line) = key(0x33);
+    let line = line.replace("crypto:1", &format!("crypto:{}", tag_in(&offered)));
     let answer = phones[1].description_as("RTP/SAVP", &line);
     let (port, _) = proxy.describe("answer", &answer, id);
     phones[0].send_to(port);

@@ -178,13 +178,26 @@ pub fn key(seed: u8) -> (MasterKey, String) {
     (key, format!("a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:{text}\r\n"))
 }
 
+/// The line of that suite in a description.
+fn line_in(sdp: &str) -> &str {
+    let mut lines = sdp.lines();
+    lines
+        .find_map(|line| {
+            line.strip_prefix("a=crypto:")
+                .filter(|line| line.contains("AES_CM_128_HMAC_SHA1_80"))
+        })
+        .expect("a key")
+}
+
+/// The number of that suite in a description.
+pub fn tag_in(sdp: &str) -> &str {
+    line_in(sdp).split(' ').next().expect("a number")
+}
+
 /// The key of that suite that a description names.
 pub fn key_in(sdp: &str) -> MasterKey {
     use base64::Engine;
-    let line = sdp
-        .lines()
-        .find(|line| line.contains("AES_CM_128_HMAC_SHA1_80"))
-        .expect("a key");
+    let line = line_in(sdp);
     let text = line
         .split("inline:")
         .nth(1)
