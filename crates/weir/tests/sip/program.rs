@@ -166,7 +166,7 @@ impl Drop for Program {
 pub fn get(port: u16, path: &str) -> String {
     request(
         port,
-        &format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"),
+        &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"),
     )
 }
 
