@@ -147,7 +147,7 @@ fn parties_on_this_machine_are_relayed_by_way_of_the_loopback() {
     }
 }
 
-/// What is no relay's passes the loopback as if nothing was there, however long it is.
+/// Packets of no relay pass the loopback unchanged, however long they are.
 #[test]
 fn what_is_no_relays_passes_the_loopback() {
     let Some(pair) = pair_or_skip(1) else { return };

@@ -191,6 +191,7 @@ fn one_folder_is_one_process_and_what_is_left_can_be_taken_down() {
         drop(offload);
         let unpinned = RelayConfig {
             pins: None,
+            hook: Hook::Xdp,
             ..config(pins)
         };
         let beside = RelayOffload::start(&unpinned, Instant::now());

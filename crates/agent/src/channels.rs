@@ -74,7 +74,7 @@ pub(crate) struct Letter<'a> {
     pub(crate) payload: Arc<[u8]>,
     /// Whether it waits for a channel that is not open yet.
     pub(crate) reliable: bool,
-    /// What it is told by when SCTP has it or it will not be sent.
+    /// The name by which the ledger hears that SCTP has it or that it will not be sent.
     pub(crate) message: Option<MessageId>,
 }
 
@@ -319,7 +319,7 @@ impl Channels {
         opening.for_each(|outbox| give_up(outbox, effects));
     }
 
-    /// What the peer's window may be.
+    /// The most that the peer's window may be.
     fn room(&self) -> u32 {
         RECEIVE_BUFFER_MAX.saturating_sub(self.inbox_cost as u32)
     }

@@ -239,7 +239,7 @@ fn matches_any(certificate: &[u8], fingerprints: &[Fingerprint]) -> bool {
         .any(|fingerprint| digest(fingerprint.hash, certificate) == fingerprint.digest)
 }
 
-/// What a certificate hashes to.
+/// The hash of a certificate.
 pub(crate) fn digest(hash: HashFunction, certificate: &[u8]) -> Vec<u8> {
     let algorithm = match hash {
         HashFunction::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,

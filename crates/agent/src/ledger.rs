@@ -25,7 +25,7 @@ pub(crate) struct Ledger {
     last: u64,
     with_controller: usize,
     with_controller_bytes: usize,
-    /// What all open messages count for, and what SCTP has of them.
+    /// The size of all open messages, and the part of it that SCTP has.
     total: usize,
 }
 
@@ -40,13 +40,13 @@ struct Open {
 
 #[derive(Default)]
 struct Sender {
-    /// What its open messages count for.
+    /// The size of its open messages.
     open: usize,
     lossy: usize,
     waits: Waits,
 }
 
-/// What a sender waits for.
+/// The reason a sender waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Waits {
     /// It has nothing to pass on.

@@ -50,17 +50,17 @@ pub const DATA_AHEAD_MAX: i32 = 4_096;
 /// Pieces of incomplete messages one transport may have; one that has more loses its association.
 pub const FRAGMENTS_MAX: usize = 4_096;
 
-/// What a message counts for besides its bytes, wherever messages wait.
+/// Overhead of a message beside its bytes, wherever messages wait.
 pub const MESSAGE_COST: usize = 64;
 
 /// Bytes of incoming messages one transport may have in pieces, and the widest window its peer is told. SCTP holds the peer back; what exceeds the window is not
 /// taken, and the peer repeats it.
 pub const RECEIVE_BUFFER_MAX: u32 = 512 * 1024;
 
-/// What whole messages of one transport may count for until they can be passed on. They are taken off the window; at the limit no more are read.
+/// Whole messages of one transport that cannot be passed on yet, in bytes. They are taken off the window; at the limit no more are read.
 pub const INBOX_MAX: usize = 1024 * 1024;
 
-/// What messages of one sender may count for that were passed on and that not every receiver has taken; at the limit the sender is not read until half of it is taken.
+/// Messages of one sender that were passed on and that not every receiver has taken, in bytes; at the limit the sender is not read until half of it is taken.
 pub const SENDER_WINDOW: usize = 512 * 1024;
 
 /// Messages that may be with the controller, of all senders together; at the limit nobody is read until it has dealt with some. Kept small, so that whoever joins meanwhile is
@@ -70,7 +70,7 @@ pub const WITH_CONTROLLER_MAX: usize = 1_024;
 /// The same in bytes.
 pub const WITH_CONTROLLER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What messages of one sender, from channels that may lose messages, may count for while the controller has them; at the limit the newest is dropped.
+/// Messages of one sender from lossy channels that the controller has, in bytes; at the limit the newest is dropped.
 pub const LOSSY_WITH_CONTROLLER_MAX: usize = 128 * 1024;
 
 /// Bytes of all messages together that wait for receivers, their copies in SCTP included; at the limit nobody is read until there is less.

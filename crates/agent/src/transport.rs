@@ -27,7 +27,7 @@ pub(crate) struct Transport {
     remote: Option<RemoteTransport>,
     security: Security,
     channels: Channels,
-    /// What the ledger knows SCTP to have.
+    /// The bytes that the ledger knows SCTP to have.
     buffered: usize,
     liveness: Liveness,
 }

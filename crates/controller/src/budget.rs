@@ -1,4 +1,4 @@
-//! What somebody may still do: a bucket that refills.
+//! A token bucket: it refills at a rate up to a burst.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ pub(crate) struct Rate {
     pub(crate) burst: u32,
 }
 
-/// What is left in one bucket.
+/// The tokens left in one bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     left: f64,

@@ -62,7 +62,7 @@ impl Controller {
         }
     }
 
-    /// What time it is in the world from now on: calendars are set right while programs run.
+    /// Sets the wall clock from now on: the system's clock may be corrected while the program runs.
     pub fn set_clock(&mut self, clock: WallClock) {
         self.core.clock = clock;
     }

@@ -84,7 +84,7 @@ impl DataState {
         fits
     }
 
-    /// What was kept and is not too old.
+    /// The kept packets that are not too old.
     pub(crate) fn take_early(&mut self, now: Instant) -> impl Iterator<Item = Arc<[u8]>> {
         self.early_bytes = 0;
         let early = std::mem::take(&mut self.early).into_iter();

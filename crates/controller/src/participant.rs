@@ -32,7 +32,7 @@ pub(crate) struct Participant {
     pub(crate) permission: Permission,
     /// A track of its own has arrived since it joined.
     pub(crate) published: bool,
-    /// What it joined or came back with, for the tokens that let it come back.
+    /// The claims it joined or resumed with, from which refreshed tokens are made.
     pub(crate) claims: Claims,
     pub(crate) client: ClientInfo,
     /// Codecs its device handles badly.
@@ -57,7 +57,7 @@ pub(crate) struct Participant {
     pub(crate) wishes: BTreeMap<String, bool>,
     /// Who may receive its tracks.
     pub(crate) audience: Audience,
-    /// Who may receive them once the others may hear of it.
+    /// The participants that may receive them once it is announced.
     pub(crate) audience_asked: Option<SubscriptionPermission>,
     pub(crate) data: DataState,
     pub(crate) quality: QualityState,

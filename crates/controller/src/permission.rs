@@ -63,7 +63,7 @@ impl Permission {
     }
 }
 
-/// What sort of participant a token is for: the protocol's name in either case.
+/// The kind of participant a token is for: the protocol's name in either case.
 pub(crate) fn kind(claims: &Claims) -> Kind {
     Kind::from_str_name(&claims.kind.to_ascii_uppercase()).unwrap_or(Kind::Standard)
 }

@@ -79,7 +79,7 @@ pub(crate) struct Call {
     pub(crate) installed: BTreeMap<SocketAddr, Entry>,
     /// Whether it is really as silent as it seems.
     pub(crate) check: Check,
-    /// What the operator was told is not done, by name.
+    /// The names of flags that the operator was warned about.
     pub(crate) warned: BTreeSet<String>,
     /// When it is to be looked at again, as it stands in the relay's list.
     pub(crate) deadline: Option<Instant>,

@@ -28,11 +28,11 @@ pub struct Config {
     pub delete_delay: Duration,
     /// The most calls; one more is refused.
     pub calls_max: usize,
-    /// What the certificate of the data plane hashes to, by each function that descriptions may name; without any DTLS is not offered.
+    /// Hashes of the data plane's certificate, by each function that descriptions may name. DTLS is not offered without any.
     pub fingerprints: Vec<Fingerprint>,
     /// Whether the source address of the SIP message is believed rather than the one in the description, unless a proxy says otherwise.
     pub sip_source: bool,
-    /// What a relay without codecs cannot do, and ignores with a warning when it is asked to. Anything else of that kind is refused.
+    /// Requests that a relay without codecs ignores with a warning. Any other request of that kind is refused.
     pub tolerated: Vec<Wish>,
     /// Whether somebody takes what [`Relay::take_changes`](crate::Relay::take_changes) tells.
     pub saves: bool,

@@ -75,7 +75,7 @@ pub struct Relay {
     pub(crate) changed: BTreeSet<CallName>,
     pub(crate) scores: Scores,
     pub(crate) statistics: Statistics,
-    /// What the request that is carried out turned out to be.
+    /// The kind of the request that is carried out.
     pub(crate) outcome: Outcome,
     random: Random,
     deadlines: BTreeSet<(Instant, CallName)>,
@@ -145,7 +145,7 @@ impl Relay {
         &self.scores
     }
 
-    /// What dashboards want to know.
+    /// Statistics for dashboards.
     pub fn snapshot(&mut self, now: Instant) -> Snapshot {
         let calls = self.calls.len();
         Snapshot {

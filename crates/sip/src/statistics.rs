@@ -1,4 +1,4 @@
-//! What dashboards want to know beside counters: how calls went that have ended, what each proxy asked and how long that took, and both over intervals.
+//! Statistics for dashboards beside counters: how calls went that have ended, what each proxy asked and how long that took, and both over intervals.
 //!
 //! Nobody is asked for it while calls go on: what a call did is known when it ends.
 
@@ -15,7 +15,7 @@ use crate::call::{Call, Component};
 use crate::limits::PROXIES_MAX;
 use crate::plan::Traffic;
 
-/// What proxies ask, in either protocol.
+/// The requests of proxies, in either protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Command {
     /// `ping`, `V`.
@@ -46,7 +46,7 @@ impl Command {
         Command::Statistics,
     ];
 
-    /// What rtpengine calls it.
+    /// Its name in rtpengine.
     pub const fn name(self) -> &'static str {
         match self {
             Command::Ping => "ping",
@@ -88,21 +88,21 @@ impl Ended {
     }
 }
 
-/// What one proxy asked.
+/// The requests of one proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proxy {
     /// How often, by command.
     pub counts: [u64; Command::ALL.len()],
     /// How long that took together, until the reply.
     pub durations: [Duration; Command::ALL.len()],
-    /// What was answered with an error.
+    /// Requests answered with an error.
     pub errors: u64,
 }
 
 /// The ports of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// What proxies call it.
+    /// Its name in requests.
     pub name: String,
     /// Its address.
     pub address: IpAddr,
@@ -123,11 +123,11 @@ pub struct Snapshot {
     pub uptime: Duration,
     /// How many calls there are, those included that are over and still kept.
     pub calls: usize,
-    /// What was relayed, as far as ports have told.
+    /// Relayed traffic, as far as ports have reported it.
     pub relayed: Traffic,
     /// How calls went that have ended.
     pub ended: Ended,
-    /// What each proxy asked; by the unspecified address those that are not known, or too many.
+    /// The requests of each proxy. The unspecified address stands for unknown proxies and for those beyond the limit.
     pub proxies: Vec<(IpAddr, Proxy)>,
     /// The ports of each interface.
     pub pools: Vec<Pool>,
@@ -143,7 +143,7 @@ pub(crate) struct Statistics {
     pub(crate) intervals: Intervals,
 }
 
-/// What one request turned out to be.
+/// The kind of one request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) command: Option<Command>,

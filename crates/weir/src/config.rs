@@ -52,15 +52,15 @@ pub struct Config {
     pub sip: Option<Sip>,
     /// Who may see what of `/metrics`.
     pub metrics: Metrics,
-    /// What clients may take.
+    /// Limits for clients.
     pub limits: Limits,
-    /// Who is believed about where requests come from.
+    /// The proxies whose word about a request's source is believed.
     pub trusted_proxies: Vec<Network>,
     /// Logging.
     pub log: Log,
     /// The file as it is written, to compare a later one with.
     pub written: serde_json::Value,
-    /// What the operator should know.
+    /// Warnings for the operator.
     pub warnings: Vec<String>,
 }
 
@@ -196,7 +196,7 @@ impl File {
     }
 }
 
-/// What is legal and should not be so.
+/// Settings that are legal and unwise.
 fn warnings(arguments: &cli::Serve, file: &File) -> Vec<String> {
     let has_secrets = !file.keys.is_empty() || file.metrics.token.is_some();
     let config = arguments.config.as_deref().filter(|_| has_secrets);

@@ -112,7 +112,7 @@ async fn metrics(
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
-/// Where the data plane's entries run. Addresses of parties are nobody's business but the operator's.
+/// The place where each entry of the data plane runs. It shows addresses of parties, so it is for the operator only.
 async fn entries(
     State(http): State<Arc<Http>>,
     Extension(guest): Extension<Guest>,

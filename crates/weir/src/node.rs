@@ -150,7 +150,7 @@ struct Node {
     cpu_latency: Option<CpuLatency>,
     out: Vec<Notice>,
     published: Instant,
-    /// Who waits for a sign of life from the data plane.
+    /// Health checks that wait for a sign of life from the data plane.
     roll_calls: Vec<oneshot::Sender<()>>,
 }
 

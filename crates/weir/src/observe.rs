@@ -1,4 +1,4 @@
-//! What is asked of the media node's thread by message: how receivers do, a page at a time, so that no answer holds up media for long, and
+//! Questions to the media node's thread, by message: how receivers do, a page at a time, so that no answer holds up media for long, and
 //! whether it and its data plane are there.
 
 use std::collections::HashMap;

@@ -52,7 +52,7 @@ pub struct Handle {
     asks: mpsc::Sender<Ask>,
     /// Places for descriptions.
     descriptions: Arc<Semaphore>,
-    /// Who may read: half of the processors, so that the others are there for the controller however much is to be read.
+    /// The number of tasks that may read at a time: half of the processors, so that the others are there for the controller however much is to be read.
     readers: Arc<Semaphore>,
 }
 

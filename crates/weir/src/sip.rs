@@ -34,7 +34,7 @@ pub use task::{Figures, Handle};
 
 /// What the relay is built of, beside what the operator has set.
 pub struct Parts {
-    /// What descriptions say our certificate hashes to, by each function.
+    /// Hashes of our certificate for descriptions, by each function.
     pub fingerprints: Vec<Fingerprint>,
     /// What time it is.
     pub clock: sip::WallClock,

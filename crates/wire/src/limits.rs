@@ -35,7 +35,7 @@ pub const SSRC_GROUPS_MAX: usize = 32;
 /// SSRCs in a group; a group with more is left out.
 pub const SSRC_GROUP_MAX: usize = 32;
 
-/// What reading a description of no length may allocate, in bytes: [`SECTIONS_MAX`] sections of which each has all that the session can say.
+/// Bytes that reading a description of no length may allocate: [`SECTIONS_MAX`] sections, each with all session-level values.
 pub const DESCRIPTION_COST_BASE: usize = 3 << 20;
-/// What reading a description may allocate for each byte of its text, in bytes.
+/// Bytes that reading a description may allocate for each byte of its text.
 pub const DESCRIPTION_COST: usize = 64;

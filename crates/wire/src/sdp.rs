@@ -1,6 +1,6 @@
 //! Session descriptions, as far as WebRTC uses them.
 //!
-//! What is said once for the whole session is handed down to every media section that does not say it itself, so that a section can
+//! Session-level values are handed down to every media section that does not give its own, so that a section can
 //! be understood alone, and attributes Weir does not know are left out. A line or a section that cannot be used is left out as well and
 //! told in [`LeftOut`]; the rest holds. A description that was read, written and read again is equal to itself.
 //!

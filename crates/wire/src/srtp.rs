@@ -76,7 +76,7 @@ impl SrtpProfile {
     }
 }
 
-/// What the two ends agree on beside a key. The default is all protection, and no identifier.
+/// The session parameters of a key. The default is all protection, and no identifier.
 ///
 /// Source: RFC 4568 sections 6.1 and 6.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -87,7 +87,7 @@ pub struct SessionParameters {
     pub unencrypted_rtcp: bool,
     /// `UNAUTHENTICATED_SRTP`
     pub unauthenticated_rtp: bool,
-    /// What names the key in each packet of its sender. Packets that Weir seals have none.
+    /// The key identifier (MKI) in each packet of its sender. Packets that Weir seals have none.
     pub mki: Option<Mki>,
 }
 

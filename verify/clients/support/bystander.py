@@ -24,13 +24,13 @@ PING_INTERVAL_S = 0.05
 PING_S_MAX = 0.2
 # So large a part of the answers may be slow, because this process and the server share a machine with others.
 SLOW_PART_MAX = 0.1
-# What is under way at the end has this long to arrive.
+# Packets under way at the end have this long to arrive.
 ARRIVAL_S_MAX = 5.0
 
 
 @dataclass
 class Watch:
-    """What one look at the call saw."""
+    """One observation of the call."""
 
     sent: list[bytes] = field(default_factory=list)
     pings: list[float] = field(default_factory=list)

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# Where they come from, so that they share no address with anybody who behaves.
+# Their source address, which no well-behaved client shares.
 ADDRESS = "127.0.0.2"
 
 _BODY = b"POST /api/dev-token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n"

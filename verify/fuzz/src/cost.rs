@@ -1,4 +1,4 @@
-//! What an input may cost: bytes allocated for each byte of it, and time that grows as it does.
+//! Cost limits of an input: bytes allocated for each byte of it, and time that grows linearly.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::hostile::Family;
 use crate::targets::Target;
 
-/// What a target may allocate for one input, what it checks included. What is kept at most at one time is no more than that.
+/// Bytes that a target may allocate for one input, its checks included. The peak is no more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// For an input of no length, in bytes.

@@ -419,7 +419,7 @@ fn track(len: usize) -> AddTrackRequest {
     }
 }
 
-/// What is packed is sixteen times as long, as it may be.
+/// The packed text is sixteen times as long, which is the limit.
 fn join(len: usize, request: fn(usize) -> JoinRequest) -> Vec<u8> {
     packed(&request(len * 16).encode_to_vec())
 }

@@ -17,13 +17,13 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Inputs that are made to cost much.
     pub hostile: &'static [Family],
-    /// What one input may cost.
+    /// Cost limits of one input.
     pub limit: Limit,
 }
 
-/// What parsers of packets may cost: the values they are compared with take more than what they read.
+/// Cost limits of packet parsers: the values they are compared with take more than what they read.
 const PACKET: Limit = limit(64 << 10, 64);
-/// What a whole part of the program costs that is begun anew for each input.
+/// Cost limits of a whole component that is started anew for each input.
 const WORLD: Limit = limit(8 << 20, 256);
 
 const fn limit(base: u64, per_byte: u64) -> Limit {

@@ -24,7 +24,7 @@ const END: &str = "end_of_try";
 /// The shortest frame of Ethernet.
 const FRAME: usize = 60;
 
-/// What trials take.
+/// Cost of the trials.
 pub(super) struct Trial {
     slot: DevMap<MapData>,
     let_go: Array<MapData, u32>,

@@ -72,12 +72,12 @@ pub struct Found {
     pub why_not: Option<String>,
 }
 
-/// Where the program runs now: a handle to look at from anywhere.
+/// The place of the program at the moment: a handle that any thread may read.
 #[derive(Clone, Debug)]
 pub struct Whereabouts(Arc<Mutex<Vec<Found>>>);
 
 impl Whereabouts {
-    /// What is known of each interface.
+    /// The state of each interface.
     pub fn found(&self) -> Vec<Found> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -132,7 +132,7 @@ impl RelayOffload {
         paths.max().expect("there is an interface")
     }
 
-    /// Where it runs, for whoever looks later.
+    /// The place where it runs, readable from other threads.
     pub fn whereabouts(&self) -> Whereabouts {
         self.whereabouts.clone()
     }

@@ -29,7 +29,8 @@ impl Numbers {
         if wire::classify(&datagram.bytes) != PacketKind::Rtp {
             return;
         }
-        let packet = RtpPacket::parse(&datagram.bytes).expect("what is sent can be read");
+        // On protected legs the padding count is sealed.
+        let packet = RtpPacket::parse_protected(&datagram.bytes).expect("what is sent can be read");
         let id = leg.extensions_out.id(ExtensionKind::TransportSequence);
         if let Some(value) = id.and_then(|id| packet.extension(id)) {
             assert_eq!(

@@ -53,7 +53,7 @@ pub struct Opened {
 /// Nothing is remembered of a packet that does not authenticate, so a stranger cannot fill the table of streams or move a
 /// window. After an error the packet's bytes are unspecified.
 pub struct Opener {
-    /// What names the key in each packet, where anything does.
+    /// The key identifier (MKI) in each packet, if there is one.
     mki: Option<Mki>,
     rtp: Cipher,
     rtcp: Cipher,

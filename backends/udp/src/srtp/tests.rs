@@ -328,7 +328,7 @@ fn libsrtp_protects_packets_as_we_do() {
     assert_eq!(checked, 104);
 }
 
-/// What a vector says of its key beside the profile.
+/// The key parameters of a vector beside the profile.
 fn parameters(words: &[&str]) -> SessionParameters {
     let mut parameters = SessionParameters::default();
     for word in words {

@@ -1,4 +1,4 @@
-//! What of a peer's DATA the library is not given.
+//! DATA chunks of a peer that the library is not given.
 //!
 //! The library keeps what cannot be read yet in lists that it goes through at each arrival. Bytes are bounded there and pieces are not: half a million pieces of one byte would keep the
 //! agent busy for minutes. So pieces far ahead of what is missing are left out, and the peer repeats them; and a peer of whose messages too many pieces are incomplete
@@ -10,7 +10,7 @@ use super::packets::{DATA, chunks};
 
 const BEGINS_AND_ENDS: u8 = 3;
 
-/// What has arrived on one association.
+/// The pieces that have arrived on one association.
 #[derive(Default)]
 pub(super) struct Guard {
     /// The last TSN before the first missing one, as acknowledged last.
@@ -19,7 +19,7 @@ pub(super) struct Guard {
     fragments: usize,
 }
 
-/// What becomes of a packet.
+/// The outcome for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     Fine,

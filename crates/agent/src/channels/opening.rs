@@ -72,7 +72,7 @@ impl Channels {
         }
     }
 
-    /// What waited for a channel goes out on it. The first channel of a label is the one that is sent on.
+    /// Messages that waited for a channel go out on it. The first channel of a label is the one that is sent on.
     fn opened(&mut self, id: StreamId, label: &Arc<str>, lossy: bool, effects: &mut Vec<Effect>) {
         effects.push(Effect::Opened(label.clone()));
         let Some(outbox) = self.outboxes.get_mut(label) else {

@@ -1,4 +1,4 @@
-//! What one receiver is still to get on one channel that loses nothing.
+//! Messages that one receiver is still to get on one reliable channel.
 //!
 //! SCTP is given as much as keeps it busy. The rest waits here without a copy: receivers share each message, and its sender is held back by it.
 

@@ -21,7 +21,7 @@ const SHUTDOWN: u8 = 7;
 const SHUTDOWN_ACK: u8 = 8;
 const SHUTDOWN_COMPLETE: u8 = 14;
 
-/// What this side has said last.
+/// The last acknowledgement of this side.
 #[derive(Default)]
 pub(super) struct Said {
     /// The common header with the peer's verification tag.
@@ -30,7 +30,7 @@ pub(super) struct Said {
     acknowledgement: Option<Vec<u8>>,
     /// Its window.
     window: u32,
-    /// What it acknowledged, and what window the library wanted to tell.
+    /// The acknowledged number, and the window that the library wanted to tell.
     pub(super) news: Option<(u32, u32)>,
 }
 

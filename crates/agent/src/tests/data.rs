@@ -160,7 +160,7 @@ fn sctp_that_is_none_costs_nothing() {
     world.close_all();
 }
 
-/// What peers do in an ordinary call, and what they still send when it is over, is no failure.
+/// An ordinary call counts no failure, and neither do packets that are sent after it is over.
 #[test]
 fn an_ordinary_call_counts_no_failure() {
     let mut world = World::new();

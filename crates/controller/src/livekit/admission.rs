@@ -307,7 +307,7 @@ mod tests {
         format!("join_request={}", URL_SAFE.encode(wrapped.encode_to_vec()))
     }
 
-    /// What a client may say of itself while it joins, on both paths; the last changes nothing.
+    /// The forms in which a client may describe itself while it joins, on both paths; the last changes nothing.
     fn sayings() -> Vec<(&'static str, String)> {
         let attributes = |json: &str| format!("attributes={}", URL_SAFE.encode(json));
         let packed_attributes = |value: &str| {

@@ -1,10 +1,10 @@
-//! What a token says of its bearer.
+//! The claims of a token.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What a token says of its bearer.
+/// The claims of a token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claims {
@@ -30,20 +30,20 @@ pub struct Claims {
     /// Attributes of the participant.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
-    /// What sort of participant: the protocol's names in small letters, such as `agent`, `egress` or `sip`. Empty is `standard`.
+    /// The kind of participant: the protocol's names in small letters, such as `agent`, `egress` or `sip`. Empty is `standard`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// What sort of its kind, by the protocol's names.
+    /// Details of the kind, by the protocol's names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kind_details: Vec<String>,
-    /// What the bearer may do.
+    /// The rights of the bearer.
     pub video: VideoGrant,
     /// `roomConfig` and `roomPreset`, kept so that a refreshed token says the same.
     #[serde(flatten)]
     pub others: BTreeMap<String, serde_json::Value>,
 }
 
-/// What the bearer of a token may do.
+/// The rights of a token's bearer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VideoGrant {
@@ -87,7 +87,7 @@ pub struct VideoGrant {
 }
 
 impl Claims {
-    /// Who the bearer is: `sub`, or `jti` in old tokens.
+    /// The identity of the bearer: `sub`, or `jti` in old tokens.
     pub fn identity(&self) -> &str {
         if self.sub.is_empty() { &self.jti } else { &self.sub }
     }

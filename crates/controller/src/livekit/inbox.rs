@@ -1,4 +1,4 @@
-//! What is made of a client's frames before the controller sees them.
+//! Decoding of a client's frames, before the controller sees them.
 //!
 //! Reading is the part of a message that costs by its length. It needs nothing of the rooms, so it is done on the connection's own task: what one
 //! client has read keeps nobody else waiting.
@@ -50,7 +50,7 @@ pub(crate) enum Incoming {
 pub struct Description {
     /// Which offer it is or answers.
     pub(crate) id: u32,
-    /// What it says, and what was left out of it.
+    /// Its content, and the lines that were left out of it.
     pub(crate) read: Result<(SessionDescription, LeftOut), SdpError>,
 }
 

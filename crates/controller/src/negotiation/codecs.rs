@@ -128,7 +128,7 @@ fn is_forwarded(format: &Format) -> bool {
     }
 }
 
-/// What a format of a section that is used both ways may be reported by: what either way takes.
+/// The feedback of a format in a section that is used both ways is the union of both directions.
 fn feedback(format: &Format, ways: Ways) -> Feedback {
     let of_way = |flow: Flow| -> &[&str] {
         match (format.codec().map(Codec::kind), flow) {
@@ -198,9 +198,9 @@ pub(crate) fn translate(publisher: &[Format], receiver: &[Format]) -> Vec<(Paylo
 struct Coded<'a> {
     format: &'a Format,
     codec: Codec,
-    /// What must be the same for a decoder to do: profile and, of H.264, how it is packed.
+    /// Parameters that must match for a decoder: profile and, of H.264, how it is packed.
     class: (&'a str, Option<u8>),
-    /// What had better be the same.
+    /// Parameters that should match.
     constraints: Option<String>,
 }
 

@@ -155,12 +155,12 @@ impl Peer {
         extensions::of_transport(live.filter(|slot| slot.is_for(flow)), flow)
     }
 
-    /// What the peer said of its sections.
+    /// The peer's own description of its sections.
     pub(super) fn said(&self) -> HashSet<Arc<MediaSection>> {
         self.slots.iter().filter_map(|slot| slot.theirs.clone()).collect()
     }
 
-    /// What both sides take in sections.
+    /// The formats and extensions that both sides take.
     pub(super) fn agreements(&self) -> HashSet<Arc<Agreed>> {
         self.slots.iter().map(|slot| slot.agreed.clone()).collect()
     }
@@ -264,7 +264,7 @@ fn transport_section(theirs: &SessionDescription, clear: bool) -> Option<&MediaS
         .or_else(|| live.clone().find(|section| section.ice.is_some()))
 }
 
-/// Where data channels go: to the port that everybody uses where none is said.
+/// The SCTP port of data channels: 5000 unless another is said.
 fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
     let live = theirs.sections.iter().filter(|section| !section.rejected);
     let data = live.clone().find(|section| section.kind == SectionKind::Data)?;

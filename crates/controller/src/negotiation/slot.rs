@@ -27,7 +27,7 @@ pub(crate) struct Slot {
     pub(crate) first_track: Option<String>,
 }
 
-/// What a section is used for.
+/// The use of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Usage {
     /// Media, in one direction or in both.
@@ -45,7 +45,7 @@ pub(crate) struct Sides {
     pub(crate) down: Down,
 }
 
-/// What the peer sends on a media section.
+/// The media that the peer sends on a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Up {
     #[default]
@@ -57,7 +57,7 @@ pub(crate) enum Up {
     Track(Uplink),
 }
 
-/// What the peer gets on a media section.
+/// The media that the peer gets on a section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Down {
     /// Nothing; a subscription may take it.

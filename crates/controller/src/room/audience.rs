@@ -39,7 +39,7 @@ impl Room {
         self.set_audience(ctx, publisher, request);
     }
 
-    /// What a publisher said of its audience while the others could not hear of it.
+    /// The permissions that a publisher stated before it was announced.
     pub(super) fn update_audience_as_asked(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey) {
         let found = self.participants.get_mut(&publisher);
         if let Some(request) = found.and_then(|found| found.audience_asked.take()) {

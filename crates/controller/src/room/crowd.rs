@@ -1,5 +1,5 @@
-//! What concerns everybody and waits: in large rooms a moment for more of the same, so that one message tells it all; in rooms of any size
-//! until who changes all the time may make the others hear of it again ([`budgets`](super::budgets)).
+//! Updates to everybody that wait: in large rooms for more of the same, so that one message tells it all; in rooms of any size until the
+//! account of an identity that changes all the time allows another one ([`budgets`](super::budgets)).
 //!
 //! Who acts is served at once; everybody else hears of it, and is offered what came of it, with the next tick.
 

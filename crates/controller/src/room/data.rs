@@ -193,7 +193,7 @@ fn may_send(participant: &Participant, packet: &DataPacket) -> bool {
     }
 }
 
-/// Who sent a packet is what the server says, whatever the packet said, except that agents speak for others. Clients from before packets had
+/// The server names the sender of a packet, whatever the packet says, except that agents may speak for others. Clients from before packets had
 /// senders look in the payload.
 fn sign(packet: &mut DataPacket, kind: Kind, participant: &Participant) {
     packet.kind = kind.into();
@@ -213,7 +213,7 @@ fn sign(packet: &mut DataPacket, kind: Kind, participant: &Participant) {
     }
 }
 
-/// What agents write down for somebody, a chat message or the beginning of a text, is that person's, and marked as generated.
+/// A chat message or a text stream header that an agent writes for somebody keeps that identity and is marked as generated.
 fn speaks_for_another(packet: &mut DataPacket, participant: &Participant) -> bool {
     let named = &packet.participant_identity;
     if !participant.permission.agent || named.is_empty() || *named == participant.identity {

@@ -27,7 +27,7 @@ impl Room {
         }
     }
 
-    /// What a client's description says. What had to be left out is counted and logged.
+    /// The content of a client's description. Lines that had to be left out are counted and logged.
     fn without_flaws(
         &self,
         ctx: &mut Context<'_>,

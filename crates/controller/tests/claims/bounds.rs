@@ -1,4 +1,4 @@
-//! What one client says costs the others a bounded number of bytes, whatever it says and however often.
+//! A client's messages cost the others a bounded number of bytes, whatever they hold and however many there are.
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ use wire::MediaKind;
 
 use crate::world::{Client, World, add_track, claims};
 
-/// What a bystander may be sent at once about one participant who fills all that may be filled.
+/// The most that a bystander may be sent at once about one participant with every field full.
 const LONGEST: usize = 512 << 10;
-/// What it may be sent about somebody all the time.
+/// The rate at which it may be sent news of one participant.
 const BURST: usize = 1 << 20;
 const PER_SECOND: usize = 128 << 10;
 

@@ -202,7 +202,7 @@ fn what_is_no_packet_is_counted_and_dropped() {
     assert_eq!(world.count(Counter::BadDataPacket), 3);
 }
 
-/// What an agent may say for somebody else, what only in its own name, and under which name it arrives.
+/// Packets that an agent may send for somebody else, packets that it sends in its own name, and the name they arrive under.
 #[test]
 fn an_agent_writes_in_the_name_of_whom_it_writes_down() {
     let text = |header| {

@@ -1,4 +1,4 @@
-//! What some devices and SDKs need: codecs that they are not asked for, and answers that do not come before they can be taken.
+//! Needs of some devices and SDKs: codecs that they are not asked for, and answers that wait until they can be taken.
 
 use std::time::Duration;
 

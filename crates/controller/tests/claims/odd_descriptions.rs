@@ -12,11 +12,11 @@ use crate::world::{World, claims, described};
 
 const OFFER: &str = include_str!("fixtures/two-tracks.sdp");
 
-/// What became of an offer of a microphone `a1` and a camera `v1` that both were announced.
+/// The outcome of an offer of a microphone `a1` and a camera `v1` that both were announced.
 struct Outcome {
     /// The sections of the answer that are not refused, by kind.
     answered: Vec<MediaKind>,
-    /// What is published, with its section.
+    /// The published tracks, with their sections.
     published: Vec<(MediaKind, String)>,
     /// Descriptions of which lines and sections were left out.
     left_out: (usize, usize),

@@ -1,4 +1,4 @@
-//! Where a party's packets come from, as far as packets tell.
+//! Learning of a party's address from the packets it sends.
 //!
 //! A description says where a party wants media. Behind a translator its packets come from elsewhere, and media must go there. Each description opens
 //! a window in which sources are compared; the best of them is the party when the window closes, and from then on nobody else's packets are taken.
@@ -14,11 +14,11 @@ use crate::ng::Learning;
 use crate::plan::Accept;
 use crate::{Config, Counter};
 
-/// Where packets come from.
+/// The source of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Source {
     state: State,
-    /// Where packets came from before the party said that it is elsewhere. What is late from there teaches nothing.
+    /// The source of packets before the party moved. Late packets from it teach nothing.
     left: Option<Left>,
     /// A higher number makes the data plane tell a source again that it has told.
     window: u32,
@@ -56,16 +56,16 @@ struct Rival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Left {
     from: SocketAddr,
-    /// Who still sends from there then has not left; `None` until a packet came.
+    /// A party that still sends from there then has not left; `None` until a packet came.
     until: Option<Instant>,
 }
 
-/// What a source is judged by.
+/// The facts that a source is judged by.
 struct Rules {
     learning: Learning,
     handover: bool,
     expected: SocketAddr,
-    /// Where its description came from.
+    /// The source of its description.
     received: Option<IpAddr>,
     now: Instant,
     window: Duration,
@@ -100,7 +100,7 @@ impl Source {
         }
     }
 
-    /// Where the party is as far as packets tell.
+    /// The party's address as learned from packets.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         match self.state {
             State::Waiting { known } => known,
@@ -185,7 +185,7 @@ impl Source {
         true
     }
 
-    /// What is learned by now stays.
+    /// The learned address stays.
     pub(crate) fn settle(&mut self, now: Instant) {
         if self.left.and_then(|left| left.until).is_some_and(|until| until <= now) {
             // Whoever still sends there is told again.
@@ -275,7 +275,7 @@ impl Side {
         }
     }
 
-    /// What is learned by now stays.
+    /// The learned address stays.
     pub(crate) fn settle(&mut self, now: Instant) {
         self.sources.iter_mut().for_each(|source| source.settle(now));
     }

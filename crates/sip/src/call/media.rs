@@ -31,18 +31,18 @@ pub(crate) struct Media {
     /// The transport protocol on each side.
     pub(crate) protocols: [String; 2],
     pub(crate) sides: [Side; 2],
-    /// What the last offer leaves to its answer, where both ends have keys in descriptions.
+    /// The choices that the last offer leaves to its answer, if both ends have keys in descriptions.
     pub(crate) choice: Option<Choice>,
     /// Somebody does not want it.
     pub(crate) refused: bool,
-    /// What became of it in the last offer.
+    /// Its outcome in the last offer.
     pub(crate) offered: Offered,
     /// The first of the formats in the last offer.
     pub(crate) format: String,
     pub(crate) tos: Option<u8>,
 }
 
-/// What becomes of a section that is offered.
+/// The outcome for an offered section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Offered {
     /// It has ports, and is relayed once it is answered.
@@ -61,7 +61,7 @@ pub(crate) struct Side {
     pub(crate) local: Option<Pair>,
     /// What the party said last.
     pub(crate) heard: Option<Heard>,
-    /// Where the party last wanted RTP and RTCP.
+    /// The addresses at which the party last wanted RTP and RTCP.
     pub(crate) said: Option<[SocketAddr; 2]>,
     pub(crate) policy: Policy,
     /// Where its packets come from.
@@ -93,7 +93,7 @@ pub(crate) struct Heard {
     pub(crate) ice: Option<IceCredentials>,
     /// The clock of what it prefers to get.
     pub(crate) clock_rate: u32,
-    /// Where its description came from, as the proxy says.
+    /// The source of its description, as the proxy says.
     #[serde(default)]
     pub(crate) received: Option<IpAddr>,
 }

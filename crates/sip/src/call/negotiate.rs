@@ -187,7 +187,7 @@ impl Media {
     }
 
     /// An offer with other credentials than before begins ICE anew, and the answer must have other ones, too (RFC 8839 section 4.4.1.1.1).
-    /// What was proved with the old ones counts until the new ones have proved something.
+    /// Addresses proved with the old ones count until the new ones have proved one.
     fn restart_ice(&mut self, end: usize, role: Role, heard: &Heard, context: &mut Context<'_>) {
         let side = &mut self.sides[end];
         let before = side.heard.as_ref().and_then(|before| before.ice.as_ref());

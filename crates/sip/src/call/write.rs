@@ -50,7 +50,7 @@ impl Dialogue {
         self.ends[1 - end].write(description, rewrite, flags)
     }
 
-    /// What was offered, and an answer with so many sections says nothing of.
+    /// Offered sections that an answer leaves out.
     fn missing(&self, end: usize, said: usize) -> Vec<String> {
         let offered = &self.media[..self.offered.min(self.media.len())];
         let refuse = |media: &Media| {

@@ -166,7 +166,7 @@ impl Relay {
         written
     }
 
-    /// What a relay without codecs cannot do is refused, but for what nothing depends on here, and what is tolerated.
+    /// Requests that a relay without codecs cannot meet are refused, unless nothing depends on them or they are tolerated.
     fn judge_wishes(&mut self, role: Role, description: &Description<'_>, flags: &mut Flags) -> Result<(), Refused> {
         if role == Role::Answer {
             // These are about what is offered, and scripts say them always.

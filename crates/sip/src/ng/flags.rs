@@ -107,7 +107,7 @@ pub struct Flags {
     pub metadata: Option<Vec<u8>>,
     /// The proxy understands `load limit`.
     pub supports_load_limit: bool,
-    /// What is not done of it.
+    /// The parts of it that are not done.
     pub undone: Undone,
 }
 

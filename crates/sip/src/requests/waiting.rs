@@ -17,7 +17,7 @@ pub(crate) struct Asked {
     pub(crate) payload: Box<[u8]>,
     /// When it came.
     pub(crate) begun: Instant,
-    /// What it turned out to be when it was carried out.
+    /// Its kind, as known when it was carried out.
     pub(crate) outcome: Outcome,
     /// How often a port it had was refused.
     pub(crate) refused: usize,

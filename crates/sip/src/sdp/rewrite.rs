@@ -25,7 +25,7 @@ pub struct Rewrite {
     pub mark: Option<String>,
     /// One for each section, or fewer: what follows goes.
     pub sections: Vec<SectionRewrite>,
-    /// What follows `m=` in sections that come behind: those that were offered, and that the description says nothing of.
+    /// The text after `m=` of sections to append: those that were offered and that the description leaves out.
     pub missing: Vec<String>,
 }
 
@@ -41,11 +41,11 @@ pub struct SectionRewrite {
     pub address: Option<IpAddr>,
     /// The section and its address stay as they came, and nothing else here counts: it is not relayed.
     pub as_it_came: bool,
-    /// What it carries, when that is to change.
+    /// Its media type, if that is to change.
     pub media: Option<String>,
     /// The transport protocol, when that is to change.
     pub protocol: Option<String>,
-    /// What to say for formats where none are said.
+    /// The formats to write if there are none.
     pub format: Option<String>,
     /// Payload types that go.
     pub without: Vec<String>,
@@ -123,7 +123,7 @@ impl Description<'_> {
         self.lines.iter().any(|line| line.attribute() == Some((MARK, name)))
     }
 
-    /// What all sections have for an address, as it came.
+    /// The address of all sections, as it came.
     fn connection(&self) -> Option<&Line<'_>> {
         self.lines.iter().find(|line| line.letter == b'c')
     }

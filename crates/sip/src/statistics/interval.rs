@@ -46,7 +46,7 @@ struct Begun {
     commands: [Asked; Command::ALL.len()],
 }
 
-/// What was asked by one command in it.
+/// The requests of one command in the interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
     count: u64,

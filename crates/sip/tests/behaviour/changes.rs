@@ -1,4 +1,4 @@
-//! What a change of a call changes, and what it leaves as it was.
+//! Changes of a call: the parts that change, and the parts that stay.
 
 use sip::Config;
 use sip::ng::value::Dictionary;
@@ -14,7 +14,7 @@ fn again() -> Dictionary {
     Dictionary::default().with("to-tag", "b")
 }
 
-/// What a request of the party that was called says.
+/// A request of the called party.
 fn turned() -> Dictionary {
     Dictionary::default().with("from-tag", "b").with("to-tag", "a")
 }

@@ -37,7 +37,7 @@ fn direction(sdp: &str) -> &str {
     said.last().expect("a direction")
 }
 
-/// Where packets go that leave for the party that described itself, from the port it sees.
+/// The destination of packets for the party that described itself, from the port it sees.
 fn towards(setup: &Setup, facing: std::net::SocketAddr) -> Option<std::net::SocketAddr> {
     let hops = setup.entries.values().filter_map(|entry| entry.rtp.as_ref());
     hops.filter(|hop| hop.from == facing).map(|hop| hop.to).next()

@@ -1,4 +1,4 @@
-//! What dashboards are told.
+//! Statistics for dashboards.
 
 use std::time::Duration;
 

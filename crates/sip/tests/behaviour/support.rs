@@ -21,7 +21,7 @@ pub struct Setup {
     pub open: BTreeSet<SocketAddr>,
     pub entries: BTreeMap<SocketAddr, Entry>,
     pub notified: Vec<(String, String)>,
-    /// What is not done, as the operator was told.
+    /// The warnings that the operator was given.
     pub undone: Vec<String>,
     pub outputs: usize,
     /// Addresses that cannot be opened.

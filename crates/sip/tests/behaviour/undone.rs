@@ -1,4 +1,4 @@
-//! What is not done, and how it is said.
+//! Warnings about requests that are not carried out.
 
 use sip::ng::Wish;
 use sip::ng::value::Dictionary;

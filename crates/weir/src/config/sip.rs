@@ -45,7 +45,7 @@ pub struct Sip {
     pub max_calls: usize,
     /// Whether the source of the SIP message is believed rather than the address in the description, unless a proxy says otherwise.
     pub sip_source: bool,
-    /// What to ignore with a warning when a proxy asks for it, where offers are refused otherwise.
+    /// Requests of a proxy to ignore with a warning. The offer is refused otherwise.
     pub tolerate: Vec<Wish>,
     /// A folder in which to keep calls over the end of the process; with none they end with it.
     pub state: Option<PathBuf>,
@@ -105,7 +105,7 @@ pub enum Learning {
     Heuristic,
 }
 
-/// What a relay without codecs cannot do, by rtpengine's names.
+/// Functions that a relay without codecs does not have, by rtpengine's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Wish {
     /// Codecs that were not offered.

@@ -105,7 +105,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
 }
 
 impl Server {
-    /// What a request from this peer is answered.
+    /// The answer to a request from this peer.
     async fn ask(&self, peer: &str, request: Request<Body>) -> Response<Body> {
         let peer: IpAddr = peer.parse().unwrap();
         let connection = Connection {

@@ -61,7 +61,7 @@ impl Offloaded {
     }
 }
 
-/// Where relays run, one sample for each place, and why not where they would cost less.
+/// The places where relays run, one sample each, and the reason if they do not run where they would cost less.
 pub(super) fn write_place(offload: Option<&Offloaded>, why_not: Option<&str>, text: &mut Text) {
     let name = "weir_offload_interfaces";
     text.family(

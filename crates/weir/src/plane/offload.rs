@@ -1,4 +1,4 @@
-//! What the kernel forwards by itself, in front of what can do everything.
+//! Forwarding by the kernel, in front of the data plane that takes every entry.
 //!
 //! By default that is only tried where SIP proxies are served, and only for relays of their calls. Whatever is in the way is no error: it is logged, and stands in
 //! `/metrics` and in what `weir inspect` tells.
@@ -96,7 +96,7 @@ fn relay_config(config: &Config) -> RelayConfig {
     }
 }
 
-/// Where calls' packets come in: at the interfaces that have the relays' addresses, and at the loopback interface, if parties are on this machine.
+/// The interfaces at which packets of calls arrive: those with the relays' addresses, and the loopback for parties on this machine.
 fn found_interfaces(config: &Config) -> Vec<String> {
     let addresses = config.sip.iter().flat_map(|sip| &sip.interfaces);
     let addresses: Vec<_> = addresses.map(|interface| interface.address).collect();

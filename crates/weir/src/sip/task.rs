@@ -67,7 +67,7 @@ pub struct Figures {
     pub calls: usize,
     /// How many ports they have.
     pub ports: usize,
-    /// What dashboards want to know.
+    /// Statistics for dashboards.
     pub snapshot: Snapshot,
 }
 

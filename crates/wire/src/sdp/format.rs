@@ -63,7 +63,7 @@ impl Parameters {
     }
 }
 
-/// What the attributes of a section say of payload types, gathered in one pass.
+/// The attributes of a section that describe payload types, gathered in one pass.
 pub(super) struct Lines<'a> {
     codecs: [Option<&'a str>; PAYLOAD_TYPES],
     parameters: [Option<&'a str>; PAYLOAD_TYPES],

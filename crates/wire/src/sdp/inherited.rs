@@ -1,11 +1,11 @@
-//! What may be said once for the whole session, or in a section (RFC 8859).
+//! Values that may stand at session level or in a section (RFC 8859).
 
 use super::parse::Bounded;
 use super::values::{parse_direction, parse_extension, parse_fingerprint, parse_setup};
 use super::{Direction, Extension, Fingerprint, Flaw, IceCredentials, MediaSection, SectionKind, Setup};
 use crate::limits::{EXTENSIONS_MAX, FINGERPRINTS_MAX, ICE_OPTION_MAX, ICE_OPTIONS_MAX};
 
-/// What the session says of all sections, or a section of itself.
+/// The values of the session for all sections, or of a section for itself.
 #[derive(Default)]
 pub(super) struct Inherited<'a> {
     ufrag: Option<&'a str>,

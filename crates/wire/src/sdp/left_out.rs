@@ -1,8 +1,8 @@
-//! What of a description could not be used.
+//! Parts of a description that could not be used.
 
 use std::fmt;
 
-/// What was left out of a description because it cannot be used. The rest of the description holds.
+/// Lines and sections that were left out of a description. The rest of the description holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// How many lines, or parts of lines.
@@ -13,7 +13,7 @@ pub struct LeftOut {
     pub first: Option<(usize, Flaw)>,
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// It is not a letter, `=` and a value.

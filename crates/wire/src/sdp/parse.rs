@@ -86,7 +86,7 @@ struct Reader<'a> {
     /// The section whose lines are being read, and what it says of payload types.
     section: Option<Section<'a>>,
     formats: Lines<'a>,
-    /// Where the section of each name is.
+    /// The position of the section of each name.
     names: HashMap<Mid, usize>,
     /// Sections without a name of their own.
     nameless: Vec<usize>,

@@ -16,7 +16,7 @@ pub(super) struct Section<'a> {
     /// The number of its first line.
     pub(super) number: usize,
     section: MediaSection,
-    /// What its first line lists.
+    /// The formats of its first line.
     listed: &'a str,
     port: u16,
     /// `None` inside is a name that cannot be used.

@@ -61,7 +61,7 @@ impl ReplicaState {
         (before.next(), before.last.timestamp.wrapping_add(ticks))
     }
 
-    /// What follows goes on behind this number, as behind what another device sent.
+    /// Numbers continue after this one, as after those of another device.
     fn filled(&mut self, now: Instant, number: u64, timestamp: u32) {
         let stands = Continuation {
             source: None,

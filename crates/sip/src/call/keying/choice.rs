@@ -11,7 +11,7 @@ use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 /// Two ways that an offer leaves to who answers it: with a key of who offered, which passes, or with one of ours.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// Who offered.
+    /// The side that offered.
     end: usize,
     /// The numbers of the keys that pass.
     passing: Vec<u32>,

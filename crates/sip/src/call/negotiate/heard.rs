@@ -1,4 +1,4 @@
-//! What one section of a description says of its sender.
+//! The sender's side of one section of a description.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -31,7 +31,7 @@ pub(super) fn said_direction(said: Direction, holds: bool) -> Direction {
     }
 }
 
-/// Where the sender of a section that is relayed wants media.
+/// The address at which the sender of a relayed section wants media.
 pub(super) fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'_>) -> Result<Heard, Refused> {
     let trusts = flags.trust_address.unwrap_or(!context.config.sip_source) || section.ice.is_some();
     let said = section.address.filter(|address| trusts || address.is_unspecified());

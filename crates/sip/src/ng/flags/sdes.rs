@@ -1,4 +1,4 @@
-//! What is wanted of SRTP keys in descriptions.
+//! Options for SRTP keys in descriptions.
 
 use wire::srtp::{SessionParameters, SrtpProfile};
 
@@ -26,7 +26,7 @@ pub struct Sdes {
     pub order: Vec<String>,
     /// Suites to accept rather than others, in this order.
     pub offerer_order: Vec<String>,
-    /// What to leave out of protection.
+    /// The protection to leave out.
     pub leaves_out: SessionParameters,
 }
 
@@ -40,7 +40,7 @@ impl Sdes {
         }
     }
 
-    /// Where a suite is to stand: the first is 0.
+    /// The position of a suite: the first is 0.
     pub(crate) fn rank(&self, suite: &str) -> usize {
         place(&self.order, suite)
     }
@@ -50,7 +50,7 @@ impl Sdes {
         place(&self.offerer_order, suite)
     }
 
-    /// What a key is offered with. AEAD leaves nothing out.
+    /// The session parameters a key is offered with. AEAD leaves nothing out.
     pub(crate) fn parameters(&self, suite: SrtpProfile) -> SessionParameters {
         if suite.is_aead() {
             SessionParameters::default()

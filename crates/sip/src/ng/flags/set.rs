@@ -283,7 +283,7 @@ fn hash_function(name: &str) -> Option<HashFunction> {
     known.find(|hash| hash.name() == name || hash.name().replace('-', "") == name)
 }
 
-/// What a flag with a value behind it is called, as `codec-accept` of `codec-accept-all`.
+/// The name of a flag with a value after it, as `codec-accept` of `codec-accept-all`.
 fn beginning(name: &str) -> &str {
     const WITH_VALUES: &[&str] = &[
         "codec-accept",

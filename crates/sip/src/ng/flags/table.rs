@@ -1,8 +1,8 @@
-//! What becomes of each key, flag and word of rtpengine's `offer` and `answer`, and of its commands. `docs/sip.md` shows it.
+//! The outcome for each key, flag and word of rtpengine's `offer` and `answer`, and of its commands. `docs/sip.md` shows it.
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`, and what its version 10.5 reads beyond them.
 
-/// What becomes of one.
+/// The outcome for one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is done.
@@ -253,7 +253,7 @@ pub const FLAGS: &[(Fate, &[&str])] = &[
     ),
 ];
 
-/// What becomes of a key or a flag; `None` when nobody knows it.
+/// The outcome for a key or a flag; `None` for an unknown one.
 pub fn fate(name: &str) -> Option<Fate> {
     let is = |known: &str| match known.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),

@@ -1,8 +1,8 @@
-//! What was asked for and is not done.
+//! Requests that are not carried out.
 
 use crate::limits::{UNDONE_MAX, UNDONE_NAME_MAX};
 
-/// What was asked for and is not done, by name, for the reply and the log.
+/// The names of requests that are not carried out, for the reply and the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
     /// Nobody knows these.
@@ -37,7 +37,7 @@ impl Names {
     }
 }
 
-/// What a relay without codecs cannot do.
+/// Functions that a relay without codecs does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wish {
     /// Codecs that were not offered.
@@ -62,7 +62,7 @@ impl Wish {
         Self::ForceRelay,
     ];
 
-    /// What an operator calls it, which is what rtpengine does.
+    /// The operator's name for it, which is rtpengine's.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Transcode => "transcode",

@@ -14,7 +14,7 @@ fn offer(session: &str, audio: &str, video: &str) -> String {
     format!("{HEAD}{session}{AUDIO}{AUDIO_LINES}{audio}{VIDEO}{VIDEO_LINES}{video}")
 }
 
-/// What is read of a description, which is whole but for so many lines and sections. It is the same when it is written and read again.
+/// The description as read, with so many lines and sections left out. It is the same after writing and reading it again.
 fn without(text: &str, lines: usize, sections: usize) -> SessionDescription {
     let (read, left_out) = SessionDescription::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(
