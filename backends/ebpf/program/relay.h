@@ -127,6 +127,9 @@ static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const 
 		set_destination(&at, found);
 		if (!fill(line, &at, protocol(found)))
 			return LEFT;
+		// Limits come before sources, and the base counts what is over them.
+		if (udp_len(found) > LEN_MAX)
+			return leave(TOO_LARGE);
 		if (!is_expected(line, found))
 			return drop(line, FOREIGN_SOURCE);
 	}

@@ -33,7 +33,7 @@ fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector,
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
-const OTHERWISE: [(&str, &str); 5] = [
+const OTHERWISE: [(&str, &str); 6] = [
     (
         "let-go.vector",
         "the base has nothing to let go of what the kernel sends",
@@ -41,6 +41,10 @@ const OTHERWISE: [(&str, &str); 5] = [
     ("go-on.vector", "the kernel begins with a key frame"),
     ("csrcs.vector", "contributing sources stay where they are"),
     ("padding-stripped.vector", "padding behind a payload stays"),
+    (
+        "filled-video.vector",
+        "the base does not count why it fills nothing of what the kernel sends",
+    ),
     (
         "stream-removed.vector",
         "what came before the kernel had a stream it has not seen",

@@ -229,6 +229,9 @@ fn what_is_too_large_is_the_bases() {
         // More than the link takes, and more than a datagram may have.
         bench.passes(&bench.frame(&rtp(1_501 - headers)).bytes(), Some(Counter::TooLarge));
         bench.passes(&bench.frame(&rtp(1_501)).bytes(), Some(Counter::TooLarge));
+        // Also from a stranger, as in the model.
+        let stranger = Frame::new(bench.theirs[1], bench.ours[0], &rtp(1_501));
+        bench.passes(&stranger.bytes(), Some(Counter::TooLarge));
     });
 }
 
