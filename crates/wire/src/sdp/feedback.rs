@@ -51,12 +51,12 @@ impl<'a> FromIterator<&'a str> for Feedback {
 }
 
 fn bit(name: &str) -> u8 {
-    let is_called = |kind: &&str| {
+    let is_called = |kind: &str| {
         let (mut known, mut said) = (kind.split(' '), name.split_ascii_whitespace());
         known.all(|word| said.next().is_some_and(|other| other.eq_ignore_ascii_case(word))) && said.next().is_none()
     };
     KINDS
         .iter()
-        .position(|kind| is_called(&kind))
+        .position(|kind| is_called(kind))
         .map_or(0, |position| 1 << position)
 }
