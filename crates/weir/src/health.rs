@@ -24,8 +24,11 @@ pub struct Health {
     controller: signal::Handle,
     observer: Observer,
     sip: Option<sip::Handle>,
-    last: Arc<Mutex<Option<(Instant, Result<(), Unwell>)>>>,
+    last: Arc<Mutex<Option<Answer>>>,
 }
+
+/// The last answer, and when it was given.
+type Answer = (Instant, Result<(), Unwell>);
 
 /// The first part that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
