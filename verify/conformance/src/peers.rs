@@ -1,5 +1,7 @@
 //! The other ends: who protects what goes in and unprotects what comes out.
 
+mod together;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -35,6 +37,12 @@ impl RelayTable {
             false => relay.rtp.as_ref(),
         });
         hops.filter(move |hop| hop.path == path).map(|hop| &hop.seals)
+    }
+
+    /// Whether several relays seal RTP with a key, each when it likes.
+    fn share(&self, key: &MasterKey) -> bool {
+        let hops = self.0.values().filter_map(|relay| relay.rtp.as_ref());
+        hops.filter(|hop| hop.seals.key() == Some(key)).count() > 1
     }
 }
 
@@ -82,6 +90,8 @@ struct Peer {
     opener: Opener,
     /// Highest index sent, by SSRC.
     highest: BTreeMap<u32, u64>,
+    /// Highest index opened, by SSRC.
+    opened: BTreeMap<u32, u64>,
 }
 
 impl Peer {
@@ -92,6 +102,7 @@ impl Peer {
             sealer: Sealer::new(ingress),
             opener: Opener::new(egress),
             highest: BTreeMap::new(),
+            opened: BTreeMap::new(),
         }
     }
 
@@ -107,11 +118,7 @@ impl Peer {
         };
         let highest = self.highest.entry(ssrc).or_insert(index);
         *highest = index.max(*highest);
-        let mut packet = plain.to_vec();
-        packet.resize(plain.len() + rtp_overhead(self.ingress.profile()), 0);
-        let len = self.sealer.seal_rtp(&mut packet, plain.len(), header_len, index);
-        packet.truncate(len);
-        packet
+        sealed(&mut self.sealer, self.ingress.profile(), plain, header_len, index)
     }
 
     fn seal_rtcp(&mut self, plain: &[u8]) -> Vec<u8> {
@@ -126,6 +133,15 @@ impl Peer {
     }
 }
 
+/// The RTP packet `plain`, sealed under an index.
+fn sealed(sealer: &mut Sealer, profile: SrtpProfile, plain: &[u8], header_len: usize, index: u64) -> Vec<u8> {
+    let mut packet = plain.to_vec();
+    packet.resize(plain.len() + rtp_overhead(profile), 0);
+    let len = sealer.seal_rtp(&mut packet, plain.len(), header_len, index);
+    packet.truncate(len);
+    packet
+}
+
 /// What a peer made of a datagram it got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
@@ -133,6 +149,16 @@ pub struct Opened {
     pub bytes: Vec<u8>,
     /// Under which keystream it was sent, when it was sealed.
     pub keystream: Option<Keystream>,
+}
+
+impl Opened {
+    /// A datagram that nothing protected.
+    pub(crate) fn in_clear(bytes: &[u8]) -> Self {
+        Opened {
+            bytes: bytes.to_vec(),
+            keystream: None,
+        }
+    }
 }
 
 /// What must never protect two different packets.
@@ -207,19 +233,15 @@ impl Peers {
     ///
     /// Errors: what its SRTP says, for a leg with keys.
     pub fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Opened, OpenError> {
-        let in_clear = || Opened {
-            bytes: bytes.to_vec(),
-            keystream: None,
-        };
         if let Some(peer) = self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)) {
             return peer.open(bytes);
         }
         let rtcp = wire::classify(bytes) == PacketKind::Rtcp;
-        let mut opened = Ok(in_clear());
+        let mut opened = Ok(Opened::in_clear(bytes));
         for cover in self.relays.seals(path, rtcp) {
             opened = match cover {
                 Cover::Srtp(key) => party(&mut self.parties, key).open(bytes),
-                Cover::Clear | Cover::Pending => return Ok(in_clear()),
+                Cover::Clear | Cover::Pending => return Ok(Opened::in_clear(bytes)),
             };
             if opened.is_ok() {
                 break;
@@ -241,6 +263,8 @@ impl Peer {
             PacketKind::Rtp => {
                 let packet = RtpPacket::parse_protected(bytes).map_err(|_| OpenError::Malformed)?;
                 let done = self.opener.open_rtp(&mut opened, packet.header_len())?;
+                let highest = self.opened.entry(packet.ssrc().0).or_default();
+                *highest = done.index.max(*highest);
                 (done.len, false, 8, done.index)
             }
             PacketKind::Rtcp => {

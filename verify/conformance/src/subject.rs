@@ -96,14 +96,15 @@ impl Subject {
 
     fn observe(&mut self, written: Result<(), WriteError>) -> Observation {
         let mut got: BTreeMap<Path, Vec<_>> = BTreeMap::new();
-        for datagram in self.device.sent() {
-            let opened = match self.device.seals() {
-                true => self.peers.open(datagram.path, &datagram.bytes),
-                false => Ok(Opened {
-                    bytes: datagram.bytes,
-                    keystream: None,
-                }),
-            };
+        let sent = self.device.sent();
+        let opened = match self.device.seals() {
+            true => self.peers.open_together(&sent),
+            false => sent
+                .iter()
+                .map(|datagram| Ok(Opened::in_clear(&datagram.bytes)))
+                .collect(),
+        };
+        for (datagram, opened) in sent.iter().zip(opened) {
             got.entry(datagram.path).or_default().push(opened);
         }
         let mut events: Vec<Event> = std::iter::from_fn(|| self.device.poll()).flat_map(flatten).collect();
