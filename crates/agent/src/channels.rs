@@ -334,7 +334,7 @@ impl Channels {
             self.handle_event(event, effects);
         }
         self.read(effects);
-        self.flush(effects);
+        self.flush(now, effects);
         let room = self.room();
         let Some(association) = self.sctp.as_mut().and_then(Sctp::association_mut) else {
             return;
@@ -447,7 +447,7 @@ impl Channels {
     }
 
     /// Gives SCTP what it can take of what waits.
-    fn flush(&mut self, effects: &mut Vec<Effect>) {
+    fn flush(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         let Some(association) = self.sctp.as_mut().and_then(Sctp::association_mut) else {
             return;
         };
@@ -457,7 +457,7 @@ impl Channels {
                 give_up(outbox, effects);
                 continue;
             };
-            outbox.acknowledged(stream.buffered_amount().unwrap_or(0));
+            outbox.acknowledged(now, stream.buffered_amount().unwrap_or(0));
             while let Some(next) = outbox.pop() {
                 effects.extend(next.message.map(Effect::Taken));
                 if write(&mut stream, &next.payload).is_err() {

@@ -85,8 +85,12 @@ pub const SCTP_BUFFER_MAX: usize = 512 * 1024;
 /// The same in messages.
 pub const SCTP_MESSAGES_MAX: usize = 4_096;
 
-/// How long a message may wait until a receiver has acknowledged it; then the receiver's SCTP association ends, and its call goes on.
+/// How long a message may wait for its receiver, which acknowledges less than [`TOO_SLOW_BYTES`] in that time; then the receiver's SCTP
+/// association ends, and its call goes on.
 pub const TOO_SLOW: Duration = Duration::from_secs(30);
+
+/// A receiver that acknowledges so many bytes of a channel within [`TOO_SLOW`] is slow, and not too slow.
+pub const TOO_SLOW_BYTES: u64 = 256 << 10;
 
 /// How long messages wait for a channel that is not open yet; then they are dropped, and later ones do not wait.
 pub const OPENING_MAX: Duration = Duration::from_secs(10);

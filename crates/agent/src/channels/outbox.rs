@@ -9,7 +9,7 @@ use std::time::Instant;
 use sctp_proto::StreamId;
 use southbound::MessageId;
 
-use crate::limits::{SCTP_BUFFER_MAX, SCTP_MESSAGES_MAX, TOO_SLOW};
+use crate::limits::{SCTP_BUFFER_MAX, SCTP_MESSAGES_MAX, TOO_SLOW, TOO_SLOW_BYTES};
 
 /// Messages of one channel, in order.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(super) struct Outbox {
     written: u64,
     /// Those it still has.
     buffered: usize,
+    /// When the peer had last acknowledged [`TOO_SLOW_BYTES`] more, and how much that was in all.
+    progress: Option<(Instant, u64)>,
 }
 
 /// How far the channel has come.
@@ -52,9 +54,13 @@ impl Outbox {
     }
 
     /// SCTP still has this many bytes.
-    pub(super) fn acknowledged(&mut self, buffered: usize) {
+    pub(super) fn acknowledged(&mut self, now: Instant, buffered: usize) {
         self.buffered = buffered;
         let acknowledged = self.written.saturating_sub(buffered as u64);
+        let before = self.progress.map_or(0, |(_, bytes)| bytes);
+        if acknowledged >= before + TOO_SLOW_BYTES {
+            self.progress = Some((now, acknowledged));
+        }
         while self.sent.front().is_some_and(|sent| sent.end <= acknowledged) {
             self.sent.pop_front();
         }
@@ -83,7 +89,8 @@ impl Outbox {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let oldest = self.sent.front().map(|sent| sent.since);
         let oldest = oldest.or_else(|| self.waiting.front().map(|waiting| waiting.since));
-        oldest.map(|since| since + TOO_SLOW)
+        let progress = self.progress.map(|(at, _)| at);
+        oldest.map(|since| progress.map_or(since, |at| at.max(since)) + TOO_SLOW)
     }
 
     /// Bytes that SCTP has of it.
@@ -128,13 +135,29 @@ mod tests {
         let now = Instant::now();
         let mut outbox = filled(&[SCTP_BUFFER_MAX - 10, 10, 1], now);
         assert_eq!(std::iter::from_fn(|| outbox.pop()).count(), 2);
-        outbox.acknowledged(10);
+        outbox.acknowledged(now, 10);
         assert!(outbox.pop().is_some() && outbox.is_empty());
-        outbox.acknowledged(0);
+        outbox.acknowledged(now, 0);
         assert_eq!((outbox.deadline(), outbox.buffered()), (None, 0));
         let mut small = filled(&vec![0; SCTP_MESSAGES_MAX + 1], now);
         assert_eq!(std::iter::from_fn(|| small.pop()).count(), SCTP_MESSAGES_MAX);
         assert_eq!(small.deadline(), Some(now + TOO_SLOW));
         assert_eq!(small.close().len(), 1);
+    }
+
+    #[test]
+    fn a_peer_that_takes_some_of_a_long_queue_has_time_for_the_rest() {
+        let start = Instant::now();
+        let mut outbox = filled(&[SCTP_BUFFER_MAX], start);
+        assert!(outbox.pop().is_some());
+        let enough = SCTP_BUFFER_MAX - TOO_SLOW_BYTES as usize;
+        let later = start + TOO_SLOW / 2;
+        outbox.acknowledged(later, enough + 1);
+        assert_eq!(outbox.deadline(), Some(start + TOO_SLOW));
+        outbox.acknowledged(later, enough);
+        assert_eq!(outbox.deadline(), Some(later + TOO_SLOW));
+        // The same amount is no progress again.
+        outbox.acknowledged(later + TOO_SLOW / 2, enough);
+        assert_eq!(outbox.deadline(), Some(later + TOO_SLOW));
     }
 }
