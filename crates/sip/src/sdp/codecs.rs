@@ -1,6 +1,6 @@
 //! Taking codecs out of a section.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Section;
 use crate::limits::{CODECS_MAX, FORMATS_MAX};
@@ -63,6 +63,11 @@ impl CodecPolicy {
             let codecs = stay.into_iter().filter(|format| !is_supplement(name(format)));
             unwanted.extend(codecs.skip(1));
         }
+        let mut orphans = orphans(&formats, &unwanted, &names);
+        orphans.retain(|format| !matches(&self.except, name(format)));
+        if unwanted.len() + orphans.len() < formats.len() {
+            unwanted.extend(orphans);
+        }
         if unwanted.len() == formats.len() {
             Vec::new()
         } else {
@@ -95,6 +100,26 @@ impl CodecPolicy {
 /// Whether it is no sound of its own.
 fn is_supplement(name: &str) -> bool {
     ["TELEPHONE-EVENT", "CN"].contains(&name.split('/').next().unwrap_or_default())
+}
+
+/// Telephone events and comfort noise at a clock that codecs were taken out of, and that none of those left has.
+fn orphans<'a>(formats: &[&'a str], unwanted: &[&str], names: &HashMap<&str, String>) -> Vec<&'a str> {
+    let unwanted: HashSet<&str> = unwanted.iter().copied().collect();
+    let clock = |format: &str| names.get(format).and_then(|name| name.split('/').nth(1));
+    let supplements = |format: &str| names.get(format).is_some_and(|name| is_supplement(name));
+    let (mut taken_out, mut left) = (HashSet::new(), HashSet::new());
+    for format in formats.iter().filter(|format| !supplements(format)) {
+        let clocks = if unwanted.contains(format) {
+            &mut taken_out
+        } else {
+            &mut left
+        };
+        clocks.extend(clock(format));
+    }
+    let is_needless = |clock: &str| taken_out.contains(clock) && !left.contains(clock);
+    let is_orphan =
+        |format: &&str| supplements(format) && !unwanted.contains(format) && clock(format).is_some_and(is_needless);
+    formats.iter().copied().filter(is_orphan).collect()
 }
 
 /// What the payload types of a section stand for, as `OPUS/48000/2`.

@@ -2,6 +2,7 @@
 
 mod captured;
 mod changes;
+mod codecs;
 mod garbage;
 mod histories;
 mod holds;
