@@ -117,9 +117,27 @@ impl Keying {
 }
 
 impl Section<'_> {
-    /// How its media is protected.
+    /// How its media is protected, or may be where that is left to the answer.
     pub fn keying(&self) -> Keying {
-        Keying::of(self.protocol, !self.cryptos.is_empty(), self.fingerprint.is_some())
+        let protocol = if self.is_opportunistic() {
+            "RTP/SAVP"
+        } else {
+            self.protocol
+        };
+        Keying::of(protocol, !self.cryptos.is_empty(), self.fingerprint.is_some())
+    }
+
+    /// Whether keys or a fingerprint stand in an offer beside a protocol without protection, so that an answer may take them or leave
+    /// them (RFC 8643).
+    pub fn is_opportunistic(&self) -> bool {
+        let has_keys = !self.cryptos.is_empty() || self.fingerprint.is_some();
+        has_keys && self.is_rtp() && Keying::of(self.protocol, false, false) == Keying::Plain
+    }
+
+    /// Whether one of its own lines is an attribute of that name.
+    fn says(&self, name: &str) -> bool {
+        let mut own = self.lines.iter().filter_map(Line::attribute);
+        own.any(|(own, _)| own == name)
     }
 
     /// Whether it carries RTP, and so has RTCP beside it.

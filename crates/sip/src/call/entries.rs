@@ -77,7 +77,7 @@ impl Media {
             },
             checks,
             clock_rate: if carries_rtcp {
-                side.clock_rate(&self.protocols[end])
+                side.clock_rate(self.is_protected(end))
             } else {
                 None
             },

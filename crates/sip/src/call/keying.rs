@@ -102,10 +102,13 @@ impl Media {
         let speaks = section.keying();
         let has_certificate = !context.config.fingerprints.is_empty();
         let other = self.keying_of_other(end, section, flags, has_certificate);
-        // What was opened and sealed here before goes on being so: both sides have keys of ours.
-        let recrypts = flags.recrypt || self.sides.iter().all(|side| side.security.keying() != Keying::Plain);
-        if speaks == other && !(recrypts && speaks != Keying::Plain) {
+        if self.may_pass_keys(end, section, flags, context.config) {
             let passed = match speaks {
+                // Media that may go past us cannot be opened and sealed here.
+                _ if self.passes_ice => {
+                    self.choice = None;
+                    Some(Attributes::Keep)
+                }
                 Keying::Sdes => self.offer_choice(end, section, flags, context.random),
                 _ => Some(Attributes::Keep),
             };
@@ -119,6 +122,15 @@ impl Media {
             accepted(section, &self.sides[end].security, flags)
         } else {
             speaks
+        };
+        let (speaks, other) = if section.is_opportunistic() && !is_usable(speaks, section, has_certificate) {
+            // Keys that an answer may leave are no reason to refuse an offer.
+            (
+                Keying::Plain,
+                Keying::of(&self.protocols[1 - end], !flags.sdes.off, has_certificate),
+            )
+        } else {
+            (speaks, other)
         };
         if !has_certificate && [speaks, other].contains(&Keying::Dtls) {
             return Err(Refused::Keys);
@@ -136,6 +148,15 @@ impl Media {
         self.sides[end].security = speaker;
         self.sides[1 - end].security = offered;
         Ok(lines)
+    }
+
+    /// Whether what the party at `end` offers to protect its media with may be the other party's to answer.
+    pub(super) fn may_pass_keys(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
+        let speaks = section.keying();
+        // What was opened and sealed here before goes on being so: both sides have keys of ours.
+        let recrypts = flags.recrypt || self.sides.iter().all(|side| side.security.keying() != Keying::Plain);
+        let other = self.keying_of_other(end, section, flags, !config.fingerprints.is_empty());
+        !self.is_rtp || speaks == other && !(recrypts && speaks != Keying::Plain)
     }
 
     /// Both ends protect their media with each other.
@@ -160,6 +181,20 @@ impl Media {
         }
     }
 
+    /// An answer leaves keys that it need not take: then neither party is protected, but where its protocol demands it (RFC 8643 section 3.1).
+    fn decline_keys(&mut self, end: usize, section: &Section<'_>) {
+        let need_not = |protocol: &str| Keying::of(protocol, false, false) == Keying::Plain;
+        let has_keys = !section.cryptos.is_empty() || section.fingerprint.is_some();
+        if has_keys || !need_not(&self.protocols[end]) || self.sides[end].security.keying() == Keying::Plain {
+            return;
+        }
+        for (side, protocol) in self.sides.iter_mut().zip(&self.protocols) {
+            if need_not(protocol) {
+                side.security = Security::Clear;
+            }
+        }
+    }
+
     /// An answer of the party at `end`. Says what the party that offered is to read.
     pub(super) fn secure_answer(
         &mut self,
@@ -169,6 +204,7 @@ impl Media {
         context: &mut Context<'_>,
     ) -> Result<Attributes, Refused> {
         self.choose(end, section);
+        self.decline_keys(end, section);
         if let Security::Dtls { instead, .. } = &mut self.sides[1 - end].security
             && flags.dtls == Dtls::Off
             && let Some(instead) = instead.take()
@@ -213,6 +249,15 @@ impl Media {
             }
         }
         Ok(self.sides[1 - end].security.answer_lines(context.config, flags))
+    }
+}
+
+/// Whether we can be the other end of what was offered.
+fn is_usable(speaks: Keying, section: &Section<'_>, has_certificate: bool) -> bool {
+    match speaks {
+        Keying::Plain => true,
+        Keying::Sdes => section.cryptos.iter().any(|theirs| !theirs.unsupported),
+        Keying::Dtls => has_certificate,
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Media {
     pub(crate) sides: [Side; 2],
     /// The choices that the last offer leaves to its answer, if both ends have keys in descriptions.
     pub(crate) choice: Option<Choice>,
+    /// In the last offer ICE went on to the other party, with our addresses beside the sender's: checks pass like media.
+    pub(crate) passes_ice: bool,
     /// Somebody does not want it.
     pub(crate) refused: bool,
     /// Its outcome in the last offer.
@@ -96,6 +98,9 @@ pub(crate) struct Heard {
     /// The source of its description, as the proxy says.
     #[serde(default)]
     pub(crate) received: Option<IpAddr>,
+    /// It said keys beside a protocol without protection.
+    #[serde(default)]
+    pub(crate) is_opportunistic: bool,
 }
 
 /// How a party's packets are known.
@@ -141,6 +146,7 @@ impl Media {
             protocols: Default::default(),
             sides: Default::default(),
             choice: None,
+            passes_ice: false,
             refused: false,
             offered: Offered::default(),
             format: String::new(),
@@ -169,6 +175,13 @@ impl Media {
                 .is_some_and(|heard| !heard.is_zero() && heard.direction == Direction::SendRecv)
         };
         !self.refused && self.sides.iter().all(speaks)
+    }
+
+    /// Whether the media of the party at `end` is protected, by us or by the other party.
+    pub(crate) fn is_protected(&self, end: usize) -> bool {
+        let heard = || self.sides.iter().map(|side| side.heard.as_ref());
+        let both_have_keys = heard().all(|heard| heard.is_some_and(|heard| heard.is_opportunistic));
+        both_have_keys || self.protocols[end].to_ascii_uppercase().contains("SAVP")
     }
 
     /// Gives the ports of both sides back.
@@ -236,9 +249,8 @@ impl Side {
     }
 
     /// The clock of what the party gets, when its RTCP can be read: what is protected from end to end cannot.
-    pub(crate) fn clock_rate(&self, protocol: &str) -> Option<u32> {
-        let from_end_to_end =
-            matches!(self.security, Security::Clear) && protocol.to_ascii_uppercase().contains("SAVP");
+    pub(crate) fn clock_rate(&self, is_protected: bool) -> Option<u32> {
+        let from_end_to_end = matches!(self.security, Security::Clear) && is_protected;
         let heard = self.heard.as_ref().filter(|_| !from_end_to_end)?;
         Some(heard.clock_rate)
     }

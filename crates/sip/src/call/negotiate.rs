@@ -1,12 +1,13 @@
 //! Offer and answer: what a party's description says goes into the call, and the other party's description comes out.
 
 mod heard;
+mod ice;
 mod places;
 
 use super::{Call, Component, Context, Heard, Media, Offered, Place, Refused};
 use crate::Counter;
-use crate::ng::{Flags, Ice, Protocol};
-use crate::sdp::{Attributes, Candidate, Description, Section, SectionRewrite};
+use crate::ng::{Flags, Protocol};
+use crate::sdp::{Description, Section, SectionRewrite};
 use heard::{hear, policy, said_direction};
 
 /// Whether a description offers or answers.
@@ -68,6 +69,9 @@ impl Media {
         context: &mut Context<'_>,
     ) -> Result<SectionRewrite, Refused> {
         self.set_protocols(end, role, section, flags);
+        if role == Role::Offer {
+            self.passes_ice = self.may_pass_ice(end, section, flags, context.config);
+        }
         let Some(heard) = heard else {
             return Ok(self.decline(end, role, section, context));
         };
@@ -83,7 +87,7 @@ impl Media {
         self.restart_ice(end, role, &heard, context);
         let closes = context.now + context.config.learning_window;
         self.sides[end].hear(heard, policy(flags, context.config), flags.reset, closes);
-        let ice = self.set_ice(end, role, section, flags, context);
+        let (ice, candidates) = self.set_ice(end, role, section, flags, context);
         let other = &self.sides[1 - end];
         let rtcp = other
             .local(Component::Rtcp)
@@ -109,6 +113,7 @@ impl Media {
             mid: (flags.generate_mid && role == Role::Offer).then(|| (index + 1).to_string()),
             keying,
             ice,
+            candidates,
             ..SectionRewrite::refused()
         })
     }
@@ -184,67 +189,6 @@ impl Media {
                 other.mux = other.mux_offered && accepted;
             }
         }
-    }
-
-    /// An offer with other credentials than before begins ICE anew, and the answer must have other ones, too (RFC 8839 section 4.4.1.1.1).
-    /// Addresses proved with the old ones count until the new ones have proved one.
-    fn restart_ice(&mut self, end: usize, role: Role, heard: &Heard, context: &mut Context<'_>) {
-        let side = &mut self.sides[end];
-        let before = side.heard.as_ref().and_then(|before| before.ice.as_ref());
-        let restarts = before.is_some() && heard.ice.is_some() && before != heard.ice.as_ref();
-        if role == Role::Offer && restarts && side.ice.is_some() {
-            side.ice = Some(context.random.credentials());
-        }
-    }
-
-    fn set_ice(
-        &mut self,
-        end: usize,
-        role: Role,
-        section: &Section<'_>,
-        flags: &Flags,
-        context: &mut Context<'_>,
-    ) -> Attributes<(wire::sdp::IceCredentials, Vec<Candidate>)> {
-        let [speaker, other] = self.sides_from(end);
-        if section.ice.is_none() {
-            speaker.ice = None;
-        }
-        if role == Role::Offer {
-            speaker.ice_rejected = flags.ice_reject;
-        }
-        let has_ice = |side: &super::Side| side.heard.as_ref().is_some_and(|heard| heard.ice.is_some());
-        let wanted = match (flags.ice, role) {
-            (Ice::Remove, _) => false,
-            (Ice::Force, Role::Offer) => true,
-            // Whoever has ICE with us goes on with it, and whoever has described itself without goes on without.
-            (Ice::Default, Role::Offer) if other.heard.is_some() && !flags.reset => {
-                other.ice.is_some() && has_ice(other)
-            }
-            (Ice::Default, Role::Offer) => section.ice.is_some(),
-            (_, Role::Answer) => has_ice(other) && !other.ice_rejected,
-        };
-        if !wanted {
-            other.ice = None;
-            return Attributes::Strip;
-        }
-        let credentials = other.ice.get_or_insert_with(|| context.random.credentials()).clone();
-        let mut candidates = Vec::new();
-        if let Some(pair) = &other.local {
-            let address = flags.media_address.unwrap_or(pair.advertised);
-            candidates.push(Candidate {
-                component: 1,
-                address,
-                port: pair.rtp().port(),
-            });
-            if !other.mux && section.is_rtp() {
-                candidates.push(Candidate {
-                    component: 2,
-                    address,
-                    port: pair.rtcp().port(),
-                });
-            }
-        }
-        Attributes::Replace((credentials, candidates))
     }
 
     /// The side of the party at `end`, and the other.

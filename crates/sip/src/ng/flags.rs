@@ -173,6 +173,8 @@ pub enum Ice {
     Remove,
     /// Ours, whether or not there is any.
     Force,
+    /// Our addresses beside theirs, where there is any, and otherwise ours.
+    Optional,
 }
 
 /// RTP and RTCP on one port.

@@ -302,6 +302,7 @@ impl Call {
 fn heard(asked: &Allocate<'_>) -> Heard {
     let address = asked.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     Heard {
+        is_opportunistic: false,
         rtp: SocketAddr::new(address, asked.port),
         rtcp: SocketAddr::new(
             address,

@@ -74,6 +74,8 @@ struct MediaRecord {
     #[serde(default)]
     format: String,
     tos: Option<u8>,
+    #[serde(default)]
+    passes_ice: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -227,6 +229,7 @@ impl MediaRecord {
             offered: media.offered,
             format: media.format.clone(),
             tos: media.tos,
+            passes_ice: media.passes_ice,
         }
     }
 
@@ -239,6 +242,7 @@ impl MediaRecord {
             offered: self.offered,
             format: self.format,
             tos: self.tos,
+            passes_ice: self.passes_ice,
             ..Media::new(&self.kind)
         }
     }

@@ -63,6 +63,8 @@ pub struct SectionRewrite {
     pub keying: Attributes,
     /// ICE.
     pub ice: Attributes<(IceCredentials, Vec<Candidate>)>,
+    /// Addresses of ours to be tried beside those that came, where ICE stays as it is.
+    pub candidates: Vec<Candidate>,
 }
 
 /// What happens to the attributes of one matter.
@@ -94,6 +96,7 @@ impl SectionRewrite {
             mid: None,
             keying: Attributes::Keep,
             ice: Attributes::Strip,
+            candidates: Vec::new(),
         }
     }
 
@@ -156,6 +159,10 @@ impl Description<'_> {
                 out.section_as_it_came(section, self.connection());
             } else {
                 out.section(section, change, rewrite.address);
+                // What was said for all sections, and is not any more, is said in one that still needs it.
+                if any_ice && change.ice == Attributes::Keep && !section.says("ice-ufrag") {
+                    section.ice.iter().for_each(|ice| out.credentials(ice));
+                }
             }
         }
         for media in &rewrite.missing {
@@ -192,7 +199,8 @@ impl Writer {
             // Sections are relayed one by one: what we send out is never bundled.
             (_, Some(("group", value))) if value.starts_with("BUNDLE") => {}
             (_, Some(("ice-lite", _))) => {
-                if !any_ice {
+                let passes = rewrite.sections.iter().any(|section| section.ice == Attributes::Keep);
+                if !any_ice || passes && !rewrite.ice_lite {
                     self.keep(line);
                 }
             }
@@ -296,22 +304,35 @@ impl Writer {
             lines.iter().for_each(|line| self.attribute(format_args!("{line}")));
         }
         if let Attributes::Replace((credentials, candidates)) = &change.ice {
-            self.attribute(format_args!("ice-ufrag:{}", credentials.ufrag));
-            self.attribute(format_args!("ice-pwd:{}", credentials.password));
-            for Candidate {
-                component,
-                address,
-                port,
-            } in candidates
-            {
-                // The priority of a host's only address (RFC 8445 section 5.1.2.1).
-                let priority = (126 << 24) + (65_535 << 8) + (256 - u32::from(*component));
-                self.attribute(format_args!(
-                    "candidate:1 {component} UDP {priority} {address} {port} typ host"
-                ));
-            }
+            self.credentials(credentials);
+            // The priority of a host's only address (RFC 8445 section 5.1.2.1).
+            self.candidates(candidates, 1, (126 << 16) + 65_535);
             self.attribute(format_args!("end-of-candidates"));
         }
+        if !change.candidates.is_empty() {
+            let (foundation, preference) = beside(section);
+            self.candidates(&change.candidates, foundation, preference);
+        }
+    }
+
+    /// Candidates with one foundation, of a priority without the part that tells components apart.
+    fn candidates(&mut self, candidates: &[Candidate], foundation: usize, preference: u32) {
+        for Candidate {
+            component,
+            address,
+            port,
+        } in candidates
+        {
+            let priority = (preference << 8) + (256 - u32::from(*component));
+            self.attribute(format_args!(
+                "candidate:{foundation} {component} UDP {priority} {address} {port} typ host"
+            ));
+        }
+    }
+
+    fn credentials(&mut self, credentials: &IceCredentials) {
+        self.attribute(format_args!("ice-ufrag:{}", credentials.ufrag));
+        self.attribute(format_args!("ice-pwd:{}", credentials.password));
     }
 
     fn connection(&mut self, address: IpAddr) {
@@ -365,6 +386,29 @@ fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite, 
         _ if is_ice(name) => change.ice != Attributes::Keep,
         _ => false,
     }
+}
+
+/// The foundation and the preference of candidates of ours beside those of a section: a foundation that none of them has, and less
+/// preference than any host candidate, so that media goes past us where it can.
+fn beside(section: &Section<'_>) -> (usize, u32) {
+    let theirs = section.lines.iter().filter_map(|line| match line.attribute() {
+        Some(("candidate", value)) => Some(value.split_ascii_whitespace().collect::<Vec<_>>()),
+        _ => None,
+    });
+    let (mut foundations, mut preference) = (HashSet::new(), 126 << 16);
+    for words in theirs {
+        foundations.extend(words.first().copied());
+        let is_host = words.get(7).is_some_and(|kind| kind.eq_ignore_ascii_case("host"));
+        let priority = words.get(3).and_then(|priority| priority.parse::<u32>().ok());
+        if let Some(priority) = priority.filter(|_| is_host) {
+            preference = preference.min((priority >> 8).saturating_sub(1));
+        }
+    }
+    let is_free = |foundation: &usize| !foundations.contains(foundation.to_string().as_str());
+    (
+        (1..).find(is_free).expect("there are more numbers than candidates"),
+        preference,
+    )
 }
 
 fn is_dtls(name: &str) -> bool {

@@ -55,5 +55,6 @@ pub(super) fn hear(section: &Section<'_>, flags: &Flags, context: &mut Context<'
         ice: section.ice.clone(),
         clock_rate: section.clock_rate().unwrap_or(TELEPHONE_CLOCK),
         received: flags.received_from,
+        is_opportunistic: section.is_opportunistic(),
     })
 }

@@ -215,7 +215,8 @@ impl Flags {
             // The address of the session is replaced in any case: without, nothing would be relayed.
             ("replace", "session-connection") => {}
             ("ice", "remove") => self.ice = Ice::Remove,
-            ("ice", "force" | "optional") => self.ice = Ice::Force,
+            ("ice", "force") => self.ice = Ice::Force,
+            ("ice", "optional") => self.ice = Ice::Optional,
             ("ice", "default") => self.ice = Ice::Default,
             ("ice", "reject") => self.ice_reject = true,
             ("ice", "force-relay") => self.wish(Wish::ForceRelay),

@@ -1,0 +1,106 @@
+//! What the two parties of a section get to know of each other's ICE.
+
+use wire::sdp::IceCredentials;
+
+use super::super::{Context, Heard, Media, Side};
+use super::Role;
+use crate::Config;
+use crate::ng::{Flags, Ice};
+use crate::sdp::{Attributes, Candidate, Section};
+
+impl Media {
+    /// Whether the ICE of an offer may go on with our addresses beside the sender's. Media may go past us then, so both parties must
+    /// protect it alike, and a party that has ICE with us goes on with that.
+    pub(super) fn may_pass_ice(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
+        let other = &self.sides[1 - end];
+        let is_ours = || self.sides.iter().any(|side| side.ice.is_some() && side.has_ice());
+        let wanted = match flags.ice {
+            Ice::Optional => flags.reset || !is_ours(),
+            Ice::Default => self.passes_ice && !flags.reset && (other.heard.is_none() || other.has_ice()),
+            Ice::Remove | Ice::Force => false,
+        };
+        wanted && !flags.ice_reject && section.ice.is_some() && self.may_pass_keys(end, section, flags, config)
+    }
+
+    /// An offer with other credentials than before begins ICE anew, and the answer must have other ones, too (RFC 8839 section 4.4.1.1.1).
+    /// What was proved with the old ones counts until the new ones have proved something.
+    pub(super) fn restart_ice(&mut self, end: usize, role: Role, heard: &Heard, context: &mut Context<'_>) {
+        let side = &mut self.sides[end];
+        let before = side.heard.as_ref().and_then(|before| before.ice.as_ref());
+        let restarts = before.is_some() && heard.ice.is_some() && before != heard.ice.as_ref();
+        if role == Role::Offer && restarts && side.ice.is_some() {
+            side.ice = Some(context.random.credentials());
+        }
+    }
+
+    /// What is said of ICE to the other party, and our addresses beside those that stay as they came.
+    pub(super) fn set_ice(
+        &mut self,
+        end: usize,
+        role: Role,
+        section: &Section<'_>,
+        flags: &Flags,
+        context: &mut Context<'_>,
+    ) -> (Attributes<(IceCredentials, Vec<Candidate>)>, Vec<Candidate>) {
+        let passed = self.passes_ice;
+        let passes = passed && section.ice.is_some() && flags.ice != Ice::Remove;
+        if passed {
+            self.sides.iter_mut().for_each(|side| side.ice = None);
+        }
+        let [speaker, other] = self.sides_from(end);
+        if role == Role::Offer {
+            speaker.ice_rejected = flags.ice_reject;
+        }
+        if passes {
+            return (Attributes::Keep, other.candidates(section, flags));
+        }
+        if section.ice.is_none() {
+            speaker.ice = None;
+        }
+        let wanted = match (flags.ice, role) {
+            (Ice::Remove, _) => false,
+            (Ice::Force | Ice::Optional, Role::Offer) => true,
+            // Whoever has ICE with us goes on with it, and whoever has described itself without goes on without.
+            (Ice::Default, Role::Offer) if other.heard.is_some() && !flags.reset => {
+                other.ice.is_some() && other.has_ice()
+            }
+            (Ice::Default, Role::Offer) => section.ice.is_some(),
+            // The credentials that passed are the other party's, not ours: who answers without ICE ends it.
+            (_, Role::Answer) => !passed && other.has_ice() && !other.ice_rejected,
+        };
+        if !wanted {
+            other.ice = None;
+            return (Attributes::Strip, Vec::new());
+        }
+        let credentials = other.ice.get_or_insert_with(|| context.random.credentials()).clone();
+        (
+            Attributes::Replace((credentials, other.candidates(section, flags))),
+            Vec::new(),
+        )
+    }
+}
+
+impl Side {
+    fn has_ice(&self) -> bool {
+        self.heard.as_ref().is_some_and(|heard| heard.ice.is_some())
+    }
+
+    /// Our addresses towards the party, for it to try.
+    fn candidates(&self, section: &Section<'_>, flags: &Flags) -> Vec<Candidate> {
+        let Some(pair) = &self.local else { return Vec::new() };
+        let address = flags.media_address.unwrap_or(pair.advertised);
+        let mut candidates = vec![Candidate {
+            component: 1,
+            address,
+            port: pair.rtp().port(),
+        }];
+        if !self.mux && section.is_rtp() {
+            candidates.push(Candidate {
+                component: 2,
+                address,
+                port: pair.rtcp().port(),
+            });
+        }
+        candidates
+    }
+}

@@ -1,0 +1,144 @@
+//! ICE of the two parties, with our addresses beside theirs.
+
+use sip::ng::value::Dictionary;
+use sip::plan::Keys;
+
+use crate::support::*;
+
+const CREDENTIALS: &str = "a=ice-ufrag:them\r\na=ice-pwd:pppppppppppppppppppppp\r\n";
+const CANDIDATES: &str = "a=candidate:1 1 UDP 2130706431 192.0.2.3 2002 typ host\r\n\
+    a=candidate:3 1 UDP 2097152255 192.0.2.4 2002 typ host\r\n\
+    a=candidate:2 1 UDP 16777215 198.51.100.9 3000 typ relay raddr 0.0.0.0 rport 0\r\n";
+
+fn optional() -> Dictionary {
+    Dictionary::default().with("ICE", "optional")
+}
+
+fn with_ice(address: &str, port: u16) -> String {
+    phone(address, port) + CREDENTIALS + CANDIDATES
+}
+
+fn lines<'a>(sdp: &'a str, beginning: &str) -> Vec<&'a str> {
+    let lines = sdp.lines();
+    lines.filter(|line| line.starts_with(beginning)).collect()
+}
+
+/// The candidates of ours, which stand behind the three that came.
+fn ours(sdp: &str) -> [String; 2] {
+    let at = local(sdp);
+    [
+        format!("a=candidate:4 1 UDP 2097151999 {} {} typ host", at.ip(), at.port()),
+        format!("a=candidate:4 2 UDP 2097151998 {} {} typ host", at.ip(), at.port() + 1),
+    ]
+}
+
+#[test]
+fn optional_ice_keeps_what_came_and_puts_our_addresses_behind() {
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &with_ice("192.0.2.1", 6004), optional());
+    // The answer's flags need not say it again.
+    let answer = setup.describe("answer", &with_ice("192.0.2.2", 6000), answered());
+    for sdp in [&offer, &answer] {
+        assert!(sdp.contains(CREDENTIALS) && sdp.contains(CANDIDATES), "{sdp}");
+        assert_eq!(lines(sdp, "a=candidate:")[3..], ours(sdp));
+        assert!(!sdp.contains("ice-lite") && !sdp.contains("end-of-candidates"), "{sdp}");
+        let entry = &setup.entries[&local(sdp)];
+        assert_eq!((&entry.checks, &entry.opens), (&None, &Keys::Clear), "checks pass");
+        assert!(entry.rtp.is_some());
+    }
+    let again = Dictionary::default().with("to-tag", "b");
+    assert_eq!(
+        setup.describe("offer", &with_ice("192.0.2.1", 6004), again.clone()),
+        offer
+    );
+    setup.replace();
+    assert_eq!(setup.describe("offer", &with_ice("192.0.2.1", 6004), again), offer);
+}
+
+#[test]
+fn optional_ice_is_ours_where_there_is_none() {
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &phone("192.0.2.1", 6004), optional());
+    assert_eq!(lines(&offer, "a=candidate:1 ").len(), 2, "{offer}");
+    assert!(offer.contains("a=ice-lite\r\n"), "{offer}");
+    let answer = setup.describe("answer", &with_ice("192.0.2.2", 6000), answered());
+    assert_eq!(lines(&answer, "a=ice"), [""; 0]);
+    assert!(setup.entries[&local(&offer)].checks.is_some());
+}
+
+#[test]
+fn an_answer_without_ice_ends_it_for_both() {
+    for (b, wish) in [
+        (phone("192.0.2.2", 6000), answered().with("ICE", "optional")),
+        (phone("192.0.2.2", 6000), answered().with("ICE", "force")),
+        (with_ice("192.0.2.2", 6000), answered().with("ICE", "remove")),
+    ] {
+        let mut setup = Setup::new();
+        setup.describe("offer", &with_ice("192.0.2.1", 6004), optional());
+        let answer = setup.describe("answer", &b, wish);
+        assert!(!answer.contains("ice-") && !answer.contains("candidate"), "{answer}");
+        assert_eq!(setup.entries[&local(&answer)].checks, None);
+    }
+}
+
+#[test]
+fn who_has_ice_with_us_goes_on_with_it() {
+    let mut setup = Setup::new();
+    let forced = Dictionary::default().with("ICE", "force");
+    setup.describe("offer", &with_ice("192.0.2.1", 6004), forced);
+    let wish = answered().with("ICE", "optional");
+    let answer = setup.describe("answer", &with_ice("192.0.2.2", 6000), wish);
+    // Who answered has only heard of us, so it would answer nobody else's checks with what they expect.
+    assert!(
+        !answer.contains(CREDENTIALS) && !answer.contains(CANDIDATES),
+        "{answer}"
+    );
+    let again = Dictionary::default().with("to-tag", "b").with("ICE", "optional");
+    let offer = setup.describe("offer", &with_ice("192.0.2.1", 6004), again);
+    assert!(
+        !offer.contains(CREDENTIALS) && offer.contains("a=ice-lite\r\n"),
+        "{offer}"
+    );
+}
+
+#[test]
+fn ice_does_not_pass_where_media_must_not_go_past_us() {
+    let mut setup = Setup::new();
+    let wish = optional().with("transport-protocol", "RTP/SAVP");
+    let offer = setup.describe("offer", &with_ice("192.0.2.1", 6004), wish);
+    assert!(!offer.contains(CREDENTIALS) && !offer.contains(CANDIDATES), "{offer}");
+    assert_eq!(lines(&offer, "a=candidate:1 ").len(), 2);
+
+    // Keys that pass do so without any of ours.
+    let mut setup = Setup::new();
+    let key = "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:Qk0TvVeyfqfjFd/YebnyyklqSEhJntpVKV1KAhHa";
+    let sdp = with_ice("192.0.2.1", 6004).replace("RTP/AVP", "RTP/SAVP") + key + "\r\n";
+    let offer = setup.describe("offer", &sdp, optional());
+    assert!(offer.contains(CREDENTIALS) && offer.contains(CANDIDATES), "{offer}");
+    assert_eq!(lines(&offer, "a=crypto:"), [key]);
+}
+
+#[test]
+fn ice_that_is_said_for_all_sections_passes_in_each() {
+    let section = |port: u16| format!("m=audio {port} RTP/AVP 0\r\n{CANDIDATES}");
+    let sdp = described("192.0.2.1", &(section(6004) + &section(6006)));
+    let sdp = sdp.replace("t=0 0\r\n", &format!("t=0 0\r\na=ice-lite\r\n{CREDENTIALS}"));
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &sdp, optional());
+    assert!(
+        offer.contains(&format!("a=ice-lite\r\n{CREDENTIALS}m=audio ")),
+        "{offer}"
+    );
+    assert_eq!(offer.matches(CREDENTIALS).count(), 1);
+
+    let refused = sdp.replace("m=audio 6006", "m=audio 0");
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &refused, optional());
+    let (session, sections) = offer.split_once("m=audio").expect("a section");
+    assert!(
+        session.contains("a=ice-lite\r\n") && !session.contains("a=ice-ufrag"),
+        "{offer}"
+    );
+    let first = sections.split("m=audio 0").next().expect("a section");
+    assert!(first.contains(CREDENTIALS) && first.contains(CANDIDATES), "{offer}");
+}

@@ -1,0 +1,137 @@
+//! Keys beside a protocol without protection, which an answer may take or leave (RFC 8643).
+
+use sip::ng::value::Dictionary;
+use sip::plan::Keys;
+use sip::sdp::Crypto;
+
+use crate::support::*;
+
+const CM_80: &str = "AES_CM_128_HMAC_SHA1_80 inline:Qk0TvVeyfqfjFd/YebnyyklqSEhJntpVKV1KAhHa";
+const CM_32: &str = "AES_CM_128_HMAC_SHA1_32 inline:Kl3GFJ5Gqz5x07xYkoyHODkVkSpiplZnXsQIw+Q7";
+const F8: &str = "F8_128_HMAC_SHA1_80 inline:Kl3GFJ5Gqz5x07xYkoyHODkVkSpiplZnXsQIw+Q7";
+const FINGERPRINT: &str = "a=setup:actpass\r\na=fingerprint:sha-256 \
+    00:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F:00:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F\r\n";
+
+fn phone_with(address: &str, port: u16, crypto: &str) -> String {
+    phone(address, port) + &format!("a=crypto:{crypto}\r\n")
+}
+
+fn cryptos(sdp: &str) -> Vec<&str> {
+    sdp.lines().filter_map(|line| line.strip_prefix("a=crypto:")).collect()
+}
+
+fn key(line: &str) -> Keys {
+    Keys::Srtp(Crypto::parse(line).expect("a key").key)
+}
+
+/// An offer with one key: the relay, and what the other party got.
+fn offered(wish: Dictionary) -> (Setup, String) {
+    let mut setup = Setup::new();
+    let offer = setup.describe("offer", &phone_with("192.0.2.1", 6004, &format!("1 {CM_80}")), wish);
+    (setup, offer)
+}
+
+#[test]
+fn an_offer_has_our_keys_behind_its_own_and_keeps_its_protocol() {
+    let (_, offer) = offered(Dictionary::default());
+    let cryptos = cryptos(&offer);
+    assert!(offer.contains(" RTP/AVP 0\r\n"), "{offer}");
+    assert_eq!((cryptos[0], cryptos.len()), (format!("1 {CM_80}").as_str(), 8));
+    assert!(
+        cryptos[7].starts_with("8 AES_CM_128_HMAC_SHA1_32 inline:"),
+        "{cryptos:?}"
+    );
+    let (_, offer) = offered(Dictionary::default().with("SDES", list(&["nonew"])));
+    assert_eq!(self::cryptos(&offer), [format!("1 {CM_80}")]);
+}
+
+#[test]
+fn an_answer_with_the_same_suite_passes() {
+    let (mut setup, offer) = offered(Dictionary::default());
+    let theirs = format!("1 {}", CM_80.replace('Q', "R"));
+    let answer = setup.describe("answer", &phone_with("192.0.2.2", 6000, &theirs), answered());
+    assert_eq!(cryptos(&answer), [theirs]);
+    for at in [local(&offer), local(&answer)] {
+        assert_eq!(setup.entries[&at].opens, Keys::Clear);
+        assert_eq!(setup.entries[&above(at)].clock_rate, None, "reports cannot be read");
+    }
+}
+
+#[test]
+fn an_answer_with_a_suite_of_ours_is_opened_and_sealed_for_both() {
+    let (mut setup, offer) = offered(Dictionary::default());
+    let ours = cryptos(&offer)[7].to_owned();
+    let b = phone_with("192.0.2.2", 6000, &format!("8 {CM_32}"));
+    let answer = setup.describe("answer", &b, answered());
+    let [to_a] = cryptos(&answer).try_into().expect("one key");
+    assert!(to_a.starts_with("1 AES_CM_128_HMAC_SHA1_80 inline:"), "{to_a}");
+    assert!(answer.contains(" RTP/AVP 0\r\n"), "{answer}");
+    let from_a = setup.entries[&local(&answer)].clone();
+    let from_b = setup.entries[&local(&offer)].clone();
+    assert_eq!(from_a.opens, key(&format!("1 {CM_80}")));
+    assert_eq!(from_a.rtp.as_ref().expect("a way").seals, key(&ours));
+    assert_eq!(from_b.opens, key(&format!("8 {CM_32}")));
+    assert_eq!(from_b.rtp.as_ref().expect("a way").seals, key(to_a));
+
+    // A session refresh changes nothing, nor does the time until it is answered.
+    let again = Dictionary::default().with("to-tag", "b");
+    setup.describe("offer", &phone_with("192.0.2.1", 6004, &format!("1 {CM_80}")), again);
+    assert_eq!(setup.entries[&local(&answer)], from_a);
+    assert_eq!(setup.describe("answer", &b, answered()), answer);
+    assert_eq!(setup.entries[&local(&offer)], from_b);
+}
+
+#[test]
+fn an_answer_without_keys_leaves_both_unprotected() {
+    for wish in [Dictionary::default(), flags(&["recrypt"])] {
+        let (mut setup, offer) = offered(wish);
+        assert!(cryptos(&offer).len() >= 8, "{offer}");
+        let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answered());
+        assert_eq!(cryptos(&answer), [""; 0]);
+        for at in [local(&offer), local(&answer)] {
+            assert_eq!(setup.entries[&at].opens, Keys::Clear);
+            assert_eq!(setup.entries[&above(at)].clock_rate, Some(8000));
+        }
+    }
+}
+
+#[test]
+fn keys_are_taken_here_where_the_other_party_must_have_none_or_others() {
+    for (wish, protocol) in [
+        (Dictionary::default().with("transport-protocol", "RTP/SAVP"), "RTP/SAVP"),
+        (
+            flags(&["recrypt"]).with("SDES", list(&["only-AES_CM_128_HMAC_SHA1_32"])),
+            "RTP/AVP",
+        ),
+    ] {
+        let (mut setup, offer) = offered(wish);
+        let last = cryptos(&offer).last().copied().expect("a key");
+        let tag = last.split(' ').next().expect("a number");
+        let b = phone_with("192.0.2.2", 6000, &format!("{tag} {CM_32}")).replace("RTP/AVP", protocol);
+        let answer = setup.describe("answer", &b, answered());
+        let [to_a] = cryptos(&answer).try_into().expect("one key");
+        assert!(to_a.starts_with("1 AES_CM_128_HMAC_SHA1_80 inline:"), "{to_a}");
+        assert_eq!(setup.entries[&local(&answer)].opens, key(&format!("1 {CM_80}")));
+        assert_eq!(setup.entries[&local(&offer)].opens, key(&format!("{tag} {CM_32}")));
+    }
+}
+
+#[test]
+fn an_offer_is_not_refused_for_what_its_answer_may_leave() {
+    // Keys that only the two parties can use go on to one that must have some.
+    let unusable = [
+        (format!("a=crypto:1 {F8}\r\n"), false),
+        (format!("a=crypto:1 {CM_80} KDR=1\r\n"), true),
+        (FINGERPRINT.to_owned(), false),
+    ];
+    for (lines, passes) in unusable {
+        for protocol in ["RTP/AVP", "RTP/SAVP"] {
+            let mut setup = Setup::new();
+            let wish = Dictionary::default().with("transport-protocol", protocol);
+            let sdp = phone("192.0.2.1", 6004) + &lines;
+            let offer = setup.describe("offer", &sdp, wish);
+            assert!(offer.contains(&format!(" {protocol} 0\r\n")), "{offer}");
+            assert_eq!(offer.contains(&lines), passes || protocol == "RTP/AVP", "{offer}");
+        }
+    }
+}
