@@ -4,6 +4,8 @@
 //! side is protected for itself: we are the other end of its keys.
 
 mod choice;
+mod lines;
+mod opportunistic;
 
 use wire::sdp::{Fingerprint, HashFunction, Setup};
 use wire::srtp::{MasterKey, SessionParameters, SrtpProfile};
@@ -13,9 +15,11 @@ use crate::Config;
 use crate::ng::{Dtls, Flags};
 use crate::plan::Keys;
 use crate::random::Random;
-use crate::sdp::{Attributes, Crypto, CryptoForm, Keying, SUITES, Section, suite_name};
+use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
 pub(crate) use choice::Choice;
+use lines::crypto_line;
+use opportunistic::is_usable;
 
 /// How one side is protected by us.
 #[derive(Clone, Debug, Default)]
@@ -181,20 +185,6 @@ impl Media {
         }
     }
 
-    /// An answer leaves keys that it need not take: then neither party is protected, but where its protocol demands it (RFC 8643 section 3.1).
-    fn decline_keys(&mut self, end: usize, section: &Section<'_>) {
-        let need_not = |protocol: &str| Keying::of(protocol, false, false) == Keying::Plain;
-        let has_keys = !section.cryptos.is_empty() || section.fingerprint.is_some();
-        if has_keys || !need_not(&self.protocols[end]) || self.sides[end].security.keying() == Keying::Plain {
-            return;
-        }
-        for (side, protocol) in self.sides.iter_mut().zip(&self.protocols) {
-            if need_not(protocol) {
-                side.security = Security::Clear;
-            }
-        }
-    }
-
     /// An answer of the party at `end`. Says what the party that offered is to read.
     pub(super) fn secure_answer(
         &mut self,
@@ -249,15 +239,6 @@ impl Media {
             }
         }
         Ok(self.sides[1 - end].security.answer_lines(context.config, flags))
-    }
-}
-
-/// Whether we can be the other end of what was offered.
-fn is_usable(speaks: Keying, section: &Section<'_>, has_certificate: bool) -> bool {
-    match speaks {
-        Keying::Plain => true,
-        Keying::Sdes => section.cryptos.iter().any(|theirs| !theirs.unsupported),
-        Keying::Dtls => has_certificate,
     }
 }
 
@@ -402,47 +383,4 @@ fn offer_to(
             }
         }
     }
-}
-
-impl Security {
-    fn offer_lines(&self, config: &Config, flags: &Flags) -> Attributes {
-        match self {
-            Self::Clear => Attributes::Strip,
-            Self::Sdes { offered, or_dtls, .. } => {
-                let keys = offered.iter().map(|ours| crypto_line(ours, flags));
-                let dtls = or_dtls.map(|hash| dtls_lines(config, Setup::ActPass, hash));
-                Attributes::Replace(keys.chain(dtls.into_iter().flatten()).collect())
-            }
-            Self::Dtls { hash, .. } => Attributes::Replace(dtls_lines(config, Setup::ActPass, *hash)),
-        }
-    }
-
-    fn answer_lines(&self, config: &Config, flags: &Flags) -> Attributes {
-        match self {
-            Self::Clear => Attributes::Strip,
-            Self::Sdes { agreed, .. } => {
-                Attributes::Replace(agreed.iter().map(|agreed| crypto_line(&agreed.ours, flags)).collect())
-            }
-            Self::Dtls { active, hash, .. } => {
-                let setup = if *active { Setup::Active } else { Setup::Passive };
-                Attributes::Replace(dtls_lines(config, setup, *hash))
-            }
-        }
-    }
-}
-
-fn crypto_line(ours: &Crypto, flags: &Flags) -> String {
-    let form = CryptoForm {
-        padded: flags.sdes.padded,
-        lifetime: flags.sdes.lifetime,
-    };
-    format!("crypto:{}", ours.write(form))
-}
-
-fn dtls_lines(config: &Config, setup: Setup, hash: HashFunction) -> Vec<String> {
-    let by = config.fingerprints.iter().find(|fingerprint| fingerprint.hash == hash);
-    let fingerprint = by.or(config.fingerprints.first());
-    let fingerprint = fingerprint.map(|fingerprint| format!("fingerprint:{fingerprint}"));
-    let setup = format!("setup:{}", setup.name());
-    [setup].into_iter().chain(fingerprint).collect()
 }

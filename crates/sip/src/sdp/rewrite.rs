@@ -1,5 +1,7 @@
 //! Writing: the lines that came, but for those that say where and how media goes.
 
+mod ice;
+
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -7,6 +9,9 @@ use std::net::IpAddr;
 use wire::sdp::{Direction, IceCredentials};
 
 use super::{Description, Line, Section};
+use ice::{beside, is_ice};
+
+pub use ice::Candidate;
 
 /// What a description is to say instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,17 +114,6 @@ impl SectionRewrite {
     }
 }
 
-/// An address of ours to be tried by ICE; always a host's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    /// 1 for RTP, 2 for RTCP.
-    pub component: u8,
-    /// The address.
-    pub address: IpAddr,
-    /// The port.
-    pub port: u16,
-}
-
 impl Description<'_> {
     /// Whether it went through the relay of that name.
     pub fn is_marked(&self, name: &str) -> bool {
@@ -159,7 +153,7 @@ impl Description<'_> {
                 out.section_as_it_came(section, self.connection());
             } else {
                 out.section(section, change, rewrite.address);
-                // What was said for all sections, and is not any more, is said in one that still needs it.
+                // Credentials that stood before all sections do not stand there any more.
                 if any_ice && change.ice == Attributes::Keep && !section.says("ice-ufrag") {
                     section.ice.iter().for_each(|ice| out.credentials(ice));
                 }
@@ -315,26 +309,6 @@ impl Writer {
         }
     }
 
-    /// Candidates with one foundation, of a priority without the part that tells components apart.
-    fn candidates(&mut self, candidates: &[Candidate], foundation: usize, preference: u32) {
-        for Candidate {
-            component,
-            address,
-            port,
-        } in candidates
-        {
-            let priority = (preference << 8) + (256 - u32::from(*component));
-            self.attribute(format_args!(
-                "candidate:{foundation} {component} UDP {priority} {address} {port} typ host"
-            ));
-        }
-    }
-
-    fn credentials(&mut self, credentials: &IceCredentials) {
-        self.attribute(format_args!("ice-ufrag:{}", credentials.ufrag));
-        self.attribute(format_args!("ice-pwd:{}", credentials.password));
-    }
-
     fn connection(&mut self, address: IpAddr) {
         self.line(format_args!("c=IN {} {address}", family(address)));
     }
@@ -388,46 +362,8 @@ fn is_replaced(line: &Line<'_>, section: &Section<'_>, change: &SectionRewrite, 
     }
 }
 
-/// The foundation and the preference of candidates of ours beside those of a section: a foundation that none of them has, and less
-/// preference than any host candidate, so that media goes past us where it can.
-fn beside(section: &Section<'_>) -> (usize, u32) {
-    let theirs = section.lines.iter().filter_map(|line| match line.attribute() {
-        Some(("candidate", value)) => Some(value.split_ascii_whitespace().collect::<Vec<_>>()),
-        _ => None,
-    });
-    let (mut foundations, mut preference) = (HashSet::new(), 126 << 16);
-    for words in theirs {
-        foundations.extend(words.first().copied());
-        let is_host = words.get(7).is_some_and(|kind| kind.eq_ignore_ascii_case("host"));
-        let priority = words.get(3).and_then(|priority| priority.parse::<u32>().ok());
-        if let Some(priority) = priority.filter(|_| is_host) {
-            preference = preference.min((priority >> 8).saturating_sub(1));
-        }
-    }
-    let is_free = |foundation: &usize| !foundations.contains(foundation.to_string().as_str());
-    (
-        (1..).find(is_free).expect("there are more numbers than candidates"),
-        preference,
-    )
-}
-
 fn is_dtls(name: &str) -> bool {
     matches!(name, "fingerprint" | "setup" | "tls-id")
-}
-
-fn is_ice(name: &str) -> bool {
-    matches!(
-        name,
-        "ice-ufrag"
-            | "ice-pwd"
-            | "ice-options"
-            | "ice-lite"
-            | "ice-mismatch"
-            | "ice-pacing"
-            | "candidate"
-            | "remote-candidates"
-            | "end-of-candidates"
-    )
 }
 
 const fn family(address: IpAddr) -> &'static str {

@@ -1,4 +1,4 @@
-//! What the two parties of a section get to know of each other's ICE.
+//! ICE in a section: of each party with us, or of the two parties with each other.
 
 use wire::sdp::IceCredentials;
 
@@ -23,7 +23,7 @@ impl Media {
     }
 
     /// An offer with other credentials than before begins ICE anew, and the answer must have other ones, too (RFC 8839 section 4.4.1.1.1).
-    /// What was proved with the old ones counts until the new ones have proved something.
+    /// Addresses proved with the old ones count until the new ones have proved one.
     pub(super) fn restart_ice(&mut self, end: usize, role: Role, heard: &Heard, context: &mut Context<'_>) {
         let side = &mut self.sides[end];
         let before = side.heard.as_ref().and_then(|before| before.ice.as_ref());
@@ -33,7 +33,7 @@ impl Media {
         }
     }
 
-    /// What is said of ICE to the other party, and our addresses beside those that stay as they came.
+    /// The lines about ICE for the other party, and our addresses where those that came stay.
     pub(super) fn set_ice(
         &mut self,
         end: usize,
@@ -60,7 +60,7 @@ impl Media {
         let wanted = match (flags.ice, role) {
             (Ice::Remove, _) => false,
             (Ice::Force | Ice::Optional, Role::Offer) => true,
-            // Whoever has ICE with us goes on with it, and whoever has described itself without goes on without.
+            // A party that has ICE with us goes on with it, and one that has described itself without goes on without.
             (Ice::Default, Role::Offer) if other.heard.is_some() && !flags.reset => {
                 other.ice.is_some() && other.has_ice()
             }

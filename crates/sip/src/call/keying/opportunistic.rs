@@ -1,0 +1,30 @@
+//! Keys beside a protocol without protection, which an answer may take or leave (RFC 8643).
+
+use super::Security;
+use crate::call::Media;
+use crate::sdp::{Keying, Section};
+
+impl Media {
+    /// An answer leaves keys that it need not take: then neither party is protected, but where its protocol demands it (RFC 8643 section 3.1).
+    pub(super) fn decline_keys(&mut self, end: usize, section: &Section<'_>) {
+        let need_not = |protocol: &str| Keying::of(protocol, false, false) == Keying::Plain;
+        let has_keys = !section.cryptos.is_empty() || section.fingerprint.is_some();
+        if has_keys || !need_not(&self.protocols[end]) || self.sides[end].security.keying() == Keying::Plain {
+            return;
+        }
+        for (side, protocol) in self.sides.iter_mut().zip(&self.protocols) {
+            if need_not(protocol) {
+                side.security = Security::Clear;
+            }
+        }
+    }
+}
+
+/// Whether we can be the other end of what was offered.
+pub(super) fn is_usable(speaks: Keying, section: &Section<'_>, has_certificate: bool) -> bool {
+    match speaks {
+        Keying::Plain => true,
+        Keying::Sdes => section.cryptos.iter().any(|theirs| !theirs.unsupported),
+        Keying::Dtls => has_certificate,
+    }
+}
