@@ -9,9 +9,10 @@ import select
 import pytest
 from livekit.protocol import rtc as protocol
 from websockets.asyncio.client import connect
+from websockets.exceptions import WebSocketException
 from websockets.exceptions import ConnectionClosed
 
-from support import chatter, sluggish
+from support import chatter, descriptions, sluggish
 from support.bystander import Bystander
 from support.server import server
 from support.tokens import token
@@ -110,6 +111,15 @@ async def test_what_one_says_of_itself_reaches_the_others_at_a_bounded_rate():
             allowed = (1 << 20) + seconds * (128 << 10) + 3 * 130_000
             assert many < allowed, f"{many} bytes about 300 changes of 10 in {seconds:.1f} s"
             assert listener.longest < 500_000
+
+
+async def test_descriptions_that_grow_when_they_are_read_cost_a_bounded_amount():
+    async with server() as weir, calling(weir.url) as call, call.unharmed():
+        for number, (kind, sdp) in enumerate(descriptions.bombs()):
+            with contextlib.suppress(WebSocketException):
+                await descriptions.join_with(weir.url, "descriptions", f"bomber-{number}", sdp)
+            assert weir.is_running, f"the server ended with {kind}"
+            assert weir.memory_mb < 200, f"{weir.memory_mb} MB with {kind}"
 
 
 @pytest.mark.parametrize("log", ["full disk", "pipe nobody reads"])
