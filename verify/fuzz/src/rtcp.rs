@@ -13,8 +13,13 @@ pub fn rtcp(data: &[u8]) {
     let packets: Vec<_> = RtcpPacket::compound(data).collect();
     // Every packet takes four bytes at least, and an error that takes none is the last.
     assert!(packets.len() <= data.len() / 4 + 1);
+    // Two bytes may speak of 8,191 packets. Reading them takes no memory; the copy that is compared does.
+    let mut copied_max = 2 * data.len();
     for packet in packets.into_iter().flatten() {
-        check(data, &packet);
+        match packet {
+            RtcpPacket::TransportFeedback(feedback) => check_feedback(&feedback, &mut copied_max),
+            packet => check(data, &packet),
+        }
     }
 }
 
@@ -78,7 +83,7 @@ fn check(data: &[u8], packet: &RtcpPacket<'_>) {
             assert_eq!(again.bitrate, remb.bitrate);
             assert!(again.sources().eq(sources));
         }
-        RtcpPacket::TransportFeedback(feedback) => check_feedback(feedback),
+        RtcpPacket::TransportFeedback(_) => {}
         RtcpPacket::Unknown(unknown) => assert_inside(data, unknown.body),
     }
 }
@@ -134,9 +139,15 @@ fn in_order(sequences: Vec<SequenceNumber>) -> Vec<u16> {
     numbers
 }
 
-fn check_feedback(feedback: &TransportFeedback<'_>) {
+/// Reads all of it, and compares a copy if `copied_max` packets are enough for that.
+fn check_feedback(feedback: &TransportFeedback<'_>, copied_max: &mut usize) {
+    let count = usize::from(feedback.status_count);
+    assert_eq!(feedback.packets().count(), count);
+    let Some(left) = copied_max.checked_sub(count) else {
+        return;
+    };
+    *copied_max = left;
     let packets: Vec<(u16, Option<ArrivalTicks>)> = feedback.packets().collect();
-    assert_eq!(packets.len(), usize::from(feedback.status_count));
     let mut reports = TransportFeedbackWriter::new(feedback.sender, feedback.media);
     let mut out = Vec::new();
     writer(&mut out).transport_feedback(&mut reports, &packets, 1200);
