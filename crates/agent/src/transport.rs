@@ -241,13 +241,7 @@ impl Transport {
         let Some((label, payload)) = self.channels.take() else {
             return false;
         };
-        let message = cx.shared.ledger.open(self.id, payload.len(), false);
-        cx.notice(Notice::Received {
-            transport: self.id,
-            label,
-            payload,
-            message,
-        });
+        self.tell_received(cx, label, payload, false);
         true
     }
 
@@ -256,7 +250,12 @@ impl Transport {
         if !cx.shared.ledger.admits_lossy(self.id) {
             return cx.count(Counter::MessageCongested);
         }
-        let message = cx.shared.ledger.open(self.id, payload.len(), true);
+        self.tell_received(cx, label, payload, true);
+    }
+
+    /// Opens a message in the ledger and tells the controller of it.
+    fn tell_received(&self, cx: &mut Context<'_>, label: Arc<str>, payload: Arc<[u8]>, is_lossy: bool) {
+        let message = cx.shared.ledger.open(self.id, payload.len(), is_lossy);
         cx.notice(Notice::Received {
             transport: self.id,
             label,
