@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import pytest
 
 from support.aiortc_participant import AiortcParticipant
-from support.bystander import Bystander
 from support.media import SIGNATURES
 from support.participant import Participant
 from support.sdk import SdkParticipant
@@ -67,17 +66,6 @@ async def joining(url: str):
     failures = {p.identity: p.connection.failures() for p in independent if p.connection.failures()}
     await asyncio.gather(*(participant.leave() for participant in factory.present), return_exceptions=True)
     assert not failures, failures
-
-
-@pytest.fixture
-async def bystander(url: str):
-    """A call that nothing a test does may harm: `async with bystander.unharmed(): ...`."""
-    call = Bystander(url)
-    try:
-        await call.join()
-        yield call
-    finally:
-        await call.leave()
 
 
 def pytest_sessionfinish(session, exitstatus: int) -> None:
