@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use agent::{Agent, Certificate, Config};
 use dataplane::{Clock, Counter, DataPlane, LegId, Path};
-use pretended::Link;
+use virtual_device::Link;
 use southbound::{Command, Notice};
 use wire::{MediaKind, NtpTime, PacketKind, RtpPacket};
 

@@ -69,7 +69,7 @@ impl Overflow {
 #[cfg(test)]
 mod tests {
     use dataplane::Clock;
-    use pretended::Plane;
+    use virtual_device::Plane;
     use wire::NtpTime;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use pretended::Link;
+use virtual_device::Link;
 use wire::RtpPacket;
 
 use super::world::*;

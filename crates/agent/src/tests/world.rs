@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path, Protection};
-use pretended::Plane;
+use virtual_device::Plane;
 use southbound::{
     Channel, Command, DtlsRole, Encoding, Notice, OpenTransport, PayloadFormat, Publication, Subscription,
     SubscriptionId, TrackId, Wanted,

@@ -6,7 +6,7 @@ use agent::{Agent, Certificate, Config, Receiver};
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path};
 use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
-use pretended::Plane;
+use virtual_device::Plane;
 use southbound::{
     Command, DtlsRole, Encoding, IceCredentials, Notice, OpenTransport, PayloadFormat, Publication, RemoteTransport,
     Subscription, SubscriptionId, TrackId, TrackSource, TransportId, Wanted,

@@ -10,7 +10,7 @@ const POLICY: &str = "default-src 'self'; connect-src *; img-src 'self' data: bl
 
 /// What `make page` built.
 #[derive(Embed)]
-#[folder = "../../web/dist"]
+#[folder = "../web/dist"]
 #[allow_missing = true]
 struct Files;
 
