@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controller::livekit::{ApiKeys, sign};
+use access::{ApiKeys, sign};
 use serde::{Deserialize, Serialize};
 
 use crate::token::claims;

@@ -5,11 +5,10 @@
 
 mod view;
 
+use access::{ApiKeys, Claims, verify};
 use axum::http::StatusCode;
 use controller::Downlink;
-use controller::livekit::{ApiKeys, Claims, verify};
 use serde::Serialize;
-use serde_json::Value;
 use southbound::TransportId;
 
 use crate::clock;
@@ -86,8 +85,7 @@ pub fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Den
 /// Errors: [`Denial::NotAllowed`].
 pub fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {
     let grants = &claims.video;
-    let granted = |name: &str| grants.others.get(name) == Some(&Value::Bool(true));
-    let (admin, list) = (granted("roomAdmin"), granted("roomList"));
+    let (admin, list) = (grants.room_admin, grants.room_list);
     let own = (!grants.room.is_empty()).then_some(grants.room.as_str());
     match room {
         _ if !admin => Err(Denial::NotAllowed),
@@ -137,7 +135,7 @@ async fn joined(downlinks: Vec<Downlink>, observer: &Observer) -> Result<Vec<Rec
 mod tests {
     use std::time::Duration;
 
-    use controller::livekit::sign;
+    use access::sign;
 
     use super::*;
     use crate::token::claims;
@@ -149,7 +147,11 @@ mod tests {
     fn with(grants: &[&str]) -> Claims {
         let mut claims = claims("devkey", "lobby", "ada", Duration::from_secs(60));
         for grant in grants {
-            claims.video.others.insert((*grant).to_owned(), Value::Bool(true));
+            match *grant {
+                "roomAdmin" => claims.video.room_admin = true,
+                "roomList" => claims.video.room_list = true,
+                other => panic!("no grant {other}"),
+            }
         }
         claims
     }

@@ -6,9 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::ApiKeys;
 use agent::{Agent, Certificate};
 use controller::Controller;
-use controller::livekit::ApiKeys;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tracing::{error, info, warn};

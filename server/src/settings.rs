@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use controller::livekit::ApiKeys;
+use access::ApiKeys;
 
 use crate::config::{self, Config, Network};
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use controller::livekit::{Admission, ApiKeys, Inbox, Received, Refusal};
+use access::ApiKeys;
+use controller::livekit::{Admission, Inbox, Received, Refusal};
 use controller::{ConnectionId, Controller, Downlink, Event, Frame, Input, Output};
 use southbound::Notice;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use controller::livekit::{ApiKeys, Claims, VideoGrant, sign};
+use access::{ApiKeys, Claims, VideoGrant, sign};
 
 use crate::{cli, clock};
 
@@ -15,10 +15,7 @@ pub fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
     claims.name = arguments.name.unwrap_or_default();
     claims.metadata = arguments.metadata.unwrap_or_default();
     claims.video.can_publish = arguments.no_publish.then_some(false);
-    if arguments.room_admin {
-        let grants = &mut claims.video.others;
-        grants.insert("roomAdmin".to_owned(), true.into());
-    }
+    claims.video.room_admin = arguments.room_admin;
     let token = sign(&claims, &keys).ok_or("the API key did not sign")?;
     println!("{token}");
     Ok(())

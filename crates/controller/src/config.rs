@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use allocation::Loudest;
 
-use crate::livekit::ApiKeys;
+use access::ApiKeys;
 
 /// What an operator may set.
 #[derive(Clone, Debug)]

@@ -17,9 +17,10 @@ use crate::context::{Context, Core, Index, Place, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::limits::ROOMS_MAX;
 use crate::livekit::frame::Outgoing;
-use crate::livekit::{Admission, ApiKeys, Received, Refusal, Unusable};
+use crate::livekit::{Admission, Received, Refusal, Unusable};
 use crate::room::{Room, leave};
 use crate::{Config, ConnectionId, Counter, Event, Input, Output, WallClock};
+use access::ApiKeys;
 
 /// Rooms and everybody in them.
 pub struct Controller {

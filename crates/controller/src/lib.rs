@@ -34,7 +34,6 @@ mod io;
 mod limits;
 mod negotiation;
 mod participant;
-mod permission;
 mod quality;
 mod room;
 mod speakers;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use livekit_protocol::client_info::Sdk;
-use livekit_protocol::participant_info::{KindDetail, State};
+use livekit_protocol::participant_info::State;
 use livekit_protocol::{ClientInfo, ParticipantInfo, SubscriptionPermission, signal_response};
 use southbound::TrackId;
 
@@ -12,14 +12,15 @@ use crate::client_rules::Disabled;
 use crate::context::Context;
 use crate::data::DataState;
 use crate::ids::ParticipantKey;
+use crate::livekit::convert;
 use crate::livekit::frame::Outgoing;
-use crate::livekit::{Admission, Claims, Description, PeerMode};
+use crate::livekit::{Admission, Description, PeerMode};
 use crate::negotiation::{Peer, PeerState};
-use crate::permission::{self, Permission};
 use crate::quality::QualityState;
 use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{ConnectionId, Output, Visible};
+use access::{Claims, Permission};
 
 /// One person, or program, in a room.
 pub(crate) struct Participant {
@@ -207,9 +208,9 @@ impl Participant {
             joined_at_ms: self.joined.as_millis() as i64,
             name: self.name.clone(),
             version: self.version,
-            permission: Some(self.permission.to_proto()),
+            permission: Some(convert::permission(&self.permission)),
             is_publisher: self.permission.publish && self.published,
-            kind: permission::kind(&self.claims).into(),
+            kind: convert::kind_number(self.claims.participant_kind()),
             kind_details: self.kind_details(),
             attributes: self.attributes.clone().into_iter().collect(),
             client_protocol: self.client.client_protocol,
@@ -224,9 +225,10 @@ impl Participant {
     }
 
     fn kind_details(&self) -> Vec<i32> {
-        let names = self.claims.kind_details.iter();
-        let known = names.filter_map(|name| KindDetail::from_str_name(&name.to_ascii_uppercase()));
-        known.map(i32::from).collect()
+        self.claims
+            .known_kind_details()
+            .map(convert::kind_detail_number)
+            .collect()
     }
 
     /// Whether it lets another have a track of its own. Who records the room gets what there is.

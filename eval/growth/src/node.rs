@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use agent::{Agent, Certificate, Config};
 use dataplane::{Clock, Counter, DataPlane, LegId, Path};
-use virtual_device::Link;
 use southbound::{Command, Notice};
+use virtual_device::Link;
 use wire::{MediaKind, NtpTime, PacketKind, RtpPacket};
 
 use crate::commands;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use controller::livekit::{ApiKeys, Claims, VideoGrant, sign};
+use access::{ApiKeys, Claims, VideoGrant, sign};
 use rustix::process::{Pid, Signal, kill_process};
 use tungstenite::WebSocket;
 use tungstenite::stream::MaybeTlsStream;

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, Inbox, VideoGrant, admit, sign};
+use access::{ApiKeys, Claims, VideoGrant, sign};
+use controller::livekit::{Admission, HttpRequest, Inbox, admit};
 use controller::{Config, ConnectionId, Controller, Frame, Input, Output, WallClock};
 use southbound::{Fingerprint, HashFunction, Node, Notice};
 

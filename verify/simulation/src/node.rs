@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use access::ApiKeys;
 use agent::Agent;
-use controller::livekit::{Admission, ApiKeys, Refusal};
+use controller::livekit::{Admission, Refusal};
 use controller::{ConnectionId, Controller, Event, Frame, Input, Output, WallClock};
 use dataplane::{Clock, DataPlane, Egress, Path};
 use southbound::{Command, MessageId, Notice, TransportId};

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path, Protection};
-use virtual_device::Plane;
 use southbound::{
     Channel, Command, DtlsRole, Encoding, Notice, OpenTransport, PayloadFormat, Publication, Subscription,
     SubscriptionId, TrackId, Wanted,
 };
+use virtual_device::Plane;
 use wire::rtcp::RtcpWriter;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, Rid, Ssrc};
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 use livekit_protocol::{AddTrackRequest, ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, SyncState};
 
 use super::bounds;
-use super::claims::Claims;
 use super::inbox::Description;
 use super::query::Query;
-use super::token::{ApiKeys, verify};
 use super::user_agent;
 use crate::limits::{ATTRIBUTES_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX};
+use access::Claims;
+use access::{ApiKeys, verify};
 
 /// The parts of a request that admission depends on.
 #[derive(Clone, Copy, Debug)]
@@ -258,9 +258,9 @@ mod tests {
     use livekit_protocol::WrappedJoinRequest;
     use prost::Message;
 
-    use super::super::claims::VideoGrant;
-    use super::super::token::sign;
     use super::*;
+    use access::VideoGrant;
+    use access::sign;
 
     const NOW: Duration = Duration::from_secs(1_800_000_000);
 

@@ -11,7 +11,7 @@ use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
-use crate::livekit::{Claims, sign};
+use access::{Claims, sign};
 
 /// How long a refreshed token is good for at least.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
@@ -98,6 +98,12 @@ impl Room {
         let claims = Claims {
             exp: Some(participant.claims.exp.unwrap_or(0).max(expires)),
             nbf: None,
+            // The call needs none of these, so a refreshed token does not carry them on.
+            sip: None,
+            agent: None,
+            inference: None,
+            observability: None,
+            sha256: String::new(),
             name: participant.name.clone(),
             metadata: participant.metadata.clone(),
             attributes: participant.attributes.clone(),

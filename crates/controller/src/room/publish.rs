@@ -15,6 +15,7 @@ use super::matching;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{PENDING_TRACKS_MAX, TRACKS_MAX};
+use crate::livekit::convert;
 use crate::negotiation::{Slot, Up};
 use crate::participant::Participant;
 use crate::track::{Track, Version, kind_of};
@@ -261,7 +262,7 @@ impl Room {
 }
 
 fn check(participant: &Participant, request: &AddTrackRequest) -> Result<(), (Reason, &'static str)> {
-    if !participant.permission.may_publish(request.source()) {
+    if !participant.permission.may_publish(convert::source(request.source())) {
         return Err((Reason::NotAllowed, "the token does not allow publishing this source"));
     }
     if participant.announced() >= PENDING_TRACKS_MAX || participant.tracks.len() >= TRACKS_MAX {

@@ -7,9 +7,9 @@ use southbound::TrackId;
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::livekit::Claims;
+use crate::livekit::convert;
 use crate::negotiation::{Slot, Up};
-use crate::permission::Permission;
+use access::{Claims, Permission};
 
 impl Room {
     /// Name, metadata and attributes stay as they were set in the call.
@@ -28,7 +28,7 @@ impl Room {
         let may_not = participant
             .tracks
             .values()
-            .filter(|track| !participant.permission.may_publish(track.info.source()));
+            .filter(|track| !participant.permission.may_publish(convert::source(track.info.source())));
         for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
             self.take_off_air(ctx, key, track);
         }

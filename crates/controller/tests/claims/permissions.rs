@@ -1,8 +1,8 @@
 //! What a token does not grant does not happen, and the client is told.
 
+use access::VideoGrant;
 use controller::Counter;
 use controller::livekit::PeerMode::Single;
-use controller::livekit::VideoGrant;
 use livekit_protocol::request_response::Reason;
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;

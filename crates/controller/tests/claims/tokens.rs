@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use access::{Claims, verify};
 use controller::livekit::PeerMode::Single;
-use controller::livekit::{Claims, verify};
 use controller::{ConnectionId, WallClock};
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;
@@ -60,7 +60,7 @@ fn what_was_set_in_the_call_outlasts_starting_over() {
     signed.video.can_update_own_metadata = Some(true);
     signed.kind = "agent".to_owned();
     signed.attributes = [("role".to_owned(), "guest".to_owned())].into();
-    signed.others.insert("roomPreset".to_owned(), "preset".into());
+    signed.room_preset = "preset".to_owned();
     let ada = world.join_as(&signed, Single);
     tokens(&mut world, ada.connection);
     world.say(
@@ -75,8 +75,8 @@ fn what_was_set_in_the_call_outlasts_starting_over() {
     let refreshed = tokens(&mut world, ada.connection);
     assert_eq!(refreshed.len(), 1, "one for each change");
     assert_eq!(
-        (&refreshed[0].video, &refreshed[0].others),
-        (&signed.video, &signed.others)
+        (&refreshed[0].video, &refreshed[0].room_preset),
+        (&signed.video, &signed.room_preset)
     );
     let info = joined(&mut world, &refreshed[0]);
     assert_eq!(

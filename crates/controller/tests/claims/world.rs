@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use controller::livekit::{Admission, ApiKeys, Claims, HttpRequest, Inbox, PeerMode, VideoGrant, admit, sign};
+use access::{ApiKeys, Claims, VideoGrant, sign};
+use controller::livekit::{Admission, HttpRequest, Inbox, PeerMode, admit};
 use controller::{Config, ConnectionId, Controller, Counter, Event, Frame, Input, Output, WallClock};
 use livekit_protocol::signal_request::Message as Said;
 use livekit_protocol::signal_response::Message;

@@ -6,11 +6,11 @@ use agent::{Agent, Certificate, Config, Receiver};
 use dataplane::{Clock, DataPlane, Egress, Ingress, LegId, Path};
 use is::stun::{StunMessage, TransId};
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
-use virtual_device::Plane;
 use southbound::{
     Command, DtlsRole, Encoding, IceCredentials, Notice, OpenTransport, PayloadFormat, Publication, RemoteTransport,
     Subscription, SubscriptionId, TrackId, TrackSource, TransportId, Wanted,
 };
+use virtual_device::Plane;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, NtpTime, PacketKind, PayloadType, Ssrc};
 
 use super::downlink::{Downlink, NUMBER_EXTENSION};

@@ -12,14 +12,14 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::claims::{Claims, VideoGrant};
+use crate::{AgentGrant, Claims, InferenceGrant, ObservabilityGrant, SipGrant, VideoGrant};
 
 /// Times from here on do not fit Go's calendar.
 const TIME_END: f64 = (1_u64 << 62) as f64;
 
 /// Not the JSON of claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(crate) struct Unreadable;
 
 impl From<serde_json::Error> for Unreadable {
     fn from(_: serde_json::Error) -> Self {
@@ -27,7 +27,7 @@ impl From<serde_json::Error> for Unreadable {
     }
 }
 
-pub(super) fn claims(json: &[u8]) -> Result<Claims, Unreadable> {
+pub(crate) fn claims(json: &[u8]) -> Result<Claims, Unreadable> {
     let json = text(json);
     let mut claims = Claims::default();
     for (name, value) in fields(&json)? {
@@ -45,13 +45,14 @@ pub(super) fn claims(json: &[u8]) -> Result<Claims, Unreadable> {
             "kind" => set(&mut claims.kind, value)?,
             "kinddetails" => claims.kind_details = texts(value)?,
             "video" => video(&mut claims.video, value)?,
-            "roomconfig" => set_other::<Map<String, Value>>(&mut claims.others, "roomConfig", value)?,
-            "roompreset" => set_other::<String>(&mut claims.others, "roomPreset", value)?,
-            "identity" | "sha256" => set(&mut String::new(), value)?,
-            "sip" => flags(value, &["admin", "call"])?,
-            "agent" => flags(value, &["admin", "simulationadmin"])?,
-            "inference" => flags(value, &["perform"])?,
-            "observability" => flags(value, &["write"])?,
+            "roomconfig" => set_some::<Map<String, Value>>(&mut claims.room_config, value)?,
+            "roompreset" => set(&mut claims.room_preset, value)?,
+            "sha256" => set(&mut claims.sha256, value)?,
+            "identity" => set(&mut String::new(), value)?,
+            "sip" => sip(&mut claims.sip, value)?,
+            "agent" => agent(&mut claims.agent, value)?,
+            "inference" => inference(&mut claims.inference, value)?,
+            "observability" => observability(&mut claims.observability, value)?,
             _ => {}
         }
     }
@@ -59,7 +60,7 @@ pub(super) fn claims(json: &[u8]) -> Result<Claims, Unreadable> {
 }
 
 /// The `alg` of a token's header; `None` when it names an extension that must be understood (RFC 7515 section 4.1.11): none is.
-pub(super) fn algorithm(json: &[u8]) -> Result<Option<String>, Unreadable> {
+pub(crate) fn algorithm(json: &[u8]) -> Result<Option<String>, Unreadable> {
     let json = text(json);
     let fields = fields(&json)?;
     if fields.iter().any(|(name, _)| name == "crit") {
@@ -88,26 +89,60 @@ fn video(grant: &mut VideoGrant, value: &RawValue) -> Result<(), Unreadable> {
             "agent" => set(&mut grant.agent, value)?,
             "cansubscribemetrics" => grant.can_subscribe_metrics = optional(value)?,
             "canmanageagentsession" => grant.can_manage_agent_session = optional(value)?,
-            "roomcreate" => set_other::<bool>(&mut grant.others, "roomCreate", value)?,
-            "roomlist" => set_other::<bool>(&mut grant.others, "roomList", value)?,
-            "roomrecord" => set_other::<bool>(&mut grant.others, "roomRecord", value)?,
-            "roomadmin" => set_other::<bool>(&mut grant.others, "roomAdmin", value)?,
-            "ingressadmin" => set_other::<bool>(&mut grant.others, "ingressAdmin", value)?,
-            "destinationroom" => set_other::<String>(&mut grant.others, "destinationRoom", value)?,
+            "roomcreate" => set(&mut grant.room_create, value)?,
+            "roomlist" => set(&mut grant.room_list, value)?,
+            "roomrecord" => set(&mut grant.room_record, value)?,
+            "roomadmin" => set(&mut grant.room_admin, value)?,
+            "ingressadmin" => set(&mut grant.ingress_admin, value)?,
+            "destinationroom" => set(&mut grant.destination_room, value)?,
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Grants of other services: they must be what they are, and mean nothing here.
-fn flags(value: &RawValue, names: &[&str]) -> Result<(), Unreadable> {
+fn sip(grant: &mut Option<SipGrant>, value: &RawValue) -> Result<(), Unreadable> {
+    flags(grant, value, |grant, name| match name {
+        "admin" => Some(&mut grant.admin),
+        "call" => Some(&mut grant.call),
+        _ => None,
+    })
+}
+
+fn agent(grant: &mut Option<AgentGrant>, value: &RawValue) -> Result<(), Unreadable> {
+    flags(grant, value, |grant, name| match name {
+        "admin" => Some(&mut grant.admin),
+        "simulationadmin" => Some(&mut grant.simulation_admin),
+        _ => None,
+    })
+}
+
+fn inference(grant: &mut Option<InferenceGrant>, value: &RawValue) -> Result<(), Unreadable> {
+    flags(grant, value, |grant, name| {
+        (name == "perform").then_some(&mut grant.perform)
+    })
+}
+
+fn observability(grant: &mut Option<ObservabilityGrant>, value: &RawValue) -> Result<(), Unreadable> {
+    flags(grant, value, |grant, name| {
+        (name == "write").then_some(&mut grant.write)
+    })
+}
+
+/// Reads a grant of which all fields are flags; `flag` finds the field of a name.
+fn flags<G: Default>(
+    grant: &mut Option<G>,
+    value: &RawValue,
+    flag: impl for<'a> Fn(&'a mut G, &str) -> Option<&'a mut bool>,
+) -> Result<(), Unreadable> {
     if is_null(value) {
+        *grant = None;
         return Ok(());
     }
+    let grant = grant.get_or_insert_default();
     for (name, value) in fields(value.get())? {
-        if names.contains(&folded(&name).as_str()) {
-            set(&mut false, value)?;
+        if let Some(place) = flag(grant, &folded(&name)) {
+            set(place, value)?;
         }
     }
     Ok(())
@@ -124,14 +159,9 @@ fn optional<T: DeserializeOwned>(value: &RawValue) -> Result<Option<T>, Unreadab
     Ok(serde_json::from_str(value.get())?)
 }
 
-fn set_other<T: DeserializeOwned + Into<Value>>(
-    others: &mut BTreeMap<String, Value>,
-    name: &str,
-    value: &RawValue,
-) -> Result<(), Unreadable> {
+fn set_some<T: DeserializeOwned>(place: &mut Option<T>, value: &RawValue) -> Result<(), Unreadable> {
     if !is_null(value) {
-        let said: T = serde_json::from_str(value.get())?;
-        others.insert(name.to_owned(), said.into());
+        *place = Some(serde_json::from_str(value.get())?);
     }
     Ok(())
 }
@@ -342,8 +372,26 @@ mod tests {
         assert_eq!(read(&deep), Claims::default());
         let kept =
             read(r#"{"roomPreset":"p","roomConfig":{"metadata":"m"},"video":{"roomAdmin":true,"x":1},"foreign":1}"#);
-        assert_eq!(kept.others.keys().collect::<Vec<_>>(), ["roomConfig", "roomPreset"]);
-        assert_eq!(kept.video.others.keys().collect::<Vec<_>>(), ["roomAdmin"]);
+        let config = kept.room_config.expect("it was said");
+        assert_eq!(config["metadata"], "m");
+        assert_eq!(kept.room_preset, "p");
+        assert!(kept.video.room_admin);
+    }
+
+    #[test]
+    fn grants_of_every_service_are_read_and_written() {
+        let json = r#"{"sip":{"Admin":true,"call":true},"agent":{"admin":true,"simulationAdmin":true},"inference":{"perform":true},
+            "observability":{"write":true},"sha256":"h","video":{"roomCreate":true,"roomList":true,"roomRecord":true,
+            "roomAdmin":true,"ingressAdmin":true,"destinationRoom":"d"}}"#;
+        let grants = read(json);
+        let sip = SipGrant {
+            admin: true,
+            call: true,
+        };
+        assert_eq!((grants.sip, grants.video.destination_room.as_str()), (Some(sip), "d"));
+        let written = serde_json::to_string(&grants).unwrap();
+        assert_eq!(read(&written), grants, "{written}");
+        assert_eq!(read(r#"{"sip":{"admin":true},"sip":null}"#).sip, None);
     }
 
     #[test]

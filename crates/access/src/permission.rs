@@ -1,82 +1,63 @@
 //! What a participant may do.
 
-use livekit_protocol::participant_info::Kind;
-use livekit_protocol::{ParticipantPermission, TrackSource};
-
-use crate::livekit::Claims;
+use crate::{Claims, ParticipantKind, TrackSource};
 
 /// What a participant may do, with the grant's blanks filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Permission {
-    pub(crate) publish: bool,
-    pub(crate) subscribe: bool,
-    pub(crate) publish_data: bool,
-    /// `None` is all.
-    pub(crate) sources: Option<Vec<TrackSource>>,
-    pub(crate) update_metadata: bool,
-    pub(crate) hidden: bool,
+pub struct Permission {
+    /// It may publish media.
+    pub publish: bool,
+    /// It may receive media.
+    pub subscribe: bool,
+    /// It may send data.
+    pub publish_data: bool,
+    /// Sources that it may publish; `None` is all.
+    pub sources: Option<Vec<TrackSource>>,
+    /// It may change its own name, metadata and attributes.
+    pub update_metadata: bool,
+    /// Others do not see it.
+    pub hidden: bool,
     /// It records: its kind or its grant says so.
-    pub(crate) recorder: bool,
+    pub recorder: bool,
     /// It is an agent: its kind or its grant says so.
-    pub(crate) agent: bool,
-    pub(crate) subscribe_metrics: bool,
-    pub(crate) manage_agent_session: bool,
+    pub agent: bool,
+    /// It may receive metrics.
+    pub subscribe_metrics: bool,
+    /// It may manage the session of an agent.
+    pub manage_agent_session: bool,
 }
 
 impl Permission {
-    pub(crate) fn of(claims: &Claims) -> Self {
-        let (grant, kind) = (&claims.video, kind(claims));
+    /// What a token's claims allow.
+    pub fn of(claims: &Claims) -> Self {
+        let (grant, kind) = (&claims.video, claims.participant_kind());
         let publish = grant.can_publish.unwrap_or(true);
         let sources = &grant.can_publish_sources;
         Self {
             publish,
             subscribe: grant.can_subscribe.unwrap_or(true),
             publish_data: grant.can_publish_data.unwrap_or(publish),
-            sources: (!sources.is_empty()).then(|| sources.iter().filter_map(|name| source(name)).collect()),
+            sources: (!sources.is_empty())
+                .then(|| sources.iter().filter_map(|name| TrackSource::from_name(name)).collect()),
             update_metadata: grant.can_update_own_metadata.unwrap_or(false),
             hidden: grant.hidden,
-            recorder: grant.recorder || kind == Kind::Egress,
-            agent: grant.agent || kind == Kind::Agent,
+            recorder: grant.recorder || kind == ParticipantKind::Egress,
+            agent: grant.agent || kind == ParticipantKind::Agent,
             subscribe_metrics: grant.can_subscribe_metrics.unwrap_or(false),
             manage_agent_session: grant.can_manage_agent_session.unwrap_or(false),
         }
     }
 
-    pub(crate) fn may_publish(&self, from: TrackSource) -> bool {
+    /// Whether it may publish a track of this source. A source that nobody knows is granted nothing.
+    pub fn may_publish(&self, from: TrackSource) -> bool {
         self.publish && self.sources.as_ref().is_none_or(|sources| sources.contains(&from))
     }
-
-    pub(crate) fn to_proto(&self) -> ParticipantPermission {
-        let sources = self.sources.iter().flatten().map(|source| i32::from(*source));
-        ParticipantPermission {
-            can_subscribe: self.subscribe,
-            can_publish: self.publish,
-            can_publish_data: self.publish_data,
-            can_publish_sources: sources.collect(),
-            hidden: self.hidden,
-            recorder: self.recorder,
-            can_update_metadata: self.update_metadata,
-            agent: self.agent,
-            can_subscribe_metrics: self.subscribe_metrics,
-            can_manage_agent_session: self.manage_agent_session,
-        }
-    }
-}
-
-/// The kind of participant a token is for: the protocol's name in either case.
-pub(crate) fn kind(claims: &Claims) -> Kind {
-    Kind::from_str_name(&claims.kind.to_ascii_uppercase()).unwrap_or(Kind::Standard)
-}
-
-/// A name nobody knows grants nothing.
-fn source(name: &str) -> Option<TrackSource> {
-    TrackSource::from_str_name(&name.to_ascii_uppercase())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::livekit::VideoGrant;
+    use crate::VideoGrant;
 
     fn of(grant: VideoGrant) -> Permission {
         Permission::of(&Claims {

@@ -12,8 +12,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ring::hmac;
 use zeroize::Zeroizing;
 
-use super::claims::Claims;
-use super::reading::{self, Unreadable};
+use crate::Claims;
+use crate::reading::{self, Unreadable};
 
 /// JWTs have no padding, but some issuers write it. Bits behind the last byte are not looked at, as Go's decoder does not.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -144,8 +144,8 @@ fn check_times(claims: &Claims, unix: Duration) -> Result<(), TokenError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::VideoGrant;
     use super::*;
+    use crate::VideoGrant;
 
     const NOW: Duration = Duration::from_secs(1_800_000_000);
 
