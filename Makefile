@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build page test bench peers media-relay growth adaptation bench-crowd lint fuzz setup-build setup-test clean
+.PHONY: help browsers-packages run build page test bench peers media-relay growth adaptation bench-crowd lint fuzz setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -20,10 +20,15 @@ page: web/dist/index.html ## Build the meeting page.
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	cd web && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
 
+browsers-packages: verify/browsers/node_modules/.package-lock.json
+
+verify/browsers/node_modules/.package-lock.json: verify/browsers/package.json verify/browsers/package-lock.json
+	cd verify/browsers && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
+
 web/dist/index.html: web/node_modules/.package-lock.json $(PAGE_SOURCES)
 	cd web && npm run --silent build && touch dist/index.html
 
-test: setup-build setup-test ## Run every test there is.
+test: setup-build setup-test browsers-packages ## Run every test there is.
 	scripts/test
 
 bench: build ## Measure: CPU per replica, latency and memory beside the floor.
@@ -44,7 +49,7 @@ growth: setup-build ## Measure how cost grows with receivers, rooms and tables, 
 	cargo build --release --locked -p growth
 	target/release/weir-growth $(ARGS)
 
-adaptation: build setup-test ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
+adaptation: build setup-test browsers-packages ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
 	eval/adaptation/run $(ARGS)
 
 fuzz: ## Run every parser on hostile input for a minute each: FUZZ_SECONDS=600, FUZZ_TARGET=sdp.
@@ -53,7 +58,7 @@ fuzz: ## Run every parser on hostile input for a minute each: FUZZ_SECONDS=600, 
 lint: ## What a review would say first: format, clippy, types.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cd web && npm run --silent lint && npm run --silent check
+	cd web && npm run --silent check && npm run --silent lint
 
 setup-build:
 	@scripts/setup build
@@ -63,4 +68,4 @@ setup-test:
 
 clean: ## Remove what was built.
 	cargo clean
-	rm -rf web/dist web/node_modules verify/clients/.venv verify/sip/.venv
+	rm -rf web/dist web/node_modules verify/browsers/node_modules verify/clients/.venv verify/sip/.venv

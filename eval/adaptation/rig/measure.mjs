@@ -1,7 +1,7 @@
 // One experiment from the first namespace to the last: everything it starts, it ends.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { IN_CLEAR } from "../../../web/tests/support/clear.mjs";
+import { IN_CLEAR } from "../../../verify/browsers/support/clear.mjs";
 import { layCable } from "./cable.mjs";
 import { film } from "./camera.mjs";
 import { goFirst, load, processorTime, stepBack } from "./machine.mjs";

@@ -2,8 +2,8 @@
 
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { launchBrowser } from "../../../web/tests/support/browser.mjs";
-import { token } from "../../../web/tests/support/token.mjs";
+import { launchBrowser } from "../../../verify/browsers/support/browser.mjs";
+import { token } from "../../../verify/browsers/support/token.mjs";
 
 // The server is at an address of a network that only the machine itself has.
 const FLAGS = ["--disable-features=LocalNetworkAccessChecks"];

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
 const PAGE = new URL("../page/", import.meta.url).pathname;
-const WEB = new URL("../../../web/", import.meta.url).pathname;
+const PACKAGES = new URL("../../../verify/browsers/", import.meta.url).pathname;
 
 /** The page's files by name, with `livekit-client` as npm delivers it. */
 export async function bundle() {
-  const { build } = await import(`${WEB}node_modules/vite/dist/node/index.js`);
-  const client = `${WEB}node_modules/livekit-client/dist/livekit-client`;
+  const { build } = await import(`${PACKAGES}node_modules/vite/dist/node/index.js`);
+  const client = `${PACKAGES}node_modules/livekit-client/dist/livekit-client`;
   const { output } = await build({
     configFile: false,
     logLevel: "error",

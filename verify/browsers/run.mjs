@@ -1,5 +1,5 @@
 // Runs the browser tests: `npm test`, or `npm test -- --test-name-pattern=mute` for some of them, or
-// `npm test -- tests/codecs.test.mjs` for one file.
+// `npm test -- codecs.test.mjs` for one file.
 //
 // It is here because `node --test` wants its options before its files, and so that all files share one Weir.
 
