@@ -20,9 +20,6 @@ use crate::places::Place;
 use crate::signal::Handle;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
-/// The code of a goodbye that is no error (RFC 6455 section 7.4.1).
-const NORMAL: u16 = 1000;
-
 type Stream = TokioIo<Upgraded>;
 
 /// The largest signalling message.
@@ -99,7 +96,7 @@ async fn read(
             // Whoever pings faster than it reads the answers gets fewer of them.
             Message::Ping(payload) => drop(replies.try_send(Reply::Pong(payload))),
             Message::Pong => {}
-            Message::Close => return drop(replies.try_send(Reply::Close(NORMAL))),
+            Message::Close(code) => return drop(replies.try_send(Reply::Close(code))),
         }
     }
 }

@@ -30,8 +30,8 @@ pub enum Message {
     Ping(Bytes),
     /// An answer to our ping.
     Pong,
-    /// The last thing it says.
-    Close,
+    /// The last message, with the code to answer it with: its own, or 1000 where it has none.
+    Close(u16),
 }
 
 /// Why nothing more can be read.
@@ -39,6 +39,8 @@ pub enum Message {
 pub enum ReadError {
     /// The client broke a rule of the protocol.
     Protocol(&'static str),
+    /// A text or the reason of a close frame is not UTF-8.
+    NotUtf8,
     /// A message is longer than one may be.
     TooLong,
     /// The connection is gone.
@@ -50,6 +52,7 @@ impl ReadError {
     pub fn code(&self) -> Option<u16> {
         match self {
             ReadError::Protocol(_) => Some(1002),
+            ReadError::NotUtf8 => Some(1007),
             ReadError::TooLong => Some(1009),
             ReadError::Io(_) => None,
         }
@@ -60,6 +63,7 @@ impl std::fmt::Display for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ReadError::Protocol(what) => write!(f, "the client broke the protocol: {what}"),
+            ReadError::NotUtf8 => write!(f, "a text message is not UTF-8"),
             ReadError::TooLong => write!(f, "a message is too long"),
             ReadError::Io(error) => error.fmt(f),
         }
@@ -87,6 +91,9 @@ mod opcode {
 
 /// The last frame of a message.
 const FIN: u8 = 0x80;
+
+/// The code of a close frame that reports no error (section 7.4.1).
+const NORMAL: u16 = 1000;
 
 /// The longest payload of a control frame (section 5.5).
 const CONTROL_MAX: usize = 125;

@@ -28,9 +28,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(90);
 /// How long a client may take to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Goodbye, as it is said to one who has said it.
-const NORMAL: u16 = 1000;
-
 type Stream = TokioIo<Upgraded>;
 
 /// What a request for a WebSocket is answered. Served from then on.
@@ -77,7 +74,7 @@ async fn serve(upgrade: Upgrade, protocol: Protocol, client: Client) -> io::Resu
                 continue;
             }
             Some(Ok(Message::Pong)) => continue,
-            Some(Ok(Message::Close)) => return timeout(PATIENCE, writer.close(NORMAL, "")).await?,
+            Some(Ok(Message::Close(code))) => return timeout(PATIENCE, writer.close(code, "")).await?,
             Some(Err(error)) => {
                 let code = error.code().ok_or(io::ErrorKind::ConnectionAborted)?;
                 return timeout(PATIENCE, writer.close(code, "")).await?;

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
-use super::{CONTROL_MAX, FIN, Message, ReadError, opcode};
+use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, opcode};
 
 /// What is read at a time. Most messages are shorter; of a longer one the rest is read into where it belongs.
 const BUFFER: usize = 512;
@@ -110,7 +110,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Ok(match header.opcode {
             opcode::PING => Message::Ping(payload.into()),
             opcode::PONG => Message::Pong,
-            _ => Message::Close,
+            _ => Message::Close(close_code(&payload)?),
         })
     }
 
@@ -124,7 +124,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         if begun.opcode == opcode::BINARY {
             return Ok(Some(Message::Binary(Bytes::from(payload))));
         }
-        let text = String::from_utf8(payload).map_err(|_| ReadError::Protocol("a text that is none"))?;
+        let text = String::from_utf8(payload).map_err(|_| ReadError::NotUtf8)?;
         Ok(Some(Message::Text(text)))
     }
 
@@ -149,5 +149,27 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         let mut bytes = [0; N];
         self.stream.read_exact(&mut bytes).await.map_err(ReadError::Io)?;
         Ok(bytes)
+    }
+}
+
+/// The code that answers a close frame with this payload (sections 5.5.1 and 7.4).
+///
+/// Errors: a payload of one byte, a code that must not be sent, a reason that is not UTF-8.
+fn close_code(payload: &[u8]) -> Result<u16, ReadError> {
+    let Some((code, reason)) = payload.split_first_chunk() else {
+        return match payload {
+            [] => Ok(NORMAL),
+            _ => Err(ReadError::Protocol("a close frame with half a code")),
+        };
+    };
+    let code = u16::from_be_bytes(*code);
+    // 1004 to 1006 and 1015 are reserved, 1012 to 1014 are registered since the RFC, 3000 and up are for
+    // libraries and applications.
+    if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
+        return Err(ReadError::Protocol("a close code that must not be sent"));
+    }
+    match std::str::from_utf8(reason) {
+        Ok(_) => Ok(code),
+        Err(_) => Err(ReadError::NotUtf8),
     }
 }

@@ -1,5 +1,7 @@
 //! What RFC 6455 wants of a server.
 
+mod echo;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::upgrade::accept;
@@ -86,7 +88,7 @@ async fn pieces_make_one_message_and_control_frames_may_come_between_them() {
     let expected = [
         Message::Ping(Bytes::from_static(b"there?")),
         Message::Text("gr\u{fc}\u{df}e".into()),
-        Message::Close,
+        Message::Close(1000),
     ];
     assert_eq!(messages, expected);
     assert!(error.is_none());
@@ -97,7 +99,7 @@ async fn what_breaks_the_protocol_is_refused() {
     let unmasked = [0x82, 0x01, 0x00];
     let long_ping = frame(0x89, &[0; 126]);
     let within = [frame(0x02, b"a"), frame(0x82, b"b")].concat();
-    let broken: [&[u8]; 8] = [
+    let broken: [&[u8]; 7] = [
         &unmasked,
         &long_ping,
         &within,
@@ -105,11 +107,32 @@ async fn what_breaks_the_protocol_is_refused() {
         &frame(0xc2, b"compressed"),
         &frame(0x83, b"unknown"),
         &frame(0x09, b"ping in pieces"),
-        &frame(0x81, &[0xff, 0xfe]),
     ];
     for bytes in broken {
         assert_eq!(refused(bytes).await, Some(1002), "{bytes:02x?}");
     }
+}
+
+#[tokio::test]
+async fn text_that_is_not_utf_8_is_refused_as_such() {
+    let surrogate = [0xed, 0xa0, 0x80];
+    let close = [&1000u16.to_be_bytes()[..], &surrogate].concat();
+    for bytes in [frame(0x81, &[0xff, 0xfe]), frame(0x81, &surrogate), frame(0x88, &close)] {
+        assert_eq!(refused(&bytes).await, Some(1007), "{bytes:02x?}");
+    }
+}
+
+#[tokio::test]
+async fn a_close_frame_is_answered_with_its_own_code() {
+    assert_eq!(read(&frame(0x88, b"")).await.0, [Message::Close(1000)]);
+    for code in [1000, 1001, 1003, 1007, 1011, 1014, 3000, 4999] {
+        let payload = [&u16::to_be_bytes(code)[..], b"because"].concat();
+        assert_eq!(read(&frame(0x88, &payload)).await.0, [Message::Close(code)]);
+    }
+    for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65_535] {
+        assert_eq!(refused(&frame(0x88, &u16::to_be_bytes(code))).await, Some(1002), "{code}");
+    }
+    assert_eq!(refused(&frame(0x88, &[3])).await, Some(1002), "half a code");
 }
 
 #[tokio::test]
