@@ -130,7 +130,11 @@ async fn a_close_frame_is_answered_with_its_own_code() {
         assert_eq!(read(&frame(0x88, &payload)).await.0, [Message::Close(code)]);
     }
     for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65_535] {
-        assert_eq!(refused(&frame(0x88, &u16::to_be_bytes(code))).await, Some(1002), "{code}");
+        assert_eq!(
+            refused(&frame(0x88, &u16::to_be_bytes(code))).await,
+            Some(1002),
+            "{code}"
+        );
     }
     assert_eq!(refused(&frame(0x88, &[3])).await, Some(1002), "half a code");
 }
