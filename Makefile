@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build page test bench peers media-relay growth adaptation bench-crowd lint fuzz setup-build setup-test clean
+.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation bench-crowd lint fuzz setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -35,8 +35,8 @@ bench: build ## Measure: CPU per replica, latency and memory beside the floor.
 	cargo build --release --locked -p eval
 	eval/run $(ARGS)
 
-peers: build ## Measure beside the servers that are installed, as root: ARGS="video audio"; eval/peers/README.md.
-	eval/peers/run $(ARGS)
+compare: build ## Measure beside the servers that are installed, as root: ARGS="video audio"; eval/compare/README.md.
+	eval/compare/run $(ARGS)
 
 media-relay: build ## Measure relays for SIP calls beside each other, as root: ARGS="calls"; eval/media-relay/README.md.
 	eval/media-relay/run $(ARGS)
@@ -45,9 +45,9 @@ bench-crowd: build ## Measure rooms of 100, 300 and 1,000, ten of whom publish.
 	cargo build --release --locked -p eval
 	BENCH_CONFIG=eval/crowd.yaml eval/run --seconds 20 $(or $(ARGS),10of100 10of300 10of1000)
 
-growth: setup-build ## Measure how cost grows with receivers, rooms and tables, into docs/performance.md; it may be a busy machine.
-	cargo build --release --locked -p growth
-	target/release/weir-growth $(ARGS)
+scaling: setup-build ## Measure how cost grows with receivers, rooms and tables, into docs/performance.md; it may be a busy machine.
+	cargo build --release --locked -p scaling
+	target/release/weir-scaling $(ARGS)
 
 adaptation: build setup-test browsers-packages ## Measure real browsers behind limited links, as root: ARGS=vp8, ARGS=all; docs/adaptation.md.
 	eval/adaptation/run $(ARGS)

@@ -3,12 +3,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { csv } from "./rig/curves.mjs";
-import { writeUp } from "./rig/document.mjs";
-import { names, select } from "./rig/experiments.mjs";
-import { judge } from "./rig/judge.mjs";
-import { draw } from "./rig/plot.mjs";
-import { print } from "./rig/report.mjs";
+import { csv } from "./harness/curves.mjs";
+import { writeUp } from "./harness/document.mjs";
+import { names, select } from "./harness/experiments.mjs";
+import { judge } from "./harness/judge.mjs";
+import { draw } from "./harness/plot.mjs";
+import { print } from "./harness/report.mjs";
 
 const USAGE = `Measures, in real browsers behind limited links, whether each receiver's video follows its own downlink.
 
@@ -18,7 +18,7 @@ const USAGE = `Measures, in real browsers behind limited links, whether each rec
   --e2ee              frames are end-to-end encrypted by livekit-client
   --kernel            nothing is encrypted, and Weir lets the kernel copy what it can (docs/ebpf.md)
   --no-adaptation     Weir forwards everything whatever the downlink carries
-  --server-cmd LINE   another server, started in the rig; {address} and {port} are filled in
+  --server-cmd LINE   another server, started in the harness; {address} and {port} are filled in
   --url URL           a server that runs on this machine already
   --key, --secret     of that server's API; devkey and secret unless said
   --name NAME         what to call it in the results
@@ -70,7 +70,7 @@ if (values.help || positionals.length === 0) {
 }
 
 async function runAll(chosen) {
-  const { measure } = await import("./rig/measure.mjs");
+  const { measure } = await import("./harness/measure.mjs");
   const stopped = new Promise((_, reject) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
   });
@@ -100,8 +100,8 @@ function scaled(experiment) {
 
 function settings(stopped) {
   return {
-    rig: process.env.RIG ?? `weir-rig-${process.pid}`,
-    folder: process.env.RIG_FOLDER ?? "/tmp",
+    namespaces: process.env.NAMESPACES ?? `weir-adaptation-${process.pid}`,
+    folder: process.env.WORK_FOLDER ?? "/tmp",
     stopped,
     url: values.url,
     command: values["server-cmd"],

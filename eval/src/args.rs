@@ -1,18 +1,18 @@
 //! The command line of `weir-bench`.
 
-mod peers;
+mod compare;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use eval::client::{Impairment, Mode};
 use eval::floor::Cable;
 use eval::media::{PublishPlan, VideoPlan};
-use eval::peer::{Impairment, Mode};
 use eval::scenario::{Behaviour, Scenario};
 
-pub use peers::PeersArguments;
+pub use compare::CompareArguments;
 
 /// Measures a server of the LiveKit protocol with many light clients.
 #[derive(Parser)]
@@ -35,11 +35,11 @@ pub enum Command {
     Suite(SuiteArguments),
     /// Measure what no server could undercut: copy, seal and send, to the same kind of sinks.
     Floor(FloorArguments),
-    /// Measure the servers that are installed beside each other; started by `eval/peers/run`, which see.
-    Peers(PeersArguments),
-    /// A part of it; started by `peers`.
+    /// Measure the servers that are installed beside each other; started by `eval/compare/run`, which see.
+    Compare(CompareArguments),
+    /// A part of it; started by `compare`.
     #[command(hide = true)]
-    PeersErrand {
+    CompareSubprocess {
         /// What to measure, as JSON.
         orders: String,
     },

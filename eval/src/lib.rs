@@ -6,21 +6,21 @@
 //!
 //! Everything runs on one thread over one `epoll`, because the generator shares the machine with the server that it measures.
 //!
-//! Start with [`run`]; below it [`peer`] is one client, [`media`] what it sends and receives, [`measure`] the counting,
-//! [`net`] the sockets. [`floor`] measures what no server could undercut, [`suite`] puts the two beside each other, [`peers`]
+//! Start with [`run`]; below it [`client`] is one client, [`media`] what it sends and receives, [`measure`] the counting,
+//! [`net`] the sockets. [`floor`] measures what no server could undercut, [`suite`] puts the two beside each other, [`compare`]
 //! puts servers beside each other.
 
 #![forbid(unsafe_code)]
 
+pub mod client;
+pub mod compare;
 pub mod floor;
 pub mod measure;
 pub mod media;
 pub mod net;
-pub mod peer;
-pub mod peers;
 pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod suite;
 
-pub use rig::clock;
+pub use harness::clock;

@@ -6,16 +6,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use eval::client::Server;
+use eval::compare::{self, Subprocess};
 use eval::floor;
 use eval::net;
-use eval::peer::Server;
-use eval::peers::{self, Errand};
 use eval::report::{Report, crowds, table};
 use eval::run::{RunError, Settings, run};
 use eval::scenario::Scenario;
 use eval::suite::Suite;
 
-use args::{Arguments, Command, FloorArguments, Load, PeersArguments, RunArguments, SuiteArguments, Target};
+use args::{Arguments, Command, CompareArguments, FloorArguments, Load, RunArguments, SuiteArguments, Target};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -24,8 +24,8 @@ fn main() -> ExitCode {
         None => measure(&arguments.run),
         Some(Command::Suite(suite)) => measure_suite(&suite),
         Some(Command::Floor(floor)) => measure_floor(&floor),
-        Some(Command::Peers(peers)) => compare(&peers),
-        Some(Command::PeersErrand { orders }) => run_errand(&orders),
+        Some(Command::Compare(arguments)) => compare(&arguments),
+        Some(Command::CompareSubprocess { orders }) => run_subprocess(&orders),
         Some(Command::FloorSender { orders }) => send_floor(&orders),
     };
     match outcome {
@@ -115,13 +115,13 @@ fn measure_floor(arguments: &FloorArguments) -> Result<bool, RunError> {
     Ok(report.is_clean())
 }
 
-fn compare(arguments: &PeersArguments) -> Result<bool, RunError> {
-    peers::compare(&arguments.options()).map_err(|error| RunError::Machine(std::io::Error::other(error.to_string())))
+fn compare(arguments: &CompareArguments) -> Result<bool, RunError> {
+    compare::compare(&arguments.options()).map_err(|error| RunError::Machine(std::io::Error::other(error.to_string())))
 }
 
-fn run_errand(orders: &str) -> Result<bool, RunError> {
-    let errand: Errand = serde_json::from_str(orders).map_err(|error| RunError::Machine(error.into()))?;
-    println!("{}", errand.perform().expect("outcomes are plain data"));
+fn run_subprocess(orders: &str) -> Result<bool, RunError> {
+    let subprocess: Subprocess = serde_json::from_str(orders).map_err(|error| RunError::Machine(error.into()))?;
+    println!("{}", subprocess.perform().expect("outcomes are plain data"));
     Ok(true)
 }
 

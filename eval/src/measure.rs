@@ -1,5 +1,5 @@
 //! What the bench counts: packets, latencies, processor time and memory.
 
-pub use rig::{
+pub use harness::{
     Arrival, Busiest, Histogram, Machine, MachineSample, ProcessSample, Processes, SocketDrops, Tally, Window, process,
 };

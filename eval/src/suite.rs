@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rig::RunningServer;
+use harness::RunningServer;
 
 use crate::floor;
 use crate::report::Report;

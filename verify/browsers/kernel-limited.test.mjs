@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { layCable } from "../../eval/adaptation/rig/cable.mjs";
+import { layCable } from "../../eval/adaptation/harness/cable.mjs";
 import { KernelMeeting, kernelIsMissing } from "./support/kernel.mjs";
 import { sleep } from "./support/wait.mjs";
 

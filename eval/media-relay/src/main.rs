@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use media_relay::compare::{self, EXPERIMENTS, Errand, Experiment, Options};
+use media_relay::compare::{self, EXPERIMENTS, Experiment, Options, Subprocess};
 use media_relay::phones::CALLS_MAX;
 use media_relay::xdp::{Attached, Program};
 
@@ -28,7 +28,7 @@ enum Command {
     },
     /// Makes measurements and prints what was found; for `compare`.
     #[command(hide = true)]
-    Errand {
+    Subprocess {
         /// A file that says which.
         orders: PathBuf,
     },
@@ -61,8 +61,8 @@ struct CompareArguments {
     #[arg(long, env = "MEDIA_RELAY_TURN", default_value = "")]
     turn: String,
     /// What the names of namespaces begin with.
-    #[arg(long, env = "MEDIA_RELAY_RIG", default_value = "weir-relays", hide = true)]
-    rig: String,
+    #[arg(long, env = "MEDIA_RELAY_NAMESPACES", default_value = "weir-relays", hide = true)]
+    namespaces: String,
     /// The page to write the results into.
     #[arg(long, default_value = "docs/media-relay.md")]
     page: PathBuf,
@@ -87,7 +87,7 @@ impl CompareArguments {
             settle: Duration::from_secs(self.settle),
             configuration: self.relays,
             turn: self.turn.split_whitespace().map(String::from).collect(),
-            rig: self.rig,
+            namespaces: self.namespaces,
             page: (!self.dry).then_some(self.page),
         }
     }
@@ -99,7 +99,7 @@ fn main() -> ExitCode {
         Command::Bare { interface } => Attached::to(&interface, Program::Bounce)
             .map(|attached| attached.stay())
             .map_err(|error| error.to_string()),
-        Command::Errand { orders } => perform(&orders).map(|()| true).map_err(|error| error.to_string()),
+        Command::Subprocess { orders } => perform(&orders).map(|()| true).map_err(|error| error.to_string()),
     };
     match outcome {
         Ok(complete) => ExitCode::from(u8::from(!complete)),
@@ -111,7 +111,7 @@ fn main() -> ExitCode {
 }
 
 fn perform(orders: &Path) -> std::io::Result<()> {
-    let errand: Errand = serde_json::from_slice(&std::fs::read(orders)?)?;
-    println!("{}", serde_json::to_string(&errand.perform())?);
+    let subprocess: Subprocess = serde_json::from_slice(&std::fs::read(orders)?)?;
+    println!("{}", serde_json::to_string(&subprocess.perform())?);
     Ok(())
 }

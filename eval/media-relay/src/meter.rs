@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rig::{Instructions, MachineSample, ProcessSample, Processes, SocketDrops, clock, interrupt_threads, process};
+use harness::{Instructions, MachineSample, ProcessSample, Processes, SocketDrops, clock, interrupt_threads, process};
 
 use crate::outcome::{Machine, Moment};
 use crate::polling;
@@ -79,7 +79,7 @@ impl Watch {
         };
         Sample {
             at: clock::now(),
-            machine: rig::Machine::sample(),
+            machine: harness::Machine::sample(),
             instructions: self.counter.as_mut().and_then(|counter| counter.read().ok()),
             relay: self.relay.and_then(process),
             phones: process(std::process::id()).unwrap_or_default(),
@@ -116,7 +116,7 @@ fn measure(relay: Option<u32>, lasts: Duration) -> (Machine, u64) {
     let drops = |sample: &Sample| sample.drops.as_ref().map_or(0, |drops| drops.at(|_| true));
     let both = before.relay.zip(after.relay);
     let machine = Machine {
-        busy_cores: (1.0 - idle_share) * rig::Machine::processors() as f64,
+        busy_cores: (1.0 - idle_share) * harness::Machine::processors() as f64,
         idle_share,
         stolen_share: after.machine.stolen_share_since(&before.machine),
         relay_cores: both.map(|(before, after)| cores(before.cpu, after.cpu)),
@@ -161,7 +161,7 @@ impl Timeline {
 fn watch(relay: Option<u32>, over: &AtomicBool) -> Vec<(Instant, Moment)> {
     let read = || {
         let cpu = relay.and_then(process).map_or(Duration::ZERO, |sample| sample.cpu);
-        (clock::now(), rig::Machine::sample(), cpu)
+        (clock::now(), harness::Machine::sample(), cpu)
     };
     let mut moments = Vec::new();
     let mut last = read();
@@ -170,7 +170,7 @@ fn watch(relay: Option<u32>, over: &AtomicBool) -> Vec<(Instant, Moment)> {
         let next = read();
         let seconds = next.0.duration_since(last.0).as_secs_f64();
         let moment = Moment {
-            busy_cores: (1.0 - next.1.idle_share_since(&last.1)) * rig::Machine::processors() as f64,
+            busy_cores: (1.0 - next.1.idle_share_since(&last.1)) * harness::Machine::processors() as f64,
             relay_cores: next.2.saturating_sub(last.2).as_secs_f64() / seconds,
             ..Moment::default()
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rig::{Busiest, Histogram};
+use harness::{Busiest, Histogram};
 use serde::{Deserialize, Serialize};
 
 /// The shares of all values at which curves are drawn: evenly up to the median and beyond, densely at the end, which is what is asked about.

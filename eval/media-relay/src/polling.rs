@@ -6,9 +6,9 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+use harness::{SERVER_INTERFACE, kernel_threads};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use rig::{SERVER_INTERFACE, kernel_threads};
 
 /// The processor that is the relay's.
 const PROCESSOR: usize = 0;

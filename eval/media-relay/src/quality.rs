@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rig::{Arrival as Place, Histogram, Tally};
+use harness::{Arrival as Place, Histogram, Tally};
 use sip::quality::{UNCONCEALED, mean_opinion_score};
 
 use crate::phones::{Account, Arrival, INTERVAL};

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use harness::{Histogram, clock};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use rig::{Histogram, clock};
 use serde::{Deserialize, Serialize};
 
 use crate::meter::{Timeline, Window};
@@ -132,7 +132,7 @@ impl<'a> Scene<'a> {
     /// Offers calls at the load's pace, and waits until all are answered.
     fn set_up(&mut self) -> io::Result<SetUp> {
         let began = clock::now();
-        let cpu = || self.relay.and_then(rig::process).map(|sample| sample.cpu);
+        let cpu = || self.relay.and_then(harness::process).map(|sample| sample.cpu);
         let before = cpu();
         let pace = Duration::from_secs(1) / self.load.per_second.max(1);
         let give_up = began + pace * self.load.calls + SET_UP_MAX;
@@ -151,7 +151,7 @@ impl<'a> Scene<'a> {
             self.tick()?;
         }
         let took = clock::now().duration_since(began);
-        let relay_cores = before.zip(self.relay.and_then(rig::process));
+        let relay_cores = before.zip(self.relay.and_then(harness::process));
         let answered = self.calls.iter().filter_map(|call| call.established);
         let last = answered.clone().max().unwrap_or(began);
         let latency = |command| {

@@ -23,10 +23,10 @@ use backend_udp::srtp::{Opener, Sealer};
 use dataplane::{MasterKey, SrtpProfile};
 use serde::{Deserialize, Serialize};
 
+use crate::client::Plan;
 use crate::clock;
 use crate::measure::{Busiest, Machine, SocketDrops};
 use crate::media::{Camera, PublishPlan};
-use crate::peer::Plan;
 use crate::report::{Cost, Latency, Report};
 use crate::run::RunError;
 use crate::scenario::{Behaviour, Scenario};

@@ -9,10 +9,10 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 
 use super::PROFILE;
 use super::publishing::Publishing;
+use crate::client::seal_rtcp;
 use crate::clock;
 use crate::media::{Carries, Inbound, Meter, Reporter, Totals};
 use crate::net::{self, Inbox};
-use crate::peer::seal_rtcp;
 use crate::run::TICK;
 
 /// Clients without a handshake: they receive, decrypt and count as real ones do.

@@ -16,6 +16,7 @@ mod totals;
 
 pub use camera::Camera;
 pub use feedback::{FeedbackCounts, Reporter};
+pub use harness::Stamp;
 pub use inbound::{Carries, Inbound};
 pub use instream::Shown;
 pub use layers::Dependency;
@@ -23,7 +24,6 @@ pub use ledger::Ledger;
 pub use outbound::{Negotiated, Outbound, Place};
 pub use payload::{write_audio, write_video};
 pub use publisher::{AUDIO_PAYLOAD_LEN, AUDIO_TICKS, PublishPlan, Publisher};
-pub use rig::Stamp;
 pub use schedule::VideoPlan;
 pub use speech::{AUDIO_INTERVAL, Speech};
 pub use totals::{Meter, Totals};

@@ -13,7 +13,7 @@ use super::outbound::{Negotiated, Outbound, Place, Written};
 use super::payload::{write_audio, write_video};
 use super::schedule::VideoPlan;
 use super::speech::{Speech, SpeechSchedule, Utterance};
-use crate::peer::{Dice, Transport};
+use crate::client::{Dice, Transport};
 
 /// What a participant publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::client::{Impairment, Plan};
 use crate::measure::{Busiest, Histogram, Tally};
-use crate::peer::{Impairment, Plan};
 
 pub use joining::{Changes, Joining, Signalling, Spread};
 pub use quality::Quality;

@@ -7,9 +7,9 @@ use super::changes::Changed;
 use super::joining::Joined;
 use super::world::World;
 use super::{Settings, Window};
+use crate::client::{Mode, Participant, Purpose};
 use crate::clock;
 use crate::measure::{Machine, MachineSample, ProcessSample, Processes, SocketDrops, process};
-use crate::peer::{Mode, Participant, Purpose};
 use crate::report::{Changes, Cost, Joining, Latency, Quality, Report, Signalling, Spread};
 
 /// The machine at one instant.

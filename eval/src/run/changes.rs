@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::RunError;
 use super::world::World;
+use crate::client::{Count, Purpose};
 use crate::clock;
-use crate::peer::{Count, Purpose};
 
 /// Changes of each kind.
 const CHANGES: u32 = 8;

@@ -1,4 +1,4 @@
-use crate::peer::{ParticipantError, SignalError, TransportError};
+use crate::client::{ParticipantError, SignalError, TransportError};
 
 /// Why there is no measurement.
 #[derive(Debug)]

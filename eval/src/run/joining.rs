@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::account::Sample;
 use super::world::World;
 use super::{RunError, Settings};
+use crate::client::Participant;
 use crate::clock;
-use crate::peer::Participant;
 
 /// Without a given rate: participants that may be connecting at the same time.
 const CONNECTING_MAX: usize = 8;

@@ -9,9 +9,9 @@ mod world;
 
 use std::time::Duration;
 
+use crate::client::{Server, Traffic};
 use crate::clock;
 use crate::measure::process;
-use crate::peer::{Server, Traffic};
 use crate::report::Report;
 use crate::scenario::{Behaviour, Scenario};
 use account::{Drops, Sample};

@@ -5,8 +5,8 @@ mod plans;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::client::{Impairment, Mode};
 use crate::media::PublishPlan;
-use crate::peer::{Impairment, Mode};
 
 /// Who joins.
 ///

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Behaviour, Scenario};
+use crate::client::Plan;
 use crate::media::{PublishPlan, Speech};
-use crate::peer::Plan;
 
 impl Scenario {
     /// The participants, publishers first in each room; `run` tells this run's rooms from those of others.
@@ -101,8 +101,8 @@ fn sources(participant: u32, publish: &PublishPlan) -> impl Iterator<Item = u32>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::{Impairment, Mode};
     use crate::media::VideoPlan;
-    use crate::peer::{Impairment, Mode};
 
     const BEHAVIOUR: Behaviour = Behaviour {
         publish: PublishPlan {

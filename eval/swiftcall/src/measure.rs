@@ -4,7 +4,7 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rig::{Instructions, Machine, clock, interrupt_threads};
+use harness::{Instructions, Machine, clock, interrupt_threads};
 
 use crate::bare::{Arrived, RECEIVERS_MAX, Sink};
 use crate::scene::{FRAME, Scene};

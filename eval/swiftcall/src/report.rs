@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use rig::Spread;
-use rig::curves::{Curve, Drawing, Panel, Scale};
+use harness::Spread;
+use harness::curves::{Curve, Drawing, Panel, Scale};
 
 use crate::measure::Row;
 use crate::scene::Media;
@@ -21,7 +21,7 @@ pub fn line(row: &Row) -> String {
     let [least, mean, greatest] = row.deltas_ms;
     format!(
         "{},{},{:.4},{:.3},{:.0},{least:.4},{mean:.4},{greatest:.4},{:.0}",
-        rig::csv::quoted(row.way.name()),
+        harness::csv::quoted(row.way.name()),
         row.receivers,
         row.arrived,
         row.busy_us,
@@ -38,11 +38,11 @@ impl Rounds {
     pub fn read(text: &str) -> Self {
         let mut rounds = Rounds(BTreeMap::new());
         for line in text.lines() {
-            let is_way = |way: &Way| line.starts_with(&format!("{},", rig::csv::quoted(way.name())));
+            let is_way = |way: &Way| line.starts_with(&format!("{},", harness::csv::quoted(way.name())));
             let Some(way) = Way::ALL.iter().position(is_way) else {
                 continue;
             };
-            let behind = &line[rig::csv::quoted(Way::ALL[way].name()).len() + 1..];
+            let behind = &line[harness::csv::quoted(Way::ALL[way].name()).len() + 1..];
             let fields: Vec<&str> = behind.split(',').collect();
             let Ok(receivers) = fields[0].parse() else { continue };
             let figures: Vec<f64> = fields[1..].iter().filter_map(|field| field.parse().ok()).collect();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use backend_ebpf::{Fanout, FanoutConfig, RoomsPath};
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Clock, DataPlane, Offload};
-use rig::clock;
+use harness::clock;
 use wire::NtpTime;
 
 use crate::bare;

@@ -4,10 +4,10 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createNetwork } from "../../../eval/adaptation/rig/network.mjs";
-import { Person } from "../../../eval/adaptation/rig/person.mjs";
-import { startServer } from "../../../eval/adaptation/rig/server.mjs";
-import { bundle } from "../../../eval/adaptation/rig/site.mjs";
+import { createNetwork } from "../../../eval/adaptation/harness/network.mjs";
+import { Person } from "../../../eval/adaptation/harness/person.mjs";
+import { startServer } from "../../../eval/adaptation/harness/server.mjs";
+import { bundle } from "../../../eval/adaptation/harness/site.mjs";
 import { IN_CLEAR } from "./clear.mjs";
 
 const BINARY = process.env.WEIR_BINARY ?? new URL("../../../target/release/weir", import.meta.url).pathname;

@@ -63,7 +63,7 @@ impl Configuration {
 impl Relay {
     /// The program, if it is installed.
     pub fn installed(&self) -> Option<PathBuf> {
-        rig::software::installed(&self.program, &self.variable)
+        harness::software::installed(&self.program, &self.variable)
     }
 
     /// The words that start it.

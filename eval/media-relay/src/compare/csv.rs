@@ -1,6 +1,6 @@
 //! All measurements, a line each.
 
-use rig::csv::quoted;
+use harness::csv::quoted;
 
 use super::figures::{Figures, Measured};
 

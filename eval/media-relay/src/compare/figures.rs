@@ -3,8 +3,8 @@
 use crate::outcome::Outcome;
 use crate::scene::Load;
 
-use super::errand::Found;
-use super::field::DIRECT;
+use super::subprocess::Found;
+use super::targets::DIRECT;
 
 /// One measurement and where it belongs.
 #[derive(Clone, Debug)]

@@ -1,27 +1,27 @@
 //! Relays beside each other: the same phones, the same calls, by turns, each relay in a network namespace of its own.
 //!
 //! [`compare`] does what the command line asks. An [`Experiment`] says what is measured in which turn, and what is made of it. Each turn is an
-//! [`Errand`], done by a process of its own. What is found goes to the terminal, to a table of all runs, to a drawing, and between the markers of a
+//! [`Subprocess`], done by a process of its own. What is found goes to the terminal, to a table of all runs, to a drawing, and between the markers of a
 //! page.
 
 mod config;
 mod csv;
-mod errand;
 mod error;
 mod experiments;
-mod field;
 mod figures;
+mod subprocess;
+mod targets;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use errand::Errand;
 pub use error::CompareError;
 pub use experiments::{EXPERIMENTS, Experiment};
+pub use subprocess::Subprocess;
 
 use experiments::Section;
-use field::Field;
 use figures::{Figures, Measured};
+use targets::Targets;
 
 /// What to compare, and where to write.
 #[derive(Clone, Debug)]
@@ -43,21 +43,21 @@ pub struct Options {
     /// Words in front of each turn's command, where the machine is shared by turns.
     pub turn: Vec<String>,
     /// What the names of this run's namespaces begin with.
-    pub rig: String,
+    pub namespaces: String,
     /// The page to write into; none: only the terminal.
     pub page: Option<PathBuf>,
 }
 
 /// Measures everything that was asked for; says whether everything could be measured.
 pub fn compare(options: &Options) -> Result<bool, CompareError> {
-    let field = Field::prepare(options)?;
-    field.remarks.iter().for_each(|line| eprintln!("media-relay: {line}"));
+    let targets = Targets::prepare(options)?;
+    targets.remarks.iter().for_each(|line| eprintln!("media-relay: {line}"));
     let mut complete = true;
     for experiment in &options.experiments {
-        let measured = measure(&field, options, experiment)?;
+        let measured = measure(&targets, options, experiment)?;
         complete &= measured.iter().all(|it| it.found.is_ok());
         let section = (experiment.section)(&measured);
-        let text = format!("{}. {}.\n\n{}", section.how, field.remarks.join("; "), section.text);
+        let text = format!("{}. {}.\n\n{}", section.how, targets.remarks.join("; "), section.text);
         println!("## {}\n\n{text}", experiment.title);
         if let Some(page) = &options.page {
             write(experiment, &text, &section, &csv::table(&measured), page)?;
@@ -67,8 +67,8 @@ pub fn compare(options: &Options) -> Result<bool, CompareError> {
 }
 
 /// Makes all measurements of an experiment, turn by turn.
-fn measure(field: &Field, options: &Options, experiment: &Experiment) -> Result<Vec<Measured>, CompareError> {
-    let turns = (experiment.turns)(field, options);
+fn measure(targets: &Targets, options: &Options, experiment: &Experiment) -> Result<Vec<Measured>, CompareError> {
+    let turns = (experiment.turns)(targets, options);
     let mut all: Vec<Measured> = Vec::new();
     for (number, turn) in turns.iter().enumerate() {
         eprintln!(
@@ -77,11 +77,11 @@ fn measure(field: &Field, options: &Options, experiment: &Experiment) -> Result<
             number + 1,
             turns.len()
         );
-        let errand = Errand {
+        let subprocess = Subprocess {
             jobs: turn.iter().map(|planned| (planned.job.clone(), planned.load)).collect(),
-            folder: field.folder.clone(),
+            folder: targets.folder.clone(),
         };
-        let found = errand.order(&options.turn)?;
+        let found = subprocess.order(&options.turn)?;
         let begin = all.len();
         all.extend(turn.iter().zip(found).map(|(planned, found)| Measured {
             relay: planned.job.name.clone(),
@@ -149,6 +149,9 @@ fn write(experiment: &Experiment, text: &str, section: &Section, runs: &str, pag
     let beside = page.file_stem().unwrap_or_default().to_string_lossy();
     let body = format!("### {title}\n\n{text}\n![{title}]({beside}/{name}.svg)\n\n[All runs]({beside}/{name}.csv)\n");
     let before = std::fs::read_to_string(page)?;
-    std::fs::write(page, rig::page::put(&before, &format!("media-relay: {name}"), &body))?;
+    std::fs::write(
+        page,
+        harness::page::put(&before, &format!("media-relay: {name}"), &body),
+    )?;
     Ok(())
 }

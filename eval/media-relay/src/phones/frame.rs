@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use rig::Stamp;
+use harness::Stamp;
 
 /// Bytes of RTP: a header and 160 samples.
 pub const RTP_LEN: usize = 172;

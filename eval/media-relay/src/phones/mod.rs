@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use rig::{Stamp, clock};
+use harness::{Stamp, clock};
 use serde::{Deserialize, Serialize};
 
 use frame::{Arrived, Frame};

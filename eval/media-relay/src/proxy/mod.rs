@@ -8,8 +8,8 @@ use std::io;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
 
+use harness::{Histogram, clock};
 use nix::sys::socket::{setsockopt, sockopt};
-use rig::{Histogram, clock};
 
 use message::Answer;
 pub use message::Command;

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use rig::curves::{Curve, Drawing, Panel, Scale};
+use harness::curves::{Curve, Drawing, Panel, Scale};
 
 use super::rounds::{in_rounds, steady};
 use super::targets::{self, Target, target};
 use super::{Experiment, Figures, Measured, Planned, Section, cell, names, spread};
 use crate::compare::Options;
-use crate::compare::field::Field;
+use crate::compare::targets::Targets;
 use crate::outcome::{Distribution, Outcome, SHARES};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -18,10 +18,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     section,
 };
 
-fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
+fn turns(targets: &Targets, options: &Options) -> Vec<Vec<Planned>> {
     let load = steady(options);
-    let jobs = field.entries.iter().map(|entry| &entry.job);
-    in_rounds(jobs.chain([&field.direct]).cloned().collect(), options.rounds, load)
+    let jobs = targets.entries.iter().map(|entry| &entry.job);
+    in_rounds(jobs.chain([&targets.direct]).cloned().collect(), options.rounds, load)
 }
 
 fn section(all: &[Measured]) -> Section {
@@ -110,8 +110,8 @@ fn curve(all: &[Measured], relay: &str, values: fn(&Outcome) -> &Distribution) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::field::DIRECT;
     use crate::compare::figures::tests::measured;
+    use crate::compare::targets::DIRECT;
 
     #[test]
     fn targets_are_judged_by_ratios_of_one_round() {

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use rig::bars::{Bar, Drawing, Group, Panel};
+use harness::bars::{Bar, Drawing, Group, Panel};
 
 use super::rounds::{how_often, in_rounds, steady};
 use super::targets::{self, Target, target};
 use super::{Experiment, Figures, Measured, Planned, Section, cell, names, spread};
 use crate::compare::Options;
-use crate::compare::errand::Job;
-use crate::compare::field::Field;
+use crate::compare::subprocess::Job;
+use crate::compare::targets::Targets;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "kernel",
@@ -23,8 +23,8 @@ const RELAYS: [&str; 2] = ["weir-ebpf", "bare"];
 
 const TARGETS: [Target; 1] = [target(RELAYS, 1.2, "relaying us/packet", |it| it.relaying_us())];
 
-fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
-    let able = field
+fn turns(targets: &Targets, options: &Options) -> Vec<Vec<Planned>> {
+    let able = targets
         .entries
         .iter()
         .filter(|entry| RELAYS.contains(&entry.relay.name.as_str()));

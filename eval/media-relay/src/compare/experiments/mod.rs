@@ -10,12 +10,12 @@ mod targets;
 
 use std::fmt::Write as _;
 
-use rig::Spread;
+use harness::Spread;
 
 use super::Options;
-use super::errand::Job;
-use super::field::{DIRECT, Field};
 use super::figures::{Figures, Measured};
+use super::subprocess::Job;
+use super::targets::{DIRECT, Targets};
 use crate::scene::Load;
 
 /// A named set of measurements.
@@ -25,7 +25,7 @@ pub struct Experiment {
     /// What is asked, for the page.
     pub title: &'static str,
     /// What is measured, turn by turn.
-    pub(super) turns: fn(&Field, &Options) -> Vec<Vec<Planned>>,
+    pub(super) turns: fn(&Targets, &Options) -> Vec<Vec<Planned>>,
     /// What is made of it.
     pub(super) section: fn(&[Measured]) -> Section,
 }

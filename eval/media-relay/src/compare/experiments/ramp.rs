@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rig::curves::{Curve, Drawing, Panel, Scale};
+use harness::curves::{Curve, Drawing, Panel, Scale};
 
 use super::{Experiment, Measured, Planned, Section, names, notes};
 use crate::compare::Options;
-use crate::compare::field::Field;
+use crate::compare::targets::Targets;
 use crate::outcome::Moment;
 use crate::scene::Load;
 
@@ -23,7 +23,7 @@ const PACE: u32 = 30;
 /// Behind the last call, in seconds.
 const AFTER: Duration = Duration::from_secs(10);
 
-fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
+fn turns(targets: &Targets, options: &Options) -> Vec<Vec<Planned>> {
     let load = Load {
         calls: options.calls,
         per_second: PACE,
@@ -31,7 +31,7 @@ fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
         window: AFTER,
         timeline: true,
     };
-    let jobs = field.entries.iter().map(|entry| &entry.job).chain([&field.direct]);
+    let jobs = targets.entries.iter().map(|entry| &entry.job).chain([&targets.direct]);
     let planned = jobs.map(|job| Planned {
         job: job.clone(),
         round: 1,

@@ -2,7 +2,7 @@
 
 use super::{Measured, Planned};
 use crate::compare::Options;
-use crate::compare::errand::Job;
+use crate::compare::subprocess::Job;
 use crate::scene::Load;
 
 /// Calls offered in a second.

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rig::curves::{Curve, Drawing, Panel, Scale};
+use harness::curves::{Curve, Drawing, Panel, Scale};
 
 use super::{Experiment, Figures, Measured, Planned, Section, names, notes};
 use crate::compare::Options;
-use crate::compare::field::{DIRECT, Field};
+use crate::compare::targets::{DIRECT, Targets};
 use crate::scene::Load;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -24,7 +24,7 @@ const PACE: u32 = 400;
 /// The window of each step, at most.
 const WINDOW_MAX: Duration = Duration::from_secs(5);
 
-fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
+fn turns(targets: &Targets, options: &Options) -> Vec<Vec<Planned>> {
     let step = |calls: u32| {
         let load = Load {
             calls,
@@ -33,8 +33,8 @@ fn turns(field: &Field, options: &Options) -> Vec<Vec<Planned>> {
             window: options.window.min(WINDOW_MAX),
             timeline: false,
         };
-        let able = field.entries.iter().filter(move |entry| entry.relay.most >= calls);
-        let jobs = able.map(|entry| &entry.job).chain([&field.direct]);
+        let able = targets.entries.iter().filter(move |entry| entry.relay.most >= calls);
+        let jobs = able.map(|entry| &entry.job).chain([&targets.direct]);
         let planned = jobs.map(move |job| Planned {
             job: job.clone(),
             round: 1,

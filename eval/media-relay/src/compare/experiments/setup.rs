@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rig::curves::{Curve, Drawing, Panel, Scale};
+use harness::curves::{Curve, Drawing, Panel, Scale};
 
 use super::{Experiment, Measured, Planned, Section, names};
 use crate::compare::Options;
-use crate::compare::field::Field;
+use crate::compare::targets::Targets;
 use crate::outcome::SetUp;
 use crate::scene::{Between, Load};
 
@@ -23,12 +23,12 @@ const PACES: [u32; 5] = [125, 250, 500, 1_000, 2_000];
 /// For so long: a relay has four sockets for each call, of which there are often no more than 20,000.
 const SECONDS: u32 = 2;
 
-fn turns(field: &Field, _: &Options) -> Vec<Vec<Planned>> {
-    let controlled = field
+fn turns(targets: &Targets, _: &Options) -> Vec<Vec<Planned>> {
+    let controlled = targets
         .entries
         .iter()
         .filter(|entry| matches!(entry.job.between, Between::Relay { .. }));
-    let planned = |entry: &crate::compare::field::Entry| {
+    let planned = |entry: &crate::compare::targets::Entry| {
         let job = entry.job.clone();
         PACES.map(|per_second| Planned {
             job: job.clone(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rig::Spread;
+use harness::Spread;
 
 use super::rounds::how_often;
 use super::{Figures, Measured, Section, cell, notes};
