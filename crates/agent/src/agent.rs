@@ -14,7 +14,7 @@ use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Owner};
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
-use crate::media::{Current, Media, Unexplained};
+use crate::media::{Current, Media, UnmappedStream};
 use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
@@ -97,7 +97,7 @@ impl Agent {
             Command::Publish(publication) => self.media.publish(cx, publication),
             Command::Unpublish { track } => self.media.unpublish(cx, track),
             Command::Hold { track, held } => self.media.hold(cx, track, held),
-            Command::Attention { track, place } => self.media.attend(cx, track, place),
+            Command::Attention { track, place } => self.media.set_speaker_rank(cx, track, place),
             Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
             Command::Relay(order) => self.relays.order(cx, order),
@@ -161,7 +161,7 @@ impl Agent {
                 rid,
                 repaired_rid,
             } => {
-                let stream = Unexplained {
+                let stream = UnmappedStream {
                     ssrc,
                     payload_type,
                     mid,
@@ -185,7 +185,7 @@ impl Agent {
                 };
                 self.media.selected(cx, replica, current);
             }
-            Event::Wanted { stream, sequences } => self.media.wanted(cx, stream, &sequences),
+            Event::Wanted { stream, sequences } => self.media.nack_upstream(cx, stream, &sequences),
             // Of a replica that was let go, which we never ask for.
             Event::Stands { .. } => {}
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
@@ -264,7 +264,7 @@ impl Agent {
                 Timer::Allocate(transport) => self.media.allocate(cx, transport),
                 Timer::Copies(transport) => self.media.send_copies(cx, transport),
                 Timer::Fill(subscription) => self.media.fill(cx, subscription),
-                Timer::Repair(key) => self.media.repair(cx, key),
+                Timer::Nack(key) => self.media.send_nacks(cx, key),
                 Timer::KeyFrame(key) => self.media.repeat_key_frame(cx, key),
                 Timer::Activity(track) => self.media.check_activity(cx, track),
                 Timer::Audio => self.media.report_audio(cx),

@@ -122,10 +122,10 @@ pub const RESENDS_PER_SECOND_MIN: u32 = 50;
 
 /// Packets a publisher is asked for in one second on one stream because receivers miss them, all of these together, where the data plane keeps none; further
 /// ones are not asked for.
-pub const WANTED_PER_SECOND_MAX: u32 = 200;
+pub const UPSTREAM_NACKS_PER_SECOND_MAX: u32 = 200;
 
 /// Of those, the packets one receiver may ask for: one that asks for everything leaves something to the others.
-pub const WANTED_OF_ONE_PER_SECOND_MAX: u32 = 100;
+pub const UPSTREAM_NACKS_OF_ONE_PER_SECOND_MAX: u32 = 100;
 
 /// What a receiver may claim that its downlink carries, in bits per second; one that says more is taken to say this.
 pub const ESTIMATE_MAX: u64 = 50_000_000;

@@ -9,7 +9,7 @@ mod handshakes;
 mod histories;
 mod hostile;
 mod lying;
-mod overflow;
+mod overload;
 mod packets;
 mod peer;
 mod playout;

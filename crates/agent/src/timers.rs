@@ -29,7 +29,7 @@ pub(crate) enum Timer {
     /// Something in place of media that does not come.
     Fill(SubscriptionId),
     /// Retransmissions to ask for on one stream.
-    Repair(StreamKey),
+    Nack(StreamKey),
     /// A key frame still owed to somebody on one stream.
     KeyFrame(StreamKey),
     /// Whether a track's encodings still arrive.

@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use allocation::{Allocator, BitRate, Config, DecodeTarget, Key, Offer, Policy, Subscription, Wish};
+use allocation::{Allocator, BitRate, Config, DecodeTarget, Key, Offer, Policy, Request, Subscription};
 
 const SUBSCRIPTIONS: u64 = 100;
 const CALLS: u32 = 2_000;
@@ -27,7 +27,7 @@ fn main() {
     );
     println!(
         "{:<48} {:>8.1}",
-        "a wish changes in each call",
+        "a request changes in each call",
         median(&offers, steady, true)
     );
 }
@@ -41,9 +41,9 @@ fn median(offers: &[Offer], estimate: impl Fn(u32) -> BitRate, wishes_change: bo
 fn run(offers: &[Offer], estimate: impl Fn(u32) -> BitRate, wishes_change: bool) -> f64 {
     let subscription = |key| Subscription {
         key: Key(key),
-        wish: Wish {
+        request: Request {
             size: (160 * (1 + key as u16 % 4), 90 * (1 + key as u16 % 4)),
-            ..Wish::VIDEO
+            ..Request::VIDEO
         },
         offers,
     };
@@ -53,7 +53,7 @@ fn run(offers: &[Offer], estimate: impl Fn(u32) -> BitRate, wishes_change: bool)
     for call in 0..CALLS {
         let now = began + Duration::from_millis(100) * call;
         if wishes_change {
-            subscriptions[call as usize % SUBSCRIPTIONS as usize].wish.speaker = Some((call % 7) as u8);
+            subscriptions[call as usize % SUBSCRIPTIONS as usize].request.speaker = Some((call % 7) as u8);
         }
         black_box(allocator.allocate(now, estimate(call).into(), &subscriptions));
     }

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use wire::MediaKind;
 
-use crate::contest::{Contender, Contest, Standing, before, offers};
+use crate::candidates::{Candidate, Candidates, PreviousGrant, before, offers};
 use crate::divide::{Budget, Divider};
+use crate::hysteresis::Hysteresis;
 use crate::ladder::Rung;
-use crate::patience::Patience;
-use crate::{Allocation, BitRate, EstimateHistory, Grant, Policy, Room, Subscription};
+use crate::{Allocation, BitRate, EstimateHistory, Grant, Headroom, Policy, Subscription};
 
 /// A plan that takes from some to give to others must give so much more than it takes: every picture that changes its size takes a key frame, after which
 /// encoders leave some pictures out, for everybody who watches. So equals do not change places, nor do two who speak in turn.
@@ -70,10 +70,10 @@ impl Default for Config {
 pub struct Allocator {
     config: Config,
     history: EstimateHistory,
-    patience: Patience,
+    hysteresis: Hysteresis,
     /// What was granted last, by key.
-    standings: Vec<Standing>,
-    contest: Contest,
+    previous_grants: Vec<PreviousGrant>,
+    candidates: Candidates,
     divider: Divider,
     /// What each contender gets.
     plan: Vec<Option<Rung>>,
@@ -86,9 +86,9 @@ impl Allocator {
         Self {
             config,
             history: EstimateHistory::new(),
-            patience: Patience::new(config.hold),
-            standings: Vec::new(),
-            contest: Contest::default(),
+            hysteresis: Hysteresis::new(config.hold),
+            previous_grants: Vec::new(),
+            candidates: Candidates::default(),
             divider: Divider::default(),
             plan: Vec::new(),
             grants: Vec::new(),
@@ -100,13 +100,13 @@ impl Allocator {
         let room = estimate.less(audio);
         let safe = self.safe(now, wanted.plus(audio)).unwrap_or(self.with_margin(estimate));
         let steady = self.steady(now).unwrap_or(estimate).max(safe);
-        let used = self.contest.used();
+        let used = self.candidates.used();
         let budget = Budget {
             lowest: used.max(steady.less(audio)).min(room.scaled(TOLERATED)),
             all: used.max(safe.less(audio)).min(room),
             had_counts: KEEPS,
         };
-        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
+        self.divider.divide(budget, &self.candidates.ladders, &mut self.plan);
     }
 
     /// What is sent does not fit. A little more than must be is cut, so that the next lower estimate does not cut again; but nobody is
@@ -117,10 +117,10 @@ impl Allocator {
             all: room.scaled(1.0 - SPARE),
             had_counts: 1.0,
         };
-        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
-        let had = self.contest.contenders.iter().map(|contender| contender.current);
+        self.divider.divide(budget, &self.candidates.ladders, &mut self.plan);
+        let had = self.candidates.list.iter().map(|candidate| candidate.current);
         if !had.eq(self.plan.iter().copied()) {
-            self.patience.fell(now, self.contest.used().plus(audio));
+            self.hysteresis.fell(now, self.candidates.used().plus(audio));
         }
     }
 
@@ -131,21 +131,21 @@ impl Allocator {
         let steady = self.steady(now).unwrap_or_default();
         let budget = Budget {
             lowest: steady.max(safe).less(audio).min(room),
-            all: safe.less(audio).max(self.contest.used()).min(room),
+            all: safe.less(audio).max(self.candidates.used()).min(room),
             had_counts: WORTHWHILE,
         };
-        self.divider.divide(budget, &self.contest.ladders, &mut self.plan);
-        for (ladder, (rung, contender)) in self.plan.iter_mut().zip(&self.contest.contenders).enumerate() {
-            if let (Some(rung), Some(current)) = (rung, contender.current) {
-                *rung = without_key_frame(*rung, current, self.contest.ladders.get(ladder));
+        self.divider.divide(budget, &self.candidates.ladders, &mut self.plan);
+        for (ladder, (rung, candidate)) in self.plan.iter_mut().zip(&self.candidates.list).enumerate() {
+            if let (Some(rung), Some(current)) = (rung, candidate.current) {
+                *rung = without_key_frame(*rung, current, self.candidates.ladders.get(ladder));
             }
         }
-        if is_better(&self.plan, &self.contest.contenders) {
-            self.patience.rose(now);
+        if is_better(&self.plan, &self.candidates.list) {
+            self.hysteresis.rose(now);
         } else {
             self.plan.clear();
             self.plan
-                .extend(self.contest.contenders.iter().map(|contender| contender.current));
+                .extend(self.candidates.list.iter().map(|candidate| candidate.current));
         }
     }
 
@@ -156,8 +156,8 @@ impl Allocator {
         let lowest = self.history.lowest_over(soon);
         let plenty = lowest.filter(|lowest| *lowest >= wanted.scaled(times)).map(|_| wanted);
         // Who failed waits.
-        let plenty = plenty.filter(|_| self.patience.hold_beyond().is_none());
-        let beyond = self.patience.hold_beyond().and_then(|(hold, least)| {
+        let plenty = plenty.filter(|_| self.hysteresis.hold_beyond().is_none());
+        let beyond = self.hysteresis.hold_beyond().and_then(|(hold, least)| {
             let lowest = self.history.lowest_over(hold);
             lowest.filter(|lowest| *lowest >= least)
         });
@@ -169,13 +169,13 @@ impl Allocator {
     fn calm(&self, wanted: BitRate) -> Option<BitRate> {
         let (long, times) = CALM;
         let lowest = self.history.lowest_over(long)?;
-        let failed = self.patience.hold_beyond().is_some_and(|(_, least)| lowest < least);
+        let failed = self.hysteresis.hold_beyond().is_some_and(|(_, least)| lowest < least);
         (!failed && lowest >= wanted.scaled(times)).then_some(wanted)
     }
 
     /// What it has not been below for the whole hold.
     fn steady(&mut self, now: Instant) -> Option<BitRate> {
-        self.history.lowest_over(self.patience.hold(now))
+        self.history.lowest_over(self.hysteresis.hold(now))
     }
 
     fn with_margin(&self, estimate: BitRate) -> BitRate {
@@ -185,38 +185,39 @@ impl Allocator {
     /// Writes down the plan as grants, and what they were given for. Gives what it costs.
     fn conclude(&mut self, subscriptions: &[Subscription<'_>]) -> BitRate {
         self.grants.clear();
-        let standings = &self.standings;
+        let previous_grants = &self.previous_grants;
         self.grants.extend(
             subscriptions
                 .iter()
-                .map(|subscription| uncontested(subscription, standings)),
+                .map(|subscription| without_candidate(subscription, previous_grants)),
         );
-        for (contender, rung) in self.contest.contenders.iter().zip(&self.plan) {
-            self.grants[contender.index] = rung.map_or(Grant::Paused, |rung| Grant::Send(rung.target));
+        for (candidate, rung) in self.candidates.list.iter().zip(&self.plan) {
+            self.grants[candidate.index] = rung.map_or(Grant::Paused, |rung| Grant::Send(rung.target));
         }
-        self.standings.clear();
-        let standing = |(subscription, grant): (&Subscription<'_>, &Grant)| Standing {
+        self.previous_grants.clear();
+        let previous_grant = |(subscription, grant): (&Subscription<'_>, &Grant)| PreviousGrant {
             key: subscription.key,
-            wish: subscription.wish,
+            request: subscription.request,
             grant: *grant,
         };
-        self.standings
-            .extend(subscriptions.iter().zip(&self.grants).map(standing));
-        self.standings.sort_unstable_by_key(|standing| standing.key);
+        self.previous_grants
+            .extend(subscriptions.iter().zip(&self.grants).map(previous_grant));
+        self.previous_grants
+            .sort_unstable_by_key(|previous_grant| previous_grant.key);
         cost(self.plan.iter().copied())
     }
 }
 
 impl Policy for Allocator {
-    fn allocate(&mut self, now: Instant, room: Room, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
-        let Room { now: estimate, carried } = room;
+    fn allocate(&mut self, now: Instant, room: Headroom, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+        let Headroom { now: estimate, carried } = room;
         self.history.push(now, estimate);
         let audio = audio(subscriptions);
         let room = estimate.less(audio);
-        self.contest.read(subscriptions, &self.standings);
-        let fits = self.contest.used() <= estimate.scaled(TOLERATED).less(audio);
-        let wanted = self.contest.build(subscriptions, !fits && !self.contest.changed);
-        if self.contest.changed {
+        self.candidates.read(subscriptions, &self.previous_grants);
+        let fits = self.candidates.used() <= estimate.scaled(TOLERATED).less(audio);
+        let wanted = self.candidates.build(subscriptions, !fits && !self.candidates.changed);
+        if self.candidates.changed {
             self.start_over(now, estimate, audio, wanted);
         } else if fits {
             self.improve(now, room, audio, wanted);
@@ -243,18 +244,18 @@ fn without_key_frame(rung: Rung, current: Rung, ladder: &[Rung]) -> Rung {
 }
 
 /// Whether a plan sends more important videos, or the same and better ones, or the same as well for much less.
-fn is_better(plan: &[Option<Rung>], contenders: &[Contender]) -> bool {
+fn is_better(plan: &[Option<Rung>], list: &[Candidate]) -> bool {
     let (mut gained, mut lost) = (0.0, 0.0);
-    for (rung, contender) in plan.iter().zip(contenders) {
-        if rung.is_some() != contender.current.is_some() {
+    for (rung, candidate) in plan.iter().zip(list) {
+        if rung.is_some() != candidate.current.is_some() {
             return rung.is_some();
         }
         let utility = |rung: &Option<Rung>| rung.map_or(0.0, |rung| rung.utility);
-        let change = utility(rung) - utility(&contender.current);
+        let change = utility(rung) - utility(&candidate.current);
         gained += change.max(0.0);
         lost -= change.min(0.0);
     }
-    let now = cost(contenders.iter().map(|contender| contender.current));
+    let now = cost(list.iter().map(|candidate| candidate.current));
     let cheaper = cost(plan.iter().copied()) < now.scaled(CHEAPER);
     gained > lost * WORTHWHILE || cheaper && lost == 0.0
 }
@@ -265,18 +266,18 @@ fn cost(plan: impl Iterator<Item = Option<Rung>>) -> BitRate {
 
 /// What audio takes, which is not asked about.
 pub(crate) fn audio(subscriptions: &[Subscription<'_>]) -> BitRate {
-    let enabled = subscriptions.iter().filter(|subscription| subscription.wish.enabled);
-    let audio = enabled.filter(|subscription| subscription.wish.kind == MediaKind::Audio);
+    let enabled = subscriptions.iter().filter(|subscription| subscription.request.enabled);
+    let audio = enabled.filter(|subscription| subscription.request.kind == MediaKind::Audio);
     let rates = audio.flat_map(offers).map(|offer| offer.rate);
     rates.fold(BitRate(0), BitRate::plus)
 }
 
 /// What a subscription gets that does not compete: a video of which nothing arrives for the moment, such as a screen on which
 /// nothing moves, what it had.
-fn uncontested(subscription: &Subscription<'_>, standings: &[Standing]) -> Grant {
+fn without_candidate(subscription: &Subscription<'_>, previous_grants: &[PreviousGrant]) -> Grant {
     match without_contest(subscription) {
-        Grant::Idle if subscription.wish.enabled => {
-            before(subscription.key, standings).map_or(Grant::Idle, |it| it.grant)
+        Grant::Idle if subscription.request.enabled => {
+            before(subscription.key, previous_grants).map_or(Grant::Idle, |it| it.grant)
         }
         grant => grant,
     }
@@ -284,7 +285,7 @@ fn uncontested(subscription: &Subscription<'_>, standings: &[Standing]) -> Grant
 
 /// What a subscription gets of which nothing is known: audio, all of it, even while it is silent and nothing arrives; a video nothing.
 pub(crate) fn without_contest(subscription: &Subscription<'_>) -> Grant {
-    if !subscription.wish.enabled || subscription.wish.kind == MediaKind::Video {
+    if !subscription.request.enabled || subscription.request.kind == MediaKind::Video {
         return Grant::Idle;
     }
     let targets = offers(subscription).iter().map(|offer| offer.target);

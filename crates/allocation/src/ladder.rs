@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::quality::Scale;
-use crate::{BitRate, DecodeTarget, Offer, Wish};
+use crate::{BitRate, DecodeTarget, Offer, Request};
 
 /// A target must be better than a cheaper one by so much to be worth a step.
 const BETTER: f64 = 1.02;
@@ -61,13 +61,13 @@ impl Ladders {
         self.ladders[index].may_pause
     }
 
-    /// Adds a ladder of what `wish` can get out of `offers`, of which there must be one, for somebody who has `current`; no higher than that if `capped`, but
+    /// Adds a ladder of what `request` can get out of `offers`, of which there must be one, for somebody who has `current`; no higher than that if `capped`, but
     /// always with its lowest rung. Gives what its highest rung would cost without the cap.
-    pub(crate) fn push(&mut self, wish: &Wish, offers: &[Offer], current: Option<Rung>, capped: bool) -> BitRate {
+    pub(crate) fn push(&mut self, request: &Request, offers: &[Offer], current: Option<Rung>, capped: bool) -> BitRate {
         let begin = self.rungs.len();
-        let scale = Scale::new(wish, offers);
+        let scale = Scale::new(request, offers);
         self.rungs
-            .extend(usable(wish, offers).map(|offer| rung(&scale, offers, offer)));
+            .extend(usable(request, offers).map(|offer| rung(&scale, offers, offer)));
         let rungs = &mut self.rungs[begin..];
         rungs.sort_unstable_by(cheapest_first);
         let improvements = keep_improvements(rungs);
@@ -81,7 +81,7 @@ impl Ladders {
         self.rungs.truncate(begin + kept);
         self.ladders.push(Ladder {
             rungs: begin..begin + kept,
-            may_pause: wish.may_pause,
+            may_pause: request.may_pause,
             had,
         });
         best
@@ -111,27 +111,27 @@ impl Ladders {
 
 /// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no longer wanted. One without a limit to its frame
 /// rate is the highest there is.
-pub(crate) fn price(wish: &Wish, offers: &[Offer], target: DecodeTarget) -> Option<Rung> {
-    let exact = usable(wish, offers).find(|offer| offer.target == target);
+pub(crate) fn price(request: &Request, offers: &[Offer], target: DecodeTarget) -> Option<Rung> {
+    let exact = usable(request, offers).find(|offer| offer.target == target);
     let unlimited = target.layer.temporal == u8::MAX;
-    let covered = usable(wish, offers).filter(|offer| unlimited && target.covers(offer.target));
+    let covered = usable(request, offers).filter(|offer| unlimited && target.covers(offer.target));
     let offer =
         exact.or_else(|| covered.max_by_key(|offer| (offer.target.layer.spatial, offer.target.layer.temporal)))?;
-    Some(rung(&Scale::new(wish, offers), offers, offer))
+    Some(rung(&Scale::new(request, offers), offers, offer))
 }
 
 /// The layers that arrive in the encodings and the picture sizes that are wanted, or in the lowest one where none of those arrives.
-pub(crate) fn usable<'a>(wish: &Wish, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
+pub(crate) fn usable<'a>(request: &Request, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
     let arriving = offers.iter().filter(|offer| arrives(offer, offers));
     let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
-    let highest = wish.encoding_max.max(lowest);
+    let highest = request.encoding_max.max(lowest);
     let allowed = arriving.filter(move |offer| offer.target.encoding <= highest);
     let smallest = allowed
         .clone()
         .map(|offer| offer.target.layer.spatial)
         .min()
         .unwrap_or(0);
-    let largest = wish.spatial_max.max(smallest);
+    let largest = request.spatial_max.max(smallest);
     allowed.filter(move |offer| offer.target.layer.spatial <= largest)
 }
 

@@ -18,7 +18,7 @@ pub struct LastN {
 
 /// A video that could be shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Face {
+pub struct VideoSlot {
     /// The subscription.
     pub key: Key,
     /// Screens come first.
@@ -43,17 +43,17 @@ impl LastN {
     }
 
     /// What is shown from now on, sorted by key.
-    pub fn choose(&mut self, faces: &[Face]) -> &[Key] {
+    pub fn choose(&mut self, slots: &[VideoSlot]) -> &[Key] {
         self.order.clear();
-        for face in faces {
-            let hidden = self.shown.binary_search(&face.key).is_err();
+        for slot in slots {
+            let hidden = self.shown.binary_search(&slot.key).is_err();
             let place = (
-                Reverse(face.source),
-                Reverse(face.priority),
-                Reverse(face.spoke),
+                Reverse(slot.source),
+                Reverse(slot.priority),
+                Reverse(slot.spoke),
                 hidden,
             );
-            self.order.push((place, face.key));
+            self.order.push((place, slot.key));
         }
         self.order.sort_unstable();
         self.shown.clear();
@@ -70,8 +70,8 @@ mod tests {
 
     use super::*;
 
-    fn face(key: u64, spoke: Option<Instant>) -> Face {
-        Face {
+    fn slot(key: u64, spoke: Option<Instant>) -> VideoSlot {
+        VideoSlot {
             key: Key(key),
             source: Source::Camera,
             priority: 0,
@@ -85,11 +85,11 @@ mod tests {
         let mut last = LastN::new(2);
         let [one, two, three] = [at(1), at(2), at(3)];
         assert_eq!(
-            last.choose(&[face(1, one), face(2, two), face(3, None)]),
+            last.choose(&[slot(1, one), slot(2, two), slot(3, None)]),
             [Key(1), Key(2)]
         );
         assert_eq!(
-            last.choose(&[face(1, one), face(2, two), face(3, three)]),
+            last.choose(&[slot(1, one), slot(2, two), slot(3, three)]),
             [Key(2), Key(3)]
         );
     }
@@ -97,8 +97,8 @@ mod tests {
     #[test]
     fn without_speakers_newcomers_take_nobodys_place() {
         let mut last = LastN::new(2);
-        last.choose(&[face(5, None), face(6, None)]);
-        let all = [face(1, None), face(5, None), face(6, None)];
+        last.choose(&[slot(5, None), slot(6, None)]);
+        let all = [slot(1, None), slot(5, None), slot(6, None)];
         assert_eq!(last.choose(&all), [Key(5), Key(6)]);
         assert_eq!(
             last.choose(&all[..2]),
@@ -110,14 +110,14 @@ mod tests {
     #[test]
     fn screens_and_what_the_viewer_chose_are_shown_whoever_speaks() {
         let now = Some(Instant::now());
-        let screen = Face {
+        let screen = VideoSlot {
             source: Source::Screen,
-            ..face(8, None)
+            ..slot(8, None)
         };
-        let chosen = Face {
+        let chosen = VideoSlot {
             priority: 1,
-            ..face(9, None)
+            ..slot(9, None)
         };
-        assert_eq!(LastN::new(2).choose(&[face(1, now), screen, chosen]), [Key(8), Key(9)]);
+        assert_eq!(LastN::new(2).choose(&[slot(1, now), screen, chosen]), [Key(8), Key(9)]);
     }
 }

@@ -5,10 +5,10 @@ use std::time::Instant;
 use wire::MediaKind;
 
 use crate::allocator::{audio, without_contest};
-use crate::contest::offers;
+use crate::candidates::offers;
 use crate::ladder::usable;
 use crate::{
-    Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Key, Policy, Room, SelectDecodeTarget, Subscription,
+    Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Headroom, Key, Policy, SelectDecodeTarget, Subscription,
 };
 
 /// Asks a [`SelectDecodeTarget`] about each video, with an equal share of what is left of the receiver's estimate after audio.
@@ -23,14 +23,14 @@ pub struct PerStream<S> {
     /// Shares, not whole estimates.
     history: EstimateHistory,
     /// What each video has, by key.
-    current: Vec<Standing>,
+    current: Vec<PreviousGrant>,
     /// The same, while it is being made.
-    next: Vec<Standing>,
+    next: Vec<PreviousGrant>,
     grants: Vec<Grant>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct PreviousGrant {
     key: Key,
     /// What was selected last.
     selected: DecodeTarget,
@@ -51,14 +51,16 @@ impl<S: SelectDecodeTarget> PerStream<S> {
     }
 
     /// What a video gets of its share. One of which nothing arrives for the moment keeps what it had.
-    fn stand(&self, subscription: &Subscription<'_>, share: BitRate) -> Standing {
+    fn stand(&self, subscription: &Subscription<'_>, share: BitRate) -> PreviousGrant {
         let key = subscription.key;
-        let before = self.current.binary_search_by_key(&key, |standing| standing.key);
+        let before = self
+            .current
+            .binary_search_by_key(&key, |previous_grant| previous_grant.key);
         let before = before.ok().map(|at| self.current[at]);
         let selected = before.map_or(DecodeTarget::default(), |before| before.selected);
         let selected = self.select.select(selected, &self.history, share);
         let sent = arriving(selected, subscription);
-        Standing {
+        PreviousGrant {
             key,
             selected,
             sent: sent.or(before.and_then(|before| before.sent)),
@@ -67,7 +69,7 @@ impl<S: SelectDecodeTarget> PerStream<S> {
 }
 
 impl<S: SelectDecodeTarget> Policy for PerStream<S> {
-    fn allocate(&mut self, now: Instant, room: Room, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
+    fn allocate(&mut self, now: Instant, room: Headroom, subscriptions: &[Subscription<'_>]) -> Allocation<'_> {
         let sound = audio(subscriptions);
         let videos = subscriptions.iter().filter(|it| is_wanted_video(it)).count();
         let share = BitRate(room.now.less(sound).0 / videos.max(1) as u64);
@@ -80,15 +82,15 @@ impl<S: SelectDecodeTarget> Policy for PerStream<S> {
                 self.grants.push(without_contest(subscription));
                 continue;
             }
-            let standing = self.stand(subscription, share);
-            self.next.push(standing);
-            self.grants.push(standing.sent.map_or(Grant::Idle, Grant::Send));
+            let previous_grant = self.stand(subscription, share);
+            self.next.push(previous_grant);
+            self.grants.push(previous_grant.sent.map_or(Grant::Idle, Grant::Send));
             let offers = offers(subscription);
-            used = used.plus(standing.sent.map_or(BitRate(0), |sent| sent.cost(offers)));
-            let costs = usable(&subscription.wish, offers).map(|offer| offer.target.cost(offers));
+            used = used.plus(previous_grant.sent.map_or(BitRate(0), |sent| sent.cost(offers)));
+            let costs = usable(&subscription.request, offers).map(|offer| offer.target.cost(offers));
             wanted = wanted.plus(costs.max().unwrap_or_default());
         }
-        self.next.sort_unstable_by_key(|standing| standing.key);
+        self.next.sort_unstable_by_key(|previous_grant| previous_grant.key);
         std::mem::swap(&mut self.current, &mut self.next);
         Allocation {
             grants: &self.grants,
@@ -99,8 +101,8 @@ impl<S: SelectDecodeTarget> Policy for PerStream<S> {
 }
 
 fn is_wanted_video(subscription: &Subscription<'_>) -> bool {
-    let wish = &subscription.wish;
-    wish.enabled && wish.kind == MediaKind::Video && !subscription.offers.is_empty()
+    let request = &subscription.request;
+    request.enabled && request.kind == MediaKind::Video && !subscription.offers.is_empty()
 }
 
 /// The best that arrives at or below a target and is wanted, or else the lowest there is. Sizes are the same whether they are encodings or spatial layers.
@@ -110,7 +112,7 @@ fn arriving(target: DecodeTarget, subscription: &Subscription<'_>) -> Option<Dec
     let below = |other: &DecodeTarget| {
         size(*other) < size(target) || size(*other) == size(target) && other.layer.temporal <= target.layer.temporal
     };
-    let targets = || usable(&subscription.wish, offers(subscription)).map(|offer| offer.target);
+    let targets = || usable(&subscription.request, offers(subscription)).map(|offer| offer.target);
     targets()
         .filter(below)
         .max_by_key(rank)

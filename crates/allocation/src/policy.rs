@@ -9,19 +9,19 @@ use crate::{BitRate, DecodeTarget, Subscription};
 /// Asked whenever an estimate comes, a wish changes or a layer starts or stops, and a few times a second while rates change.
 pub trait Policy {
     /// What each subscription gets from now on.
-    fn allocate(&mut self, now: Instant, room: Room, subscriptions: &[Subscription<'_>]) -> Allocation<'_>;
+    fn allocate(&mut self, now: Instant, room: Headroom, subscriptions: &[Subscription<'_>]) -> Allocation<'_>;
 }
 
 /// What there is to divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct Headroom {
     /// What may be sent now: less than what is carried while a queue drains.
     pub now: BitRate,
     /// What the downlink carries. To pass a queue on nobody is paused who fits this.
     pub carried: BitRate,
 }
 
-impl From<BitRate> for Room {
+impl From<BitRate> for Headroom {
     /// Of a downlink without a queue.
     fn from(estimate: BitRate) -> Self {
         Self {

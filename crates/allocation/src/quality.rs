@@ -1,6 +1,6 @@
 //! What a decode target is worth to its viewer: the utility that a bit is spent for.
 
-use crate::{Offer, Source, Wish};
+use crate::{Offer, Request, Source};
 
 /// A picture or a frame rate that comes this near to what is displayed counts as full: the next better one, several times as
 /// expensive, would not be told from it.
@@ -29,21 +29,21 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// Of a wish, given everything that arrives for it: where nothing is said, the best that arrives is full quality.
-    pub(crate) fn new(wish: &Wish, offers: &[Offer]) -> Self {
+    pub(crate) fn new(request: &Request, offers: &[Offer]) -> Self {
         let best = |value: fn(&Offer) -> f64| offers.iter().map(value).fold(0.0, f64::max);
-        let area = match displayed(wish) {
+        let area = match displayed(request) {
             0 => best(|offer| offer.area() as f64),
             shown => shown as f64,
         };
-        let pictures = match wish.fps {
+        let pictures = match request.fps {
             0 => best(Offer::pictures),
             fps => f64::from(fps),
         };
         Self {
-            source: wish.source,
-            weight: weight(wish),
+            source: request.source,
+            weight: weight(request),
             area: area * ENOUGH,
-            pictures: match wish.source {
+            pictures: match request.source {
                 Source::Camera => pictures.min(SMOOTH) * ENOUGH,
                 Source::Screen => pictures * ENOUGH,
             },
@@ -67,22 +67,22 @@ impl Scale {
 }
 
 /// How much a subscription matters: by its priority, by who speaks, and by the side length at which it is displayed.
-fn weight(wish: &Wish) -> f64 {
-    let attention = match (wish.source, wish.speaker) {
+fn weight(request: &Request) -> f64 {
+    let attention = match (request.source, request.speaker) {
         (Source::Screen, _) => SCREEN,
         (Source::Camera, Some(place)) => 1.0 + (SPEAKER - 1.0) / (1.0 + f64::from(place)),
         (Source::Camera, None) => 1.0,
     };
-    let side = match displayed(wish) {
+    let side = match displayed(request) {
         0 => 1.0,
         area => (area as f64 / TILE).sqrt(),
     };
-    (1.0 + f64::from(wish.priority)) * attention * side
+    (1.0 + f64::from(request.priority)) * attention * side
 }
 
 /// Pixels it is displayed with; 0 when unknown.
-pub(crate) fn displayed(wish: &Wish) -> u32 {
-    u32::from(wish.size.0) * u32::from(wish.size.1)
+pub(crate) fn displayed(request: &Request) -> u32 {
+    u32::from(request.size.0) * u32::from(request.size.1)
 }
 
 fn half(part: f64) -> f64 {

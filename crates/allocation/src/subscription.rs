@@ -14,7 +14,7 @@ pub struct Subscription<'a> {
     /// Which.
     pub key: Key,
     /// How the receiver wants it.
-    pub wish: Wish,
+    pub request: Request,
     /// Every layer that arrives, in any order. Simulcast and scalable video differ only in the numbers here: one layer or a few in
     /// each of several encodings, or many in one. At most [`OFFERS_MAX`](crate::limits::OFFERS_MAX).
     pub offers: &'a [Offer],
@@ -22,7 +22,7 @@ pub struct Subscription<'a> {
 
 /// What a receiver wants of a track and how much it matters. A wish that changes is followed at once, while a rate that changes waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct Request {
     /// Nothing is sent while false.
     pub enabled: bool,
     /// Audio is sent whatever the estimate.
@@ -46,7 +46,7 @@ pub struct Wish {
     pub may_pause: bool,
 }
 
-impl Wish {
+impl Request {
     /// A voice.
     pub const AUDIO: Self = Self {
         kind: MediaKind::Audio,

@@ -2,14 +2,14 @@
 
 mod support;
 
-use allocation::{Allocator, BitRate, Config, DecodeTarget, Grant, Key, Offer, Policy, Source, Subscription, Wish};
+use allocation::{Allocator, BitRate, Config, DecodeTarget, Grant, Key, Offer, Policy, Request, Source, Subscription};
 use proptest::prelude::*;
 use support::*;
 use wire::MediaKind;
 
-type Entry = (Key, Wish, Vec<Offer>);
+type Entry = (Key, Request, Vec<Offer>);
 
-fn any_wish() -> impl Strategy<Value = Wish> {
+fn any_wish() -> impl Strategy<Value = Request> {
     let sizes = prop::sample::select(vec![
         (0, 0),
         (160, 90),
@@ -30,7 +30,7 @@ fn any_wish() -> impl Strategy<Value = Wish> {
         prop::bool::weighted(0.9),
         prop::bool::weighted(0.1),
     );
-    (sizes, speaker, limits, flags, 0_u8..3).prop_map(|(size, speaker, limits, flags, priority)| Wish {
+    (sizes, speaker, limits, flags, 0_u8..3).prop_map(|(size, speaker, limits, flags, priority)| Request {
         enabled: flags.0,
         kind: if flags.1 { MediaKind::Audio } else { MediaKind::Video },
         source: if flags.3 { Source::Screen } else { Source::Camera },
@@ -64,7 +64,7 @@ fn any_offers() -> impl Strategy<Value = Vec<Offer>> {
 
 fn any_room() -> impl Strategy<Value = Vec<Entry>> {
     prop::collection::vec((any_wish(), any_offers()), 0..12).prop_map(|room| {
-        let keyed = |(at, (wish, offers))| (Key(at as u64), wish, offers);
+        let keyed = |(at, (request, offers))| (Key(at as u64), request, offers);
         room.into_iter().enumerate().map(keyed).collect()
     })
 }
@@ -77,31 +77,31 @@ fn receiver(room: &[Entry]) -> Receiver {
 
 /// What is sent in any case: audio, and the lowest layers of what must not pause.
 fn floor(room: &[Entry]) -> BitRate {
-    let of = |(_, wish, offers): &Entry| {
+    let of = |(_, request, offers): &Entry| {
         let rates = offers.iter().map(|offer| offer.rate);
-        match wish {
-            Wish { enabled: false, .. } => BitRate(0),
-            Wish {
+        match request {
+            Request { enabled: false, .. } => BitRate(0),
+            Request {
                 kind: MediaKind::Audio, ..
             } => rates.fold(BitRate(0), BitRate::plus),
-            Wish { may_pause: true, .. } => BitRate(0),
-            _ => lowest(offers, wish),
+            Request { may_pause: true, .. } => BitRate(0),
+            _ => lowest(offers, request),
         }
     };
     room.iter().map(of).fold(BitRate(0), BitRate::plus)
 }
 
-fn lowest(offers: &[Offer], wish: &Wish) -> BitRate {
+fn lowest(offers: &[Offer], request: &Request) -> BitRate {
     let encodings = offers
         .iter()
         .filter(|offer| offer.rate > BitRate(0))
         .map(|offer| offer.target.encoding);
-    let encoding_max = wish.encoding_max.max(encodings.min().unwrap_or(0));
+    let encoding_max = request.encoding_max.max(encodings.min().unwrap_or(0));
     let allowed = offers
         .iter()
         .filter(|offer| offer.rate > BitRate(0) && offer.target.encoding <= encoding_max);
     let spatials = allowed.clone().map(|offer| offer.target.layer.spatial);
-    let spatial_max = wish.spatial_max.max(spatials.min().unwrap_or(0));
+    let spatial_max = request.spatial_max.max(spatials.min().unwrap_or(0));
     let usable = allowed.filter(|offer| offer.target.layer.spatial <= spatial_max);
     usable.map(|offer| offer.target.cost(offers)).min().unwrap_or_default()
 }
@@ -132,7 +132,7 @@ proptest! {
                 .filter(|(_, entry)| entry.1.kind == MediaKind::Video)
                 .map(sent)
                 .fold(BitRate(0), BitRate::plus);
-            let audio = room.iter().filter(|(_, wish, _)| wish.enabled && wish.kind == MediaKind::Audio)
+            let audio = room.iter().filter(|(_, request, _)| request.enabled && request.kind == MediaKind::Audio)
                 .flat_map(|(_, _, offers)| offers)
                 .fold(BitRate(0), |sum, offer| sum.plus(offer.rate));
             prop_assert_eq!(receiver.used, video.plus(audio));
@@ -146,10 +146,10 @@ proptest! {
     fn targets_that_are_sent_arrive_and_are_wanted(room in any_room(), estimate in 0_u64..8_000) {
         let mut receiver = receiver(&room);
         receiver.steady(estimate, 3);
-        for (grant, (_, wish, offers)) in receiver.grants.iter().zip(&room) {
+        for (grant, (_, request, offers)) in receiver.grants.iter().zip(&room) {
             let Some(target) = grant.target() else { continue };
-            prop_assert!(wish.enabled);
-            if wish.kind == MediaKind::Audio {
+            prop_assert!(request.enabled);
+            if request.kind == MediaKind::Audio {
                 continue;
             }
             let arriving = || {
@@ -160,7 +160,7 @@ proptest! {
             let size = |target: DecodeTarget| (target.encoding, target.layer.spatial);
             prop_assert!(arriving().any(|arriving| size(arriving) == size(target)));
             let lower = arriving().any(|arriving| arriving.encoding < target.encoding);
-            prop_assert!(target.encoding <= wish.encoding_max || !lower);
+            prop_assert!(target.encoding <= request.encoding_max || !lower);
         }
     }
 
@@ -181,8 +181,8 @@ proptest! {
         for estimate in estimates {
             one.estimate(estimate);
             other.estimate(estimate);
-            for (grant, (key, wish, _)) in other.grants.iter().zip(&shuffled) {
-                if wish.kind == MediaKind::Video {
+            for (grant, (key, request, _)) in other.grants.iter().zip(&shuffled) {
+                if request.kind == MediaKind::Video {
                     prop_assert_eq!(*grant, one.grants[key.0 as usize]);
                 }
             }
@@ -225,7 +225,7 @@ proptest! {
         high in 1_000_u64..8_000,
         low in 0_u64..1_000,
     ) {
-        let room: Vec<_> = room.into_iter().filter(|(_, wish, _)| wish.kind == MediaKind::Video).collect();
+        let room: Vec<_> = room.into_iter().filter(|(_, request, _)| request.kind == MediaKind::Video).collect();
         let mut receiver = receiver(&room);
         receiver.steady(high, 20);
         let before = receiver.grants.clone();
@@ -248,7 +248,7 @@ proptest! {
     fn hostile_numbers_do_no_harm(
         offers in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<(u64, u64)>(), any::<(u16, u16)>(), any::<u16>()), 0..40),
         estimate in any::<u64>(),
-        wish in any_wish(),
+        request in any_wish(),
     ) {
         let offers: Vec<_> = offers.into_iter().map(|(encoding, spatial, temporal, rate, size, fps)| Offer {
             target: DecodeTarget::new(encoding, spatial, temporal),
@@ -258,7 +258,7 @@ proptest! {
             fps,
         }).collect();
         let mut allocator = Allocator::new(Config::default());
-        let subscription = Subscription { key: Key(1), wish, offers: &offers };
+        let subscription = Subscription { key: Key(1), request, offers: &offers };
         let now = receiver(&[]).now;
         for second in 0..3 {
             let now = now + 10 * TICK * second;

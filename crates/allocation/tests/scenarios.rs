@@ -2,7 +2,7 @@
 
 mod support;
 
-use allocation::{BitRate, DecodeTarget, Grant, Key, Offer, Wish};
+use allocation::{BitRate, DecodeTarget, Grant, Key, Offer, Request};
 use support::*;
 
 #[test]
@@ -16,9 +16,9 @@ fn a_fast_link_gets_the_best_of_everything() {
 
 #[test]
 fn smaller_sizes_cost_what_the_larger_one_needs_of_them() {
-    let wish = camera(1280, 720);
-    let mut each_alone = Receiver::of([(wish, scalable_in_key_frames())]);
-    let mut built_up = Receiver::of([(wish, scalable())]);
+    let request = camera(1280, 720);
+    let mut each_alone = Receiver::of([(request, scalable_in_key_frames())]);
+    let mut built_up = Receiver::of([(request, scalable())]);
     for receiver in [&mut each_alone, &mut built_up] {
         receiver.steady(1_600, 15);
         assert_eq!(receiver.sent(0), Some((0, 2, 2)));
@@ -54,10 +54,13 @@ fn nobody_is_sent_larger_pictures_than_are_displayed() {
 
 #[test]
 fn nobody_is_sent_more_frames_or_better_encodings_than_are_wanted() {
-    let slow = Wish { fps: 15, ..Wish::VIDEO };
-    let medium = Wish {
+    let slow = Request {
+        fps: 15,
+        ..Request::VIDEO
+    };
+    let medium = Request {
         encoding_max: 1,
-        ..Wish::VIDEO
+        ..Request::VIDEO
     };
     let mut receiver = Receiver::of([(slow, simulcast()), (medium, simulcast())]);
     receiver.steady(10_000, 1);
@@ -67,19 +70,19 @@ fn nobody_is_sent_more_frames_or_better_encodings_than_are_wanted() {
 
 #[test]
 fn an_encoding_above_the_wanted_ones_is_sent_where_no_other_arrives() {
-    let wish = Wish {
+    let request = Request {
         encoding_max: 0,
-        ..Wish::VIDEO
+        ..Request::VIDEO
     };
     let only_high = simulcast().split_off(6);
-    let mut receiver = Receiver::of([(wish, only_high)]);
+    let mut receiver = Receiver::of([(request, only_high)]);
     receiver.steady(10_000, 1);
     assert_eq!(receiver.sent(0), Some((2, 0, 2)));
 }
 
 #[test]
 fn audio_is_sent_whatever_the_estimate() {
-    let mut receiver = Receiver::of([(Wish::AUDIO, voice()), (Wish::VIDEO, simulcast())]);
+    let mut receiver = Receiver::of([(Request::AUDIO, voice()), (Request::VIDEO, simulcast())]);
     receiver.steady(10, 1);
     assert_eq!(receiver.grants[1], Grant::Paused);
     assert_eq!(receiver.sent(0), Some((0, 0, 0)));
@@ -95,11 +98,11 @@ fn audio_is_sent_whatever_the_estimate() {
 
 #[test]
 fn what_must_not_pause_is_sent_its_lowest_layer() {
-    let kept = Wish {
+    let kept = Request {
         may_pause: false,
-        ..Wish::VIDEO
+        ..Request::VIDEO
     };
-    let mut receiver = Receiver::of([(Wish::VIDEO, simulcast()), (kept, simulcast())]);
+    let mut receiver = Receiver::of([(Request::VIDEO, simulcast()), (kept, simulcast())]);
     receiver.steady(10, 5);
     assert_eq!(receiver.grants[0], Grant::Paused);
     assert_eq!(receiver.sent(1), Some((0, 0, 0)));
@@ -108,7 +111,7 @@ fn what_must_not_pause_is_sent_its_lowest_layer() {
 
 #[test]
 fn everybody_is_seen_before_anybody_is_sharp() {
-    let speaker = Wish {
+    let speaker = Request {
         speaker: Some(0),
         ..camera(1280, 720)
     };
@@ -130,7 +133,7 @@ fn everybody_is_seen_before_anybody_is_sharp() {
 
 #[test]
 fn the_shared_screen_gets_most_of_what_is_left_then_the_speaker() {
-    let speaker = Wish {
+    let speaker = Request {
         speaker: Some(0),
         ..camera(640, 360)
     };
@@ -148,7 +151,7 @@ fn the_shared_screen_gets_most_of_what_is_left_then_the_speaker() {
 
 #[test]
 fn among_equals_the_one_with_priority_and_then_the_larger_one_goes_first() {
-    let chosen = Wish {
+    let chosen = Request {
         priority: 1,
         ..camera(640, 360)
     };
@@ -163,14 +166,14 @@ fn among_equals_the_one_with_priority_and_then_the_larger_one_goes_first() {
 
 #[test]
 fn when_room_is_short_the_least_important_pauses_first() {
-    let chosen = Wish {
+    let chosen = Request {
         priority: 1,
-        ..Wish::VIDEO
+        ..Request::VIDEO
     };
     let mut receiver = Receiver::of([
-        (Wish::VIDEO, simulcast()),
+        (Request::VIDEO, simulcast()),
         (chosen, simulcast()),
-        (Wish::VIDEO, simulcast()),
+        (Request::VIDEO, simulcast()),
     ]);
     receiver.steady(10_000, 1).steady(130, 1);
     assert_eq!(receiver.sent(2), None);
@@ -200,8 +203,8 @@ fn two_cameras_and_voices() -> Receiver {
     Receiver::of([
         (camera(640, 360), camera_in_rates()),
         (camera(640, 360), camera_in_rates()),
-        (Wish::AUDIO, voice().collect()),
-        (Wish::AUDIO, voice().collect()),
+        (Request::AUDIO, voice().collect()),
+        (Request::AUDIO, voice().collect()),
     ])
 }
 
@@ -440,20 +443,20 @@ fn a_smaller_encoding_that_is_enough_takes_over_as_soon_as_it_arrives() {
 
 #[test]
 fn silence_is_no_reason_to_stop_a_voice() {
-    let mut receiver = Receiver::of([(Wish::AUDIO, Vec::new())]);
+    let mut receiver = Receiver::of([(Request::AUDIO, Vec::new())]);
     receiver.estimate(100);
     assert_eq!(receiver.sent(0), Some((0, 0, 0)));
 }
 
 #[test]
 fn what_is_not_wanted_takes_nothing() {
-    let off = Wish {
+    let off = Request {
         enabled: false,
-        ..Wish::VIDEO
+        ..Request::VIDEO
     };
-    let mute = Wish {
+    let mute = Request {
         enabled: false,
-        ..Wish::AUDIO
+        ..Request::AUDIO
     };
     let mut receiver = Receiver::of([(off, simulcast()), (mute, voice())]);
     receiver.steady(5_000, 1);
@@ -464,9 +467,9 @@ fn what_is_not_wanted_takes_nothing() {
 #[test]
 fn what_would_be_used_is_told_however_little_there_is() {
     let mut receiver = Receiver::of([
-        (Wish::VIDEO, simulcast()),
+        (Request::VIDEO, simulcast()),
         (camera(320, 180), simulcast()),
-        (Wish::AUDIO, voice()),
+        (Request::AUDIO, voice()),
     ]);
     for estimate in [100, 1_000, 10_000, 100] {
         receiver.estimate(estimate);

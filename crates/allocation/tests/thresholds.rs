@@ -2,7 +2,7 @@
 
 mod support;
 
-use allocation::{BitRate, Grant, Key, PerStream, Policy, Subscription, Thresholds, Wish};
+use allocation::{BitRate, Grant, Key, PerStream, Policy, Request, Subscription, Thresholds};
 use support::*;
 
 #[test]
@@ -11,7 +11,7 @@ fn thresholds_send_each_stream_what_an_equal_share_allows() {
     let layers = encodings(&[500]);
     let subscriptions = [1, 2].map(|key| Subscription {
         key: Key(key),
-        wish: Wish::VIDEO,
+        request: Request::VIDEO,
         offers: &layers,
     });
     let mut now = Receiver::of([]).now;
@@ -36,20 +36,20 @@ fn thresholds_send_each_stream_what_an_equal_share_allows() {
 fn to_thresholds_a_size_is_an_encoding_or_a_layer() {
     let sizes = [150, 500, 1_700].map(BitRate::kilo);
     let (encodings, layers, sound) = (simulcast(), scalable(), voice());
-    let small = Wish {
+    let small = Request {
         encoding_max: 0,
-        ..Wish::VIDEO
+        ..Request::VIDEO
     };
-    let of = |key, wish, offers| Subscription {
+    let of = |key, request, offers| Subscription {
         key: Key(key),
-        wish,
+        request,
         offers,
     };
     let subscriptions = [
-        of(1, Wish::VIDEO, &encodings[..]),
-        of(2, Wish::VIDEO, &layers),
+        of(1, Request::VIDEO, &encodings[..]),
+        of(2, Request::VIDEO, &layers),
         of(3, small, &encodings),
-        of(4, Wish::AUDIO, &sound),
+        of(4, Request::AUDIO, &sound),
     ];
     let mut policy = PerStream::new(Thresholds::sizes(&sizes));
     let mut now = Receiver::of([]).now;

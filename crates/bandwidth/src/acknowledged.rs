@@ -190,19 +190,19 @@ impl Acknowledged {
     /// What arrived within the last `busy`, in which the path was never idle: just what it carries. Shape: bits per second.
     pub(crate) fn busy_rate(&self, busy: Duration) -> Option<f64> {
         let busy = (busy.as_micros() as i64).min(BUSY_MAX);
-        let is_enough = busy >= BUSY_MIN && self.lately(busy, GAPLESS).bytes >= BUSY_BYTES;
+        let is_enough = busy >= BUSY_MIN && self.recent(busy, GAPLESS).bytes >= BUSY_BYTES;
         is_enough.then(|| self.dispersion(busy, GAPLESS)).flatten()
     }
 
     fn dispersion(&self, window: i64, counted: Counted) -> Option<f64> {
-        let span = self.lately(window, counted);
+        let span = self.recent(window, counted);
         // Over less than a fifth of the window, one frame would be taken for the rate.
         let enough = span.packets + 1 >= PACKETS_MIN && span.time >= window / 5;
         span.rate().filter(|_| enough)
     }
 
     /// All within so long before the newest packet.
-    fn lately(&self, window: i64, counted: Counted) -> Span {
+    fn recent(&self, window: i64, counted: Counted) -> Span {
         let newest = self.moments.back().map_or(0, |newest| newest.at);
         let first = self.moments.partition_point(|moment| moment.at <= newest - window);
         self.span(first, counted)

@@ -133,7 +133,7 @@ pub enum Limit {
     /// What the receiver itself estimates.
     Remb,
     /// The receiver no longer reports.
-    Silence,
+    FeedbackTimeout,
 }
 
 /// What the delay says of how much is sent.

@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use wire::rtcp::ArrivalTicks;
 
 use crate::acknowledged::Acknowledged;
-use crate::application::Application;
+use crate::app_limited::AppLimited;
 use crate::bursts::Bursts;
 use crate::cluster::{Clusters, Found};
+use crate::confirm_lower::ConfirmLower;
 use crate::delay::{DelayBased, Evidence, QUEUE_CERTAIN, QUEUE_MIN, QUEUE_NONE, SURGE};
-use crate::lately::Lately;
-use crate::less::Less;
+use crate::feedback_timeout::FeedbackTimeout;
 use crate::loss::LossBased;
 use crate::overflow::Overflow;
 use crate::probe::{Prober, Situation};
 use crate::queue::Queue;
+use crate::recent_capacity::RecentCapacity;
 use crate::remb::Remb;
-use crate::silence::Silence;
 use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe, ProbeId, Sent, Usage};
 
 /// A rate that falls below this share of itself in one report may come back as suddenly.
@@ -56,10 +56,10 @@ pub struct Gcc {
     acknowledged: Acknowledged,
     /// What arrives, as of the last report: measuring walks over every packet of half a second.
     throughput: Option<f64>,
-    lately: Lately,
-    application: Application,
+    recent_capacity: RecentCapacity,
+    app_limited: AppLimited,
     clusters: Clusters,
-    less: Less,
+    confirm_lower: ConfirmLower,
     delay: DelayBased,
     loss: LossBased,
     overflow: Overflow,
@@ -69,7 +69,7 @@ pub struct Gcc {
     queue: Queue,
     remb: Remb,
     prober: Prober,
-    silence: Silence,
+    feedback_timeout: FeedbackTimeout,
     last_sent: Option<Instant>,
     round_trip: Option<Duration>,
     impossible_probes: u64,
@@ -90,10 +90,10 @@ impl Gcc {
             history: History::default(),
             acknowledged: Acknowledged::default(),
             throughput: None,
-            lately: Lately::default(),
-            application: Application::default(),
+            recent_capacity: RecentCapacity::default(),
+            app_limited: AppLimited::default(),
             clusters: Clusters::default(),
-            less: Less::default(),
+            confirm_lower: ConfirmLower::default(),
             delay: DelayBased::new(&config),
             loss: LossBased::new(min, max),
             overflow: Overflow::default(),
@@ -102,7 +102,7 @@ impl Gcc {
             queue: Queue::default(),
             remb: Remb::default(),
             prober: Prober::new(),
-            silence: Silence::Content,
+            feedback_timeout: FeedbackTimeout::Idle,
             last_sent: None,
             round_trip: None,
             impossible_probes: 0,
@@ -118,7 +118,7 @@ impl Gcc {
         fates.clear();
         self.history.resolve(report, &mut fates);
         if !fates.is_empty() {
-            self.silence = Silence::Content;
+            self.feedback_timeout = FeedbackTimeout::Idle;
             self.resolved(now, &mut fates);
             if self.prober.is_satisfied() {
                 self.prober.go_on(now, self.situation());
@@ -151,7 +151,7 @@ impl Gcc {
             burst_throughput: (overflowing || self.queue.standing() >= QUEUE_MIN)
                 .then(|| self.burst_throughput())
                 .flatten(),
-            application_limited: self.application.limited(),
+            application_limited: self.app_limited.limited(),
             probed,
             queue: self.queue.standing(),
             overflowing,
@@ -177,7 +177,7 @@ impl Gcc {
                 .arrived(fate.arrival.unwrap_or_default(), fate.size, fate.before);
         }
         self.throughput = self.acknowledged.rate();
-        self.lately.report(now, self.throughput.unwrap_or_default());
+        self.recent_capacity.report(now, self.throughput.unwrap_or_default());
         let delays = arrived.iter().filter_map(|fate| Some((fate.sent, fate.arrival?)));
         self.queue.report(delays.clone());
         let newest = arrived.last().and_then(|fate| fate.arrival).unwrap_or_default();
@@ -205,7 +205,7 @@ impl Gcc {
     /// What the path carries while a queue grows: exact once it has been busy for a while, else the most that can be seen.
     fn burst_throughput(&self) -> Option<f64> {
         let queue = self.queue.standing();
-        let is_narrow = |busy: &f64| queue >= SURGE && *busy < NARROW * self.lately.most();
+        let is_narrow = |busy: &f64| queue >= SURGE && *busy < NARROW * self.recent_capacity.most();
         let busy = self.acknowledged.busy_rate(self.queue.busy());
         let exact = busy.filter(|busy| queue > QUEUE_CERTAIN || is_narrow(busy));
         let growing = if queue < QUEUE_CHANCE {
@@ -230,13 +230,13 @@ impl Gcc {
         };
         let at_most = found.at_most(self.delay.jitter_between());
         if at_most >= self.target || !full {
-            self.less.refuted();
+            self.confirm_lower.refuted();
             let counts = rate > PROBE_WORTH * self.target && self.prober.believes(probe);
             return counts.then(|| self.credible(now, rate));
         }
         let arrives = self.throughput.unwrap_or_default();
-        let counts = self.application.limited() && rate >= arrives;
-        let proved = counts.then(|| self.less.found(probe, at_most)).flatten();
+        let counts = self.app_limited.limited() && rate >= arrives;
+        let proved = counts.then(|| self.confirm_lower.found(probe, at_most)).flatten();
         proved.filter(|rate| *rate < self.target)
     }
 
@@ -294,7 +294,7 @@ impl Gcc {
             queue: self.queue.standing(),
             jitter: self.delay.jitter(),
             last_over: self.delay.last_over(),
-            blind: self.held_back && self.application.limited(),
+            blind: self.held_back && self.app_limited.limited(),
         }
     }
 
@@ -306,12 +306,12 @@ impl Gcc {
     }
 
     fn silent(&mut self, now: Instant) {
-        if !self.silence.has_lasted(now) {
+        if !self.feedback_timeout.has_lasted(now) {
             return;
         }
         self.delay.set(now, SILENCE_KEEPS * self.target);
         self.combine(now);
-        self.limit = Limit::Silence;
+        self.limit = Limit::FeedbackTimeout;
         self.prober.fell(now);
     }
 
@@ -330,14 +330,14 @@ impl Estimator for Gcc {
         for together in packets.chunk_by(|one, next| one.at == next.at) {
             self.history.sent_together(together);
             let others = together[1..].iter().map(|packet| u32::from(packet.size)).sum();
-            self.application
+            self.app_limited
                 .sent(together[0].at, together[0].size, others, sendable);
         }
         if self.prober.is_new() {
             self.prober.started(first.at, self.situation());
         }
         if self.reports() {
-            self.silence.waits_for(first.at, last.at);
+            self.feedback_timeout.waits_for(first.at, last.at);
         }
         self.last_sent = Some(last.at);
     }
@@ -373,7 +373,10 @@ impl Estimator for Gcc {
     fn poll_timeout(&self) -> Option<Instant> {
         // Probes are for those who report on them.
         let probe = self.prober.poll_timeout().filter(|_| self.reports());
-        [self.silence.poll_timeout(), probe].into_iter().flatten().min()
+        [self.feedback_timeout.poll_timeout(), probe]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn poll_probe(&mut self) -> Option<Probe> {
@@ -397,7 +400,7 @@ impl Estimator for Gcc {
             round_trip: self.round_trip,
             queue: self.queue.standing(),
             burst: self.burst.map(|rate| rate as u64),
-            application_limited: self.application.limited(),
+            application_limited: self.app_limited.limited(),
         }
     }
 

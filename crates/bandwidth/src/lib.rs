@@ -14,23 +14,23 @@ pub mod estimator;
 
 mod acknowledged;
 mod aimd;
-mod application;
+mod app_limited;
 mod bursts;
 mod cluster;
+mod confirm_lower;
 mod delay;
 mod detector;
+mod feedback_timeout;
 mod gcc;
 mod groups;
 pub mod history;
-mod lately;
-mod less;
 pub mod limits;
 mod loss;
 mod overflow;
 mod probe;
 mod queue;
+mod recent_capacity;
 mod remb;
-mod silence;
 mod trendline;
 
 pub use estimator::{Anomalies, Config, Estimate, Estimator, Limit, Probe, ProbeId, Sent, Usage};

@@ -45,7 +45,7 @@ pub(crate) struct LossBased {
     observations: VecDeque<Observation>,
     partial: Partial,
     /// Part of the packets lost lately, as of the last report: it is asked for more often than it changes.
-    lately: f64,
+    recent_loss: f64,
     best: Option<Candidate>,
     regrowth: Option<Regrowth>,
     min: f64,
@@ -103,7 +103,7 @@ impl LossBased {
         Self {
             observations: VecDeque::new(),
             partial: Partial::default(),
-            lately: 0.0,
+            recent_loss: 0.0,
             best: None,
             regrowth: None,
             min,
@@ -116,7 +116,7 @@ impl LossBased {
         fates.iter().for_each(|fate| self.count(fate));
         let Some(observation) = self.partial.complete() else {
             if fates.iter().any(|fate| fate.recovered) {
-                self.lately = self.mean();
+                self.recent_loss = self.mean();
             }
             return;
         };
@@ -125,7 +125,7 @@ impl LossBased {
             self.observations.pop_front();
         }
         self.observations.push_back(observation);
-        self.lately = self.mean();
+        self.recent_loss = self.mean();
         self.fit(now, delay_based, throughput);
     }
 
@@ -150,7 +150,7 @@ impl LossBased {
             rate: delay_based,
             inherent: INHERENT_START,
         });
-        let loss = self.lately;
+        let loss = self.recent_loss;
         let spread = self.spread(loss);
         let limited = before.rate < delay_based;
         let mut best = self.likeliest(before, delay_based, throughput.filter(|_| limited), loss, spread);
@@ -283,7 +283,7 @@ impl LossBased {
 
     /// Part of the packets lost lately.
     pub(crate) fn loss(&self) -> f64 {
-        self.lately
+        self.recent_loss
     }
 
     fn mean(&self) -> f64 {

@@ -77,7 +77,7 @@ fn who_falls_silent_is_sent_less_and_less_and_who_has_nothing_to_say_is_not() {
         call.send();
     });
     let silent = call.gcc.estimate();
-    assert_eq!(silent.limit, Limit::Silence);
+    assert_eq!(silent.limit, Limit::FeedbackTimeout);
     assert!(silent.target < before / 2);
 
     let now = call.now() + Duration::from_secs(60);

@@ -215,7 +215,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
         Limit::Delay => "delay",
         Limit::Loss => "loss",
         Limit::Remb => "remb",
-        Limit::Silence => "silence",
+        Limit::FeedbackTimeout => "silence",
     }
 }
 

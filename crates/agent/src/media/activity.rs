@@ -20,18 +20,18 @@ const INTERVAL: Duration = Duration::from_millis(250);
 impl Media {
     /// A packet of this stream came.
     pub(super) fn heard_from(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
+        let Some(up_track) = self.up_tracks.get_mut(&key) else {
             return;
         };
-        let Some(track) = self.tracks.get_mut(&uplink.track) else {
+        let Some(track) = self.tracks.get_mut(&up_track.track) else {
             return;
         };
-        if track.encodings[uplink.encoding].active.replace(cx.now).is_some() {
+        if track.encodings[up_track.encoding].active.replace(cx.now).is_some() {
             return;
         }
-        uplink.key_frames.restart();
-        uplink.meter.restart(cx.now);
-        let id = uplink.track;
+        up_track.key_frames.restart();
+        up_track.layer_bitrate.restart(cx.now);
+        let id = up_track.track;
         if !std::mem::replace(&mut track.started, true) {
             cx.notice(Notice::Started { track: id });
         }
@@ -68,7 +68,11 @@ impl Media {
 
     /// Those who wait for this stream asked while it did not arrive: asks again, now that it does.
     fn ask_again(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(track) = self.uplinks.get(&key).and_then(|uplink| self.tracks.get(&uplink.track)) else {
+        let Some(track) = self
+            .up_tracks
+            .get(&key)
+            .and_then(|up_track| self.tracks.get(&up_track.track))
+        else {
             return;
         };
         if track.subscribers.iter().any(|id| self.awaits(*id, key)) {

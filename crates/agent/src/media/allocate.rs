@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{DecodeTarget, Grant, Key, Offer, Source, Subscription, Wish};
+use allocation::{DecodeTarget, Grant, Key, Offer, Request, Source, Subscription};
 use dataplane::StreamKey;
 use southbound::{Notice, SubscriptionId, TrackId, TrackSource, TransportId};
 use wire::MediaKind;
@@ -10,8 +10,8 @@ use wire::codec::Layer;
 
 use super::Media;
 use super::budget::{Budget, Path, Share};
-use super::downlink::{Choice, Current, Downlink, Small};
-use super::uplink::Track;
+use super::down_track::{Choice, Current, DownTrack, Small};
+use super::up_track::Track;
 use crate::Counter;
 use crate::context::Context;
 use crate::timers::Timer;
@@ -28,16 +28,16 @@ pub(super) const SETTLE: Duration = Duration::from_millis(30);
 impl Media {
     /// A receiver's downlink is to be divided anew at `at` or before.
     pub(super) fn allocate_by(&mut self, cx: &mut Context<'_>, transport: TransportId, at: Instant) {
-        if self.links.get(&transport).is_some_and(|link| link.budget.is_some()) {
+        if self.peers.get(&transport).is_some_and(|peer| peer.budget.is_some()) {
             cx.timer_by(Timer::Allocate(transport), at);
         }
     }
 
     /// Divides a receiver's downlink.
     pub(crate) fn allocate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get(&transport) else { return };
-        let Some(budget) = &link.budget else { return };
-        let subscriptions: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
+        let Some(peer) = self.peers.get(&transport) else { return };
+        let Some(budget) = &peer.budget else { return };
+        let subscriptions: Vec<SubscriptionId> = peer.subscriptions.iter().copied().collect();
         let estimate = budget.estimate();
         let (is_short, mut path) = (budget.is_exceeded(&estimate), budget.path(&estimate));
         let shares = match budget.is_deaf(cx.now) {
@@ -48,7 +48,7 @@ impl Media {
         for (id, share) in shares {
             if self.is_picture(id) {
                 any = true;
-                self.keep(id, share, is_short);
+                self.set_fallback(id, share, is_short);
                 if self.grant(cx, id, share.map(|share| share.grant), path) {
                     // Its key frame comes now: the others' had better not come with it.
                     path = Path::Full;
@@ -61,7 +61,7 @@ impl Media {
     }
 
     fn next_look(&self, transport: TransportId) -> Duration {
-        let budget = self.links.get(&transport).and_then(|link| link.budget.as_ref());
+        let budget = self.peers.get(&transport).and_then(|peer| peer.budget.as_ref());
         match budget.is_some_and(Budget::is_at_ease) {
             true => INTERVAL_AT_EASE,
             false => INTERVAL,
@@ -77,26 +77,26 @@ impl Media {
     ) -> Vec<(SubscriptionId, Option<Share>)> {
         let tracks = subscriptions
             .iter()
-            .filter_map(|id| Some(self.downlinks.get(id)?.subscription.track));
+            .filter_map(|id| Some(self.down_tracks.get(id)?.subscription.track));
         for track in tracks.collect::<Vec<TrackId>>() {
             self.refresh_offers(now, track);
         }
         let Self {
-            links,
+            peers,
             tracks,
-            downlinks,
+            down_tracks,
             ..
         } = self;
-        let Some(budget) = links.get_mut(&transport).and_then(|link| link.budget.as_mut()) else {
+        let Some(budget) = peers.get_mut(&transport).and_then(|peer| peer.budget.as_mut()) else {
             return Vec::new();
         };
         let may_pause = budget.is_trusted(now);
         let competing = |id: &SubscriptionId| {
-            let downlink = downlinks.get(id)?;
-            let track = tracks.get(&downlink.subscription.track)?;
+            let down_track = down_tracks.get(id)?;
+            let track = tracks.get(&down_track.subscription.track)?;
             Some(Subscription {
                 key: Key(id.0),
-                wish: wish(downlink, track, may_pause),
+                request: request(down_track, track, may_pause),
                 offers: &track.offers.0,
             })
         };
@@ -110,8 +110,8 @@ impl Media {
 
     /// Notes which smaller size is to go on beside what a subscription gets. One that is to get less for want of room keeps what it has until it has got there: that is what it is
     /// kept for. One that wants less waits for the key frame with the picture it has.
-    fn keep(&mut self, id: SubscriptionId, share: Option<Share>, is_short: bool) {
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+    fn set_fallback(&mut self, id: SubscriptionId, share: Option<Share>, is_short: bool) {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
         let Some(Share {
@@ -119,64 +119,64 @@ impl Media {
             keeps,
         }) = share
         else {
-            downlink.keeps = None;
+            down_track.keeps = None;
             return;
         };
         let is_larger = |current: Current| current.layer.spatial > target.layer.spatial;
-        let was_granted = matches!(downlink.choice, Choice::Granted(layer) if layer.spatial <= target.layer.spatial);
-        match downlink.current.is_some_and(is_larger) {
-            false => downlink.keeps = keeps,
+        let was_granted = matches!(down_track.choice, Choice::Granted(layer) if layer.spatial <= target.layer.spatial);
+        match down_track.current.is_some_and(is_larger) {
+            false => down_track.keeps = keeps,
             true if is_short || was_granted => {}
-            true => downlink.keeps = None,
+            true => down_track.keeps = None,
         }
     }
 
     /// Does what was decided for one subscription. Without a decision it gets the best that is wanted. Returns whether it gets more than the smallest picture from now on.
     fn grant(&mut self, cx: &mut Context<'_>, id: SubscriptionId, grant: Option<Grant>, path: Path) -> bool {
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return false;
         };
-        let track = self.tracks.get(&downlink.subscription.track);
-        let before = (downlink.source, downlink.choice, downlink.small);
+        let track = self.tracks.get(&down_track.subscription.track);
+        let before = (down_track.source, down_track.choice, down_track.small);
         let mut grows = false;
-        let is_kept = downlink
+        let is_kept = down_track
             .written
             .as_ref()
-            .is_some_and(|written| written.keeps == downlink.keeps);
+            .is_some_and(|written| written.keeps == down_track.keeps);
         match grant {
-            None => downlink.choice = Choice::Free,
+            None => down_track.choice = Choice::Free,
             Some(Grant::Send(target)) => {
-                let encoding = |key: StreamKey| self.uplinks.get(&key).map(|uplink| uplink.encoding);
+                let encoding = |key: StreamKey| self.up_tracks.get(&key).map(|up_track| up_track.encoding);
                 let is_larger = |current: Current| {
                     current.layer.spatial > target.layer.spatial
                         || encoding(current.source) > Some(usize::from(target.encoding))
                 };
-                grows = downlink.follow_path(cx.now, path, is_larger);
+                grows = down_track.follow_path(cx.now, path, is_larger);
                 let smallest = track.and_then(|track| track.offers.0.first());
-                let encoding = match smallest.filter(|_| downlink.small != Small::No) {
+                let encoding = match smallest.filter(|_| down_track.small != Small::No) {
                     Some(smallest) => smallest.target.encoding,
                     None => target.encoding,
                 };
                 let stream = track.and_then(|track| track.encodings.get(usize::from(encoding))?.stream);
-                downlink.source = stream.or(downlink.source);
-                downlink.choice = Choice::Granted(layer(target, track.map_or(&[], |track| &track.offers.0)));
+                down_track.source = stream.or(down_track.source);
+                down_track.choice = Choice::Granted(layer(target, track.map_or(&[], |track| &track.offers.0)));
             }
-            Some(Grant::Paused) => (downlink.choice, downlink.small) = (Choice::NoRoom, Small::No),
-            Some(Grant::Idle) => downlink.choice = Choice::Expecting,
+            Some(Grant::Paused) => (down_track.choice, down_track.small) = (Choice::NoRoom, Small::No),
+            Some(Grant::Idle) => down_track.choice = Choice::Expecting,
         }
-        if let (Choice::Granted(_), Choice::Granted(_)) = (before.1, downlink.choice)
-            && (before.0, before.1) != (downlink.source, downlink.choice)
+        if let (Choice::Granted(_), Choice::Granted(_)) = (before.1, down_track.choice)
+            && (before.0, before.1) != (down_track.source, down_track.choice)
         {
             cx.count(Counter::TargetChanged);
         }
-        if matches!(downlink.choice, Choice::Free | Choice::Expecting) {
+        if matches!(down_track.choice, Choice::Free | Choice::Expecting) {
             self.choose_source(id);
         }
         // Four times a second and for everything a receiver watches: mostly nothing changed.
         let after = self
-            .downlinks
+            .down_tracks
             .get(&id)
-            .map(|downlink| (downlink.source, downlink.choice, downlink.small));
+            .map(|down_track| (down_track.source, down_track.choice, down_track.small));
         if after != Some(before) || !is_kept {
             self.tell_paused(cx, id);
             self.write_replica(cx, id);
@@ -186,17 +186,17 @@ impl Media {
 
     /// Says when a subscription is not sent for want of room, and when it is again.
     pub(super) fn tell_paused(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
-        let paused = match downlink.choice {
-            _ if !downlink.subscription.wanted.enabled || downlink.held => return,
-            _ if downlink.left_out => true,
+        let paused = match down_track.choice {
+            _ if !down_track.subscription.wanted.enabled || down_track.held => return,
+            _ if down_track.left_out => true,
             Choice::NoRoom => true,
             Choice::Free | Choice::Granted(_) => false,
             Choice::Undecided | Choice::Expecting => return,
         };
-        if std::mem::replace(&mut downlink.told_paused, paused) != paused {
+        if std::mem::replace(&mut down_track.told_paused, paused) != paused {
             cx.count(match paused {
                 true => Counter::VideoPaused,
                 false => Counter::VideoResumed,
@@ -210,10 +210,10 @@ impl Media {
 }
 
 /// What a receiver wants of a track.
-fn wish(downlink: &Downlink, track: &Track, may_pause: bool) -> Wish {
-    let wanted = downlink.subscription.wanted;
-    Wish {
-        enabled: wanted.enabled && !downlink.held && !downlink.left_out,
+fn request(down_track: &DownTrack, track: &Track, may_pause: bool) -> Request {
+    let wanted = down_track.subscription.wanted;
+    Request {
+        enabled: wanted.enabled && !down_track.held && !down_track.left_out,
         kind: track.publication.kind,
         source: match track.publication.source {
             TrackSource::Camera => Source::Camera,
@@ -224,7 +224,7 @@ fn wish(downlink: &Downlink, track: &Track, may_pause: bool) -> Wish {
         encoding_max: wanted.encoding_max,
         spatial_max: wanted.spatial_max,
         priority: wanted.priority,
-        speaker: track.attention,
+        speaker: track.speaker_rank,
         // Before anything is known nobody is refused on a guess.
         may_pause: may_pause && track.publication.kind == MediaKind::Video,
     }

@@ -3,7 +3,7 @@
 use dataplane::{Arrival, LegId, StreamKey};
 
 use super::Media;
-use super::repair::Gap;
+use super::nack::Gap;
 use crate::context::Context;
 use crate::limits::FEEDBACK_PACKETS_MAX;
 use crate::timers::Timer;
@@ -14,19 +14,19 @@ impl Media {
         let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
-        self.overflow.arrived(arrivals.len());
+        self.overload.arrived(arrivals.len());
         for run in arrivals.chunk_by(|one, next| one.ssrc == next.ssrc) {
             let key = StreamKey { leg, ssrc: run[0].ssrc };
             self.heard_from(cx, key);
             run.iter().for_each(|arrival| self.arrived_one(cx, key, arrival));
         }
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        if !link.reported {
+        if !peer.reported {
             return;
         }
-        let feedback = &mut link.feedback;
+        let feedback = &mut peer.feedback;
         let waited = feedback.waiting() > 0;
         for arrival in arrivals {
             if let Some(number) = arrival.transport_sequence {
@@ -45,42 +45,45 @@ impl Media {
     }
 
     fn arrived_one(&mut self, cx: &mut Context<'_>, key: StreamKey, arrival: &Arrival) {
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
+        let Some(up_track) = self.up_tracks.get_mut(&key) else {
             return;
         };
-        uplink.history.arrived(arrival.sequence, arrival.recovered);
+        up_track.history.arrived(arrival.sequence, arrival.recovered);
         // Retransmissions are no part of the stream's rate: senders pad and probe with old packets that nobody missed.
         if !arrival.recovered {
-            uplink.meter.arrived(arrival);
+            up_track.layer_bitrate.arrived(arrival);
         }
         if let Some((level, _)) = arrival.audio_level {
-            self.hearing.heard(cx, uplink.track, level);
+            self.hearing.heard(cx, up_track.track, level);
         }
-        let Some(repair) = uplink.repair.as_mut() else { return };
-        let gap = repair.arrived(cx.now, arrival.sequence, arrival.recovered);
-        let wanted = || {
-            uplink
-                .wanted
+        let Some(nack) = up_track.nack.as_mut() else { return };
+        let gap = nack.arrived(cx.now, arrival.sequence, arrival.recovered);
+        let upstream = || {
+            up_track
+                .upstream_nacks
                 .since(cx.now, arrival.sequence)
                 .filter(|_| arrival.recovered)
         };
-        if let Some(round_trip) = repair.take_round_trip().or_else(wanted)
+        if let Some(round_trip) = nack.take_round_trip().or_else(upstream)
             && let Some(transport) = self.by_leg.get(&key.leg)
-            && let Some(publisher) = self.links.get_mut(transport)
+            && let Some(publisher) = self.peers.get_mut(transport)
         {
-            publisher.repaired(round_trip);
+            publisher.measured_by_rtx(round_trip);
         }
         match gap {
             Gap::None => {}
-            Gap::Later(at) => cx.timer_by(Timer::Repair(key), at),
-            Gap::Now => self.repair(cx, key),
+            Gap::Later(at) => cx.timer_by(Timer::Nack(key), at),
+            Gap::Now => self.send_nacks(cx, key),
             Gap::TooWide => self.picture_broken(cx, key),
         }
     }
 
     /// More is missing of a stream than can be repaired: who watches it needs a key frame.
     fn picture_broken(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let track = self.uplinks.get(&key).and_then(|uplink| self.tracks.get(&uplink.track));
+        let track = self
+            .up_tracks
+            .get(&key)
+            .and_then(|up_track| self.tracks.get(&up_track.track));
         if track.is_some_and(|track| !track.subscribers.is_empty()) {
             self.want_key_frame(cx, key);
         }

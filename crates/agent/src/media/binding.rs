@@ -11,7 +11,7 @@ use southbound::{TrackId, TransportId};
 use wire::{Mid, PayloadType, Rid, Ssrc};
 
 use super::Media;
-use super::uplink::{Track, Uplink};
+use super::up_track::{Track, UpTrack};
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::UNBOUND_STREAMS_MAX;
@@ -19,7 +19,7 @@ use crate::timers::Timer;
 
 /// A stream as the data plane described it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unexplained {
+pub(crate) struct UnmappedStream {
     pub(crate) ssrc: Ssrc,
     pub(crate) payload_type: PayloadType,
     pub(crate) mid: Option<Mid>,
@@ -45,35 +45,35 @@ enum Role {
 
 impl Media {
     /// A stream arrives that is not in the table.
-    pub(crate) fn unknown_stream(&mut self, cx: &mut Context<'_>, leg: LegId, stream: Unexplained) {
+    pub(crate) fn unknown_stream(&mut self, cx: &mut Context<'_>, leg: LegId, stream: UnmappedStream) {
         let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
-        if self.explain(cx, transport, stream) {
+        if self.map_stream(cx, transport, stream) {
             return;
         }
         cx.count(Counter::StreamUnexplained);
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        if link.unexplained.len() >= UNBOUND_STREAMS_MAX {
-            link.unexplained.pop_front();
+        if peer.unmapped.len() >= UNBOUND_STREAMS_MAX {
+            peer.unmapped.pop_front();
         }
-        link.unexplained.push_back(stream);
+        peer.unmapped.push_back(stream);
     }
 
     /// Tries again to explain what arrived before its publication.
-    pub(super) fn explain_remembered(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get_mut(&transport) else {
+    pub(super) fn map_unmapped(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let remembered = std::mem::take(&mut link.unexplained);
+        let remembered = std::mem::take(&mut peer.unmapped);
         let left: Vec<_> = remembered
             .into_iter()
-            .filter(|stream| !self.explain(cx, transport, *stream))
+            .filter(|stream| !self.map_stream(cx, transport, *stream))
             .collect();
-        if let Some(link) = self.links.get_mut(&transport) {
-            link.unexplained.extend(left);
+        if let Some(peer) = self.peers.get_mut(&transport) {
+            peer.unmapped.extend(left);
         }
     }
 
@@ -100,29 +100,29 @@ impl Media {
         };
         known.encodings[encoding].active = None;
         known.offers.1 = None;
-        self.uplinks.remove(&key);
+        self.up_tracks.remove(&key);
         for subscription in &known.subscribers {
-            if let Some(downlink) = self.downlinks.get_mut(subscription) {
-                downlink.source = downlink.source.filter(|source| *source != key);
-                downlink.current = downlink.current.filter(|current| current.source != key);
+            if let Some(down_track) = self.down_tracks.get_mut(subscription) {
+                down_track.source = down_track.source.filter(|source| *source != key);
+                down_track.current = down_track.current.filter(|current| current.source != key);
             }
         }
         cx.write(Update::RemoveStream(key));
-        cx.shared.timers.clear(Timer::Repair(key));
+        cx.shared.timers.clear(Timer::Nack(key));
         cx.shared.timers.clear(Timer::KeyFrame(key));
     }
 
-    fn explain(&mut self, cx: &mut Context<'_>, transport: TransportId, stream: Unexplained) -> bool {
-        let Some(link) = self.links.get(&transport) else {
+    fn map_stream(&mut self, cx: &mut Context<'_>, transport: TransportId, stream: UnmappedStream) -> bool {
+        let Some(peer) = self.peers.get(&transport) else {
             return false;
         };
-        let explanations = link.tracks.iter().filter_map(|track| {
-            let (encoding, role, sign) = explain_by(&self.tracks[track], &stream)?;
+        let matches = peer.tracks.iter().filter_map(|track| {
+            let (encoding, role, sign) = role_in(&self.tracks[track], &stream)?;
             Some((sign, *track, encoding, role))
         });
-        let explanations: Vec<_> = explanations.collect();
-        let best = explanations.iter().map(|(sign, ..)| *sign).max();
-        let mut best = explanations.iter().filter(|(sign, ..)| Some(*sign) == best);
+        let matches: Vec<_> = matches.collect();
+        let best = matches.iter().map(|(sign, ..)| *sign).max();
+        let mut best = matches.iter().filter(|(sign, ..)| Some(*sign) == best);
         match (best.next(), best.next()) {
             (Some((_, track, encoding, role)), None) => {
                 self.bind(cx, *track, *encoding, stream.ssrc, *role);
@@ -136,7 +136,7 @@ impl Media {
         let Some(known) = self.tracks.get_mut(&track) else {
             return;
         };
-        let Some(leg) = self.links.get(&known.publication.transport).and_then(|link| link.leg) else {
+        let Some(leg) = self.peers.get(&known.publication.transport).and_then(|peer| peer.leg) else {
             return;
         };
         let (key, state) = (StreamKey { leg, ssrc }, &mut known.encodings[encoding]);
@@ -153,7 +153,11 @@ impl Media {
     /// Puts a stream into the table, in place of the one that was its encoding's before.
     fn bind_media(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, key: StreamKey) {
         self.unbind(cx, track, encoding);
-        if let Some(other) = self.uplinks.get(&key).map(|uplink| (uplink.track, uplink.encoding)) {
+        if let Some(other) = self
+            .up_tracks
+            .get(&key)
+            .map(|up_track| (up_track.track, up_track.encoding))
+        {
             self.unbind(cx, other.0, other.1);
         }
         let known = self.tracks.get_mut(&track).expect("the caller found it");
@@ -162,8 +166,8 @@ impl Media {
             return cx.refused(transport, error, "the data plane holds all the streams it can");
         }
         known.encodings[encoding].stream = Some(key);
-        self.uplinks
-            .insert(key, Uplink::new(track, encoding, known.is_repaired()));
+        self.up_tracks
+            .insert(key, UpTrack::new(track, encoding, known.has_nack()));
         self.reselect(cx, track);
     }
 
@@ -173,13 +177,13 @@ impl Media {
         let Some(key) = known.encodings[encoding].stream else {
             return;
         };
-        let reference = self.uplinks.get(&key).and_then(Uplink::table_reference);
+        let reference = self.up_tracks.get(&key).and_then(UpTrack::table_reference);
         cx.write(Update::SetStream(key, known.stream(encoding, reference)));
     }
 }
 
 /// Which encoding of `track` a stream is, and which part in it it has.
-fn explain_by(track: &Track, stream: &Unexplained) -> Option<(usize, Role, Sign)> {
+fn role_in(track: &Track, stream: &UnmappedStream) -> Option<(usize, Role, Sign)> {
     let publication = &track.publication;
     let named = stream.mid.zip(publication.mid);
     if named.is_some_and(|(said, ours)| said != ours) {
@@ -266,8 +270,8 @@ mod tests {
         })
     }
 
-    fn stream(payload_type: u8, mid: &str, rid: &str, repaired: &str) -> Unexplained {
-        Unexplained {
+    fn stream(payload_type: u8, mid: &str, rid: &str, repaired: &str) -> UnmappedStream {
+        UnmappedStream {
             ssrc: Ssrc(5),
             payload_type: PayloadType::new(payload_type).unwrap(),
             mid: Mid::new(mid),
@@ -276,15 +280,15 @@ mod tests {
         }
     }
 
-    fn found(track: &Track, stream: &Unexplained) -> Option<(usize, Role)> {
-        explain_by(track, stream).map(|(encoding, role, _)| (encoding, role))
+    fn found(track: &Track, stream: &UnmappedStream) -> Option<(usize, Role)> {
+        role_in(track, stream).map(|(encoding, role, _)| (encoding, role))
     }
 
     #[test]
     fn a_mid_counts_before_an_ssrc_and_an_ssrc_before_a_payload_type() {
         let mut described = track(Some("0"), &[None]);
         described.publication.encodings[0].ssrc = Some(Ssrc(5));
-        let sign = |stream: &Unexplained| explain_by(&described, stream).map(|(.., sign)| sign);
+        let sign = |stream: &UnmappedStream| role_in(&described, stream).map(|(.., sign)| sign);
         assert_eq!(sign(&stream(96, "1", "", "")), None, "the packets say whose they are");
         assert_eq!(sign(&stream(96, "0", "", "")), Some(Sign::Name));
         assert_eq!(sign(&stream(96, "", "", "")), Some(Sign::Name));

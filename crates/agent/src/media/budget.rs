@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use allocation::{Allocator, BitRate, Grant, Keeper, PerStream, Room, Subscription, Thresholds};
+use allocation::{Allocator, BitRate, FallbackChooser, Grant, Headroom, PerStream, Subscription, Thresholds};
 use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
 use dataplane::Departure;
 use southbound::SubscriptionId;
 use wire::rtcp::ArrivalTicks;
 
-use super::opinion::Opinion;
+use super::remb_in::RembIn;
 use crate::Policy;
 use crate::limits::ESTIMATE_MAX;
 use crate::receivers::DownlinkState;
@@ -58,10 +58,10 @@ const SIZES: [BitRate; 3] = [BitRate::kilo(160), BitRate::kilo(450), BitRate::ki
 pub(super) struct Budget {
     estimator: Gcc,
     policy: Box<dyn allocation::Policy + Send>,
-    keeper: Keeper,
+    fallbacks: FallbackChooser,
     evidence: Evidence,
     /// What the receiver estimates by itself, if it does.
-    opinion: Option<Opinion>,
+    remb_in: Option<RembIn>,
     /// What of each subscription was granted last takes so much. Shape: bits per second, in the order of the subscriptions.
     granted: Vec<(SubscriptionId, u64)>,
     /// When it first was an estimate of something.
@@ -114,9 +114,9 @@ impl Budget {
         Budget {
             estimator: Gcc::new(bandwidth::Config::default()),
             policy: divide_by(policy),
-            keeper: Keeper::default(),
+            fallbacks: FallbackChooser::default(),
             evidence: Evidence::Nothing,
-            opinion: None,
+            remb_in: None,
             granted: Vec::new(),
             reported: None,
             pace: None,
@@ -158,22 +158,22 @@ impl Budget {
 
     /// The receiver says what it believes its downlink carries of these streams.
     pub(super) fn receiver_estimates(&mut self, now: Instant, streams: Vec<SubscriptionId>, bits_per_second: u64) {
-        let opinion = self.opinion.get_or_insert_with(Opinion::new);
-        opinion.said(now, streams, bits_per_second);
+        let remb_in = self.remb_in.get_or_insert_with(RembIn::new);
+        remb_in.said(now, streams, bits_per_second);
         self.evidence = Evidence::Reports;
         self.reported.get_or_insert(now);
         match self.reports_packets() {
             // Beside better evidence it is a bound, as it is.
             true => self.estimator.remb(now, bits_per_second),
-            false => self.follow_opinion(now),
+            false => self.follow_remb_in(now),
         }
     }
 
     /// Believes what the receiver does, where nothing else is known. Time alone changes it.
-    fn follow_opinion(&mut self, now: Instant) {
+    fn follow_remb_in(&mut self, now: Instant) {
         let (wanted, reports_packets) = ((self.wanted as f64 * WANTED) as u64, self.reports_packets());
-        if let (Some(opinion), false) = (&mut self.opinion, reports_packets) {
-            let rate = opinion.rate(now, &self.granted, wanted);
+        if let (Some(remb_in), false) = (&mut self.remb_in, reports_packets) {
+            let rate = remb_in.rate(now, &self.granted, wanted);
             self.estimator.remb(now, rate);
         }
     }
@@ -243,7 +243,7 @@ impl Budget {
 
     /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.
     pub(super) fn is_at_ease(&self) -> bool {
-        let has_all = self.opinion.is_none() && self.allocated >= self.wanted;
+        let has_all = self.remb_in.is_none() && self.allocated >= self.wanted;
         has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
     }
 
@@ -270,7 +270,7 @@ impl Budget {
     }
 
     /// What is kept makes up for a fall, in which least may be sent: it goes when the path does not carry it, and not when a queue has to drain, unless that does not.
-    fn room_to_keep(&self, now: Instant, room: Room) -> BitRate {
+    fn room_to_keep(&self, now: Instant, room: Headroom) -> BitRate {
         let is_stuck = |since| now.saturating_duration_since(since) >= STUCK;
         match self.congested.is_some_and(is_stuck) {
             true => room.now,
@@ -303,9 +303,9 @@ impl Budget {
 
     /// Divides what may be sent now: what each subscription gets.
     pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
-        self.follow_opinion(now);
+        self.follow_remb_in(now);
         let estimate = self.estimate();
-        let room = Room {
+        let room = Headroom {
             now: BitRate(divisible(&estimate)),
             carried: BitRate(estimate.target),
         };
@@ -314,7 +314,7 @@ impl Budget {
         (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
         self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
         self.estimator.held_back(self.allocated < self.wanted);
-        if self.opinion.is_some() {
+        if self.remb_in.is_some() {
             let granted = subscriptions.iter().zip(allocation.grants);
             self.granted.clear();
             self.granted.extend(
@@ -322,7 +322,7 @@ impl Budget {
             );
         }
         let kept = self
-            .keeper
+            .fallbacks
             .choose(room_to_keep, allocation.used, subscriptions, allocation.grants);
         self.kept = kept.used.0;
         let shares = allocation.grants.iter().zip(kept.sizes);
@@ -382,7 +382,7 @@ mod tests {
             queue: Duration::from_millis(milliseconds),
             ..Budget::new(Policy::Utility).estimate()
         };
-        let room = Room {
+        let room = Headroom {
             now: BitRate::kilo(340),
             carried: BitRate::kilo(425),
         };

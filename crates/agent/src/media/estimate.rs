@@ -9,7 +9,7 @@ use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
 use super::Media;
 use super::budget::Budget;
-use super::link::Link;
+use super::media_transport::MediaTransport;
 use crate::Counter;
 use crate::context::Context;
 use crate::timers::Timer;
@@ -17,12 +17,12 @@ use crate::timers::Timer;
 impl Media {
     /// What a transport's description says of packets: whether they carry transport-wide numbers, either way, and whether nothing is encrypted.
     pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, remote: &RemoteTransport) {
-        if let Some(link) = self.links.get_mut(&transport) {
+        if let Some(peer) = self.peers.get_mut(&transport) {
             let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
-            link.numbered = is_numbered(&remote.extensions_out);
-            link.clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
+            peer.numbered = is_numbered(&remote.extensions_out);
+            peer.clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
             // Browsers forget what is reported to have arrived, and where packets are copied only they can send it again to who lost it.
-            link.reported = is_numbered(&remote.extensions_in) && !(link.clear && cx.shared.config.copies);
+            peer.reported = is_numbered(&remote.extensions_in) && !(peer.clear && cx.shared.config.copies);
             self.begin_estimate(cx, transport);
         }
     }
@@ -30,27 +30,30 @@ impl Media {
     /// Begins to estimate where it can be done and is of use: for pictures, which come in sizes.
     pub(super) fn begin_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let gets_pictures = self.gets_pictures(transport);
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let can_report = link.numbered || link.estimates;
-        if link.budget.is_none() && can_report && gets_pictures && cx.shared.config.adaptation {
-            link.budget = Some(Budget::new(cx.shared.config.policy));
+        let can_report = peer.numbered || peer.estimates;
+        if peer.budget.is_none() && can_report && gets_pictures && cx.shared.config.adaptation {
+            peer.budget = Some(Budget::new(cx.shared.config.policy));
             self.follow_estimate(cx, transport);
             self.allocate_by(cx, transport, cx.now);
         }
     }
 
     fn gets_pictures(&self, transport: TransportId) -> bool {
-        let Some(link) = self.links.get(&transport) else {
+        let Some(peer) = self.peers.get(&transport) else {
             return false;
         };
-        link.subscriptions.iter().any(|id| self.is_picture(*id))
+        peer.subscriptions.iter().any(|id| self.is_picture(*id))
     }
 
     /// Whether a subscription is one to a known video track.
     pub(super) fn is_picture(&self, id: SubscriptionId) -> bool {
-        let track = self.downlinks.get(&id).map(|downlink| downlink.subscription.track);
+        let track = self
+            .down_tracks
+            .get(&id)
+            .map(|down_track| down_track.subscription.track);
         let track = track.and_then(|track| self.tracks.get(&track));
         track.is_some_and(|track| track.publication.kind == MediaKind::Video)
     }
@@ -60,14 +63,14 @@ impl Media {
         let Some(transport) = self.by_leg.get(&leg).copied() else {
             return;
         };
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let Some(budget) = &mut link.budget else { return };
+        let Some(budget) = &mut peer.budget else { return };
         budget.departed(departures);
         match budget.reports() {
             // What is believed changes with what is said of packets, and not because they left.
-            true => link.follow_probes(cx, transport),
+            true => peer.follow_probes(cx, transport),
             false => self.follow_estimate(cx, transport),
         }
     }
@@ -81,10 +84,10 @@ impl Media {
         feedback: &TransportFeedback<'_>,
     ) {
         cx.count(Counter::RtcpEstimate);
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let Some(budget) = &mut link.budget else { return };
+        let Some(budget) = &mut peer.budget else { return };
         budget.reported(at, feedback.packets());
         self.follow_estimate(cx, transport);
     }
@@ -92,48 +95,48 @@ impl Media {
     /// A receiver says what it believes its downlink carries.
     pub(super) fn receiver_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId, remb: &Remb<'_>) {
         cx.count(Counter::RtcpEstimate);
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        link.estimates = true;
+        peer.estimates = true;
         self.begin_estimate(cx, transport);
-        let link = self.links.get(&transport).expect("found above");
+        let peer = self.peers.get(&transport).expect("found above");
         let mut streams: Vec<_> = remb
             .sources()
-            .filter_map(|ssrc| link.by_ssrc.get(&ssrc).copied())
+            .filter_map(|ssrc| peer.by_ssrc.get(&ssrc).copied())
             .collect();
         if streams.is_empty() {
             // Who names nothing means everything.
-            streams.extend(&link.subscriptions);
+            streams.extend(&peer.subscriptions);
         }
-        if !link.budget.as_ref().is_some_and(Budget::reports_packets) {
+        if !peer.budget.as_ref().is_some_and(Budget::reports_packets) {
             self.pass_on_estimate(cx.now, transport, &streams, remb.bitrate);
         }
-        let link = self.links.get_mut(&transport).expect("found above");
-        let Some(budget) = &mut link.budget else { return };
+        let peer = self.peers.get_mut(&transport).expect("found above");
+        let Some(budget) = &mut peer.budget else { return };
         budget.receiver_estimates(cx.now, streams, remb.bitrate);
         self.follow_estimate(cx, transport);
     }
 
     /// A time the estimator asked for has come.
     pub(crate) fn estimate_timeout(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let Some(budget) = &mut link.budget else { return };
+        let Some(budget) = &mut peer.budget else { return };
         match budget.timeout(cx.now) {
             true => self.follow_estimate(cx, transport),
-            false => link.follow_probes(cx, transport),
+            false => peer.follow_probes(cx, transport),
         }
     }
 
     /// Does what follows from what is believed now.
     pub(super) fn follow_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        link.follow_probes(cx, transport);
-        let (Some(budget), Some(leg)) = (&mut link.budget, link.leg) else {
+        peer.follow_probes(cx, transport);
+        let (Some(budget), Some(leg)) = (&mut peer.budget, peer.leg) else {
             return;
         };
         let estimate = budget.estimate();
@@ -151,15 +154,15 @@ impl Media {
 
     /// Asks for the key frames that waited for a queue to be gone.
     fn want_larger_pictures(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get(&transport) else { return };
-        let subscriptions: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
+        let Some(peer) = self.peers.get(&transport) else { return };
+        let subscriptions: Vec<SubscriptionId> = peer.subscriptions.iter().copied().collect();
         for id in subscriptions {
             self.want_first_key_frame(cx, id);
         }
     }
 }
 
-impl Link {
+impl MediaTransport {
     /// Sends the probes that the estimator asks for, and sees to it that it is asked again in time.
     fn follow_probes(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let (Some(budget), Some(leg)) = (&mut self.budget, self.leg) else {

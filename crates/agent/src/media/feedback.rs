@@ -122,21 +122,21 @@ impl Feedback {
 impl Media {
     /// Reports what has arrived on a transport.
     pub(crate) fn send_feedback(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let (Some(leg), feedback) = (link.leg, &mut link.feedback) else {
+        let (Some(leg), feedback) = (peer.leg, &mut peer.feedback) else {
             return;
         };
         let arrivals = feedback.take(cx.now, cx.shared.clock.origin);
         let media = feedback.media;
         let writer = feedback
             .writer
-            .get_or_insert_with(|| TransportFeedbackWriter::new(link.ssrc, media));
+            .get_or_insert_with(|| TransportFeedbackWriter::new(peer.ssrc, media));
         let mut rest = arrivals.as_slice();
         while !rest.is_empty() {
             let mut compound = Vec::with_capacity(COMPOUND_MAX);
-            RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]);
+            RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, &[]);
             let room = COMPOUND_MAX - compound.len();
             rest = writer.write_next(rest, room, &mut compound);
             cx.send_rtcp(leg, &compound);

@@ -35,10 +35,10 @@ impl Media {
         };
         // Read one after the other: what is beyond the limit is not even parsed.
         for packet in RtcpPacket::compound(compound) {
-            let Some(link) = self.links.get_mut(&transport) else {
+            let Some(peer) = self.peers.get_mut(&transport) else {
                 return;
             };
-            if !link.rtcp.admit(cx.now, packet.as_ref().map_or(PACKET_COST, cost)) {
+            if !peer.rtcp.admit(cx.now, packet.as_ref().map_or(PACKET_COST, cost)) {
                 cx.count(Counter::RtcpFlood);
                 return;
             }
@@ -64,7 +64,7 @@ impl Media {
             }
             RtcpPacket::ReceiverReport(report) => self.report_blocks(cx, at, transport, report.blocks),
             RtcpPacket::Nack(nack) => match self.subscription_of(transport, nack.media) {
-                Some(id) => self.resend(cx, transport, id, &nack),
+                Some(id) => self.answer_nack(cx, transport, id, &nack),
                 None => cx.count(Counter::RtcpNotTheirs),
             },
             RtcpPacket::Pli(pli) => match self.subscription_of(transport, pli.media) {
@@ -88,7 +88,7 @@ impl Media {
     }
 
     fn subscription_of(&self, transport: TransportId, ssrc: Ssrc) -> Option<SubscriptionId> {
-        self.links.get(&transport)?.by_ssrc.get(&ssrc).copied()
+        self.peers.get(&transport)?.by_ssrc.get(&ssrc).copied()
     }
 
     /// One instant in both of a publisher's clocks: receivers need it to play sound and picture together, and the data plane to switch
@@ -105,7 +105,7 @@ impl Media {
             leg,
             ssrc: report.sender,
         };
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
+        let Some(up_track) = self.up_tracks.get_mut(&key) else {
             cx.count(Counter::RtcpNotTheirs);
             return;
         };
@@ -113,10 +113,10 @@ impl Media {
         if report.info.ntp.0 == 0 {
             return;
         }
-        uplink.reference = Some((report.info.ntp, report.info.rtp, at));
-        let (track, encoding) = (uplink.track, uplink.encoding);
-        if let Some(link) = self.links.get_mut(&transport) {
-            link.compared_clocks(report.info.ntp, cx.shared.clock.ntp(at));
+        up_track.reference = Some((report.info.ntp, report.info.rtp, at));
+        let (track, encoding) = (up_track.track, up_track.encoding);
+        if let Some(peer) = self.peers.get_mut(&transport) {
+            peer.compared_clocks(report.info.ntp, cx.shared.clock.ntp(at));
         }
         let entry = self.tracks[&track].stream(encoding, Some((report.info.ntp, report.info.rtp)));
         cx.write(Update::SetStream(key, entry));
@@ -125,46 +125,50 @@ impl Media {
     fn report_blocks(&mut self, cx: &mut Context<'_>, at: Instant, transport: TransportId, blocks: ReportBlocks<'_>) {
         let now = cx.shared.clock.ntp(at);
         for block in blocks.iter() {
-            let Some(link) = self.links.get_mut(&transport) else {
+            let Some(peer) = self.peers.get_mut(&transport) else {
                 return;
             };
-            let Some(downlink) = link.by_ssrc.get(&block.ssrc).and_then(|id| self.downlinks.get_mut(id)) else {
+            let Some(down_track) = peer
+                .by_ssrc
+                .get(&block.ssrc)
+                .and_then(|id| self.down_tracks.get_mut(id))
+            else {
                 // Reports on retransmissions are honest, but say nothing of use.
                 continue;
             };
             if let Some(round_trip) = block.round_trip(now) {
-                link.measured(round_trip);
+                peer.measured(round_trip);
             }
-            let clock_rate = downlink
+            let clock_rate = down_track
                 .subscription
                 .formats
                 .first()
                 .map_or(90_000, |(_, format)| format.codec.clock_rate());
-            link.quality
-                .measured_downlink(&mut downlink.reported, &block, clock_rate);
+            peer.quality
+                .measured_downlink(&mut down_track.reported, &block, clock_rate);
         }
     }
 
     /// A receiver's decoder needs a key frame.
     pub(super) fn picture_lost(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
         // All others pay for each of them.
-        if !downlink.key_frames.admit(cx.now, 1) {
+        if !down_track.key_frames.admit(cx.now, 1) {
             return cx.count(Counter::KeyFrameThrottled);
         }
-        let current = downlink.current.map(|current| current.source);
-        if let Some(key) = current.or(downlink.source).filter(|_| downlink.is_sent()) {
+        let current = down_track.current.map(|current| current.source);
+        if let Some(key) = current.or(down_track.source).filter(|_| down_track.is_sent()) {
             self.want_key_frame(cx, key);
         }
     }
 
     fn intra_request(&mut self, cx: &mut Context<'_>, id: SubscriptionId, sequence: u8) {
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
-        if downlink.intra_request.replace(sequence) != Some(sequence) {
+        if down_track.intra_request.replace(sequence) != Some(sequence) {
             self.picture_lost(cx, id);
         }
     }

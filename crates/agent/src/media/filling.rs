@@ -11,7 +11,7 @@ use southbound::{PayloadFormat, SubscriptionId};
 use wire::Codec;
 
 use super::Media;
-use super::downlink::Downlink;
+use super::down_track::DownTrack;
 use crate::context::Context;
 use crate::limits::FILLS_MAX;
 use crate::timers::Timer;
@@ -34,13 +34,13 @@ impl Media {
         if !self.is_to_fill(id) {
             return;
         }
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
-        let Some((entry, format)) = downlink.entry.zip(format(downlink)) else {
+        let Some((entry, format)) = down_track.entry.zip(format(down_track)) else {
             return;
         };
-        downlink.fills += 1;
+        down_track.fills += 1;
         let payload: &[u8] = match format.codec {
             Codec::Opus => &SILENCE,
             _ => &[],
@@ -50,18 +50,18 @@ impl Media {
     }
 
     fn is_to_fill(&self, id: SubscriptionId) -> bool {
-        self.downlinks.get(&id).is_some_and(|downlink| {
-            let is_keyed = self.links.get(&downlink.subscription.transport);
-            let is_keyed = is_keyed.is_some_and(|link| link.keyed);
-            let is_empty = downlink.subscription.fill && !downlink.delivered && downlink.fills < FILLS_MAX;
-            is_empty && is_keyed && downlink.is_sent() && downlink.entry.is_some()
+        self.down_tracks.get(&id).is_some_and(|down_track| {
+            let is_keyed = self.peers.get(&down_track.subscription.transport);
+            let is_keyed = is_keyed.is_some_and(|peer| peer.keyed);
+            let is_empty = down_track.subscription.fill && !down_track.delivered && down_track.fills < FILLS_MAX;
+            is_empty && is_keyed && down_track.is_sent() && down_track.entry.is_some()
         })
     }
 }
 
 /// Plain Opus where the receiver takes it, else what it calls the publisher's first format.
-fn format(downlink: &Downlink) -> Option<PayloadFormat> {
-    let formats = &downlink.subscription.formats;
+fn format(down_track: &DownTrack) -> Option<PayloadFormat> {
+    let formats = &down_track.subscription.formats;
     let opus = formats.iter().find(|(_, format)| format.codec == Codec::Opus);
     opus.or(formats.first()).map(|(_, format)| *format)
 }

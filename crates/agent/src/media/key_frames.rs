@@ -51,13 +51,17 @@ impl KeyFrames {
 impl Media {
     /// Somebody needs a key frame of this stream.
     pub(super) fn want_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
+        let Some(up_track) = self.up_tracks.get_mut(&key) else {
             return;
         };
-        if !self.tracks.get(&uplink.track).is_some_and(super::Track::has_key_frames) {
+        if !self
+            .tracks
+            .get(&up_track.track)
+            .is_some_and(super::Track::has_key_frames)
+        {
             return;
         }
-        match uplink.key_frames.may_ask(cx.now) {
+        match up_track.key_frames.may_ask(cx.now) {
             Ok(()) if self.is_put_off(cx, key) => {}
             Ok(()) => self.ask_key_frame(cx, key),
             Err(later) => {
@@ -72,28 +76,32 @@ impl Media {
         if self.is_put_off(cx, key) {
             return;
         }
-        let Some(track) = self.uplinks.get(&key).and_then(|uplink| self.tracks.get(&uplink.track)) else {
+        let Some(track) = self
+            .up_tracks
+            .get(&key)
+            .and_then(|up_track| self.tracks.get(&up_track.track))
+        else {
             return;
         };
         let is_awaited = track.subscribers.iter().any(|id| self.awaits(*id, key));
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
+        let Some(up_track) = self.up_tracks.get_mut(&key) else {
             return;
         };
-        uplink.key_frames.repetitions = if is_awaited {
-            uplink.key_frames.repetitions + 1
+        up_track.key_frames.repetitions = if is_awaited {
+            up_track.key_frames.repetitions + 1
         } else {
             0
         };
-        if (1..=REPETITIONS_MAX).contains(&uplink.key_frames.repetitions) {
+        if (1..=REPETITIONS_MAX).contains(&up_track.key_frames.repetitions) {
             self.ask_key_frame(cx, key);
         }
     }
 
     /// Whether a request has to wait because there is too much to do already; it is thought of again later.
     fn is_put_off(&mut self, cx: &mut Context<'_>, key: StreamKey) -> bool {
-        let asked = self.uplinks.get(&key).and_then(|uplink| uplink.key_frames.asked);
+        let asked = self.up_tracks.get(&key).and_then(|up_track| up_track.key_frames.asked);
         let is_recent = asked.is_some_and(|asked| asked + INTERVAL_OVERLOADED > cx.now);
-        let is_put_off = is_recent && self.overflow.is_seen(cx.now, cx.plane);
+        let is_put_off = is_recent && self.overload.is_seen(cx.now, cx.plane);
         if is_put_off {
             cx.count(Counter::KeyFrameThrottled);
             cx.timer(Timer::KeyFrame(key), cx.now + INTERVAL);
@@ -102,22 +110,22 @@ impl Media {
     }
 
     fn ask_key_frame(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(link) = self
+        let Some(peer) = self
             .by_leg
             .get(&key.leg)
-            .and_then(|transport| self.links.get(transport))
+            .and_then(|transport| self.peers.get(transport))
         else {
             return;
         };
-        let Some(uplink) = self.uplinks.get_mut(&key) else {
+        let Some(up_track) = self.up_tracks.get_mut(&key) else {
             return;
         };
         let mut compound = Vec::new();
-        RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).pli(key.ssrc);
+        RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, &[]).pli(key.ssrc);
         cx.send_rtcp(key.leg, &compound);
         cx.count(Counter::KeyFrameRequested);
-        uplink.key_frames.asked = Some(cx.now);
-        let interval = if uplink.key_frames.repetitions < QUICK {
+        up_track.key_frames.asked = Some(cx.now);
+        let interval = if up_track.key_frames.repetitions < QUICK {
             INTERVAL
         } else {
             INTERVAL_LATER

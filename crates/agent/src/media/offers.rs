@@ -8,7 +8,7 @@ use wire::MediaKind;
 use wire::codec::Layer;
 
 use super::Media;
-use super::meter::Measured;
+use super::layer_bitrate::Measured;
 
 /// How long a track of which nothing arrives is not looked at; it is as soon as anything does.
 const IDLE: Duration = Duration::from_secs(1);
@@ -38,12 +38,12 @@ impl Media {
         let mut until = now + IDLE;
         for (index, (encoding, state)) in track.publication.encodings.iter().zip(&track.encodings).enumerate() {
             let stream = state.stream.filter(|_| state.active.is_some());
-            let Some(uplink) = stream.and_then(|key| self.uplinks.get_mut(&key)) else {
+            let Some(up_track) = stream.and_then(|key| self.up_tracks.get_mut(&key)) else {
                 continue;
             };
             let index = index.min(usize::from(u8::MAX)) as u8;
-            until = until.min(uplink.meter.changes_at(now));
-            match uplink.meter.measured(now) {
+            until = until.min(up_track.layer_bitrate.changes_at(now));
+            match up_track.layer_bitrate.measured(now) {
                 Some(measured) => offers.extend(by_measure(index, encoding, &measured)),
                 None => offers.push(by_guess(kind, index, encoding)),
             }

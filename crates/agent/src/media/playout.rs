@@ -5,7 +5,7 @@
 //! how long that takes. A path that loses nothing adds no delay.
 //!
 //! A repair is lost as easily as what it repairs, and is mostly not asked for again: a browser stops asking for a picture as soon as a later one can be decoded without
-//! it, and of video in temporal layers every second picture is such a one. So where many packets are lost each is [sent again](super::resend) more than once.
+//! it, and of video in temporal layers every second picture is such a one. So where many packets are lost each is [sent again](super::rtx) more than once.
 //!
 //! What counts as lost is what is asked for, for the first time: that is known sooner than any report, and of every receiver.
 
@@ -18,8 +18,8 @@ use wire::extension::PlayoutDelay;
 
 use super::Media;
 use super::budget::Budget;
-use super::downlink::Downlink;
-use super::resend::SPREAD;
+use super::down_track::DownTrack;
+use super::rtx::SPREAD;
 use crate::Counter;
 use crate::context::Context;
 
@@ -155,12 +155,12 @@ impl Media {
         if count == 0 || !self.is_picture(id) {
             return;
         }
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
         // What a full queue loses is cured by sending less, not by waiting.
-        if !link.budget.as_ref().is_some_and(Budget::is_congested) {
-            link.playout.missed(cx.now, count);
+        if !peer.budget.as_ref().is_some_and(Budget::is_congested) {
+            peer.playout.missed(cx.now, count);
             self.follow_losses(cx, transport);
         }
     }
@@ -172,53 +172,53 @@ impl Media {
             let Some(id) = self.by_replica.get(replica).copied().filter(|id| self.is_picture(*id)) else {
                 continue;
             };
-            if let Some(downlink) = self.downlinks.get_mut(&id) {
-                rate += statistics.packets.saturating_sub(downlink.counted);
-                downlink.counted = statistics.packets;
+            if let Some(down_track) = self.down_tracks.get_mut(&id) {
+                rate += statistics.packets.saturating_sub(down_track.counted);
+                down_track.counted = statistics.packets;
             }
         }
-        if let Some(link) = self.links.get_mut(&transport) {
-            link.playout.rate = rate;
+        if let Some(peer) = self.peers.get_mut(&transport) {
+            peer.playout.rate = rate;
         }
     }
 
     /// Tells a receiver how long to hold pictures back, if that changed.
     pub(super) fn follow_losses(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let interval = self.picture_interval(transport);
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let Some(round_trip) = link.least_round_trip() else {
+        let Some(round_trip) = peer.least_round_trip() else {
             return;
         };
         let max = cx.shared.config.playout_delay_max;
-        if !link.playout.follow(cx.now, interval + round_trip, max) {
+        if !peer.playout.follow(cx.now, interval + round_trip, max) {
             return;
         }
         cx.count(Counter::PlayoutDelayChanged);
-        for id in self.links[&transport].subscriptions.clone() {
+        for id in self.peers[&transport].subscriptions.clone() {
             self.write_replica(cx, id);
         }
     }
 
     /// The longest time between two pictures of what a receiver gets.
     fn picture_interval(&self, transport: TransportId) -> Duration {
-        let subscriptions = self.links.get(&transport).map(|link| &link.subscriptions);
-        let downlinks = subscriptions
+        let subscriptions = self.peers.get(&transport).map(|peer| &peer.subscriptions);
+        let down_tracks = subscriptions
             .into_iter()
             .flatten()
-            .filter_map(|id| self.downlinks.get(id));
-        let intervals = downlinks.filter_map(|downlink| {
-            let fps = self.pictures_per_second(downlink)?;
+            .filter_map(|id| self.down_tracks.get(id));
+        let intervals = down_tracks.filter_map(|down_track| {
+            let fps = self.pictures_per_second(down_track)?;
             Some(Duration::from_secs(1).checked_div(fps)?.min(INTERVAL_MAX))
         });
         intervals.max().unwrap_or(INTERVAL)
     }
 
-    fn pictures_per_second(&self, downlink: &Downlink) -> Option<u32> {
-        let current = downlink.current.filter(|_| downlink.is_sent())?;
-        let encoding = self.uplinks.get(&current.source)?.encoding as u8;
-        let offers = &self.tracks.get(&downlink.subscription.track)?.offers.0;
+    fn pictures_per_second(&self, down_track: &DownTrack) -> Option<u32> {
+        let current = down_track.current.filter(|_| down_track.is_sent())?;
+        let encoding = self.up_tracks.get(&current.source)?.encoding as u8;
+        let offers = &self.tracks.get(&down_track.subscription.track)?.offers.0;
         let layer = |offer: &allocation::Offer| offer.target.layer;
         let theirs = offers.iter().filter(|offer| {
             let is_within =
@@ -230,8 +230,8 @@ impl Media {
 
     /// What the packets of a subscription say of it.
     pub(super) fn playout_delay(&self, id: SubscriptionId) -> Option<PlayoutDelay> {
-        let downlink = self.downlinks.get(&id).filter(|_| self.is_picture(id))?;
-        self.links.get(&downlink.subscription.transport)?.playout.word()
+        let down_track = self.down_tracks.get(&id).filter(|_| self.is_picture(id))?;
+        self.peers.get(&down_track.subscription.transport)?.playout.word()
     }
 }
 

@@ -4,7 +4,7 @@ use dataplane::Update;
 use southbound::{Encoding, Notice, Publication, TrackId};
 
 use super::Media;
-use super::uplink::{EncodingState, Track};
+use super::up_track::{EncodingState, Track};
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::TRACKS_PER_TRANSPORT_MAX;
@@ -14,7 +14,7 @@ impl Media {
     /// A track may arrive, or differently than before.
     pub(crate) fn publish(&mut self, cx: &mut Context<'_>, publication: Publication) {
         let (track, transport) = (publication.track, publication.transport);
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             cx.count(Counter::MediaDangling);
             return;
         };
@@ -26,7 +26,7 @@ impl Media {
             self.unpublish(cx, track);
             return self.publish(cx, publication);
         }
-        if !link.tracks.contains(&track) && link.tracks.len() >= TRACKS_PER_TRANSPORT_MAX {
+        if !peer.tracks.contains(&track) && peer.tracks.len() >= TRACKS_PER_TRANSPORT_MAX {
             cx.count(Counter::MediaFull);
             cx.notice(Notice::Refused {
                 transport,
@@ -34,13 +34,13 @@ impl Media {
             });
             return;
         }
-        link.tracks.insert(track);
+        peer.tracks.insert(track);
         match self.tracks.contains_key(&track) {
             true => self.republish(cx, publication),
             false => drop(self.tracks.insert(track, Track::new(publication))),
         }
         self.bind_described(cx, track);
-        self.explain_remembered(cx, transport);
+        self.map_unmapped(cx, transport);
         self.adopt_subscribers(cx, track);
     }
 
@@ -54,8 +54,8 @@ impl Media {
             self.unbind(cx, track, encoding);
         }
         let gone = self.tracks.remove(&track).expect("found above");
-        if let Some(link) = self.links.get_mut(&gone.publication.transport) {
-            link.tracks.remove(&track);
+        if let Some(peer) = self.peers.get_mut(&gone.publication.transport) {
+            peer.tracks.remove(&track);
         }
         cx.shared.timers.clear(Timer::Activity(track));
         self.hearing.forget(track);
@@ -93,11 +93,14 @@ impl Media {
         let known = &self.tracks[&track];
         for (encoding, state) in known.encodings.iter().enumerate() {
             let Some(key) = state.stream else { continue };
-            let Some(uplink) = self.uplinks.get_mut(&key) else {
+            let Some(up_track) = self.up_tracks.get_mut(&key) else {
                 continue;
             };
-            uplink.encoding = encoding;
-            cx.write(Update::SetStream(key, known.stream(encoding, uplink.table_reference())));
+            up_track.encoding = encoding;
+            cx.write(Update::SetStream(
+                key,
+                known.stream(encoding, up_track.table_reference()),
+            ));
         }
     }
 }

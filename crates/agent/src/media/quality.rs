@@ -79,19 +79,19 @@ impl Quality {
 impl Media {
     /// A round of reports is over.
     pub(super) fn report_quality(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        link.quality.rounds += 1;
-        if link.quality.rounds < ROUNDS {
+        peer.quality.rounds += 1;
+        if peer.quality.rounds < ROUNDS {
             return;
         }
-        let quality = std::mem::take(&mut link.quality);
+        let quality = std::mem::take(&mut peer.quality);
         if quality.uplink.expected + quality.downlink.expected > 0 {
             let quality = TransportQuality {
                 uplink_loss: quality.uplink.ratio(),
                 downlink_loss: quality.downlink.ratio(),
-                round_trip: link.round_trip(),
+                round_trip: peer.round_trip(),
                 jitter: quality.jitter,
             };
             cx.notice(Notice::Quality { transport, quality });

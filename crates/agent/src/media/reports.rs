@@ -13,9 +13,9 @@ use wire::rtcp::{REPORT_BLOCKS_MAX, ReportBlock, RtcpWriter, SenderInfo, delay_u
 use wire::{NtpTime, RtpTimestamp, Ssrc, Unwrapper};
 
 use super::Media;
-use super::link::Link;
+use super::media_transport::MediaTransport;
 use super::quality::Tally;
-use super::uplink::Uplink;
+use super::up_track::UpTrack;
 use crate::context::Context;
 use crate::timers::Timer;
 
@@ -94,7 +94,7 @@ impl Media {
 
     /// Asks the data plane for its numbers.
     pub(crate) fn ask_reports(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(leg) = self.links.get(&transport).and_then(|link| link.leg) else {
+        let Some(leg) = self.peers.get(&transport).and_then(|peer| peer.leg) else {
             return;
         };
         cx.plane.inject(cx.now, Inject::Report { leg });
@@ -104,40 +104,40 @@ impl Media {
 
     /// The data plane answered about a stream.
     pub(crate) fn stream_statistics(&mut self, key: StreamKey, statistics: StreamStatistics) {
-        if let Some(link) = self.link_of(key.leg) {
-            link.pending.streams.push((key, statistics));
+        if let Some(peer) = self.peer_of(key.leg) {
+            peer.pending.streams.push((key, statistics));
         }
     }
 
     /// The data plane answered about a replica.
     pub(crate) fn replica_statistics(&mut self, replica: ReplicaId, statistics: ReplicaStatistics) {
-        let downlink = self.by_replica.get(&replica).and_then(|id| self.downlinks.get(id));
-        let Some(transport) = downlink.map(|downlink| downlink.subscription.transport) else {
+        let down_track = self.by_replica.get(&replica).and_then(|id| self.down_tracks.get(id));
+        let Some(transport) = down_track.map(|down_track| down_track.subscription.transport) else {
             return;
         };
-        if let Some(link) = self.links.get_mut(&transport) {
-            link.pending.replicas.push((replica, statistics));
+        if let Some(peer) = self.peers.get_mut(&transport) {
+            peer.pending.replicas.push((replica, statistics));
         }
     }
 
     /// Sends the reports of this round.
     pub(crate) fn send_reports(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             return;
         };
-        let Some(leg) = link.leg else { return };
-        let pending = std::mem::take(&mut link.pending);
+        let Some(leg) = peer.leg else { return };
+        let pending = std::mem::take(&mut peer.pending);
         let blocks = self.receiver_blocks(cx.now, transport, &pending.streams);
         let senders = self.sender_reports(cx, &pending.replicas);
         self.count_sent(transport, &pending.replicas);
         self.measure_sent(cx.now, transport, &pending.replicas);
         self.pass_on_own_estimate(cx.now, transport);
-        self.send_best_estimate(cx, transport);
+        self.send_remb(cx, transport);
         self.follow_losses(cx, transport);
-        let link = &self.links[&transport];
+        let peer = &self.peers[&transport];
         for blocks in blocks.chunks(REPORT_BLOCKS_MAX) {
             let mut compound = Vec::new();
-            RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, blocks);
+            RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, blocks);
             cx.send_rtcp(leg, &compound);
         }
         for senders in senders.chunks(COMPOUND_MAX / SENDER_REPORT_LEN) {
@@ -163,13 +163,13 @@ impl Media {
     ) -> Vec<ReportBlock> {
         let mut blocks = Vec::new();
         for (key, statistics) in streams.iter().filter(|(_, statistics)| statistics.packets > 0) {
-            let Some(uplink) = self.uplinks.get_mut(key) else {
+            let Some(up_track) = self.up_tracks.get_mut(key) else {
                 continue;
             };
-            if let Some(link) = self.links.get_mut(&transport) {
-                link.quality.measured_uplink(uplink.history.take_tally());
+            if let Some(peer) = self.peers.get_mut(&transport) {
+                peer.quality.measured_uplink(up_track.history.take_tally());
             }
-            blocks.push(receiver_block(now, key.ssrc, uplink, statistics));
+            blocks.push(receiver_block(now, key.ssrc, up_track, statistics));
         }
         blocks
     }
@@ -182,45 +182,45 @@ impl Media {
     ) -> Vec<(Ssrc, String, SenderInfo)> {
         let now = cx.shared.clock.ntp(cx.now);
         let report = |(replica, statistics): &(ReplicaId, ReplicaStatistics)| {
-            let downlink = self.downlinks.get(self.by_replica.get(replica)?)?;
+            let down_track = self.down_tracks.get(self.by_replica.get(replica)?)?;
             let source = statistics.source.filter(|_| statistics.packets > 0)?;
-            let uplink = self.uplinks.get(&source)?;
-            let publisher = self.links.get(self.by_leg.get(&source.leg)?)?;
+            let up_track = self.up_tracks.get(&source)?;
+            let publisher = self.peers.get(self.by_leg.get(&source.leg)?)?;
             let clock_rate = self
                 .tracks
-                .get(&uplink.track)?
+                .get(&up_track.track)?
                 .publication
                 .formats
                 .first()?
                 .codec
                 .clock_rate();
-            let timestamp = timestamp_at(now, publisher, uplink, clock_rate)?;
+            let timestamp = timestamp_at(now, publisher, up_track, clock_rate)?;
             let info = SenderInfo {
                 ntp: now,
                 rtp: timestamp.wrapping_add(statistics.timestamp_offset),
                 packets: statistics.packets as u32,
                 octets: statistics.octets as u32,
             };
-            Some((downlink.subscription.ssrc, publisher.cname.clone(), info))
+            Some((down_track.subscription.ssrc, publisher.cname.clone(), info))
         };
         replicas.iter().filter_map(report).collect()
     }
 
-    fn link_of(&mut self, leg: LegId) -> Option<&mut Link> {
-        self.links.get_mut(self.by_leg.get(&leg)?).map(Box::as_mut)
+    fn peer_of(&mut self, leg: LegId) -> Option<&mut MediaTransport> {
+        self.peers.get_mut(self.by_leg.get(&leg)?).map(Box::as_mut)
     }
 }
 
-fn receiver_block(now: Instant, ssrc: Ssrc, uplink: &mut Uplink, statistics: &StreamStatistics) -> ReportBlock {
+fn receiver_block(now: Instant, ssrc: Ssrc, up_track: &mut UpTrack, statistics: &StreamStatistics) -> ReportBlock {
     let expected = statistics.highest + 1 - statistics.first.min(statistics.highest);
     let cycles = (statistics.highest >> 16) - (statistics.first.min(statistics.highest) >> 16);
-    let (last_sender_report, delay) = match uplink.reference {
+    let (last_sender_report, delay) = match up_track.reference {
         Some((ntp, _, at)) => (ntp.middle_32(), delay_units(now.saturating_duration_since(at))),
         None => (0, 0),
     };
     ReportBlock {
         ssrc,
-        fraction_lost: uplink.history.fraction_lost(expected, statistics.packets),
+        fraction_lost: up_track.history.fraction_lost(expected, statistics.packets),
         cumulative_lost: (expected as i64 - statistics.packets as i64).clamp(-0x80_0000, 0x7f_ffff) as i32,
         highest_sequence: ((cycles as u32) << 16) | (statistics.highest as u32 & 0xffff),
         jitter: statistics.jitter,
@@ -230,8 +230,8 @@ fn receiver_block(now: Instant, ssrc: Ssrc, uplink: &mut Uplink, statistics: &St
 }
 
 /// Where a source's timestamps stand when our clock says `now`: its newest sender report, carried on.
-fn timestamp_at(now: NtpTime, publisher: &Link, uplink: &Uplink, clock_rate: u32) -> Option<RtpTimestamp> {
-    let (ntp, rtp, _) = uplink.reference?;
+fn timestamp_at(now: NtpTime, publisher: &MediaTransport, up_track: &UpTrack, clock_rate: u32) -> Option<RtpTimestamp> {
+    let (ntp, rtp, _) = up_track.reference?;
     let at_publisher = now.0.wrapping_sub(publisher.clock_offset? as u64);
     let elapsed = i128::from(at_publisher.wrapping_sub(ntp.0) as i64);
     Some(rtp.wrapping_add(((elapsed * i128::from(clock_rate)) >> 32) as u32))

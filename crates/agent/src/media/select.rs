@@ -1,6 +1,6 @@
 //! Which encoding a receiver gets.
 
-use super::uplink::EncodingState;
+use super::up_track::EncodingState;
 
 /// The best encoding that arrives and is not better than `max`, else the lowest that arrives. While nothing arrives, `current` stays;
 /// without one it is the best that may arrive, so that the first packet finds its way.

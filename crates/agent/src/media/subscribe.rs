@@ -10,10 +10,10 @@ use wire::rtcp::RtcpWriter;
 use super::Media;
 use super::allocate::SETTLE;
 use super::budget::Budget;
-use super::downlink::{Choice, Current, Downlink, Entry, Small};
-use super::link::Link;
+use super::down_track::{Choice, Current, DownTrack, Entry, Small};
+use super::media_transport::MediaTransport;
 use super::select::select;
-use super::uplink::Track;
+use super::up_track::Track;
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::SUBSCRIPTIONS_PER_TRANSPORT_MAX;
@@ -26,11 +26,11 @@ impl Media {
     /// A receiver gets a track, or differently than before.
     pub(crate) fn subscribe(&mut self, cx: &mut Context<'_>, new: Subscription) {
         let (id, transport) = (new.subscription, new.transport);
-        let Some(link) = self.links.get_mut(&transport) else {
+        let Some(peer) = self.peers.get_mut(&transport) else {
             cx.count(Counter::MediaDangling);
             return;
         };
-        if !link.subscriptions.contains(&id) && link.subscriptions.len() >= SUBSCRIPTIONS_PER_TRANSPORT_MAX {
+        if !peer.subscriptions.contains(&id) && peer.subscriptions.len() >= SUBSCRIPTIONS_PER_TRANSPORT_MAX {
             cx.count(Counter::MediaFull);
             cx.notice(Notice::Refused {
                 transport,
@@ -39,60 +39,62 @@ impl Media {
             return;
         }
         let fixed = |known: &Subscription| (known.transport, known.track, known.ssrc, known.rtx);
-        match self.downlinks.get_mut(&id) {
+        match self.down_tracks.get_mut(&id) {
             Some(known) if fixed(&known.subscription) == fixed(&new) => known.subscription = new,
             Some(_) => {
                 self.unsubscribe(cx, id);
                 return self.subscribe(cx, new);
             }
             None => {
-                link.subscriptions.insert(id);
-                link.by_ssrc.insert(new.ssrc, id);
+                peer.subscriptions.insert(id);
+                peer.by_ssrc.insert(new.ssrc, id);
                 match self.tracks.get_mut(&new.track) {
                     Some(track) => drop(track.subscribers.insert(id)),
                     None => cx.count(Counter::MediaDangling),
                 }
-                self.downlinks.insert(id, Box::new(Downlink::new(new)));
+                self.down_tracks.insert(id, Box::new(DownTrack::new(new)));
             }
         }
         self.begin_estimate(cx, transport);
         self.adopt(id);
         self.choose_source(id);
         self.write_replica(cx, id);
-        self.wish_changed(cx, id);
+        self.request_changed(cx, id);
     }
 
     /// A subscription is there, and so is its track: what was said of the track is true of it.
     fn adopt(&mut self, id: SubscriptionId) {
         let is_picture = self.is_picture(id);
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
-        if let Some(track) = self.tracks.get(&downlink.subscription.track) {
-            downlink.held = track.held;
+        if let Some(track) = self.tracks.get(&down_track.subscription.track) {
+            down_track.held = track.held;
         }
-        let link = self.links.get(&downlink.subscription.transport);
-        let is_estimated = link.is_some_and(|link| link.budget.is_some());
-        if is_picture && is_estimated && downlink.choice == Choice::Free {
-            downlink.choice = Choice::Undecided;
+        let peer = self.peers.get(&down_track.subscription.transport);
+        let is_estimated = peer.is_some_and(|peer| peer.budget.is_some());
+        if is_picture && is_estimated && down_track.choice == Choice::Free {
+            down_track.choice = Choice::Undecided;
         }
     }
 
     /// A receiver no longer gets a track.
     pub(crate) fn unsubscribe(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
-        let Some(gone) = self.downlinks.remove(&id) else { return };
+        let Some(gone) = self.down_tracks.remove(&id) else {
+            return;
+        };
         cx.shared.timers.clear(Timer::Fill(id));
         let subscription = gone.subscription;
         if let Some(track) = self.tracks.get_mut(&subscription.track) {
             track.subscribers.remove(&id);
         }
-        let link = self.links.get_mut(&subscription.transport);
-        if let Some(link) = link {
-            link.subscriptions.remove(&id);
-            link.by_ssrc.remove(&subscription.ssrc);
-            if let (Some(leg), true) = (link.leg, gone.delivered) {
+        let peer = self.peers.get_mut(&subscription.transport);
+        if let Some(peer) = peer {
+            peer.subscriptions.remove(&id);
+            peer.by_ssrc.remove(&subscription.ssrc);
+            if let (Some(leg), true) = (peer.leg, gone.delivered) {
                 let mut compound = Vec::new();
-                RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).bye(&[subscription.ssrc]);
+                RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, &[]).bye(&[subscription.ssrc]);
                 cx.send_rtcp(leg, &compound);
             }
         }
@@ -109,12 +111,16 @@ impl Media {
             return;
         };
         let waiting = self
-            .downlinks
+            .down_tracks
             .iter()
-            .filter(|(_, downlink)| downlink.subscription.track == track);
+            .filter(|(_, down_track)| down_track.subscription.track == track);
         known.subscribers.extend(waiting.map(|(id, _)| *id));
         for id in known.subscribers.clone() {
-            if let Some(transport) = self.downlinks.get(&id).map(|downlink| downlink.subscription.transport) {
+            if let Some(transport) = self
+                .down_tracks
+                .get(&id)
+                .map(|down_track| down_track.subscription.transport)
+            {
                 self.begin_estimate(cx, transport);
                 self.adopt(id);
             }
@@ -131,7 +137,11 @@ impl Media {
         for id in known.subscribers.clone() {
             self.choose_source(id);
             self.write_replica(cx, id);
-            if let Some(transport) = self.downlinks.get(&id).map(|downlink| downlink.subscription.transport) {
+            if let Some(transport) = self
+                .down_tracks
+                .get(&id)
+                .map(|down_track| down_track.subscription.transport)
+            {
                 self.allocate_by(cx, transport, cx.now + SETTLE);
             }
         }
@@ -142,27 +152,27 @@ impl Media {
         let Some(id) = self.by_replica.get(&replica).copied() else {
             return;
         };
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
         // What was said before it was paused is not so any more.
-        if !downlink.is_sent() {
+        if !down_track.is_sent() {
             return;
         }
-        downlink.forwards(cx.now, current);
-        if downlink.is_lowering(|_| false) {
+        down_track.forwards(cx.now, current);
+        if down_track.is_lowering(|_| false) {
             // It would have gone down to what was kept, had that been whole.
-            downlink.keeps = None;
+            down_track.keeps = None;
         }
-        if let Some(uplink) = self
-            .uplinks
+        if let Some(up_track) = self
+            .up_tracks
             .get_mut(&current.source)
             .filter(|_| !current.awaits_key_frame)
         {
-            uplink.key_frames.restart();
+            up_track.key_frames.restart();
         }
-        if !downlink.delivered {
-            downlink.delivered = true;
+        if !down_track.delivered {
+            down_track.delivered = true;
             cx.notice(Notice::Delivered { subscription: id });
         }
         self.write_replica(cx, id);
@@ -172,44 +182,44 @@ impl Media {
     /// Writes a subscription's entry, and asks for the key frame it begins with.
     pub(super) fn write_replica(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
         let playout_delay = self.playout_delay(id);
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
         let Some(leg) = self
-            .links
-            .get(&downlink.subscription.transport)
-            .and_then(|link| link.leg)
+            .peers
+            .get(&down_track.subscription.transport)
+            .and_then(|peer| peer.leg)
         else {
             return;
         };
-        downlink.playout_delay = playout_delay;
-        let is_new = downlink.entry.is_none();
-        let entry = *downlink.entry.get_or_insert_with(|| Entry {
+        down_track.playout_delay = playout_delay;
+        let is_new = down_track.entry.is_none();
+        let entry = *down_track.entry.get_or_insert_with(|| Entry {
             replica: ReplicaId(self.replica_ids.take()),
             first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
             rewriting: cx.shared.config.rewriting,
         });
         let is_lowering = self.make_way(cx, id, leg, entry);
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
-        let published = published(&self.tracks, downlink);
-        let replica = downlink.replica(leg, entry, published, is_lowering);
-        if downlink.written.as_ref() == Some(&replica) {
+        let published = published(&self.tracks, down_track);
+        let replica = down_track.replica(leg, entry, published, is_lowering);
+        if down_track.written.as_ref() == Some(&replica) {
             return;
         }
-        downlink.written = Some(replica.clone());
+        down_track.written = Some(replica.clone());
         let written = cx.try_write(Update::SetReplica(entry.replica, replica));
         if let (true, Err(error)) = (is_new, written) {
-            (downlink.entry, downlink.written) = (None, None);
+            (down_track.entry, down_track.written) = (None, None);
             self.replica_ids.release(entry.replica.0);
-            let transport = downlink.subscription.transport;
+            let transport = down_track.subscription.transport;
             return cx.refused(transport, error, "the data plane holds all the replicas it can");
         }
         self.by_replica.insert(entry.replica, id);
-        if !downlink.is_sent() || downlink.source.is_none() {
-            downlink.current = None;
+        if !down_track.is_sent() || down_track.source.is_none() {
+            down_track.current = None;
         }
         self.want_first_key_frame(cx, id);
         self.begin_filling(cx, id);
@@ -219,45 +229,45 @@ impl Media {
     /// meanwhile would only stand in the queue before the key frame. Where a smaller one was kept that one goes on. Where there is too little room none larger than the smallest
     /// is sent of the key frame that comes: it is through soonest. What is granted follows with another when the queue is gone.
     fn make_way(&mut self, cx: &mut Context<'_>, id: SubscriptionId, leg: LegId, entry: Entry) -> bool {
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return false;
         };
-        let encoding = |key: StreamKey| self.uplinks.get(&key).map(|uplink| uplink.encoding);
-        let source = downlink.source.and_then(encoding);
-        if !downlink.is_lowering(|current| source < encoding(current)) {
+        let encoding = |key: StreamKey| self.up_tracks.get(&key).map(|up_track| up_track.encoding);
+        let source = down_track.source.and_then(encoding);
+        if !down_track.is_lowering(|current| source < encoding(current)) {
             return false;
         }
-        if downlink.keeps.is_some() {
+        if down_track.keeps.is_some() {
             return true;
         }
-        let link = self.links.get(&downlink.subscription.transport);
-        let is_congested = link
-            .and_then(|link| link.budget.as_ref())
+        let peer = self.peers.get(&down_track.subscription.transport);
+        let is_congested = peer
+            .and_then(|peer| peer.budget.as_ref())
             .is_some_and(Budget::is_congested);
-        let is_of_one_stream = downlink.source == downlink.current.map(|current| current.source);
+        let is_of_one_stream = down_track.source == down_track.current.map(|current| current.source);
         if is_congested && is_of_one_stream {
-            downlink.small = Small::First;
+            down_track.small = Small::First;
         }
-        let uplink = downlink.source.and_then(|key| self.uplinks.get(&key));
-        let is_asked_at_once = uplink.is_some_and(|uplink| uplink.key_frames.may_ask(cx.now).is_ok());
-        if !((is_congested || downlink.small == Small::First) && is_asked_at_once) {
+        let up_track = down_track.source.and_then(|key| self.up_tracks.get(&key));
+        let is_asked_at_once = up_track.is_some_and(|up_track| up_track.key_frames.may_ask(cx.now).is_ok());
+        if !((is_congested || down_track.small == Small::First) && is_asked_at_once) {
             return true;
         }
         let stopped = Replica {
             source: None,
-            ..downlink.replica(leg, entry, published(&self.tracks, downlink), false)
+            ..down_track.replica(leg, entry, published(&self.tracks, down_track), false)
         };
         if cx.try_write(Update::SetReplica(entry.replica, stopped)).is_err() {
             return true;
         }
         // What was written before is to be written again.
-        (downlink.current, downlink.written) = (None, None);
+        (down_track.current, down_track.written) = (None, None);
         false
     }
 
     /// Asks for the key frame a subscription waits for, if it does.
     pub(super) fn want_first_key_frame(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
-        let source = self.downlinks.get(&id).and_then(|downlink| downlink.source);
+        let source = self.down_tracks.get(&id).and_then(|down_track| down_track.source);
         if let Some(key) = source.filter(|key| self.awaits(id, *key)) {
             self.want_key_frame(cx, key);
         }
@@ -265,40 +275,43 @@ impl Media {
 
     /// Whether a subscription waits for a key frame of this stream, and could send it on. What would make a picture larger waits until a queue is gone.
     pub(super) fn awaits(&self, id: SubscriptionId, key: StreamKey) -> bool {
-        self.downlinks.get(&id).is_some_and(|downlink| {
-            let link = self.links.get(&downlink.subscription.transport);
-            let has_room =
-                |link: &Link| !downlink.is_rising() || !link.budget.as_ref().is_some_and(Budget::is_congested);
-            downlink.entry.is_some() && downlink.awaits(key) && link.is_some_and(|link| link.keyed && has_room(link))
+        self.down_tracks.get(&id).is_some_and(|down_track| {
+            let peer = self.peers.get(&down_track.subscription.transport);
+            let has_room = |peer: &MediaTransport| {
+                !down_track.is_rising() || !peer.budget.as_ref().is_some_and(Budget::is_congested)
+            };
+            down_track.entry.is_some()
+                && down_track.awaits(key)
+                && peer.is_some_and(|peer| peer.keyed && has_room(peer))
         })
     }
 
     /// Chooses a subscription's source, where no allocation does: the best that is wanted, or the lowest that comes where that is not decided yet.
     pub(super) fn choose_source(&mut self, id: SubscriptionId) {
-        let Some(downlink) = self.downlinks.get_mut(&id) else {
+        let Some(down_track) = self.down_tracks.get_mut(&id) else {
             return;
         };
-        let Some(track) = self.tracks.get(&downlink.subscription.track) else {
+        let Some(track) = self.tracks.get(&down_track.subscription.track) else {
             return;
         };
         let encoding_of = |key: &StreamKey| {
             let streams = track.encodings.iter().map(|encoding| encoding.stream);
             streams.into_iter().position(|stream| stream == Some(*key))
         };
-        let current = downlink.source.as_ref().and_then(encoding_of);
-        let max = match downlink.choice {
-            Choice::Free => usize::from(downlink.subscription.wanted.encoding_max),
+        let current = down_track.source.as_ref().and_then(encoding_of);
+        let max = match down_track.choice {
+            Choice::Free => usize::from(down_track.subscription.wanted.encoding_max),
             Choice::Undecided | Choice::Expecting => 0,
             Choice::Granted(_) | Choice::NoRoom if current.is_some() => return,
             Choice::Granted(_) | Choice::NoRoom => 0,
         };
         let chosen = select(max, &track.encodings, current);
-        downlink.source = chosen.and_then(|encoding| track.encodings[encoding].stream);
+        down_track.source = chosen.and_then(|encoding| track.encodings[encoding].stream);
     }
 }
 
 /// What the publisher's payload types mean.
-fn published<'a>(tracks: &'a BTreeMap<TrackId, Track>, downlink: &Downlink) -> &'a [PayloadFormat] {
-    let track = tracks.get(&downlink.subscription.track);
+fn published<'a>(tracks: &'a BTreeMap<TrackId, Track>, down_track: &DownTrack) -> &'a [PayloadFormat] {
+    let track = tracks.get(&down_track.subscription.track);
     track.map_or(&[], |track| &track.publication.formats)
 }

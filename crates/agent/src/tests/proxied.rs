@@ -115,7 +115,7 @@ fn a_flood_of_requests_is_bounded() {
         wanted(&mut world, &sequences);
     }
     let total: usize = asked(&world, publisher).iter().map(Vec::len).sum();
-    assert_eq!(total, crate::limits::WANTED_PER_SECOND_MAX as usize);
+    assert_eq!(total, crate::limits::UPSTREAM_NACKS_PER_SECOND_MAX as usize);
     for first in (0..2_000).step_by(100) {
         let sequences = (first..first + 100).map(SequenceNumber);
         world.send_rtcp(receivers[0], |writer| {
@@ -123,7 +123,10 @@ fn a_flood_of_requests_is_bounded() {
         });
     }
     let passed_on = world.model_counters()[dataplane::Counter::NoRetransmission];
-    assert_eq!(passed_on, u64::from(crate::limits::WANTED_OF_ONE_PER_SECOND_MAX));
+    assert_eq!(
+        passed_on,
+        u64::from(crate::limits::UPSTREAM_NACKS_OF_ONE_PER_SECOND_MAX)
+    );
 }
 
 /// The estimates the publisher was told.

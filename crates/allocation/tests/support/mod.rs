@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use allocation::{
-    Allocation, Allocator, BitRate, Config, DecodeTarget, Grant, Key, Offer, Policy, Room, Source, Subscription, Wish,
+    Allocation, Allocator, BitRate, Config, DecodeTarget, Grant, Headroom, Key, Offer, Policy, Request, Source,
+    Subscription,
 };
 
 /// How often a receiver reports.
@@ -73,16 +74,16 @@ pub fn voice() -> Vec<Offer> {
 }
 
 /// A camera displayed at this size.
-pub fn camera(width: u16, height: u16) -> Wish {
-    Wish {
+pub fn camera(width: u16, height: u16) -> Request {
+    Request {
         size: (width, height),
-        ..Wish::VIDEO
+        ..Request::VIDEO
     }
 }
 
 /// A screen displayed at this size.
-pub fn screen(width: u16, height: u16) -> Wish {
-    Wish {
+pub fn screen(width: u16, height: u16) -> Request {
+    Request {
         source: Source::Screen,
         ..camera(width, height)
     }
@@ -91,7 +92,7 @@ pub fn screen(width: u16, height: u16) -> Wish {
 /// One receiver.
 pub struct Receiver {
     pub now: Instant,
-    pub subscriptions: Vec<(Key, Wish, Vec<Offer>)>,
+    pub subscriptions: Vec<(Key, Request, Vec<Offer>)>,
     pub allocator: Allocator,
     /// What was granted last.
     pub grants: Vec<Grant>,
@@ -103,8 +104,8 @@ pub struct Receiver {
 
 impl Receiver {
     /// Subscribed to all of these.
-    pub fn of(subscriptions: impl IntoIterator<Item = (Wish, Vec<Offer>)>) -> Self {
-        let keyed = |(at, (wish, offers))| (Key(at as u64), wish, offers);
+    pub fn of(subscriptions: impl IntoIterator<Item = (Request, Vec<Offer>)>) -> Self {
+        let keyed = |(at, (request, offers))| (Key(at as u64), request, offers);
         Self {
             now: Instant::now(),
             subscriptions: subscriptions.into_iter().enumerate().map(keyed).collect(),
@@ -123,20 +124,20 @@ impl Receiver {
 
     /// So much may be sent while a queue drains, of so much that is carried.
     pub fn draining(&mut self, kilo: u64, carried: u64) -> &mut Self {
-        self.room(Room {
+        self.room(Headroom {
             now: BitRate::kilo(kilo),
             carried: BitRate::kilo(carried),
         })
     }
 
-    fn room(&mut self, room: Room) -> &mut Self {
+    fn room(&mut self, room: Headroom) -> &mut Self {
         self.now += TICK;
         let subscriptions: Vec<_> = self
             .subscriptions
             .iter()
-            .map(|(key, wish, offers)| Subscription {
+            .map(|(key, request, offers)| Subscription {
                 key: *key,
-                wish: *wish,
+                request: *request,
                 offers,
             })
             .collect();

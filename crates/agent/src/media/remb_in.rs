@@ -25,7 +25,7 @@ const GROWTH: f64 = 1.08;
 
 /// A transport's receiver-side estimates.
 #[derive(Debug)]
-pub(super) struct Opinion {
+pub(super) struct RembIn {
     /// No two of them are about the same stream.
     shares: Vec<Share>,
     /// Shape: bits per second.
@@ -57,9 +57,9 @@ impl Share {
     }
 }
 
-impl Opinion {
+impl RembIn {
     pub(super) fn new() -> Self {
-        Opinion {
+        RembIn {
             shares: Vec::new(),
             rate: START,
             at: None,
@@ -131,53 +131,53 @@ mod tests {
     const WANTED: u64 = 5_000_000;
 
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
-    fn begun() -> (Opinion, Instant) {
-        (Opinion::new(), Instant::now())
+    fn begun() -> (RembIn, Instant) {
+        (RembIn::new(), Instant::now())
     }
 
     #[test]
     fn estimates_of_different_streams_add_up_and_others_come_on_top() {
-        let (mut opinion, now) = begun();
+        let (mut remb_in, now) = begun();
         let sent = [(A, 1_000_000), (B, 1_000_000), (SOUND, 100_000)];
-        opinion.said(now, vec![A], 500_000);
-        opinion.said(now, vec![B], 300_000);
+        remb_in.said(now, vec![A], 500_000);
+        remb_in.said(now, vec![B], 300_000);
         let limited = 800_000 + 2 * HEADERS + 100_000;
-        assert_eq!(opinion.rate(now, &sent, WANTED), limited);
-        opinion.said(now, vec![A, B], 700_000);
-        assert_eq!(opinion.rate(now, &sent, WANTED), limited - 100_000);
+        assert_eq!(remb_in.rate(now, &sent, WANTED), limited);
+        remb_in.said(now, vec![A, B], 700_000);
+        assert_eq!(remb_in.rate(now, &sent, WANTED), limited - 100_000);
     }
 
     #[test]
     fn an_estimate_that_only_follows_what_is_sent_limits_nothing() {
-        let (mut opinion, mut now) = begun();
+        let (mut remb_in, mut now) = begun();
         for _ in 0..10 {
             now += Duration::from_secs(1);
-            opinion.said(now, vec![A], 95_000);
-            assert!(opinion.rate(now, &[(A, 100_000)], WANTED) >= START as u64);
+            remb_in.said(now, vec![A], 95_000);
+            assert!(remb_in.rate(now, &[(A, 100_000)], WANTED) >= START as u64);
         }
     }
 
     #[test]
     fn one_that_rises_after_a_step_is_waited_for() {
-        let (mut opinion, mut now) = begun();
-        opinion.said(now, vec![A], 400_000);
-        assert_eq!(opinion.rate(now, &[(A, 600_000)], WANTED), 400_000 + HEADERS);
+        let (mut remb_in, mut now) = begun();
+        remb_in.said(now, vec![A], 400_000);
+        assert_eq!(remb_in.rate(now, &[(A, 600_000)], WANTED), 400_000 + HEADERS);
         for rate in [420_000, 440_000, 460_000] {
             now += Duration::from_secs(1);
-            opinion.said(now, vec![A], rate);
-            assert!(opinion.rate(now, &[(A, 600_000)], WANTED) >= 600_000);
+            remb_in.said(now, vec![A], rate);
+            assert!(remb_in.rate(now, &[(A, 600_000)], WANTED) >= 600_000);
         }
-        opinion.said(now, vec![A], 450_000);
-        assert_eq!(opinion.rate(now, &[(A, 600_000)], WANTED), 450_000 + HEADERS);
+        remb_in.said(now, vec![A], 450_000);
+        assert_eq!(remb_in.rate(now, &[(A, 600_000)], WANTED), 450_000 + HEADERS);
     }
 
     #[test]
     fn what_is_paused_is_tried_again_though_nothing_more_is_said() {
-        let (mut opinion, mut now) = begun();
-        opinion.said(now, vec![A], 100_000);
-        assert!(opinion.rate(now, &[(A, 600_000)], WANTED) < 200_000);
+        let (mut remb_in, mut now) = begun();
+        remb_in.said(now, vec![A], 100_000);
+        assert!(remb_in.rate(now, &[(A, 600_000)], WANTED) < 200_000);
         let mut seconds = 0;
-        while opinion.rate(now, &[(A, 0)], WANTED) < 600_000 {
+        while remb_in.rate(now, &[(A, 0)], WANTED) < 600_000 {
             now += Duration::from_secs(1);
             seconds += 1;
         }
@@ -186,12 +186,12 @@ mod tests {
 
     #[test]
     fn nothing_beyond_what_is_wanted_is_tried() {
-        let (mut opinion, mut now) = begun();
+        let (mut remb_in, mut now) = begun();
         for _ in 0..100 {
             now += Duration::from_secs(1);
-            opinion.said(now, vec![A], 100_000);
-            opinion.rate(now, &[(A, 100_000)], 2_500_000);
+            remb_in.said(now, vec![A], 100_000);
+            remb_in.rate(now, &[(A, 100_000)], 2_500_000);
         }
-        assert!(opinion.rate(now, &[(A, 100_000)], 2_500_000) < 2_800_000);
+        assert!(remb_in.rate(now, &[(A, 100_000)], 2_500_000) < 2_800_000);
     }
 }

@@ -5,19 +5,19 @@ use std::cmp::Reverse;
 use crate::ladder::{Ladders, Rung, price};
 use crate::limits::OFFERS_MAX;
 use crate::quality::displayed;
-use crate::{BitRate, Grant, Key, Offer, Source, Subscription, Wish};
+use crate::{BitRate, Grant, Key, Offer, Request, Source, Subscription};
 
 /// What a subscription was given, and for which wish.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct PreviousGrant {
     pub(crate) key: Key,
-    pub(crate) wish: Wish,
+    pub(crate) request: Request,
     pub(crate) grant: Grant,
 }
 
 /// One video that is wanted and arrives.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Contender {
+pub(crate) struct Candidate {
     importance: Importance,
     key: Key,
     /// Among the subscriptions.
@@ -31,38 +31,40 @@ type Importance = (u8, u8, Reverse<u8>, Reverse<u32>);
 
 /// All of them, and their ladders.
 #[derive(Debug, Default)]
-pub(crate) struct Contest {
-    pub(crate) contenders: Vec<Contender>,
+pub(crate) struct Candidates {
+    pub(crate) list: Vec<Candidate>,
     pub(crate) ladders: Ladders,
     /// Something other than a rate is not as it was: it is answered at once.
     pub(crate) changed: bool,
 }
 
-impl Contest {
-    /// Reads who wants what. `standings` are sorted by key.
-    pub(crate) fn read(&mut self, subscriptions: &[Subscription<'_>], standings: &[Standing]) {
-        self.contenders.clear();
+impl Candidates {
+    /// Reads who wants what. `previous_grants` are sorted by key.
+    pub(crate) fn read(&mut self, subscriptions: &[Subscription<'_>], previous_grants: &[PreviousGrant]) {
+        self.list.clear();
         self.changed = false;
         for (index, subscription) in subscriptions.iter().enumerate() {
-            if !is_contended(subscription) {
+            if !is_candidate(subscription) {
                 continue;
             }
-            let before = before(subscription.key, standings);
+            let before = before(subscription.key, previous_grants);
             let current = before
                 .and_then(|before| before.grant.target())
-                .and_then(|target| price(&subscription.wish, offers(subscription), target));
-            let is_new = |before: &Standing| is_other(&before.wish, &subscription.wish) || before.grant == Grant::Idle;
+                .and_then(|target| price(&subscription.request, offers(subscription), target));
+            let is_new = |before: &PreviousGrant| {
+                is_other(&before.request, &subscription.request) || before.grant == Grant::Idle
+            };
             self.changed |= before.is_none_or(is_new);
             self.changed |= current.is_none() && before.is_some_and(|before| before.grant != Grant::Paused);
-            self.contenders.push(Contender {
-                importance: importance(&subscription.wish),
+            self.list.push(Candidate {
+                importance: importance(&subscription.request),
                 key: subscription.key,
                 index,
                 current,
             });
         }
-        self.contenders
-            .sort_unstable_by_key(|contender| (contender.importance, contender.key));
+        self.list
+            .sort_unstable_by_key(|candidate| (candidate.importance, candidate.key));
     }
 
     /// Builds everybody's ladder, no higher than what they have if `capped`: those who have nothing may then have their lowest rung.
@@ -70,9 +72,9 @@ impl Contest {
     pub(crate) fn build(&mut self, subscriptions: &[Subscription<'_>], capped: bool) -> BitRate {
         self.ladders.clear();
         let mut wanted = BitRate(0);
-        for contender in &self.contenders {
-            let subscription = &subscriptions[contender.index];
-            let best = (self.ladders).push(&subscription.wish, offers(subscription), contender.current, capped);
+        for candidate in &self.list {
+            let subscription = &subscriptions[candidate.index];
+            let best = (self.ladders).push(&subscription.request, offers(subscription), candidate.current, capped);
             wanted = wanted.plus(best);
         }
         wanted
@@ -80,15 +82,15 @@ impl Contest {
 
     /// What they have takes so much.
     pub(crate) fn used(&self) -> BitRate {
-        let current = self.contenders.iter().filter_map(|contender| contender.current);
+        let current = self.list.iter().filter_map(|candidate| candidate.current);
         current.fold(BitRate(0), |sum, rung| sum.plus(rung.cost))
     }
 }
 
-/// What a subscription was given last. `standings` are sorted by key.
-pub(crate) fn before(key: Key, standings: &[Standing]) -> Option<&Standing> {
-    let found = standings.binary_search_by_key(&key, |standing| standing.key);
-    found.ok().map(|at| &standings[at])
+/// What a subscription was given last. `previous_grants` are sorted by key.
+pub(crate) fn before(key: Key, previous_grants: &[PreviousGrant]) -> Option<&PreviousGrant> {
+    let found = previous_grants.binary_search_by_key(&key, |previous_grant| previous_grant.key);
+    found.ok().map(|at| &previous_grants[at])
 }
 
 /// The layers of a subscription that are looked at.
@@ -97,8 +99,8 @@ pub(crate) fn offers<'a>(subscription: &Subscription<'a>) -> &'a [Offer] {
 }
 
 /// Whether somebody asked for something else. Who speaks is nobody's choice and passes: it counts for as much as it counts, and waits like a rate.
-fn is_other(before: &Wish, after: &Wish) -> bool {
-    let heard_alike = Wish {
+fn is_other(before: &Request, after: &Request) -> bool {
+    let heard_alike = Request {
         speaker: after.speaker,
         ..*before
     };
@@ -106,16 +108,16 @@ fn is_other(before: &Wish, after: &Wish) -> bool {
 }
 
 /// Whether it is a video that is wanted and arrives.
-fn is_contended(subscription: &Subscription<'_>) -> bool {
+fn is_candidate(subscription: &Subscription<'_>) -> bool {
     let arrives = || offers(subscription).iter().any(|offer| offer.rate > BitRate(0));
-    subscription.wish.enabled && subscription.wish.kind == wire::MediaKind::Video && arrives()
+    subscription.request.enabled && subscription.request.kind == wire::MediaKind::Video && arrives()
 }
 
-fn importance(wish: &Wish) -> Importance {
-    let (class, place) = match (wish.source, wish.speaker) {
+fn importance(request: &Request) -> Importance {
+    let (class, place) = match (request.source, request.speaker) {
         (Source::Screen, _) => (0, 0),
         (Source::Camera, Some(place)) => (1, place),
         (Source::Camera, None) => (2, 0),
     };
-    (class, place, Reverse(wish.priority), Reverse(displayed(wish)))
+    (class, place, Reverse(request.priority), Reverse(displayed(request)))
 }

@@ -7,13 +7,13 @@ const SPAN: Duration = Duration::from_millis(400);
 
 /// The most that arrived lately.
 #[derive(Debug, Default)]
-pub(crate) struct Lately {
+pub(crate) struct RecentCapacity {
     began: Option<Instant>,
     before: f64,
     now: f64,
 }
 
-impl Lately {
+impl RecentCapacity {
     /// So much arrives. Shape: bits per second.
     pub(crate) fn report(&mut self, now: Instant, rate: f64) {
         let began = *self.began.get_or_insert(now);
@@ -36,10 +36,10 @@ mod tests {
     #[test]
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
     fn it_forgets_after_two_spans() {
-        let (mut lately, start) = (Lately::default(), Instant::now());
+        let (mut recent, start) = (RecentCapacity::default(), Instant::now());
         let mut most = |millis, rate| {
-            lately.report(start + Duration::from_millis(millis), rate);
-            lately.most()
+            recent.report(start + Duration::from_millis(millis), rate);
+            recent.most()
         };
         assert_eq!(
             [most(0, 2e6), most(300, 1e6), most(500, 1e6), most(950, 1e6)],

@@ -9,10 +9,10 @@ use southbound::{Publication, SubscriptionId, TrackId};
 use wire::{MediaKind, NtpTime, RtpTimestamp, Ssrc};
 
 use super::key_frames::KeyFrames;
-use super::meter::Meter;
-use super::repair::Repair;
+use super::layer_bitrate::LayerBitrate;
+use super::nack::NackTracker;
 use super::reports::ReceiverHistory;
-use super::resend::Resends;
+use super::rtx::RtxHistory;
 
 /// A track with what has become of it.
 pub(super) struct Track {
@@ -24,7 +24,7 @@ pub(super) struct Track {
     /// Nobody gets it at the moment.
     pub(super) held: bool,
     /// Its place among those who speak.
-    pub(super) attention: Option<u8>,
+    pub(super) speaker_rank: Option<u8>,
     /// When it last had one.
     pub(super) spoke: Option<Instant>,
     /// What arrives of it, and until when that is so.
@@ -42,18 +42,18 @@ pub(super) struct EncodingState {
 }
 
 /// One stream that is in the table.
-pub(super) struct Uplink {
+pub(super) struct UpTrack {
     pub(super) track: TrackId,
     pub(super) encoding: usize,
     /// The newest sender report: one instant in both of the publisher's clocks, and when we got it.
     pub(super) reference: Option<(NtpTime, RtpTimestamp, Instant)>,
     /// Only where the publisher agreed to send again.
-    pub(super) repair: Option<Repair>,
+    pub(super) nack: Option<NackTracker>,
     /// What its publisher was asked for because receivers miss it.
-    pub(super) wanted: Resends,
+    pub(super) upstream_nacks: RtxHistory,
     pub(super) key_frames: KeyFrames,
     pub(super) history: ReceiverHistory,
-    pub(super) meter: Meter,
+    pub(super) layer_bitrate: LayerBitrate,
 }
 
 impl Track {
@@ -65,7 +65,7 @@ impl Track {
             subscribers: BTreeSet::new(),
             started: false,
             held: false,
-            attention: None,
+            speaker_rank: None,
             spoke: None,
             offers: (Vec::new(), None),
         }
@@ -87,7 +87,7 @@ impl Track {
     }
 
     /// Whether the publisher sends again what is lost.
-    pub(super) fn is_repaired(&self) -> bool {
+    pub(super) fn has_nack(&self) -> bool {
         self.publication.formats.iter().any(|format| format.nack)
     }
 
@@ -103,17 +103,17 @@ impl Track {
     }
 }
 
-impl Uplink {
-    pub(super) fn new(track: TrackId, encoding: usize, repaired: bool) -> Self {
-        Uplink {
+impl UpTrack {
+    pub(super) fn new(track: TrackId, encoding: usize, has_nack: bool) -> Self {
+        UpTrack {
             track,
             encoding,
             reference: None,
-            repair: repaired.then(Repair::default),
-            wanted: Resends::default(),
+            nack: has_nack.then(NackTracker::default),
+            upstream_nacks: RtxHistory::default(),
             key_frames: KeyFrames::default(),
             history: ReceiverHistory::default(),
-            meter: Meter::default(),
+            layer_bitrate: LayerBitrate::default(),
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! Browsers ask and answer alike: asked for the same packet again within their round trip they do nothing, so asking sooner is of no use. The round
 //! trip is what the peer's receiver reports say; a publisher that receives nothing reports nothing, and there it is measured by what it
-//! sends again. While the node itself loses packets, less is asked for ([`overflow`](super::overflow)).
+//! sends again. While the node itself loses packets, less is asked for ([`overload`](super::overload)).
 //!
 //! Source: RFC 4585 section 6.2.1.
 
@@ -16,7 +16,7 @@ use wire::rtcp::RtcpWriter;
 use wire::{SequenceNumber, Unwrapper};
 
 use super::Media;
-use super::link::Link;
+use super::media_transport::MediaTransport;
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::{MISSING_AGE_MAX, MISSING_MAX, NACKS_PER_PACKET_MAX};
@@ -35,7 +35,7 @@ const ROUND_TRIP_MAX: Duration = Duration::from_millis(800);
 
 /// What is missing of one stream.
 #[derive(Debug, Default)]
-pub(super) struct Repair {
+pub(super) struct NackTracker {
     unwrapper: Unwrapper,
     /// In order. Few, and looked through with each packet that arrives while there are any.
     missing: Vec<Missing>,
@@ -74,7 +74,7 @@ pub(super) enum Gap {
     TooWide,
 }
 
-impl Repair {
+impl NackTracker {
     /// A packet came.
     pub(super) fn arrived(&mut self, now: Instant, sequence: u16, recovered: bool) -> Gap {
         let before = self.unwrapper.highest();
@@ -156,35 +156,35 @@ impl Repair {
 
 impl Media {
     /// Asks for what is due of one stream.
-    pub(crate) fn repair(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(link) = self
+    pub(crate) fn send_nacks(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(peer) = self
             .by_leg
             .get(&key.leg)
-            .and_then(|transport| self.links.get(transport))
+            .and_then(|transport| self.peers.get(transport))
         else {
             return;
         };
-        let Some(repair) = self.uplinks.get_mut(&key).and_then(|uplink| uplink.repair.as_mut()) else {
+        let Some(nack) = self.up_tracks.get_mut(&key).and_then(|up_track| up_track.nack.as_mut()) else {
             return;
         };
-        let room = self.overflow.room(cx.now, cx.plane);
-        let (asked, given_up) = repair.due(cx.now, link.asks_again_after(), room);
+        let room = self.overload.room(cx.now, cx.plane);
+        let (asked, given_up) = nack.due(cx.now, peer.asks_again_after(), room);
         cx.count_many(Counter::LossGivenUp, given_up);
         if !asked.is_empty() {
-            self.overflow.asked(asked.len());
+            self.overload.asked(asked.len());
             cx.count_many(Counter::NackSent, asked.len() as u64);
             let mut compound = Vec::new();
-            RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).nack(key.ssrc, asked);
+            RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, &[]).nack(key.ssrc, asked);
             cx.send_rtcp(key.leg, &compound);
         }
-        match repair.next() {
-            Some(at) => cx.timer(Timer::Repair(key), at),
-            None => cx.shared.timers.clear(Timer::Repair(key)),
+        match nack.next() {
+            Some(at) => cx.timer(Timer::Nack(key), at),
+            None => cx.shared.timers.clear(Timer::Nack(key)),
         }
     }
 }
 
-impl Link {
+impl MediaTransport {
     /// How long after a request it is of use to repeat it.
     pub(super) fn asks_again_after(&self) -> Duration {
         self.round_trip()
@@ -207,41 +207,41 @@ mod tests {
     fn a_gap_is_asked_for_after_the_grace_and_again_each_round_trip() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let mut repair = Repair::default();
+        let mut nack = NackTracker::default();
         for sequence in [65_533, 65_534] {
-            assert_eq!(repair.arrived(at(0), sequence, false), Gap::None);
+            assert_eq!(nack.arrived(at(0), sequence, false), Gap::None);
         }
-        assert_eq!(repair.arrived(at(1), 1, false), Gap::Later(at(11)));
+        assert_eq!(nack.arrived(at(1), 1, false), Gap::Later(at(11)));
         let round_trip = Duration::from_millis(50);
-        assert_eq!(repair.due(at(5), round_trip, ROOM).0, []);
-        assert_eq!(numbers(&repair.due(at(11), round_trip, ROOM).0), [65_535, 0]);
-        assert_eq!(repair.arrived(at(40), 65_535, false), Gap::None);
-        assert_eq!(numbers(&repair.due(at(61), round_trip, ROOM).0), [0]);
-        assert_eq!(repair.next(), Some(at(111)));
+        assert_eq!(nack.due(at(5), round_trip, ROOM).0, []);
+        assert_eq!(numbers(&nack.due(at(11), round_trip, ROOM).0), [65_535, 0]);
+        assert_eq!(nack.arrived(at(40), 65_535, false), Gap::None);
+        assert_eq!(numbers(&nack.due(at(61), round_trip, ROOM).0), [0]);
+        assert_eq!(nack.next(), Some(at(111)));
     }
 
     #[test]
     fn three_newer_packets_make_it_loss_at_once() {
         let now = Instant::now();
-        let mut repair = Repair::default();
-        assert_eq!(repair.arrived(now, 1, false), Gap::None);
-        assert!(matches!(repair.arrived(now, 3, false), Gap::Later(_)));
-        assert_eq!(repair.arrived(now, 4, false), Gap::None);
-        assert_eq!(repair.arrived(now, 5, false), Gap::Now);
-        assert_eq!(numbers(&repair.due(now, ROUND_TRIP, ROOM).0), [2]);
-        assert_eq!(repair.arrived(now, 6, false), Gap::None, "asked for already");
+        let mut nack = NackTracker::default();
+        assert_eq!(nack.arrived(now, 1, false), Gap::None);
+        assert!(matches!(nack.arrived(now, 3, false), Gap::Later(_)));
+        assert_eq!(nack.arrived(now, 4, false), Gap::None);
+        assert_eq!(nack.arrived(now, 5, false), Gap::Now);
+        assert_eq!(numbers(&nack.due(now, ROUND_TRIP, ROOM).0), [2]);
+        assert_eq!(nack.arrived(now, 6, false), Gap::None, "asked for already");
     }
 
     #[test]
     fn what_does_not_come_is_given_up_and_never_forgotten_too_early() {
         let start = Instant::now();
-        let mut repair = Repair::default();
-        repair.arrived(start, 1, false);
-        repair.arrived(start, 3, false);
+        let mut nack = NackTracker::default();
+        nack.arrived(start, 1, false);
+        nack.arrived(start, 3, false);
         let (mut asked, mut given_up, mut now) = (0, 0, start);
-        while let Some(next) = repair.next() {
+        while let Some(next) = nack.next() {
             now = next;
-            let (due, gone) = repair.due(now, Duration::from_millis(20), ROOM);
+            let (due, gone) = nack.due(now, Duration::from_millis(20), ROOM);
             (asked, given_up) = (asked + due.len(), given_up + gone);
         }
         assert_eq!((asked, given_up), (usize::from(NACKS_PER_PACKET_MAX), 1));
@@ -252,36 +252,36 @@ mod tests {
     fn what_comes_again_when_asked_once_tells_the_round_trip() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let mut repair = Repair::default();
-        repair.arrived(at(0), 1, false);
-        repair.arrived(at(0), 5, false);
-        repair.due(at(10), ROUND_TRIP, ROOM);
-        repair.arrived(at(20), 2, false);
-        assert_eq!(repair.take_round_trip(), None, "it was only late");
-        repair.arrived(at(75), 3, true);
-        assert_eq!(repair.take_round_trip(), Some(Duration::from_millis(65)));
-        repair.due(at(110), ROUND_TRIP, ROOM);
-        repair.arrived(at(120), 4, true);
-        assert_eq!(repair.take_round_trip(), None, "asked for twice");
+        let mut nack = NackTracker::default();
+        nack.arrived(at(0), 1, false);
+        nack.arrived(at(0), 5, false);
+        nack.due(at(10), ROUND_TRIP, ROOM);
+        nack.arrived(at(20), 2, false);
+        assert_eq!(nack.take_round_trip(), None, "it was only late");
+        nack.arrived(at(75), 3, true);
+        assert_eq!(nack.take_round_trip(), Some(Duration::from_millis(65)));
+        nack.due(at(110), ROUND_TRIP, ROOM);
+        nack.arrived(at(120), 4, true);
+        assert_eq!(nack.take_round_trip(), None, "asked for twice");
     }
 
     #[test]
     fn what_there_is_no_room_for_is_given_up() {
         let start = Instant::now();
-        let mut repair = Repair::default();
-        repair.arrived(start, 1, false);
-        repair.arrived(start, 6, false);
-        let (asked, given_up) = repair.due(start + GRACE, ROUND_TRIP, 3);
+        let mut nack = NackTracker::default();
+        nack.arrived(start, 1, false);
+        nack.arrived(start, 6, false);
+        let (asked, given_up) = nack.due(start + GRACE, ROUND_TRIP, 3);
         assert_eq!((numbers(&asked), given_up), (vec![2, 3, 4], 1));
-        assert!(!repair.misses(5));
+        assert!(!nack.misses(5));
     }
 
     #[test]
     fn a_gap_wider_than_the_limit_is_not_asked_for() {
         let now = Instant::now();
-        let mut repair = Repair::default();
-        repair.arrived(now, 1, false);
-        assert_eq!(repair.arrived(now, 2 + MISSING_MAX as u16, false), Gap::TooWide);
-        assert_eq!(repair.next(), None);
+        let mut nack = NackTracker::default();
+        nack.arrived(now, 1, false);
+        assert_eq!(nack.arrived(now, 2 + MISSING_MAX as u16, false), Gap::TooWide);
+        assert_eq!(nack.next(), None);
     }
 }

@@ -10,21 +10,21 @@ use rand::rngs::StdRng;
 use southbound::{SubscriptionId, TrackId};
 use wire::{NtpTime, Ssrc};
 
-use super::allowance::Allowance;
-use super::best::Best;
-use super::binding::Unexplained;
+use super::binding::UnmappedStream;
 use super::budget::Budget;
+use super::deferred_rtx::DeferredRtx;
 use super::feedback::Feedback;
-use super::owed::Owed;
 use super::playout::Playout;
 use super::quality::Quality;
+use super::rate_limit::RateLimit;
+use super::remb_out::RembOut;
 use super::reports::Pending;
-use super::resend::{Copies, together};
+use super::rtx::{Copies, together};
 use crate::limits::RTCP_PER_SECOND_MAX;
 use crate::map::Map;
 
 /// What flows over one transport, in both directions.
-pub(super) struct Link {
+pub(super) struct MediaTransport {
     pub(super) leg: Option<LegId>,
     /// Whether packets can be sent there yet.
     pub(super) keyed: bool,
@@ -37,7 +37,7 @@ pub(super) struct Link {
     /// The subscription each SSRC we send here belongs to.
     pub(super) by_ssrc: Map<Ssrc, SubscriptionId>,
     /// Streams that arrive and that no publication explains yet; oldest first.
-    pub(super) unexplained: VecDeque<Unexplained>,
+    pub(super) unmapped: VecDeque<UnmappedStream>,
     pub(super) feedback: Feedback,
     pub(super) pending: Pending,
     pub(super) quality: Quality,
@@ -46,25 +46,25 @@ pub(super) struct Link {
     /// What is to be sent to it once more.
     pub(super) copies: Copies,
     /// What it is to have sent again once the path has room.
-    pub(super) owed: Owed,
+    pub(super) deferred_rtx: DeferredRtx,
     /// What it had sent again while its path was full.
-    pub(super) resends: Allowance,
+    pub(super) rtx_limit: RateLimit,
     /// Smoothed round-trip time, once receiver reports have told.
     reported_round_trip: Option<Duration>,
     /// The same by what it sent again because we asked, which is all a publisher tells that receives nothing.
-    repair_round_trip: Option<Duration>,
+    rtx_round_trip: Option<Duration>,
     /// Whether what we send carries transport-wide numbers, which a receiver reports on.
     pub(super) numbered: bool,
     /// Whether what it sends does, which we report on.
     pub(super) reported: bool,
     /// What its receivers estimate, where it is told.
-    pub(super) best: Best,
+    pub(super) remb_out: RembOut,
     /// Whether nothing is encrypted.
     pub(super) clear: bool,
     /// Whether it estimates by itself and says so.
     pub(super) estimates: bool,
     /// How much RTCP is read of it.
-    pub(super) rtcp: Allowance,
+    pub(super) rtcp: RateLimit,
     /// What its downlink carries, where that can be known.
     pub(super) budget: Option<Budget>,
     /// Which videos it is shown, where that is limited.
@@ -73,9 +73,9 @@ pub(super) struct Link {
     pub(super) clock_offset: Option<i64>,
 }
 
-impl Link {
+impl MediaTransport {
     pub(super) fn new(rng: &mut StdRng) -> Self {
-        Link {
+        MediaTransport {
             leg: None,
             keyed: false,
             ssrc: Ssrc(rng.random_range(1..=u32::MAX)),
@@ -83,21 +83,21 @@ impl Link {
             tracks: BTreeSet::new(),
             subscriptions: BTreeSet::new(),
             by_ssrc: Map::default(),
-            unexplained: VecDeque::new(),
+            unmapped: VecDeque::new(),
             feedback: Feedback::default(),
             pending: Pending::default(),
             quality: Quality::default(),
             playout: Playout::default(),
             copies: Copies::default(),
-            owed: Owed::default(),
-            resends: together(),
+            deferred_rtx: DeferredRtx::default(),
+            rtx_limit: together(),
             reported_round_trip: None,
-            repair_round_trip: None,
+            rtx_round_trip: None,
             numbered: false,
             reported: false,
-            best: Best::default(),
+            remb_out: RembOut::default(),
             clear: false,
-            rtcp: Allowance::new(RTCP_PER_SECOND_MAX, Duration::from_secs(1)),
+            rtcp: RateLimit::new(RTCP_PER_SECOND_MAX, Duration::from_secs(1)),
             estimates: false,
             budget: None,
             shown: None,
@@ -111,20 +111,20 @@ impl Link {
     }
 
     /// A packet that was asked for once came so long after that.
-    pub(super) fn repaired(&mut self, round_trip: Duration) {
-        smooth(&mut self.repair_round_trip, round_trip);
+    pub(super) fn measured_by_rtx(&mut self, round_trip: Duration) {
+        smooth(&mut self.rtx_round_trip, round_trip);
     }
 
     /// Smoothed round-trip time, once anything has told.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
-        estimated.or(self.reported_round_trip).or(self.repair_round_trip)
+        estimated.or(self.reported_round_trip).or(self.rtx_round_trip)
     }
 
     /// The shortest of the round-trip times that are known: each of them may contain time the peer took to answer.
     pub(super) fn least_round_trip(&self) -> Option<Duration> {
         let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
-        let known = [estimated, self.reported_round_trip, self.repair_round_trip];
+        let known = [estimated, self.reported_round_trip, self.rtx_round_trip];
         known.into_iter().flatten().min()
     }
 

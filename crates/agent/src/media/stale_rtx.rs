@@ -11,7 +11,7 @@ const MEMORY: Duration = Duration::from_secs(2);
 /// from another source or in another size, but not with which number. What is asked for sooner than anything sent after that can be was sent before it,
 /// though, and so was everything with a lower number.
 #[derive(Debug, Default)]
-pub(super) struct Outdated(Option<Since>);
+pub(super) struct StaleRtx(Option<Since>);
 
 #[derive(Clone, Copy, Debug)]
 struct Since {
@@ -20,7 +20,7 @@ struct Since {
     newest: Option<u16>,
 }
 
-impl Outdated {
+impl StaleRtx {
     /// It goes on with a key frame.
     pub(super) fn begin(&mut self, now: Instant) {
         self.0 = Some(Since { at: now, newest: None });
@@ -52,10 +52,10 @@ mod tests {
     fn what_is_asked_for_at_once_and_what_is_older_is_of_no_use() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let mut outdated = Outdated::default();
-        assert!(!outdated.has(at(0), 7, Duration::from_millis(100)));
-        outdated.begin(at(0));
-        let mut has = |millis, sequence| outdated.has(at(millis), sequence, Duration::from_millis(100));
+        let mut stale_rtx = StaleRtx::default();
+        assert!(!stale_rtx.has(at(0), 7, Duration::from_millis(100)));
+        stale_rtx.begin(at(0));
+        let mut has = |millis, sequence| stale_rtx.has(at(millis), sequence, Duration::from_millis(100));
         assert!(has(20, 3));
         assert!(has(99, u16::MAX));
         assert!(has(99, 1));
@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn nothing_is_known_of_what_is_asked_for_later() {
         let start = Instant::now();
-        let mut outdated = Outdated::default();
-        outdated.begin(start);
+        let mut stale_rtx = StaleRtx::default();
+        stale_rtx.begin(start);
         let soonest = Duration::from_millis(100);
-        assert!(!outdated.has(start + soonest, 3, soonest));
+        assert!(!stale_rtx.has(start + soonest, 3, soonest));
     }
 }

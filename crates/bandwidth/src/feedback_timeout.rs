@@ -3,48 +3,48 @@
 use std::time::{Duration, Instant};
 
 /// How long a receiver of packets may say nothing.
-const SILENCE: Duration = Duration::from_millis(1500);
+const TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Whether the receiver still reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Silence {
+pub(crate) enum FeedbackTimeout {
     /// Nothing is waited for: all is answered, or this receiver never reports.
-    Content,
+    Idle,
     /// Packets left, the last of them at `sent`, and nothing was said since this time.
     Waiting { since: Instant, sent: Instant },
 }
 
-impl Silence {
+impl FeedbackTimeout {
     /// Packets left that are to be reported on.
     pub(crate) fn waits_for(&mut self, first: Instant, last: Instant) {
         let since = match *self {
-            Silence::Waiting { since, .. } => since,
-            Silence::Content => first,
+            FeedbackTimeout::Waiting { since, .. } => since,
+            FeedbackTimeout::Idle => first,
         };
-        *self = Silence::Waiting { since, sent: last };
+        *self = FeedbackTimeout::Waiting { since, sent: last };
     }
 
     /// Whether it has lasted for so long again that less is to be sent.
     pub(crate) fn has_lasted(&mut self, now: Instant) -> bool {
-        let Silence::Waiting { since, sent } = *self else {
+        let FeedbackTimeout::Waiting { since, sent } = *self else {
             return false;
         };
-        if now < since + SILENCE {
+        if now < since + TIMEOUT {
             return false;
         }
         // If nothing was sent either, what is missing is one last report.
-        let is_due = now < sent + SILENCE;
+        let is_due = now < sent + TIMEOUT;
         *self = match is_due {
-            true => Silence::Waiting { since: now, sent },
-            false => Silence::Content,
+            true => FeedbackTimeout::Waiting { since: now, sent },
+            false => FeedbackTimeout::Idle,
         };
         is_due
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self {
-            Silence::Content => None,
-            Silence::Waiting { since, .. } => Some(*since + SILENCE),
+            FeedbackTimeout::Idle => None,
+            FeedbackTimeout::Waiting { since, .. } => Some(*since + TIMEOUT),
         }
     }
 }

@@ -11,14 +11,14 @@ const LEAVE: f64 = 0.5;
 
 /// Keeps an account of unused allowance.
 #[derive(Debug, Default)]
-pub(crate) struct Application {
+pub(crate) struct AppLimited {
     /// Unused allowance. Shape: bits, negative when more is sent.
     unused: f64,
     at: Option<Instant>,
     limited: bool,
 }
 
-impl Application {
+impl AppLimited {
     /// Packets left together, the first of them and the others so large, while `rate` bits per second were allowed.
     pub(crate) fn sent(&mut self, at: Instant, first: u16, others: u32, rate: f64) {
         let passed = self
@@ -51,12 +51,12 @@ mod tests {
 
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
     fn limited_at(share: f64) -> bool {
-        let (mut application, start) = (Application::default(), Instant::now());
+        let (mut app_limited, start) = (AppLimited::default(), Instant::now());
         for packet in 0..300 {
             // 1000 bytes every 10 ms are 800 kbit/s.
-            application.sent(start + Duration::from_millis(10 * packet), 1000, 0, 800_000.0 / share);
+            app_limited.sent(start + Duration::from_millis(10 * packet), 1000, 0, 800_000.0 / share);
         }
-        application.limited()
+        app_limited.limited()
     }
 
     #[test]

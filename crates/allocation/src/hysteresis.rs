@@ -17,7 +17,7 @@ const BEYOND: f64 = 1.5;
 ///
 /// A link whose estimate climbs until the rise it allows fills the link again would otherwise be tried every few seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct Hysteresis {
     base: Duration,
     hold: Duration,
     raised: Option<Instant>,
@@ -25,7 +25,7 @@ pub(crate) struct Patience {
     failed: Option<(Instant, BitRate)>,
 }
 
-impl Patience {
+impl Hysteresis {
     pub(crate) fn new(base: Duration) -> Self {
         Self {
             base,
@@ -70,29 +70,29 @@ mod tests {
     #[test]
     fn each_failure_doubles_the_wait_until_none_comes_for_a_while() {
         let mut now = Instant::now();
-        let mut patience = Patience::new(Duration::from_secs(1));
+        let mut hysteresis = Hysteresis::new(Duration::from_secs(1));
         for expected in [2, 4, 8, 8] {
-            patience.rose(now);
+            hysteresis.rose(now);
             now += Duration::from_secs(9);
-            patience.fell(now, BitRate(1_000));
-            assert_eq!(patience.hold(now), Duration::from_secs(expected));
-            assert_eq!(patience.hold_beyond(), Some((Duration::from_secs(1), BitRate(1_500))));
+            hysteresis.fell(now, BitRate(1_000));
+            assert_eq!(hysteresis.hold(now), Duration::from_secs(expected));
+            assert_eq!(hysteresis.hold_beyond(), Some((Duration::from_secs(1), BitRate(1_500))));
         }
         now += FORGET;
-        assert_eq!(patience.hold(now), Duration::from_secs(1));
+        assert_eq!(hysteresis.hold(now), Duration::from_secs(1));
     }
 
     #[test]
     fn falling_long_after_a_rise_or_twice_after_one_is_no_further_failure() {
         let mut now = Instant::now();
-        let mut patience = Patience::new(Duration::from_secs(1));
-        patience.rose(now);
+        let mut hysteresis = Hysteresis::new(Duration::from_secs(1));
+        hysteresis.rose(now);
         now += TRIAL;
-        patience.fell(now, BitRate(1_000));
-        assert_eq!(patience.hold(now), Duration::from_secs(1));
-        patience.rose(now);
-        patience.fell(now, BitRate(1_000));
-        patience.fell(now, BitRate(1_000));
-        assert_eq!(patience.hold(now), Duration::from_secs(2));
+        hysteresis.fell(now, BitRate(1_000));
+        assert_eq!(hysteresis.hold(now), Duration::from_secs(1));
+        hysteresis.rose(now);
+        hysteresis.fell(now, BitRate(1_000));
+        hysteresis.fell(now, BitRate(1_000));
+        assert_eq!(hysteresis.hold(now), Duration::from_secs(2));
     }
 }

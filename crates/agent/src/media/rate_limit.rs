@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 /// Counts what was admitted since a window began; the next window begins with the first thing after it.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(super) struct RateLimit {
     limit: u32,
     window: Duration,
     began: Option<Instant>,
     used: u32,
 }
 
-impl Allowance {
+impl RateLimit {
     pub(super) const fn new(limit: u32, window: Duration) -> Self {
-        Allowance {
+        RateLimit {
             limit,
             window,
             began: None,
@@ -60,11 +60,11 @@ mod tests {
     #[test]
     fn what_is_used_up_comes_back_with_the_next_window() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
-        let mut allowance = Allowance::new(10, second);
-        assert!(allowance.admit(start, 9));
-        assert!(allowance.admit(start, 100), "one that is begun is finished");
-        assert!(!allowance.admit(start + second / 2, 1));
-        assert!(allowance.is_used_up(start + second / 2, 10) && !allowance.is_used_up(start + second, 10));
-        assert!(allowance.admit(start + second, 1));
+        let mut rate_limit = RateLimit::new(10, second);
+        assert!(rate_limit.admit(start, 9));
+        assert!(rate_limit.admit(start, 100), "one that is begun is finished");
+        assert!(!rate_limit.admit(start + second / 2, 1));
+        assert!(rate_limit.is_used_up(start + second / 2, 10) && !rate_limit.is_used_up(start + second, 10));
+        assert!(rate_limit.admit(start + second, 1));
     }
 }

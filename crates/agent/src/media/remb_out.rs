@@ -21,7 +21,7 @@ use wire::Ssrc;
 use wire::rtcp::RtcpWriter;
 
 use super::Media;
-use super::link::Link;
+use super::media_transport::MediaTransport;
 use crate::context::Context;
 use crate::limits::ESTIMATE_MAX;
 
@@ -33,7 +33,7 @@ const FRESH: Duration = Duration::from_secs(5);
 
 /// The estimates of those who get one publisher's streams.
 #[derive(Debug, Default)]
-pub(super) struct Best(BTreeMap<TransportId, Smoothed>);
+pub(super) struct RembOut(BTreeMap<TransportId, Smoothed>);
 
 #[derive(Clone, Copy, Debug)]
 struct Smoothed {
@@ -42,7 +42,7 @@ struct Smoothed {
     at: Instant,
 }
 
-impl Best {
+impl RembOut {
     /// A receiver can take so much of it.
     fn said(&mut self, now: Instant, receiver: TransportId, rate: u64) {
         let rate = rate as f64;
@@ -91,7 +91,7 @@ impl Sent {
     }
 }
 
-impl Link {
+impl MediaTransport {
     /// Whether its peer goes by what receivers estimate.
     fn is_told_estimates(&self) -> bool {
         self.clear && !self.reported
@@ -101,68 +101,68 @@ impl Link {
 impl Media {
     /// A receiver estimates so much for these subscriptions together.
     pub(super) fn pass_on_estimate(&mut self, now: Instant, to: TransportId, about: &[SubscriptionId], estimate: u64) {
-        if !self.links.get(&to).is_some_and(|link| link.clear) {
+        if !self.peers.get(&to).is_some_and(|peer| peer.clear) {
             return;
         }
         let mut publishers: BTreeMap<TransportId, u64> = BTreeMap::new();
         for id in about {
-            let Some(downlink) = self.downlinks.get(id) else {
+            let Some(down_track) = self.down_tracks.get(id) else {
                 continue;
             };
-            if let Some(track) = self.tracks.get(&downlink.subscription.track) {
-                *publishers.entry(track.publication.transport).or_default() += downlink.sent.rate;
+            if let Some(track) = self.tracks.get(&down_track.subscription.track) {
+                *publishers.entry(track.publication.transport).or_default() += down_track.sent.rate;
             }
         }
         let (count, of_all) = (publishers.len() as u64, publishers.values().sum());
         for (publisher, of_this) in publishers {
             let rate = part(estimate.min(ESTIMATE_MAX), of_this, of_all, count);
-            if let Some(link) = self.links.get_mut(&publisher).filter(|link| link.is_told_estimates()) {
-                link.best.said(now, to, rate);
+            if let Some(peer) = self.peers.get_mut(&publisher).filter(|peer| peer.is_told_estimates()) {
+                peer.remb_out.said(now, to, rate);
             }
         }
     }
 
     /// The same of a receiver that reports which packets arrived: what follows from that.
     pub(super) fn pass_on_own_estimate(&mut self, now: Instant, to: TransportId) {
-        let Some(link) = self.links.get(&to).filter(|link| link.clear) else {
+        let Some(peer) = self.peers.get(&to).filter(|peer| peer.clear) else {
             return;
         };
-        let Some(estimate) = link.budget.as_ref().and_then(|budget| budget.carries(now)) else {
+        let Some(estimate) = peer.budget.as_ref().and_then(|budget| budget.carries(now)) else {
             return;
         };
-        let about: Vec<SubscriptionId> = link.subscriptions.iter().copied().collect();
+        let about: Vec<SubscriptionId> = peer.subscriptions.iter().copied().collect();
         self.pass_on_estimate(now, to, &about, estimate);
     }
 
     /// Takes account of what was sent to a receiver, in a round of reports.
     pub(super) fn measure_sent(&mut self, now: Instant, to: TransportId, replicas: &[(ReplicaId, ReplicaStatistics)]) {
-        if !self.links.get(&to).is_some_and(|link| link.clear) {
+        if !self.peers.get(&to).is_some_and(|peer| peer.clear) {
             return;
         }
         for (replica, statistics) in replicas {
-            let downlink = self.by_replica.get(replica).and_then(|id| self.downlinks.get_mut(id));
-            if let Some(downlink) = downlink {
-                downlink.sent.follow(now, statistics.octets);
+            let down_track = self.by_replica.get(replica).and_then(|id| self.down_tracks.get_mut(id));
+            if let Some(down_track) = down_track {
+                down_track.sent.follow(now, statistics.octets);
             }
         }
     }
 
     /// Tells a publisher what the best of its receivers estimates, if any does.
-    pub(super) fn send_best_estimate(&mut self, cx: &mut Context<'_>, publisher: TransportId) {
-        let Some(link) = self.links.get_mut(&publisher).filter(|link| link.is_told_estimates()) else {
+    pub(super) fn send_remb(&mut self, cx: &mut Context<'_>, publisher: TransportId) {
+        let Some(peer) = self.peers.get_mut(&publisher).filter(|peer| peer.is_told_estimates()) else {
             return;
         };
-        let (Some(rate), Some(leg)) = (link.best.rate(cx.now), link.leg) else {
+        let (Some(rate), Some(leg)) = (peer.remb_out.rate(cx.now), peer.leg) else {
             return;
         };
-        let tracks = link.tracks.iter().filter_map(|track| self.tracks.get(track));
+        let tracks = peer.tracks.iter().filter_map(|track| self.tracks.get(track));
         if tracks.clone().any(|track| track.encodings.len() > 1) {
             return;
         }
         let encodings = tracks.flat_map(|track| &track.encodings);
         let sources: Vec<Ssrc> = encodings.filter_map(|encoding| Some(encoding.stream?.ssrc)).collect();
         let mut compound = Vec::new();
-        RtcpWriter::receiver_report(&mut compound, link.ssrc, &link.cname, &[]).remb(rate, &sources);
+        RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, &[]).remb(rate, &sources);
         cx.send_rtcp(leg, &compound);
     }
 }
@@ -176,36 +176,36 @@ mod tests {
 
     #[test]
     fn the_best_downlink_counts_and_the_others_do_not() {
-        let (mut best, start) = (Best::default(), Instant::now());
+        let (mut remb_out, start) = (RembOut::default(), Instant::now());
         let mut now = start;
         for _ in 0..10 {
-            best.said(now, A, 0);
-            best.said(now, B, 2_000_000);
+            remb_out.said(now, A, 0);
+            remb_out.said(now, B, 2_000_000);
             now += Duration::from_secs(1);
         }
-        assert_eq!(best.rate(now), Some(2_000_000));
+        assert_eq!(remb_out.rate(now), Some(2_000_000));
     }
 
     #[test]
     fn one_estimate_among_others_is_smoothed_however_often_it_is_said() {
-        let (mut best, start) = (Best::default(), Instant::now());
-        best.said(start, A, 1_000_000);
-        (0..100).for_each(|_| best.said(start, A, 100_000));
-        assert_eq!(best.rate(start), Some(1_000_000));
+        let (mut remb_out, start) = (RembOut::default(), Instant::now());
+        remb_out.said(start, A, 1_000_000);
+        (0..100).for_each(|_| remb_out.said(start, A, 100_000));
+        assert_eq!(remb_out.rate(start), Some(1_000_000));
         let later = start + SMOOTHING;
-        best.said(later, A, 100_000);
-        let rate = best.rate(later).unwrap();
+        remb_out.said(later, A, 100_000);
+        let rate = remb_out.rate(later).unwrap();
         assert!((425_000..440_000).contains(&rate), "{rate}");
     }
 
     #[test]
     fn who_is_silent_counts_no_more() {
-        let (mut best, start) = (Best::default(), Instant::now());
-        best.said(start, A, 3_000_000);
-        best.said(start + FRESH, B, 1_000_000);
-        assert_eq!(best.rate(start + FRESH), Some(3_000_000));
-        assert_eq!(best.rate(start + FRESH + Duration::from_millis(1)), Some(1_000_000));
-        assert_eq!(best.rate(start + 3 * FRESH), None);
+        let (mut remb_out, start) = (RembOut::default(), Instant::now());
+        remb_out.said(start, A, 3_000_000);
+        remb_out.said(start + FRESH, B, 1_000_000);
+        assert_eq!(remb_out.rate(start + FRESH), Some(3_000_000));
+        assert_eq!(remb_out.rate(start + FRESH + Duration::from_millis(1)), Some(1_000_000));
+        assert_eq!(remb_out.rate(start + 3 * FRESH), None);
     }
 
     #[test]

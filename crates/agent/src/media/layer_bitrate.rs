@@ -25,7 +25,7 @@ const SLOTS: usize = LONG_SPANS + 1;
 
 /// Counts one stream's packets. What it says changes when a span ends and never in between, so that it is the same whoever asks when.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
+pub(super) struct LayerBitrate {
     began: Option<Instant>,
     /// The newest span, counted from the beginning.
     span: u64,
@@ -58,7 +58,7 @@ pub(super) struct Measured {
     pub(super) frames: f64,
 }
 
-impl Meter {
+impl LayerBitrate {
     /// The stream starts, perhaps again.
     pub(super) fn restart(&mut self, now: Instant) {
         let before = match self.began {

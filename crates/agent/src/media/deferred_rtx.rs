@@ -16,37 +16,37 @@ const MAX: usize = 64;
 /// Refusing what does not fit now would refuse it for good. libwebrtc ceases to ask for a packet once a later picture is continuous without it, and with
 /// spatial layers the small size of the next picture is: its decoder waits for the rest of the large one nevertheless, until the next key frame.
 #[derive(Debug, Default)]
-pub(super) struct Owed(VecDeque<Debt>);
+pub(super) struct DeferredRtx(VecDeque<DeferredPacket>);
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Debt {
+pub(super) struct DeferredPacket {
     /// When it was put off.
     pub(super) since: Instant,
     pub(super) subscription: SubscriptionId,
     pub(super) sequence: u16,
 }
 
-impl Debt {
+impl DeferredPacket {
     /// Whether it waits for too long.
     pub(super) fn is_forgotten(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.since) >= MEMORY
     }
 }
 
-impl Owed {
+impl DeferredRtx {
     /// Puts a packet off. Says whether it is owed now: not if too many are.
-    pub(super) fn put_off(&mut self, now: Instant, subscription: SubscriptionId, sequence: u16) -> bool {
-        let same = |debt: &Debt| (debt.subscription, debt.sequence) == (subscription, sequence);
-        let is_owed = self.0.iter().any(same);
+    pub(super) fn defer(&mut self, now: Instant, subscription: SubscriptionId, sequence: u16) -> bool {
+        let same = |packet: &DeferredPacket| (packet.subscription, packet.sequence) == (subscription, sequence);
+        let is_deferred = self.0.iter().any(same);
         let has_room = self.0.len() < MAX;
-        if !is_owed && has_room {
-            self.0.push_back(Debt {
+        if !is_deferred && has_room {
+            self.0.push_back(DeferredPacket {
                 since: now,
                 subscription,
                 sequence,
             });
         }
-        is_owed || has_room
+        is_deferred || has_room
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -54,12 +54,12 @@ impl Owed {
     }
 
     /// What waits for longest.
-    pub(super) fn first(&self) -> Option<Debt> {
+    pub(super) fn first(&self) -> Option<DeferredPacket> {
         self.0.front().copied()
     }
 
     /// Takes what waits for longest off the list.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn pop(&mut self) {
         self.0.pop_front();
     }
 }
@@ -71,25 +71,26 @@ mod tests {
     #[test]
     fn a_packet_is_owed_once_and_not_for_ever() {
         let start = Instant::now();
-        let mut owed = Owed::default();
-        assert!(owed.put_off(start, SubscriptionId(1), 7));
-        assert!(owed.put_off(start, SubscriptionId(1), 7));
-        assert!(owed.put_off(start + MEMORY / 2, SubscriptionId(2), 7));
-        let first = |owed: &Owed| {
-            owed.first()
-                .map(|debt| (debt.subscription.0, debt.is_forgotten(start + MEMORY)))
+        let mut deferred = DeferredRtx::default();
+        assert!(deferred.defer(start, SubscriptionId(1), 7));
+        assert!(deferred.defer(start, SubscriptionId(1), 7));
+        assert!(deferred.defer(start + MEMORY / 2, SubscriptionId(2), 7));
+        let first = |deferred: &DeferredRtx| {
+            deferred
+                .first()
+                .map(|packet| (packet.subscription.0, packet.is_forgotten(start + MEMORY)))
         };
-        assert_eq!(first(&owed), Some((1, true)));
-        owed.settle();
-        assert_eq!(first(&owed), Some((2, false)));
-        owed.settle();
-        assert!(owed.is_empty());
+        assert_eq!(first(&deferred), Some((1, true)));
+        deferred.pop();
+        assert_eq!(first(&deferred), Some((2, false)));
+        deferred.pop();
+        assert!(deferred.is_empty());
     }
 
     #[test]
     fn who_asks_for_everything_is_owed_little() {
-        let mut owed = Owed::default();
-        let put_off = |sequence: &u16| owed.put_off(Instant::now(), SubscriptionId(1), *sequence);
-        assert_eq!((0..u16::MAX).filter(put_off).count(), MAX);
+        let mut deferred = DeferredRtx::default();
+        let defer = |sequence: &u16| deferred.defer(Instant::now(), SubscriptionId(1), *sequence);
+        assert_eq!((0..u16::MAX).filter(defer).count(), MAX);
     }
 }

@@ -23,16 +23,16 @@ fn packet(at: Instant, layer: Option<Layer>, size: u16, ends_frame: bool) -> Arr
 }
 
 /// 1,000 bytes every 20 ms, every second one of them in layer T1.
-fn feed(meter: &mut Meter, start: Instant, millis: std::ops::Range<u64>) {
+fn feed(layer_bitrate: &mut LayerBitrate, start: Instant, millis: std::ops::Range<u64>) {
     for at in millis.step_by(20) {
         let layer = if at % 40 == 0 { Layer::default() } else { LAYER };
-        meter.arrived(&packet(start + Duration::from_millis(at), Some(layer), 1_000, true));
+        layer_bitrate.arrived(&packet(start + Duration::from_millis(at), Some(layer), 1_000, true));
     }
 }
 
 /// Two sizes of 1,000 and 3,000 bytes every 20 ms. A key frame has ten times that.
 fn feed_sizes(
-    meter: &mut Meter,
+    layer_bitrate: &mut LayerBitrate,
     start: Instant,
     millis: std::ops::Range<u64>,
     is_key: impl Fn(u64) -> bool,
@@ -42,7 +42,7 @@ fn feed_sizes(
         for (spatial, size) in [(0, 1_000), (1, 3_000)] {
             let layer = Layer { spatial, temporal: 0 };
             let size = if is_key(at) { 10 * size } else { size };
-            meter.arrived(&Arrival {
+            layer_bitrate.arrived(&Arrival {
                 needed_above: spatial == 0 && needed_above(at),
                 ..packet(start + Duration::from_millis(at), Some(layer), size, true)
             });
@@ -52,9 +52,9 @@ fn feed_sizes(
 
 /// What goes out of the smaller size with the larger one, in kbit/s, ten seconds after the start.
 fn needed_above(is_key: impl Fn(u64) -> bool, needed: impl Fn(u64) -> bool) -> u64 {
-    let (mut meter, start) = (Meter::default(), Instant::now());
-    feed_sizes(&mut meter, start, 0..10_000, is_key, needed);
-    let measured = meter
+    let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
+    feed_sizes(&mut layer_bitrate, start, 0..10_000, is_key, needed);
+    let measured = layer_bitrate
         .measured(start + Duration::from_secs(10))
         .expect("enough has come");
     assert_eq!(measured[1].needed_above, 0, "{measured:?}");
@@ -64,11 +64,11 @@ fn needed_above(is_key: impl Fn(u64) -> bool, needed: impl Fn(u64) -> bool) -> u
 
 #[test]
 fn each_layer_has_its_own_rate_after_a_second() {
-    let (mut meter, start) = (Meter::default(), Instant::now());
-    feed(&mut meter, start, 0..1_000);
-    assert_eq!(meter.measured(start + Duration::from_millis(999)), None);
-    feed(&mut meter, start, 1_000..10_000);
-    let measured = meter.measured(start + Duration::from_secs(10)).unwrap();
+    let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
+    feed(&mut layer_bitrate, start, 0..1_000);
+    assert_eq!(layer_bitrate.measured(start + Duration::from_millis(999)), None);
+    feed(&mut layer_bitrate, start, 1_000..10_000);
+    let measured = layer_bitrate.measured(start + Duration::from_secs(10)).unwrap();
     for layer in &measured {
         assert!((190_000..=210_000).contains(&layer.rate), "{measured:?}");
         assert!((24.0..=26.0).contains(&layer.frames), "{measured:?}");
@@ -92,46 +92,48 @@ fn larger_pictures_need_all_of_the_smaller_ones_or_their_key_frames() {
 
 #[test]
 fn what_stops_is_nothing_after_two_seconds_and_remembered_when_it_comes_again() {
-    let (mut meter, start) = (Meter::default(), Instant::now());
-    feed(&mut meter, start, 0..5_000);
-    meter.restart(start + Duration::from_secs(60));
-    let again = meter.measured(start + Duration::from_millis(60_100)).unwrap();
+    let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
+    feed(&mut layer_bitrate, start, 0..5_000);
+    layer_bitrate.restart(start + Duration::from_secs(60));
+    let again = layer_bitrate.measured(start + Duration::from_millis(60_100)).unwrap();
     assert!((190_000..=210_000).contains(&again[0].rate), "{again:?}");
-    let silent = meter.measured(start + Duration::from_secs(70)).unwrap();
+    let silent = layer_bitrate.measured(start + Duration::from_secs(70)).unwrap();
     assert!(silent.iter().all(|layer| layer.rate == 0));
 }
 
 #[test]
 fn layers_are_bounded() {
-    let (mut meter, now) = (Meter::default(), Instant::now());
+    let (mut layer_bitrate, now) = (LayerBitrate::default(), Instant::now());
     for spatial in 0..=u8::MAX {
-        meter.arrived(&packet(now, Some(Layer { spatial, temporal: 0 }), 1, true));
+        layer_bitrate.arrived(&packet(now, Some(Layer { spatial, temporal: 0 }), 1, true));
     }
-    assert_eq!(meter.layers.len(), LAYERS_MAX);
+    assert_eq!(layer_bitrate.layers.len(), LAYERS_MAX);
 }
 
 #[test]
 fn padding_is_no_part_of_a_stream_in_layers() {
-    let (mut meter, start) = (Meter::default(), Instant::now());
+    let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
     for step in 0..300 {
         let at = start + Duration::from_millis(step * 10);
-        meter.arrived(&packet(at, None, 1_200, false));
-        meter.arrived(&packet(at, Some(Layer::default()), 100, true));
-        meter.arrived(&packet(at, None, 1_200, false));
+        layer_bitrate.arrived(&packet(at, None, 1_200, false));
+        layer_bitrate.arrived(&packet(at, Some(Layer::default()), 100, true));
+        layer_bitrate.arrived(&packet(at, None, 1_200, false));
     }
-    let measured = meter.measured(start + Duration::from_secs(3)).expect("enough has come");
+    let measured = layer_bitrate
+        .measured(start + Duration::from_secs(3))
+        .expect("enough has come");
     assert!(measured[0].rate < 100_000, "{measured:?}");
 }
 
 #[test]
 fn a_stream_whose_layers_cannot_be_read_any_more_is_measured_as_a_whole() {
-    let (mut meter, start) = (Meter::default(), Instant::now());
-    feed(&mut meter, start, 0..5_000);
+    let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
+    feed(&mut layer_bitrate, start, 0..5_000);
     for at in (5_000..10_000).step_by(20) {
-        meter.arrived(&packet(start + Duration::from_millis(at), None, 1_000, true));
+        layer_bitrate.arrived(&packet(start + Duration::from_millis(at), None, 1_000, true));
     }
     let mut at = |seconds| {
-        meter
+        layer_bitrate
             .measured(start + Duration::from_secs(seconds))
             .expect("enough has come")
     };
@@ -139,9 +141,9 @@ fn a_stream_whose_layers_cannot_be_read_any_more_is_measured_as_a_whole() {
     assert_eq!(whole.len(), 1, "{whole:?}");
     assert!((390_000..=410_000).contains(&whole[0].rate), "{whole:?}");
     assert!((49.0..=51.0).contains(&whole[0].frames), "{whole:?}");
-    feed(&mut meter, start, 10_000..15_000);
+    feed(&mut layer_bitrate, start, 10_000..15_000);
     let mut at = |seconds| {
-        meter
+        layer_bitrate
             .measured(start + Duration::from_secs(seconds))
             .expect("enough has come")
     };
@@ -150,18 +152,18 @@ fn a_stream_whose_layers_cannot_be_read_any_more_is_measured_as_a_whole() {
 
 #[test]
 fn frames_that_are_left_out_for_a_while_make_no_slower_stream() {
-    let (mut meter, start) = (Meter::default(), Instant::now());
-    feed(&mut meter, start, 0..8_000);
+    let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
+    feed(&mut layer_bitrate, start, 0..8_000);
     for at in (8_000..10_000).step_by(80) {
-        meter.arrived(&packet(start + Duration::from_millis(at), Some(LAYER), 1_000, true));
+        layer_bitrate.arrived(&packet(start + Duration::from_millis(at), Some(LAYER), 1_000, true));
     }
-    let frames = |meter: &mut Meter, seconds| {
-        let measured = meter
+    let frames = |layer_bitrate: &mut LayerBitrate, seconds| {
+        let measured = layer_bitrate
             .measured(start + Duration::from_secs(seconds))
             .expect("enough has come");
         let of = |layer| measured.iter().find(|it| it.layer == layer).expect("it came").frames;
         [of(Layer::default()), of(LAYER)]
     };
-    assert_eq!(frames(&mut meter, 10), [20.0, 22.5]);
-    assert_eq!(frames(&mut meter, 13), [0.0, 0.0], "none is no frame rate");
+    assert_eq!(frames(&mut layer_bitrate, 10), [20.0, 22.5]);
+    assert_eq!(frames(&mut layer_bitrate, 13), [0.0, 0.0], "none is no frame rate");
 }

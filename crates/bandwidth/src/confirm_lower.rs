@@ -5,14 +5,14 @@ use crate::ProbeId;
 /// A receiver that was busy with something else for a moment sees the end of a probe late, which looks like a path that carries less. It does not happen twice in a row
 /// by the same amount, so two probes have to say it, and the one that found more is believed.
 #[derive(Debug, Default)]
-pub(crate) struct Less {
+pub(crate) struct ConfirmLower {
     /// The last one, whose measurement may be told again with every packet that arrives.
     newest: Option<(ProbeId, f64)>,
     /// What the one before it found.
     before: Option<f64>,
 }
 
-impl Less {
+impl ConfirmLower {
     /// A probe found less than is believed. Returns what is proved by it. Shape: bits per second.
     pub(crate) fn found(&mut self, probe: ProbeId, rate: f64) -> Option<f64> {
         if let Some((_, other)) = self.newest.filter(|newest| newest.0 != probe) {
@@ -34,19 +34,19 @@ mod tests {
 
     #[test]
     fn two_in_a_row_prove_what_the_better_one_found() {
-        let mut less = Less::default();
-        assert_eq!(less.found(ProbeId(1), 2e6), None);
-        assert_eq!(less.found(ProbeId(1), 1e6), None, "the same one, measured again");
-        assert_eq!(less.found(ProbeId(2), 1.5e6), Some(1.5e6));
-        assert_eq!(less.found(ProbeId(3), 1.2e6), Some(1.5e6));
-        assert_eq!(less.found(ProbeId(4), 1.1e6), Some(1.2e6));
+        let mut confirm = ConfirmLower::default();
+        assert_eq!(confirm.found(ProbeId(1), 2e6), None);
+        assert_eq!(confirm.found(ProbeId(1), 1e6), None, "the same one, measured again");
+        assert_eq!(confirm.found(ProbeId(2), 1.5e6), Some(1.5e6));
+        assert_eq!(confirm.found(ProbeId(3), 1.2e6), Some(1.5e6));
+        assert_eq!(confirm.found(ProbeId(4), 1.1e6), Some(1.2e6));
     }
 
     #[test]
     fn one_that_found_more_in_between_refutes_it() {
-        let mut less = Less::default();
-        less.found(ProbeId(1), 1e6);
-        less.refuted();
-        assert_eq!(less.found(ProbeId(3), 1e6), None);
+        let mut confirm = ConfirmLower::default();
+        confirm.found(ProbeId(1), 1e6);
+        confirm.refuted();
+        assert_eq!(confirm.found(ProbeId(3), 1e6), None);
     }
 }

@@ -16,15 +16,15 @@ const ENDS: f64 = 1.05;
 /// comes last: behind everything that stands in the queue by then. One that was sent all along is there with the next picture. It is paid for with what
 /// nobody else wants, so it is the first thing to go. The largest pictures come first: they have the deepest to fall.
 #[derive(Debug, Default)]
-pub struct Keeper {
+pub struct FallbackChooser {
     /// Whose are kept.
     kept: Vec<Key>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<Fallback>,
     sizes: Vec<Option<u8>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct Fallback {
     index: usize,
     key: Key,
     size: u8,
@@ -43,7 +43,7 @@ pub struct Kept<'a> {
     pub used: BitRate,
 }
 
-impl Keeper {
+impl FallbackChooser {
     /// What to keep beside `grants`, which take `used` of what is `carried`.
     pub fn choose(
         &mut self,
@@ -84,7 +84,7 @@ impl Keeper {
 }
 
 /// The smallest size below what is granted; `None` where that is the smallest one, or goes out with it anyway.
-fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Option<Candidate> {
+fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Option<Fallback> {
     let target = grant.target()?;
     let same_encoding = |offer: &&Offer| offer.target.encoding == target.encoding && offer.rate > BitRate(0);
     let offers = subscription.offers.iter().filter(same_encoding);
@@ -99,7 +99,7 @@ fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Op
     });
     // Key frames alone, or all of it: nothing in between is known.
     let goes_anyway = needed >= all.scaled(0.5);
-    (!goes_anyway).then_some(Candidate {
+    (!goes_anyway).then_some(Fallback {
         index,
         key: subscription.key,
         size,
@@ -111,7 +111,7 @@ fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DecodeTarget, Wish};
+    use crate::{DecodeTarget, Request};
 
     /// Three sizes that need the one below in key frames only, or always.
     fn sizes(needed: f64) -> Vec<Offer> {
@@ -126,10 +126,10 @@ mod tests {
         rates.into_iter().enumerate().map(offer).collect()
     }
 
-    fn choose(keeper: &mut Keeper, carried: u64, offers: &[Offer], granted: &[u8]) -> (Vec<Option<u8>>, u64) {
+    fn choose(keeper: &mut FallbackChooser, carried: u64, offers: &[Offer], granted: &[u8]) -> (Vec<Option<u8>>, u64) {
         let subscription = |(key, _): (usize, &u8)| Subscription {
             key: Key(key as u64),
-            wish: Wish::VIDEO,
+            request: Request::VIDEO,
             offers,
         };
         let subscriptions: Vec<_> = granted.iter().enumerate().map(subscription).collect();
@@ -149,14 +149,14 @@ mod tests {
             (1_400, vec![None, Some(0), None], 100),
             (1_300, vec![None, None, None], 0),
         ] {
-            let chosen = choose(&mut Keeper::default(), carried, &offers, &[1, 2, 0]);
+            let chosen = choose(&mut FallbackChooser::default(), carried, &offers, &[1, 2, 0]);
             assert_eq!(chosen, (kept, used), "{carried}");
         }
     }
 
     #[test]
     fn what_is_kept_is_kept_while_it_fits() {
-        let (offers, mut keeper) = (sizes(0.1), Keeper::default());
+        let (offers, mut keeper) = (sizes(0.1), FallbackChooser::default());
         let mut keeps = |carried| choose(&mut keeper, carried, &offers, &[2]).0[0];
         assert_eq!(
             [970, 1_050, 930, 920, 970].map(&mut keeps),
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn what_goes_out_anyway_is_not_kept() {
         assert_eq!(
-            choose(&mut Keeper::default(), 9_000, &sizes(1.0), &[2]),
+            choose(&mut FallbackChooser::default(), 9_000, &sizes(1.0), &[2]),
             (vec![None], 0)
         );
     }

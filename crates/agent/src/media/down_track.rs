@@ -8,12 +8,12 @@ use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, PayloadType};
 
-use super::allowance::Allowance;
-use super::best::Sent;
 use super::budget::Path;
-use super::outdated::Outdated;
 use super::quality::Reported;
-use super::resend::Resends;
+use super::rate_limit::RateLimit;
+use super::remb_out::Sent;
+use super::rtx::RtxHistory;
+use super::stale_rtx::StaleRtx;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 
 /// After a fall to the smallest picture the key frame that makes it as large as granted waits for so long: encoders make up for two in a row by leaving pictures out, and the
@@ -21,7 +21,7 @@ use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 const SMALL: Duration = Duration::from_secs(2);
 
 /// A subscription with what has become of it.
-pub(super) struct Downlink {
+pub(super) struct DownTrack {
     pub(super) subscription: Subscription,
     /// Its entry, once the receiver has a leg. The first sequence numbers are fixed with it.
     pub(super) entry: Option<Entry>,
@@ -46,9 +46,9 @@ pub(super) struct Downlink {
     pub(super) delivered: bool,
     /// Packets that were sent in place of media.
     pub(super) fills: u8,
-    pub(super) resends: Resends,
+    pub(super) rtx_history: RtxHistory,
     /// What is not sent again for want of use.
-    pub(super) outdated: Outdated,
+    pub(super) stale_rtx: StaleRtx,
     /// How many packets of it had been sent by the last round of reports.
     pub(super) counted: u64,
     /// How much of it is sent, as far as its publisher is to know.
@@ -56,7 +56,7 @@ pub(super) struct Downlink {
     /// How long its receiver is to hold pictures back.
     pub(super) playout_delay: Option<PlayoutDelay>,
     /// The key frames its receiver asked for.
-    pub(super) key_frames: Allowance,
+    pub(super) key_frames: RateLimit,
     pub(super) reported: Reported,
     /// Number of the last full intra request: the same again is a repetition (RFC 5104 section 4.3.1).
     pub(super) intra_request: Option<u8>,
@@ -105,9 +105,9 @@ pub(crate) struct Current {
     pub(crate) awaits_key_frame: bool,
 }
 
-impl Downlink {
+impl DownTrack {
     pub(super) fn new(subscription: Subscription) -> Self {
-        Downlink {
+        DownTrack {
             subscription,
             entry: None,
             written: None,
@@ -121,12 +121,12 @@ impl Downlink {
             current: None,
             delivered: false,
             fills: 0,
-            resends: Resends::default(),
-            outdated: Outdated::default(),
+            rtx_history: RtxHistory::default(),
+            stale_rtx: StaleRtx::default(),
             counted: 0,
             sent: Sent::default(),
             playout_delay: None,
-            key_frames: Allowance::new(KEY_FRAMES_MAX, KEY_FRAMES_WINDOW),
+            key_frames: RateLimit::new(KEY_FRAMES_MAX, KEY_FRAMES_WINDOW),
             reported: Reported::default(),
             intra_request: None,
         }
@@ -199,7 +199,7 @@ impl Downlink {
     pub(super) fn forwards(&mut self, now: Instant, current: Current) {
         let begins_anew = self.begins_anew(current);
         if begins_anew {
-            self.outdated.begin(now);
+            self.stale_rtx.begin(now);
         }
         if self.small == Small::First && self.source == Some(current.source) && !current.awaits_key_frame {
             self.small = match begins_anew {
@@ -283,8 +283,8 @@ mod tests {
 
     /// Granted the middle one of three sizes where the largest is sent, on a path that was cut at this time.
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
-    fn cut(keeps: Option<u8>) -> (Downlink, Instant) {
-        let mut downlink = Downlink::new(Subscription {
+    fn cut(keeps: Option<u8>) -> (DownTrack, Instant) {
+        let mut down_track = DownTrack::new(Subscription {
             subscription: SubscriptionId(1),
             transport: TransportId(1),
             track: TrackId(1),
@@ -296,24 +296,24 @@ mod tests {
             fill: false,
         });
         let now = Instant::now();
-        downlink.choice = Choice::Granted(shown(1).layer);
-        (downlink.source, downlink.current, downlink.keeps) = (Some(SOURCE), Some(shown(2)), keeps);
+        down_track.choice = Choice::Granted(shown(1).layer);
+        (down_track.source, down_track.current, down_track.keeps) = (Some(SOURCE), Some(shown(2)), keeps);
         let is_larger = |current: Current| current.layer.spatial > 1;
-        assert!(!downlink.follow_path(now, Path::Cut, is_larger));
-        downlink.current = Some(shown(0));
-        (downlink, now)
+        assert!(!down_track.follow_path(now, Path::Cut, is_larger));
+        down_track.current = Some(shown(0));
+        (down_track, now)
     }
 
     #[test]
     fn a_small_picture_that_was_kept_goes_on_as_long_as_one_that_began_anew() {
-        let (mut downlink, now) = cut(Some(0));
-        assert_eq!(downlink.target(), shown(0).layer);
-        downlink.forwards(now, shown(0));
+        let (mut down_track, now) = cut(Some(0));
+        assert_eq!(down_track.target(), shown(0).layer);
+        down_track.forwards(now, shown(0));
         let never = |_: Current| false;
-        assert!(!downlink.follow_path(now + SMALL / 2, Path::Free, never));
-        assert_eq!(downlink.target(), shown(0).layer, "a key frame would come too soon");
-        assert!(!downlink.follow_path(now + SMALL, Path::Full, never));
-        assert!(downlink.follow_path(now + SMALL, Path::Free, never));
-        assert_eq!(downlink.target(), shown(1).layer);
+        assert!(!down_track.follow_path(now + SMALL / 2, Path::Free, never));
+        assert_eq!(down_track.target(), shown(0).layer, "a key frame would come too soon");
+        assert!(!down_track.follow_path(now + SMALL, Path::Full, never));
+        assert!(down_track.follow_path(now + SMALL, Path::Free, never));
+        assert_eq!(down_track.target(), shown(1).layer);
     }
 }

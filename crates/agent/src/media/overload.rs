@@ -24,14 +24,14 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What the device loses, and what may be asked for meanwhile.
 #[derive(Debug, Default)]
-pub(super) struct Overflow {
+pub(super) struct Overload {
     looked: Option<Instant>,
     lost: u64,
     seen: Option<Instant>,
     saved: u32,
 }
 
-impl Overflow {
+impl Overload {
     /// So many packets arrived.
     pub(super) fn arrived(&mut self, packets: usize) {
         self.saved = self.saved.saturating_add(packets as u32).min(SAVED_MAX);
@@ -83,33 +83,33 @@ mod tests {
 
     #[test]
     fn what_others_lose_is_asked_for_without_a_bound() {
-        let (now, mut overflow) = (Instant::now(), Overflow::default());
-        overflow.asked(1_000);
-        assert_eq!(overflow.room(now, &mut device(now)), usize::MAX);
+        let (now, mut overload) = (Instant::now(), Overload::default());
+        overload.asked(1_000);
+        assert_eq!(overload.room(now, &mut device(now)), usize::MAX);
     }
 
     #[test]
     fn while_the_device_loses_packets_a_part_of_what_arrives_is_asked_for() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let (mut device, mut overflow) = (device(start), Overflow::default());
+        let (mut device, mut overload) = (device(start), Overload::default());
         device.lose(Counter::ReceiveOverflow, 7);
-        assert_eq!(overflow.room(at(0), &mut device), 0);
-        overflow.arrived(3 * ARRIVALS_PER_PACKET as usize);
-        assert_eq!(overflow.room(at(0), &mut device), 3);
-        overflow.asked(2);
-        assert_eq!(overflow.room(at(1), &mut device), 1);
-        overflow.arrived(1_000_000);
+        assert_eq!(overload.room(at(0), &mut device), 0);
+        overload.arrived(3 * ARRIVALS_PER_PACKET as usize);
+        assert_eq!(overload.room(at(0), &mut device), 3);
+        overload.asked(2);
+        assert_eq!(overload.room(at(1), &mut device), 1);
+        overload.arrived(1_000_000);
         assert_eq!(
-            overflow.room(at(1), &mut device),
+            overload.room(at(1), &mut device),
             64,
             "not more than a little is saved up"
         );
         device.lose(Counter::ReceiveOverflow, 1);
-        assert_eq!(overflow.room(at(60), &mut device), 64);
-        assert_eq!(overflow.room(at(559), &mut device), 64);
+        assert_eq!(overload.room(at(60), &mut device), 64);
+        assert_eq!(overload.room(at(559), &mut device), 64);
         assert_eq!(
-            overflow.room(at(560), &mut device),
+            overload.room(at(560), &mut device),
             usize::MAX,
             "half a second without loss"
         );
