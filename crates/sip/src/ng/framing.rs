@@ -1,8 +1,12 @@
 //! How `ng` messages lie in datagrams, in byte streams and in HTTP bodies.
 
+mod stream;
+
+pub use stream::Stream;
+
 use super::value::Value;
 use super::{bencode, json};
-use crate::limits::{COOKIE_MAX, MESSAGE_MAX};
+use crate::limits::COOKIE_MAX;
 
 /// Why bytes are no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,51 +57,6 @@ impl Encoding {
 pub fn split(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = message.iter().take(COOKIE_MAX + 1).position(|byte| *byte == b' ')?;
     (space > 0).then(|| (&message[..space], &message[space + 1..]))
-}
-
-/// Finds messages in what a TCP connection brings.
-///
-/// A message ends where its value does; there is no other mark. So what cannot be read ends the connection.
-#[derive(Debug, Default)]
-pub struct Stream {
-    bytes: Vec<u8>,
-}
-
-impl Stream {
-    /// Takes what has arrived.
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    /// The next whole message, cookie and payload as in a datagram; `None` until there is one.
-    ///
-    /// Errors: [`Unreadable::Malformed`] when no message can follow, or none within [`MESSAGE_MAX`] bytes; close the connection.
-    pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
-        let blank = self.bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        self.bytes.drain(..blank);
-        match self.message_len() {
-            Ok(len) => Ok(Some(self.bytes.drain(..len).collect())),
-            Err(Unreadable::Incomplete) if self.bytes.len() <= MESSAGE_MAX => Ok(None),
-            Err(_) => Err(Unreadable::Malformed),
-        }
-    }
-
-    fn message_len(&self) -> Result<usize, Unreadable> {
-        let Some((cookie, payload)) = split(&self.bytes) else {
-            let hopeless = self.bytes.len() > COOKIE_MAX;
-            return Err(if hopeless {
-                Unreadable::Malformed
-            } else {
-                Unreadable::Incomplete
-            });
-        };
-        if payload.is_empty() {
-            return Err(Unreadable::Incomplete);
-        }
-        let encoding = Encoding::of(payload).ok_or(Unreadable::Malformed)?;
-        let (_, used) = encoding.decode(payload)?;
-        Ok(cookie.len() + 1 + used)
-    }
 }
 
 /// What an HTTP request to the relay asks for.
@@ -157,40 +116,6 @@ mod tests {
             Some("ng-plain.rtpengine.com")
         );
         assert_eq!((chosen(&["NG.rtpengine.com"]), chosen(&[])), (None, None));
-    }
-
-    #[test]
-    fn messages_of_a_stream_are_found_wherever_it_is_cut() {
-        let sent = b"1_1 d7:command4:pinge2_2 {\"command\":\"ping\"}\n3_3 d7:command4:pinge";
-        for cut in 0..sent.len() {
-            let mut stream = Stream::default();
-            let mut found = Vec::new();
-            for part in [&sent[..cut], &sent[cut..]] {
-                stream.push(part);
-                while let Some(message) = stream.next_message().expect("well-formed") {
-                    found.push(message);
-                }
-            }
-            let expected: [&[u8]; 3] = [
-                b"1_1 d7:command4:pinge",
-                b"2_2 {\"command\":\"ping\"}",
-                b"3_3 d7:command4:pinge",
-            ];
-            assert_eq!(found, expected, "cut at {cut}");
-        }
-    }
-
-    #[test]
-    fn a_stream_of_nonsense_ends() {
-        for nonsense in [&b"1_1 x"[..], &[b'x'; COOKIE_MAX + 1], b"1_1 d1:ax"] {
-            let mut stream = Stream::default();
-            stream.push(nonsense);
-            assert_eq!(stream.next_message(), Err(Unreadable::Malformed));
-        }
-        let mut endless = Stream::default();
-        endless.push(b"1_1 d1:al");
-        endless.push(&b"1:x".repeat(MESSAGE_MAX));
-        assert_eq!(endless.next_message(), Err(Unreadable::Malformed));
     }
 
     #[test]
