@@ -4,7 +4,7 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-/// SRTP protection profiles (RFC 5764, RFC 7714), and the suites of RFC 6188, which only descriptions name.
+/// SRTP protection profiles (RFC 5764, RFC 7714), and the suites of RFC 4568 and 6188 that only descriptions name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SrtpProfile {
     /// `SRTP_AEAD_AES_128_GCM`
@@ -23,15 +23,23 @@ pub enum SrtpProfile {
     AesCm256HmacSha1_80,
     /// `AES_256_CM_HMAC_SHA1_32`
     AesCm256HmacSha1_32,
+    /// `F8_128_HMAC_SHA1_80`
+    F8_128HmacSha1_80,
+    /// `F8_128_HMAC_SHA1_32`
+    F8_128HmacSha1_32,
+    /// `SRTP_NULL_HMAC_SHA1_80`: authenticated and not encrypted.
+    NullHmacSha1_80,
+    /// `SRTP_NULL_HMAC_SHA1_32`
+    NullHmacSha1_32,
 }
 
 impl SrtpProfile {
     /// Bytes of master key.
     pub const fn key_len(self) -> usize {
         match self {
-            SrtpProfile::AeadAes128Gcm | SrtpProfile::AesCm128HmacSha1_80 | SrtpProfile::AesCm128HmacSha1_32 => 16,
             SrtpProfile::AesCm192HmacSha1_80 | SrtpProfile::AesCm192HmacSha1_32 => 24,
             SrtpProfile::AeadAes256Gcm | SrtpProfile::AesCm256HmacSha1_80 | SrtpProfile::AesCm256HmacSha1_32 => 32,
+            _ => 16,
         }
     }
 
@@ -45,14 +53,21 @@ impl SrtpProfile {
         matches!(self, SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm)
     }
 
+    /// Packets are authenticated and not encrypted (RFC 3711 section 4.1.3).
+    pub const fn is_null(self) -> bool {
+        matches!(self, SrtpProfile::NullHmacSha1_80 | SrtpProfile::NullHmacSha1_32)
+    }
+
     /// Bytes of authentication tag behind an RTP packet.
     pub const fn rtp_tag_len(self) -> usize {
         match self {
             SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => 16,
-            SrtpProfile::AesCm128HmacSha1_80 | SrtpProfile::AesCm192HmacSha1_80 | SrtpProfile::AesCm256HmacSha1_80 => {
-                10
-            }
-            SrtpProfile::AesCm128HmacSha1_32 | SrtpProfile::AesCm192HmacSha1_32 | SrtpProfile::AesCm256HmacSha1_32 => 4,
+            SrtpProfile::AesCm128HmacSha1_32
+            | SrtpProfile::AesCm192HmacSha1_32
+            | SrtpProfile::AesCm256HmacSha1_32
+            | SrtpProfile::F8_128HmacSha1_32
+            | SrtpProfile::NullHmacSha1_32 => 4,
+            _ => 10,
         }
     }
 
@@ -72,6 +87,10 @@ impl SrtpProfile {
             SrtpProfile::AesCm192HmacSha1_32 => "AES_192_CM_HMAC_SHA1_32",
             SrtpProfile::AesCm256HmacSha1_80 => "AES_256_CM_HMAC_SHA1_80",
             SrtpProfile::AesCm256HmacSha1_32 => "AES_256_CM_HMAC_SHA1_32",
+            SrtpProfile::F8_128HmacSha1_80 => "F8_128_HMAC_SHA1_80",
+            SrtpProfile::F8_128HmacSha1_32 => "F8_128_HMAC_SHA1_32",
+            SrtpProfile::NullHmacSha1_80 => "SRTP_NULL_HMAC_SHA1_80",
+            SrtpProfile::NullHmacSha1_32 => "SRTP_NULL_HMAC_SHA1_32",
         }
     }
 }

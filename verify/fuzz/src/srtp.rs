@@ -4,7 +4,7 @@ use backend_udp::srtp::{Opener, Sealer};
 use dataplane::{MasterKey, SrtpProfile};
 use wire::RtpPacket;
 
-const PROFILES: [SrtpProfile; 8] = [
+const PROFILES: [SrtpProfile; 12] = [
     SrtpProfile::AeadAes128Gcm,
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AesCm128HmacSha1_80,
@@ -13,6 +13,10 @@ const PROFILES: [SrtpProfile; 8] = [
     SrtpProfile::AesCm192HmacSha1_32,
     SrtpProfile::AesCm256HmacSha1_80,
     SrtpProfile::AesCm256HmacSha1_32,
+    SrtpProfile::F8_128HmacSha1_80,
+    SrtpProfile::F8_128HmacSha1_32,
+    SrtpProfile::NullHmacSha1_80,
+    SrtpProfile::NullHmacSha1_32,
 ];
 
 fn key(profile: SrtpProfile) -> MasterKey {

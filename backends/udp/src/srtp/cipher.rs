@@ -1,10 +1,10 @@
 //! One cipher under one session key, whichever the profile names.
 //!
-//! This is where another implementation is put in: a variant here, a file beside `gcm` and `cm`.
+//! This is where another implementation is put in: a variant here, a file beside `gcm` and `encrypt_then_mac`.
 
 use dataplane::{MasterKey, SrtpProfile};
 
-use super::cm::Cm;
+use super::encrypt_then_mac::EncryptThenMac;
 use super::gcm::Gcm;
 use super::kdf::{Protocol, SessionKeys};
 use super::overhead::RTP_OVERHEAD_MAX;
@@ -18,7 +18,7 @@ use super::packet::{PacketId, RtcpWord};
 /// Keys lie where they are used, so that no packet has to look for them.
 pub(super) enum Cipher {
     Gcm(Gcm),
-    Cm(Cm),
+    EncryptThenMac(EncryptThenMac),
 }
 
 impl Cipher {
@@ -26,7 +26,7 @@ impl Cipher {
         let (profile, keys) = (master.profile(), SessionKeys::derive(master, protocol));
         match profile {
             SrtpProfile::AeadAes128Gcm | SrtpProfile::AeadAes256Gcm => Self::Gcm(Gcm::new(profile.key_len(), &keys)),
-            _ => Self::Cm(Cm::new(&keys, master, protocol)),
+            _ => Self::EncryptThenMac(EncryptThenMac::new(&keys, master, protocol)),
         }
     }
 
@@ -35,7 +35,7 @@ impl Cipher {
     pub(super) fn seal_rtp(&self, id: PacketId, packet: &mut [u8], len: usize, header_len: usize) -> usize {
         match self {
             Self::Gcm(gcm) => gcm.seal_rtp(id, packet, len, header_len),
-            Self::Cm(cm) => cm.seal_rtp(id, packet, len, header_len),
+            Self::EncryptThenMac(other) => other.seal_rtp(id, packet, len, header_len),
         }
     }
 
@@ -43,7 +43,7 @@ impl Cipher {
     pub(super) fn open_rtp(&self, id: PacketId, packet: &mut [u8], header_len: usize) -> Option<usize> {
         match self {
             Self::Gcm(gcm) => gcm.open_rtp(id, packet, header_len),
-            Self::Cm(cm) => cm.open_rtp(id, packet, header_len),
+            Self::EncryptThenMac(other) => other.open_rtp(id, packet, header_len),
         }
     }
 
@@ -51,7 +51,7 @@ impl Cipher {
     pub(super) fn seal_rtcp(&self, ssrc: u32, index: u32, packet: &mut [u8], len: usize) -> usize {
         match self {
             Self::Gcm(gcm) => gcm.seal_rtcp(ssrc, index, packet, len),
-            Self::Cm(cm) => cm.seal_rtcp(ssrc, index, packet, len),
+            Self::EncryptThenMac(other) => other.seal_rtcp(ssrc, index, packet, len),
         }
     }
 
@@ -59,7 +59,7 @@ impl Cipher {
     pub(super) fn open_rtcp(&self, ssrc: u32, packet: &mut [u8]) -> Option<usize> {
         match self {
             Self::Gcm(gcm) => gcm.open_rtcp(ssrc, packet),
-            Self::Cm(cm) => cm.open_rtcp(ssrc, packet),
+            Self::EncryptThenMac(other) => other.open_rtcp(ssrc, packet),
         }
     }
 
@@ -67,7 +67,7 @@ impl Cipher {
     pub(super) fn rtcp_word(&self, packet: &[u8]) -> Option<RtcpWord> {
         match self {
             Self::Gcm(_) => Gcm::rtcp_word(packet),
-            Self::Cm(_) => Cm::rtcp_word(packet),
+            Self::EncryptThenMac(_) => EncryptThenMac::rtcp_word(packet),
         }
     }
 
@@ -75,7 +75,7 @@ impl Cipher {
     pub(super) fn tag_behind_mki(&self) -> usize {
         match self {
             Self::Gcm(_) => 0,
-            Self::Cm(cm) => cm.tag_len(),
+            Self::EncryptThenMac(other) => other.tag_len(),
         }
     }
 
@@ -83,7 +83,7 @@ impl Cipher {
     pub(super) fn rtp_tag_len(&self) -> usize {
         match self {
             Self::Gcm(_) => RTP_OVERHEAD_MAX,
-            Self::Cm(cm) => cm.tag_len(),
+            Self::EncryptThenMac(other) => other.tag_len(),
         }
     }
 }

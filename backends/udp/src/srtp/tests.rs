@@ -6,7 +6,7 @@ use rand::{Rng, RngCore, SeedableRng, rngs::StdRng};
 
 use super::{Exhausted, OpenError, Opened, Opener, Sealer, rtcp_overhead, rtp_overhead};
 
-pub(super) const PROFILES: [SrtpProfile; 8] = [
+pub(super) const PROFILES: [SrtpProfile; 12] = [
     SrtpProfile::AeadAes128Gcm,
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AesCm128HmacSha1_80,
@@ -15,6 +15,10 @@ pub(super) const PROFILES: [SrtpProfile; 8] = [
     SrtpProfile::AesCm192HmacSha1_32,
     SrtpProfile::AesCm256HmacSha1_80,
     SrtpProfile::AesCm256HmacSha1_32,
+    SrtpProfile::F8_128HmacSha1_80,
+    SrtpProfile::F8_128HmacSha1_32,
+    SrtpProfile::NullHmacSha1_80,
+    SrtpProfile::NullHmacSha1_32,
 ];
 
 pub(super) fn unhex(text: &str) -> Vec<u8> {
@@ -325,7 +329,7 @@ fn libsrtp_protects_packets_as_we_do() {
             _ => assert!(line.is_empty() || line.starts_with('#'), "{line}"),
         }
     }
-    assert_eq!(checked, 104);
+    assert_eq!(checked, 136);
 }
 
 /// The key parameters of a vector beside the profile.

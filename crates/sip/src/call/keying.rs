@@ -274,8 +274,8 @@ fn answer_to(
             let usable = section.cryptos.iter().filter(|theirs| !theirs.unsupported);
             // What is not to be offered is not accepted either, as long as there is something else.
             let preferred = usable.min_by_key(|theirs| {
-                let suite = suite_name(theirs.key.profile());
-                (!flags.sdes.wants(suite), flags.sdes.rank_for_offerer(suite))
+                let suite = theirs.key.profile();
+                (!flags.sdes.offers(suite), flags.sdes.rank_for_offerer(suite_name(suite)))
             });
             let theirs = preferred.ok_or(Refused::Keys)?.clone();
             let ours = match before {
@@ -361,7 +361,7 @@ fn offer_to(
             let is_new = |suite: &SrtpProfile| section.cryptos.iter().all(|theirs| theirs.key.profile() != *suite);
             let suites = SUITES.into_iter().filter(|suite| match sdes.nonew {
                 true => !is_new(suite),
-                false => sdes.wants(suite_name(*suite)),
+                false => sdes.offers(*suite),
             });
             let mut offered: Vec<Crypto> = (1..)
                 .zip(suites)

@@ -6,7 +6,8 @@ use wire::srtp::{MasterKey, Mki, SessionParameters, SrtpProfile};
 
 /// One `a=crypto` line whose suite Weir knows.
 ///
-/// Source: RFC 4568 section 9.1, RFC 6188 section 4 and RFC 7714 section 14.2 for the suites.
+/// Source: RFC 4568 section 9.1, RFC 6188 section 4 and RFC 7714 section 14.2 for the suites; NULL ones are rtpengine's, which has
+/// them from a draft of RFC 4568.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crypto {
     /// Its number, by which the answer names it.
@@ -28,7 +29,7 @@ pub struct CryptoForm {
 }
 
 /// The suites that can be opened and sealed, in rtpengine's order.
-pub const SUITES: [SrtpProfile; 8] = [
+pub const SUITES: [SrtpProfile; 12] = [
     SrtpProfile::AeadAes256Gcm,
     SrtpProfile::AeadAes128Gcm,
     SrtpProfile::AesCm256HmacSha1_80,
@@ -37,6 +38,10 @@ pub const SUITES: [SrtpProfile; 8] = [
     SrtpProfile::AesCm192HmacSha1_32,
     SrtpProfile::AesCm128HmacSha1_80,
     SrtpProfile::AesCm128HmacSha1_32,
+    SrtpProfile::F8_128HmacSha1_80,
+    SrtpProfile::F8_128HmacSha1_32,
+    SrtpProfile::NullHmacSha1_80,
+    SrtpProfile::NullHmacSha1_32,
 ];
 
 /// The suite's name in descriptions.
@@ -46,6 +51,8 @@ pub const fn suite_name(suite: SrtpProfile) -> &'static str {
         SrtpProfile::AeadAes256Gcm => "AEAD_AES_256_GCM",
         SrtpProfile::AesCm128HmacSha1_80 => "AES_CM_128_HMAC_SHA1_80",
         SrtpProfile::AesCm128HmacSha1_32 => "AES_CM_128_HMAC_SHA1_32",
+        SrtpProfile::NullHmacSha1_80 => "NULL_HMAC_SHA1_80",
+        SrtpProfile::NullHmacSha1_32 => "NULL_HMAC_SHA1_32",
         other => other.name(),
     }
 }

@@ -42,7 +42,8 @@ fn line(tag: u8, suite: &str, rest: &str) -> String {
     format!("{tag} {suite} inline:{key}{rest}")
 }
 
-const ALL: [&str; 8] = [
+/// What is offered unless the proxy names something else.
+const OFFERED: [&str; 10] = [
     "AEAD_AES_256_GCM",
     "AEAD_AES_128_GCM",
     "AES_256_CM_HMAC_SHA1_80",
@@ -51,7 +52,12 @@ const ALL: [&str; 8] = [
     "AES_192_CM_HMAC_SHA1_32",
     CM_80,
     CM_32,
+    F8_80,
+    F8_32,
 ];
+const NULL: [&str; 2] = ["NULL_HMAC_SHA1_80", "NULL_HMAC_SHA1_32"];
+const F8_80: &str = "F8_128_HMAC_SHA1_80";
+const F8_32: &str = "F8_128_HMAC_SHA1_32";
 const CM_80: &str = "AES_CM_128_HMAC_SHA1_80";
 const CM_32: &str = "AES_CM_128_HMAC_SHA1_32";
 const CM_256_80: &str = "AES_256_CM_HMAC_SHA1_80";
@@ -60,7 +66,7 @@ const GCM_128: &str = "AEAD_AES_128_GCM";
 
 #[test]
 fn every_suite_is_opened_for_a_phone_without_keys() {
-    for suite in ALL {
+    for suite in OFFERED.into_iter().chain(NULL) {
         let mut setup = Setup::new();
         let theirs = line(1, suite, "");
         let offer = setup.describe("offer", &section("RTP/SAVP", &[&theirs]), towards("RTP/AVP"));
@@ -76,10 +82,10 @@ fn every_suite_is_opened_for_a_phone_without_keys() {
 
 #[test]
 fn every_suite_is_offered_and_taken() {
-    for (tag, suite) in (1..).zip(ALL) {
+    for (tag, suite) in (1..).zip(OFFERED) {
         let mut setup = Setup::new();
         let offer = setup.describe("offer", &section("RTP/AVP", &[]), towards("RTP/SAVP"));
-        assert_eq!(suites(&offer), ALL);
+        assert_eq!(suites(&offer), OFFERED);
         let theirs = line(tag, suite, "");
         setup.describe("answer", &section("RTP/SAVP", &[&theirs]), answered());
         let opens = &setup.entries[&local(&offer)].opens;
@@ -89,6 +95,46 @@ fn every_suite_is_offered_and_taken() {
             "{suite}"
         );
     }
+}
+
+#[test]
+fn a_suite_without_encryption_is_offered_and_preferred_only_by_its_name() {
+    let offered = |words: &[&str]| {
+        let mut wish = towards("RTP/SAVP");
+        sdes(words)
+            .iter()
+            .for_each(|(key, value)| wish.push(key, value.clone()));
+        Setup::new().describe("offer", &section("RTP/AVP", &[]), wish)
+    };
+    assert_eq!(suites(&offered(&["only-NULL_HMAC_SHA1_32"])), [NULL[1]]);
+    assert_eq!(suites(&offered(&["order:NULL_HMAC_SHA1_80"]))[..2], [NULL[0], GCM_256]);
+    let answered_to = |words: &[&str]| {
+        let mut setup = Setup::new();
+        let lines = [line(1, NULL[0], ""), line(2, CM_80, "")];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let mut wish = towards("RTP/AVP");
+        sdes(words)
+            .iter()
+            .for_each(|(key, value)| wish.push(key, value.clone()));
+        setup.describe("offer", &section("RTP/SAVP", &lines), wish);
+        let answer = setup.describe("answer", &section("RTP/AVP", &[]), answered());
+        suites(&answer).join(" ")
+    };
+    assert_eq!(answered_to(&[]), CM_80);
+    assert_eq!(answered_to(&["offerer_pref:NULL_HMAC_SHA1_80"]), NULL[0]);
+}
+
+#[test]
+fn keys_of_ours_have_numbers_that_no_line_of_the_offer_has() {
+    let unreadable = "9 F8_128_HMAC_SHA1_80 inline:x";
+    let lines = [line(1, CM_80, ""), unreadable.to_owned()];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let offer = Setup::new().describe("offer", &section("RTP/SAVP", &lines), Dictionary::default());
+    let tags: Vec<&str> = cryptos(&offer)
+        .iter()
+        .map(|line| line.split(' ').next().expect("a number"))
+        .collect();
+    assert_eq!(tags[..4], ["1", "9", "10", "11"]);
 }
 
 #[test]
@@ -175,6 +221,8 @@ fn wishes_choose_among_keys_that_pass_and_lines_nobody_can_open_pass_too() {
         line(3, CM_32, ""),
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    // The key of suite F8 is none, so there is one of ours for it.
+    let no_cm = [&OFFERED[..6], &OFFERED[8..]].concat();
     let passed = |words: &[&str]| {
         let mut setup = Setup::new();
         let offer = setup.describe("offer", &section("RTP/SAVP", &lines), sdes(words));
@@ -182,9 +230,9 @@ fn wishes_choose_among_keys_that_pass_and_lines_nobody_can_open_pass_too() {
     };
     assert_eq!(cryptos(&passed(&["nonew"]).1), lines);
     let (_, offer) = passed(&[]);
-    assert_eq!((&cryptos(&offer)[..3], &suites(&offer)[3..]), (&lines[..], &ALL[..6]));
+    assert_eq!((&cryptos(&offer)[..3], &suites(&offer)[3..]), (&lines[..], &no_cm[..]));
     let (_, offer) = passed(&["no-AES_CM_128_HMAC_SHA1_80", "no-AEAD_AES_256_GCM"]);
-    assert_eq!((&cryptos(&offer)[..2], &suites(&offer)[2..]), (&lines[1..], &ALL[1..6]));
+    assert_eq!((&cryptos(&offer)[..2], &suites(&offer)[2..]), (&lines[1..], &no_cm[1..]));
     let (_, offer) = passed(&["order:AES_CM_128_HMAC_SHA1_32;AEAD_AES_128_GCM"]);
     assert_eq!(cryptos(&offer)[0], lines[2]);
     assert_eq!(suites(&offer)[1], GCM_128);

@@ -127,6 +127,8 @@ impl Tables {
             SrtpProfile::AesCm128HmacSha1_32,
             SrtpProfile::AesCm192HmacSha1_80,
             SrtpProfile::AesCm256HmacSha1_32,
+            SrtpProfile::F8_128HmacSha1_80,
+            SrtpProfile::NullHmacSha1_32,
         ];
         match self.srtp == Srtp::Mixed && rng.random_bool(0.65) {
             true => protection(profiles.into_iter().choose(rng).expect("some"), self.fresh()),

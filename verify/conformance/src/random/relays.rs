@@ -149,6 +149,8 @@ impl Generator {
             SrtpProfile::AesCm128HmacSha1_32,
             SrtpProfile::AesCm192HmacSha1_80,
             SrtpProfile::AesCm256HmacSha1_32,
+            SrtpProfile::F8_128HmacSha1_80,
+            SrtpProfile::NullHmacSha1_32,
         ];
         if self.rng.random_bool(pending) {
             return Cover::Pending;

@@ -11,7 +11,7 @@ use super::names::Names;
 use super::words::{Problem, Words, number, problem, split};
 use crate::step::protection;
 
-pub(super) const PROFILES: [(&str, SrtpProfile); 8] = [
+pub(super) const PROFILES: [(&str, SrtpProfile); 12] = [
     ("gcm128", SrtpProfile::AeadAes128Gcm),
     ("gcm256", SrtpProfile::AeadAes256Gcm),
     ("cm", SrtpProfile::AesCm128HmacSha1_80),
@@ -20,6 +20,10 @@ pub(super) const PROFILES: [(&str, SrtpProfile); 8] = [
     ("cm192-32", SrtpProfile::AesCm192HmacSha1_32),
     ("cm256", SrtpProfile::AesCm256HmacSha1_80),
     ("cm256-32", SrtpProfile::AesCm256HmacSha1_32),
+    ("f8", SrtpProfile::F8_128HmacSha1_80),
+    ("f8-32", SrtpProfile::F8_128HmacSha1_32),
+    ("null", SrtpProfile::NullHmacSha1_80),
+    ("null-32", SrtpProfile::NullHmacSha1_32),
 ];
 
 pub(super) const REWRITING: [(&str, Rewriting); 3] = [

@@ -42,13 +42,14 @@ impl Media {
         }
         let tag = |value: &str| value.split_ascii_whitespace().next().and_then(|tag| tag.parse().ok());
         let passing: Vec<u32> = theirs.iter().filter_map(|(_, value)| tag(value)).collect();
+        let last = passing.iter().copied().max().unwrap_or(0);
         let speaker = answer_to(Keying::Sdes, section, &self.sides[end].security, flags, random);
         self.choice = match speaker {
             Ok(speaker) if !sdes.nonew => {
                 let before = self.choice.take().filter(|choice| choice.end == end);
                 Some(Choice {
                     end,
-                    offered: more_keys(section, sdes, before, random),
+                    offered: more_keys(section, last, sdes, before, random),
                     passing,
                     speaker,
                 })
@@ -90,14 +91,11 @@ impl Media {
     }
 }
 
-/// Keys of ours for the suites that an offer lacks, numbered behind its own. Those that were offered before stay.
-fn more_keys(section: &Section<'_>, sdes: &Sdes, before: Option<Choice>, random: &mut Random) -> Vec<Crypto> {
+/// Keys of ours for the suites that an offer lacks, numbered behind `last`, the last of its own that goes on. Those that were offered before stay.
+fn more_keys(section: &Section<'_>, last: u32, sdes: &Sdes, before: Option<Choice>, random: &mut Random) -> Vec<Crypto> {
     let lacks = |suite: &SrtpProfile| section.cryptos.iter().all(|theirs| theirs.key.profile() != *suite);
     let before = before.map(|choice| choice.offered).unwrap_or_default();
-    let last = section.cryptos.iter().map(|theirs| theirs.tag).max().unwrap_or(0);
-    let suites = SUITES
-        .into_iter()
-        .filter(|suite| lacks(suite) && sdes.wants(suite_name(*suite)));
+    let suites = SUITES.into_iter().filter(|suite| lacks(suite) && sdes.offers(*suite));
     let tags = (1..).map(|number| last.saturating_add(number));
     tags.zip(suites)
         .map(|(tag, suite)| {

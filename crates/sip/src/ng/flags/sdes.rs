@@ -4,6 +4,7 @@ use wire::srtp::{SessionParameters, SrtpProfile};
 
 use super::Flags;
 use crate::limits::SUITES_NAMED_MAX;
+use crate::sdp::suite_name;
 
 /// SDES towards the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,14 @@ impl Sdes {
             true => !names(&self.without, suite),
             false => names(&self.only, suite),
         }
+    }
+
+    /// Whether a suite is offered, and accepted before others. One without encryption is where the proxy names it: nobody is to have it
+    /// because of a list that it is the end of.
+    pub(crate) fn offers(&self, suite: SrtpProfile) -> bool {
+        let name = suite_name(suite);
+        let is_named = || names(&self.only, name) || names(&self.order, name) || names(&self.offerer_order, name);
+        self.wants(name) && (!suite.is_null() || is_named())
     }
 
     /// The position of a suite: the first is 0.
