@@ -28,7 +28,10 @@ pub(super) struct EncryptThenMac {
     is_clear: bool,
 }
 
-#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and lies where it is used")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one, and lies where it is used"
+)]
 enum Keystream {
     Cm(Cm),
     /// Larger still, and nearly never used.

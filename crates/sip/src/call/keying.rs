@@ -275,7 +275,10 @@ fn answer_to(
             // What is not to be offered is not accepted either, as long as there is something else.
             let preferred = usable.min_by_key(|theirs| {
                 let suite = theirs.key.profile();
-                (!flags.sdes.offers(suite), flags.sdes.rank_for_offerer(suite_name(suite)))
+                (
+                    !flags.sdes.offers(suite),
+                    flags.sdes.rank_for_offerer(suite_name(suite)),
+                )
             });
             let theirs = preferred.ok_or(Refused::Keys)?.clone();
             let ours = match before {

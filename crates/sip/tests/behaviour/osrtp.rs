@@ -104,7 +104,9 @@ fn keys_are_taken_here_where_the_other_party_must_have_none_or_others() {
         ),
     ] {
         let (mut setup, offer) = offered(wish);
-        let ours = cryptos(&offer).into_iter().find(|line| line.contains(" AES_CM_128_HMAC_SHA1_32 "));
+        let ours = cryptos(&offer)
+            .into_iter()
+            .find(|line| line.contains(" AES_CM_128_HMAC_SHA1_32 "));
         let tag = ours.and_then(|line| line.split(' ').next()).expect("a number");
         let b = phone_with("192.0.2.2", 6000, &format!("{tag} {CM_32}")).replace("RTP/AVP", protocol);
         let answer = setup.describe("answer", &b, answered());

@@ -232,7 +232,10 @@ fn wishes_choose_among_keys_that_pass_and_lines_nobody_can_open_pass_too() {
     let (_, offer) = passed(&[]);
     assert_eq!((&cryptos(&offer)[..3], &suites(&offer)[3..]), (&lines[..], &no_cm[..]));
     let (_, offer) = passed(&["no-AES_CM_128_HMAC_SHA1_80", "no-AEAD_AES_256_GCM"]);
-    assert_eq!((&cryptos(&offer)[..2], &suites(&offer)[2..]), (&lines[1..], &no_cm[1..]));
+    assert_eq!(
+        (&cryptos(&offer)[..2], &suites(&offer)[2..]),
+        (&lines[1..], &no_cm[1..])
+    );
     let (_, offer) = passed(&["order:AES_CM_128_HMAC_SHA1_32;AEAD_AES_128_GCM"]);
     assert_eq!(cryptos(&offer)[0], lines[2]);
     assert_eq!(suites(&offer)[1], GCM_128);

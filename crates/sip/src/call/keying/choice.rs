@@ -92,7 +92,13 @@ impl Media {
 }
 
 /// Keys of ours for the suites that an offer lacks, numbered behind `last`, the last of its own that goes on. Those that were offered before stay.
-fn more_keys(section: &Section<'_>, last: u32, sdes: &Sdes, before: Option<Choice>, random: &mut Random) -> Vec<Crypto> {
+fn more_keys(
+    section: &Section<'_>,
+    last: u32,
+    sdes: &Sdes,
+    before: Option<Choice>,
+    random: &mut Random,
+) -> Vec<Crypto> {
     let lacks = |suite: &SrtpProfile| section.cryptos.iter().all(|theirs| theirs.key.profile() != *suite);
     let before = before.map(|choice| choice.offered).unwrap_or_default();
     let suites = SUITES.into_iter().filter(|suite| lacks(suite) && sdes.offers(*suite));
