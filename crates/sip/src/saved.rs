@@ -28,8 +28,24 @@ pub struct Change {
 impl Relay {
     /// The calls that have changed since this was last asked, where [`Config::saves`](crate::Config::saves).
     pub fn take_changes(&mut self) -> Vec<Change> {
-        let times = Times(self.clock);
         let changed = std::mem::take(&mut self.changed);
+        self.changes_of(changed)
+    }
+
+    /// All calls as they are, as though each had changed: for whoever has lost what was told before.
+    pub fn take_all(&mut self) -> Vec<Change> {
+        self.changed.clear();
+        let all: Vec<CallName> = self.calls.keys().cloned().collect();
+        self.changes_of(all)
+    }
+
+    /// Forgets which calls have changed: nobody can be told, and [`take_all`](Self::take_all) will tell of them.
+    pub fn forget_changes(&mut self) {
+        self.changed.clear();
+    }
+
+    fn changes_of(&self, changed: impl IntoIterator<Item = CallName>) -> Vec<Change> {
+        let times = Times(self.clock);
         let change = |name: CallName| {
             let call = self.calls.get(&name);
             let record = call.and_then(|call| CallRecord::of(&name, call, &self.ports, times));

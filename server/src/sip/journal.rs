@@ -96,9 +96,24 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the file: what is no longer kept up must not be taken for true.
-    pub fn remove(&self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+    /// Removes the file, and what was begun in its place: what is no longer kept up must not be taken for true, and takes room that
+    /// others may need. [`replace`](Self::replace) begins anew.
+    pub fn remove(&mut self) -> io::Result<()> {
+        self.live.clear();
+        (self.len, self.live_len) = (0, 0);
+        // An open file keeps its room on the disk without a name, too.
+        let emptied = self.file.set_len(0);
+        let removed = [&self.path, &self.fresh()].map(fs::remove_file);
+        let is_gone = |removed: &io::Result<()>| !matches!(removed, Err(error) if error.kind() != ErrorKind::NotFound);
+        match removed.into_iter().find(|removed| !is_gone(removed)) {
+            Some(failed) => emptied.and(failed),
+            None => Ok(()),
+        }
+    }
+
+    /// Where a new file is written until it is whole.
+    fn fresh(&self) -> PathBuf {
+        self.path.with_extension("new")
     }
 
     fn forget_the_past(&mut self) -> io::Result<()> {
@@ -123,7 +138,7 @@ impl Journal {
             text.push_str(&line);
             live.insert(call, start..text.len() as u64);
         }
-        let fresh = self.path.with_extension("new");
+        let fresh = self.fresh();
         let mut file = private().truncate(true).open(&fresh)?;
         file.write_all(text.as_bytes())?;
         fs::rename(&fresh, &self.path)?;
@@ -178,6 +193,14 @@ fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+#[cfg(test)]
+impl Journal {
+    /// Lets everything that is appended find no room.
+    pub fn fill_disk(&mut self) {
+        self.file = File::options().write(true).open("/dev/full").expect("Linux has it");
+    }
 }
 
 #[cfg(test)]
@@ -258,6 +281,27 @@ mod tests {
         journal.replace(&[]).unwrap();
         drop(journal);
         assert_eq!(folder.open().1, Ok(vec![]));
+    }
+
+    #[test]
+    fn a_file_on_a_full_disk_is_removed_and_begun_anew() {
+        let folder = Folder::new("full");
+        let (mut journal, _) = folder.open();
+        journal.replace(&[change("a", Some("{1}"))]).unwrap();
+        journal.fill_disk();
+        let full = journal.append(&[change("b", Some("{2}"))]).unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::StorageFull);
+        journal.remove().unwrap();
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+        std::os::unix::fs::symlink("/dev/full", folder.file().with_extension("new")).unwrap();
+        let full = journal.replace(&[change("b", Some("{2}"))]).unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::StorageFull);
+        journal.remove().unwrap();
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+        journal.replace(&[change("b", Some("{2}"))]).unwrap();
+        journal.append(&[change("c", Some("{3}"))]).unwrap();
+        drop(journal);
+        assert_eq!(folder.open().1, Ok(vec!["{2}".to_owned(), "{3}".to_owned()]));
     }
 
     #[test]

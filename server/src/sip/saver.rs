@@ -7,17 +7,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use sip::Change;
-use tracing::{error, warn};
+use sip::{Change, Relay};
+use tracing::{error, info, warn};
 
 use super::journal::Journal;
 
+/// How long after calls could not be written all of them are written again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
+
 /// Writes batches of changes, one after the other. Dropped, it has written all of them.
+///
+/// Where the disk is full, nothing is kept until there is room: the file is removed, because it would soon be wrong, and all calls are
+/// written anew every [`RETRY_INTERVAL`] until that succeeds. Meanwhile nobody collects what has changed.
 pub struct Saver {
-    batches: Option<SyncSender<Vec<Change>>>,
-    busy: Arc<AtomicBool>,
+    batches: Option<SyncSender<Batch>>,
+    state: Arc<State>,
+    /// Before it nothing is written again.
+    retry_at: Option<Instant>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What to write.
+enum Batch {
+    /// All calls, in the place of what is there.
+    All(Vec<Change>),
+    /// What has changed since.
+    Changes(Vec<Change>),
+}
+
+/// What the thread says of itself.
+#[derive(Default)]
+struct State {
+    /// It is writing.
+    busy: AtomicBool,
+    /// The file has all calls, so that changes can follow.
+    whole: AtomicBool,
 }
 
 impl Saver {
@@ -34,31 +60,53 @@ impl Saver {
             error!(?damage, folder = %folder.display(), "the file of calls is damaged or another version's: none of them goes on");
             Vec::new()
         });
+        Ok((Self::of(journal)?, records))
+    }
+
+    fn of(journal: Journal) -> io::Result<Self> {
         let (batches, given) = sync_channel(1);
-        let busy = Arc::new(AtomicBool::new(false));
-        let of_thread = busy.clone();
+        let state = Arc::new(State::default());
+        let of_thread = state.clone();
         let thread = thread::Builder::new()
             .name("sip-saver".to_owned())
             .spawn(move || write(journal, &given, &of_thread))?;
-        let saver = Saver {
+        Ok(Saver {
             batches: Some(batches),
-            busy,
+            state,
+            retry_at: None,
             thread: Some(thread),
-        };
-        Ok((saver, records))
+        })
     }
 
-    /// Whether the last batch is written, so that nobody waits for it.
-    pub fn is_ready(&self) -> bool {
-        !self.busy.load(Ordering::Acquire)
+    /// Hands over what has changed, or all calls where the file has not all of them. Nothing while the last batch is being written, so
+    /// that nobody waits for a disk.
+    pub fn save(&mut self, now: Instant, relay: &mut Relay) {
+        if self.state.busy.load(Ordering::Acquire) {
+            return;
+        }
+        if self.state.whole.load(Ordering::Acquire) {
+            let changes = relay.take_changes();
+            if !changes.is_empty() {
+                self.hand_over(Batch::Changes(changes));
+            }
+        } else if self.retry_at.is_some_and(|at| now < at) {
+            relay.forget_changes();
+        } else {
+            self.retry_at = Some(now + RETRY_INTERVAL);
+            self.hand_over(Batch::All(relay.take_all()));
+        }
     }
 
-    /// Hands a batch over; waits while the last one is being written.
-    pub fn save(&self, changes: Vec<Change>) {
-        self.busy.store(true, Ordering::Release);
+    /// Hands over all calls, to be written before this is gone; waits while the last batch is being written.
+    pub fn save_all(&self, relay: &mut Relay) {
+        self.hand_over(Batch::All(relay.take_all()));
+    }
+
+    fn hand_over(&self, batch: Batch) {
+        self.state.busy.store(true, Ordering::Release);
         if let Some(batches) = &self.batches {
             // It ends when this is dropped, and not before.
-            let _ = batches.send(changes);
+            let _ = batches.send(batch);
         }
     }
 }
@@ -72,19 +120,79 @@ impl Drop for Saver {
     }
 }
 
-fn write(mut journal: Journal, given: &Receiver<Vec<Change>>, busy: &AtomicBool) {
-    let (mut is_first, mut failed) = (true, false);
-    while let Ok(changes) = given.recv() {
-        let written = match std::mem::take(&mut is_first) {
-            _ if failed => Ok(()),
-            true => journal.replace(&changes),
-            false => journal.append(&changes),
+fn write(mut journal: Journal, given: &Receiver<Batch>, state: &State) {
+    let mut failed = false;
+    while let Ok(batch) = given.recv() {
+        let written = match &batch {
+            Batch::All(calls) => journal.replace(calls),
+            Batch::Changes(changes) => journal.append(changes),
         };
-        if let Err(error) = written {
-            failed = true;
-            let removed = journal.remove().map_err(|error| error.to_string());
-            warn!(%error, ?removed, "calls of SIP proxies cannot be kept any more: they end with this process");
+        match written {
+            Ok(()) if std::mem::take(&mut failed) => info!("calls of SIP proxies are kept again"),
+            Ok(()) => {}
+            Err(error) => {
+                let removed = journal.remove().map_err(|error| error.to_string());
+                if !std::mem::replace(&mut failed, true) {
+                    warn!(%error, ?removed, "calls of SIP proxies cannot be kept: until they can they end with this process");
+                }
+            }
         }
-        busy.store(false, Ordering::Release);
+        state.whole.store(!failed, Ordering::Release);
+        state.busy.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use sip::{Config, Interface};
+
+    use super::*;
+    use crate::clock::Clocks;
+
+    fn wait(saver: &Saver) {
+        while saver.state.busy.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn calls_are_kept_again_when_a_full_disk_has_room() {
+        let folder = std::env::temp_dir().join(format!("weir-saver-{}", std::process::id()));
+        let file = folder.join("sip-calls");
+        let interface = Interface {
+            name: "a".to_owned(),
+            address: [127, 0, 0, 1].into(),
+            advertised: None,
+            ports: 5000..=5063,
+        };
+        let clocks = Clocks::read();
+        let mut relay = Relay::new(Config::new(vec![interface]), clocks.sip, [7; 32]).expect("a usable configuration");
+        let mut now = clocks.sip.now;
+        let (mut journal, _) = Journal::open(&folder).expect("a folder of ours");
+        journal.replace(&[]).expect("room");
+        journal.fill_disk();
+        let mut saver = Saver::of(journal).expect("a thread");
+        // As though all had been written, and then one call changed.
+        saver.hand_over(Batch::Changes(vec![Change {
+            call: b"a"[..].into(),
+            record: Some("{}".to_owned()),
+        }]));
+        wait(&saver);
+        assert!(!file.exists(), "what is not kept up is not left");
+        std::os::unix::fs::symlink("/dev/full", file.with_extension("new")).expect("a link");
+        saver.save(now, &mut relay);
+        wait(&saver);
+        assert!(!file.exists(), "there is no room yet");
+        saver.save(now, &mut relay);
+        wait(&saver);
+        assert!(!file.exists(), "it is not tried again at once");
+        now += RETRY_INTERVAL;
+        saver.save(now, &mut relay);
+        wait(&saver);
+        assert!(file.exists() && saver.state.whole.load(Ordering::Acquire));
+        drop(saver);
+        fs::remove_dir_all(&folder).expect("a folder of ours");
     }
 }

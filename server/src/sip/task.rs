@@ -267,11 +267,8 @@ impl Task {
 
     /// Writes down what has changed, unless the disk is behind.
     fn save(&mut self) {
-        if let Some(saver) = self.saver.as_ref().filter(|saver| saver.is_ready()) {
-            let changes = self.relay.take_changes();
-            if !changes.is_empty() {
-                saver.save(changes);
-            }
+        if let Some(saver) = &mut self.saver {
+            saver.save(clock::now(), &mut self.relay);
         }
     }
 
@@ -293,7 +290,7 @@ impl Drop for Task {
         let calls = self.relay.calls();
         match &self.saver {
             Some(saver) => {
-                saver.save(self.relay.take_changes());
+                saver.save_all(&mut self.relay);
                 info!(calls, "calls of SIP proxies are kept for the next process");
             }
             None => info!(calls, "calls of SIP proxies end"),

@@ -169,3 +169,23 @@ fn a_port_that_is_somebody_elses_by_then_is_given_up() {
     next.pass(Duration::from_secs(60));
     assert_eq!((next.relay.calls(), next.open.len()), (0, 0));
 }
+
+#[test]
+fn all_calls_are_told_of_again_to_whoever_has_lost_what_was_told() {
+    let mut setup = Setup::new();
+    setup.call();
+    let told = setup.records();
+    assert_eq!((told.len(), setup.records().len()), (1, 0));
+    let other = Dictionary::default().with("call-id", "d");
+    setup.describe("offer", &phone("192.0.2.7", 6004), other);
+    setup.relay.forget_changes();
+    assert_eq!(setup.records().len(), 0);
+    let all: Vec<String> = setup
+        .relay
+        .take_all()
+        .into_iter()
+        .filter_map(|change| change.record)
+        .collect();
+    assert!(all.len() == 2 && all.contains(&told[0]), "{all:?}");
+    assert_eq!(setup.records().len(), 0);
+}
