@@ -10,7 +10,7 @@ pub mod dcep;
 mod guard;
 mod opening;
 mod outbox;
-mod packets;
+pub mod packets;
 mod sctp;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

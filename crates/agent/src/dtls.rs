@@ -27,6 +27,7 @@ use zeroize::Zeroizing;
 
 use crate::Certificate;
 use aead_client::AeadClient;
+pub use aead_client::is_whole_records;
 use any::Any;
 
 /// What all associations of a node have in common.

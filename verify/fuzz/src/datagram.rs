@@ -1,5 +1,6 @@
 //! What is decided about a datagram before anything is known of its sender.
 
+use agent::sctp_packets;
 use wire::rtcp::RtcpPacket;
 use wire::{PacketKind, RtpPacket, stun};
 
@@ -31,6 +32,31 @@ pub fn stun_username(data: &[u8]) {
     assert!(!local.contains(':') && !remote.contains(':'));
     assert_inside(data, local.as_bytes());
     assert_inside(data, remote.as_bytes());
+}
+
+/// The chunks of an SCTP packet: they lie in it one after the other, and without DATA it has all the others.
+pub fn sctp_packet(data: &[u8]) {
+    let kinds = |packet: &[u8]| -> Vec<u8> { sctp_packets::chunks(packet).map(|(_, kind, _)| kind).collect() };
+    let mut end = 12;
+    for (at, _, len) in sctp_packets::chunks(data) {
+        assert!(at >= end && len >= 4 && at + len <= data.len());
+        end = at + len;
+    }
+    let rest = sctp_packets::without_data(data);
+    let rest = rest.as_deref().unwrap_or_default();
+    assert!(!sctp_packets::has_data(rest) && rest.len() <= data.len().next_multiple_of(4));
+    let others: Vec<u8> = kinds(data).into_iter().filter(|kind| *kind != 0).collect();
+    assert_eq!(kinds(rest), others);
+    assert_eq!(sctp_packets::is_goodbye(rest), sctp_packets::is_goodbye(data));
+}
+
+/// The records of a DTLS datagram: they end where it ends.
+pub fn dtls_records(data: &[u8]) {
+    if agent::is_whole_records(data) {
+        assert!(agent::is_whole_records(&[data, data].concat()));
+        assert!(!agent::is_whole_records(&[data, &[22]].concat()));
+        assert!(data.is_empty() || !agent::is_whole_records(&data[..data.len() - 1]));
+    }
 }
 
 /// The messages that open data channels: a label is no longer than one may be, and comes out of the message.

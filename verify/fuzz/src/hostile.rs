@@ -344,6 +344,27 @@ pub const PHONES: &[Family] = &[
     }),
 ];
 
+/// Chunks as short as they may be, and DATA of one byte each.
+pub const SCTP: &[Family] = &[("sctp empty chunks", sctp_empty), ("sctp short data", sctp_data)];
+
+fn sctp_empty(len: usize) -> Vec<u8> {
+    let chunks = [192, 0, 0, 4].repeat(len.saturating_sub(12) / 4);
+    [vec![1; 12], chunks].concat()
+}
+
+fn sctp_data(len: usize) -> Vec<u8> {
+    let mut chunk = vec![0, 3, 0, 17];
+    chunk.resize(20, 0);
+    [vec![1; 12], chunk.repeat(len.saturating_sub(12) / 20)].concat()
+}
+
+/// Records with nothing in them.
+pub const DTLS: &[Family] = &[("dtls empty records", dtls_empty)];
+
+fn dtls_empty(len: usize) -> Vec<u8> {
+    [22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0].repeat(len / 13)
+}
+
 /// RTCP compounds.
 pub const RTCP: &[Family] = &[
     ("sources", |len| {

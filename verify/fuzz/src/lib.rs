@@ -40,7 +40,7 @@ mod sdp;
 mod signalling;
 mod srtp;
 
-pub use datagram::{classify, dcep, stun_username};
+pub use datagram::{classify, dcep, dtls_records, sctp_packet, stun_username};
 pub use descriptor::{av1, dependency, h264, h265, vp8, vp9};
 pub use receiver::receiver_reports;
 pub use red::red;

@@ -222,6 +222,42 @@ pub fn datagrams() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// SCTP packets: INIT, acknowledgements, messages in pieces, and the end of an association.
+pub fn sctp() -> Vec<Vec<u8>> {
+    let packet = |chunks: &[(u8, u8, usize)]| {
+        let mut packet = vec![0x13, 0x88, 0x13, 0x88, 1, 2, 3, 4, 0, 0, 0, 0];
+        for (kind, flags, len) in chunks {
+            packet.extend([*kind, *flags]);
+            packet.extend((*len as u16).to_be_bytes());
+            packet.resize((packet.len() + len - 4).next_multiple_of(4), 0);
+        }
+        packet
+    };
+    vec![
+        packet(&[(1, 0, 20)]),
+        packet(&[(3, 0, 16), (0, 3, 17)]),
+        packet(&[(0, 2, 1_000), (0, 1, 19), (3, 0, 24)]),
+        packet(&[(6, 0, 4)]),
+        packet(&[(7, 0, 8), (192, 0, 8)]),
+    ]
+}
+
+/// DTLS datagrams of one record and of several.
+pub fn dtls() -> Vec<Vec<u8>> {
+    let record = |kind: u8, len: usize| {
+        let mut record = vec![kind, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 1];
+        record.extend((len as u16).to_be_bytes());
+        record.resize(13 + len, kind);
+        record
+    };
+    vec![
+        record(22, 200),
+        [record(22, 60), record(20, 1), record(22, 40)].concat(),
+        record(23, 1_200),
+        record(21, 2),
+    ]
+}
+
 /// The messages that open data channels.
 pub fn dcep() -> Vec<Vec<u8>> {
     let open = |kind: u8, label: &[u8], protocol: &[u8]| {

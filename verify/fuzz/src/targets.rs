@@ -52,6 +52,8 @@ pub const TARGETS: &[Target] = &[
     target("relayed", crate::relayed, relayed, &[], limit(256 << 10, 256)),
     target("stun_username", crate::stun_username, seeds::stun, &[], PACKET),
     target("dcep", crate::dcep, seeds::dcep, &[], PACKET),
+    target("sctp_packet", crate::sctp_packet, seeds::sctp, hostile::SCTP, PACKET),
+    target("dtls_records", crate::dtls_records, seeds::dtls, hostile::DTLS, PACKET),
     target("classify", crate::classify, seeds::datagrams, &[], PACKET),
     target("srtp", crate::srtp, seeds::rtp, &[], limit(256 << 10, 256)),
     target(

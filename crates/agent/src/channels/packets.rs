@@ -87,8 +87,8 @@ impl Said {
 }
 
 /// A packet without its DATA, as if only that had been lost. `None` if there is nothing else in it.
-pub(super) fn without_data(packet: &[u8]) -> Option<Vec<u8>> {
-    let mut rest = packet[..HEADER].to_vec();
+pub fn without_data(packet: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = packet.get(..HEADER)?.to_vec();
     for (at, _, len) in chunks(packet).filter(|(_, kind, _)| *kind != DATA) {
         rest.extend(&packet[at..at + len]);
         rest.resize(rest.len().next_multiple_of(4), 0);
@@ -98,12 +98,12 @@ pub(super) fn without_data(packet: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Whether a packet has DATA in it.
-pub(super) fn has_data(packet: &[u8]) -> bool {
+pub fn has_data(packet: &[u8]) -> bool {
     chunks(packet).any(|(_, kind, _)| kind == DATA)
 }
 
 /// Whether a packet of the peer ends the association.
-pub(super) fn is_goodbye(packet: &[u8]) -> bool {
+pub fn is_goodbye(packet: &[u8]) -> bool {
     chunks(packet).any(|(_, kind, _)| matches!(kind, ABORT | SHUTDOWN | SHUTDOWN_ACK | SHUTDOWN_COMPLETE))
 }
 
@@ -119,8 +119,8 @@ fn acknowledgement(packet: &[u8], at: usize, len: usize) -> Option<Vec<u8>> {
     Some(alone)
 }
 
-/// Each chunk's place, type and length.
-pub(super) fn chunks(packet: &[u8]) -> impl Iterator<Item = (usize, u8, usize)> {
+/// Each chunk's place, type and length, up to the first that is not whole.
+pub fn chunks(packet: &[u8]) -> impl Iterator<Item = (usize, u8, usize)> {
     let mut at = HEADER;
     std::iter::from_fn(move || {
         let header = packet.get(at..at + 4)?;

@@ -175,9 +175,9 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// Whether a datagram is a row of records: 13 bytes of header, the last two of which are the length of what follows (RFC 6347
+/// Whether a datagram is a row of DTLS records: 13 bytes of header, the last two of which are the length of what follows (RFC 6347
 /// section 4.1).
-fn is_whole_records(datagram: &[u8]) -> bool {
+pub fn is_whole_records(datagram: &[u8]) -> bool {
     let mut rest = datagram;
     while !rest.is_empty() {
         let Some((header, body)) = rest.split_first_chunk::<13>() else {
