@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
-use controller::livekit::{Admission, HttpRequest, Refusal, Route, admit};
+use livekit::{Admission, HttpRequest, Refusal, Route, admit};
 use serde::Deserialize;
 use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
@@ -222,7 +222,7 @@ async fn judge(http: &Http, parts: &Parts) -> Result<Admission, Refusal> {
         user_agent: header(header::USER_AGENT),
     };
     let admission = admit(request, &http.settings.get().keys, clock::unix())?;
-    http.controller.vet(&admission).await?;
+    http.controller.check_admission(&admission).await?;
     Ok(admission)
 }
 

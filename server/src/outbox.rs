@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use controller::Frame;
+use livekit::Frame;
 use tokio::sync::mpsc;
 
 /// How many messages may wait for one client. One that does not read them for so long is closed; it may resume.

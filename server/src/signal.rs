@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use access::ApiKeys;
-use controller::livekit::{Admission, Inbox, Received, Refusal};
-use controller::{ConnectionId, Controller, Downlink, Event, Frame, Input, Output};
+use controller::{ConnectionId, Controller, Downlink, Event};
+use livekit::{Admission, Frame, Front, Inbox, Input, Output, Received, Refusal};
 use southbound::Notice;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -31,7 +31,7 @@ const DESCRIPTIONS_MAX: usize = 2;
 const SHORT_FRAME: usize = 1024;
 
 enum Ask {
-    Vet(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
+    Check(Box<Admission>, oneshot::Sender<Result<(), Refusal>>),
     Open(
         Box<Admission>,
         Outbox,
@@ -59,14 +59,14 @@ pub struct Handle {
 
 impl Handle {
     /// Whether this participant could join now.
-    pub async fn vet(&self, admission: &Admission) -> Result<(), Refusal> {
+    pub async fn check_admission(&self, admission: &Admission) -> Result<(), Refusal> {
         let (answer, answered) = oneshot::channel();
         let gone = || Refusal {
             status: 503,
             text: "the server is shutting down".to_owned(),
         };
         self.asks
-            .send(Ask::Vet(Box::new(admission.clone()), answer))
+            .send(Ask::Check(Box::new(admission.clone()), answer))
             .await
             .map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
@@ -157,6 +157,7 @@ pub fn start(
     let (asks, asked) = mpsc::channel(INPUTS_MAX);
     let task = Signal {
         controller,
+        front: Front::default(),
         commands,
         metrics,
         sockets: HashMap::new(),
@@ -175,6 +176,7 @@ pub fn start(
 
 struct Signal {
     controller: Controller,
+    front: Front,
     commands: CommandSender,
     metrics: Metrics,
     sockets: HashMap<ConnectionId, Outbox>,
@@ -192,7 +194,8 @@ impl Signal {
                 if let Ok(ask) = asked.try_recv() {
                     self.ask(ask);
                 }
-                self.controller.handle_timeout(clock::now(), &mut self.out);
+                self.front
+                    .handle_timeout(&mut self.controller, clock::now(), &mut self.out);
                 self.flush();
             }
             tokio::select! {
@@ -208,7 +211,7 @@ impl Signal {
                 },
                 () = sleep_until(timeout) => {
                     let now = self.read_clocks();
-                    self.controller.handle_timeout(now, &mut self.out);
+                    self.front.handle_timeout(&mut self.controller, now, &mut self.out);
                 }
             }
             self.flush();
@@ -217,9 +220,9 @@ impl Signal {
 
     fn ask(&mut self, ask: Ask) {
         match ask {
-            Ask::Vet(admission, answer) => {
+            Ask::Check(admission, answer) => {
                 // An error means the client has gone; nobody waits for the answer then.
-                let _ = answer.send(self.controller.vet(&admission));
+                let _ = answer.send(admission.check(&self.controller));
             }
             Ask::Open(admission, socket, answer, _place) => {
                 self.connections += 1;
@@ -242,7 +245,9 @@ impl Signal {
             Ask::SetKeys(keys) => self.controller.set_keys(keys),
             Ask::Alive(answer) => drop(answer.send(())),
             Ask::ShutDown(answer) => {
-                self.controller.shut_down(clock::now(), &mut self.out);
+                let mut outputs = Vec::new();
+                self.controller.shut_down(clock::now(), &mut outputs);
+                self.front.translate(outputs, &mut self.out);
                 self.flush();
                 let _ = answer.send(());
             }
@@ -251,7 +256,7 @@ impl Signal {
 
     fn input(&mut self, input: Input) {
         let now = self.read_clocks();
-        self.controller.handle(now, input, &mut self.out);
+        self.front.handle(&mut self.controller, now, input, &mut self.out);
     }
 
     /// The calendar is read along with the time, since somebody may have set it right.
@@ -273,6 +278,8 @@ impl Signal {
                 Output::Command(command) => self.commands.send(command),
                 Output::Count(counter) => self.metrics.count(counter),
                 Output::Event(event) => log(&event),
+                // Nobody asks as an administrator yet.
+                Output::Reply { .. } => {}
             }
         }
     }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use controller::livekit::{Admission, Inbox};
-use controller::{ConnectionId, Frame};
+use controller::ConnectionId;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
+use livekit::Frame;
+use livekit::{Admission, Inbox};
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::timeout;

@@ -85,6 +85,17 @@ pub enum TrackSource {
 }
 
 impl TrackSource {
+    /// Its name, in small letters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Camera => "camera",
+            Self::Microphone => "microphone",
+            Self::ScreenShare => "screen_share",
+            Self::ScreenShareAudio => "screen_share_audio",
+        }
+    }
+
     /// The source of a name, in either case; `None` for a name that is not known.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {

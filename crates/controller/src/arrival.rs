@@ -1,12 +1,13 @@
 //! Where a track arrives, and as what.
 
-use livekit_protocol::{TrackInfo, TrackSource, VideoLayer, VideoQuality};
+use access::TrackSource;
 use southbound::{PayloadFormat, Publication, TrackId, TransportId};
 use wire::sdp::Format;
 use wire::{Codec, Mid, PayloadType, Rid};
 
 use crate::negotiation::{Slot, codecs};
 use crate::subscription::Limit;
+use crate::{TrackInfo, VideoLayer, VideoQuality};
 
 /// Where a track arrives, and as what.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +43,7 @@ impl Arrival {
             formats: codecs::payload_formats(slot.formats()),
             encodings,
             muted: info.muted,
-            source: match info.source() {
+            source: match info.source {
                 TrackSource::ScreenShare | TrackSource::ScreenShareAudio => southbound::TrackSource::Screen,
                 TrackSource::Unknown | TrackSource::Camera | TrackSource::Microphone => southbound::TrackSource::Camera,
             },
@@ -120,7 +121,7 @@ fn layer_of(announced: &[VideoLayer], rid: Option<Rid>, position: usize) -> Opti
     };
     let named = announced.iter().find(|layer| layer.rid == rid.as_str());
     named
-        .or_else(|| announced.iter().find(|layer| layer.quality() == quality))
+        .or_else(|| announced.iter().find(|layer| layer.quality == quality))
         .cloned()
 }
 

@@ -4,21 +4,23 @@ use std::time::{Duration, Instant};
 
 /// How fast a bucket refills and how much it holds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rate {
-    pub(crate) per_second: u32,
-    pub(crate) burst: u32,
+pub struct Rate {
+    /// Tokens that come in a second.
+    pub per_second: u32,
+    /// The most tokens it holds.
+    pub burst: u32,
 }
 
 /// The tokens left in one bucket.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     left: f64,
     at: Instant,
 }
 
 impl Budget {
     /// Full.
-    pub(crate) fn new(now: Instant, rate: Rate) -> Self {
+    pub fn new(now: Instant, rate: Rate) -> Self {
         Self {
             left: f64::from(rate.burst),
             at: now,
@@ -26,7 +28,7 @@ impl Budget {
     }
 
     /// Spends; false, and nothing is spent, when that is more than is left.
-    pub(crate) fn take(&mut self, now: Instant, rate: Rate, cost: f64) -> bool {
+    pub fn take(&mut self, now: Instant, rate: Rate, cost: f64) -> bool {
         self.refill(now, rate);
         let enough = self.left >= cost;
         if enough {
@@ -36,13 +38,13 @@ impl Budget {
     }
 
     /// Spends, also what is not there: it is paid back before there is anything again.
-    pub(crate) fn owe(&mut self, now: Instant, rate: Rate, cost: usize) {
+    pub fn owe(&mut self, now: Instant, rate: Rate, cost: usize) {
         self.refill(now, rate);
         self.left -= cost as f64;
     }
 
     /// When there is something again; `None` when there is now.
-    pub(crate) fn opens_at(&self, now: Instant, rate: Rate) -> Option<Instant> {
+    pub fn opens_at(&self, now: Instant, rate: Rate) -> Option<Instant> {
         let missing = -self.after_refill(now, rate);
         (missing >= 0.0).then(|| {
             let wait = (missing + 1.0) / f64::from(rate.per_second);
@@ -51,7 +53,7 @@ impl Budget {
     }
 
     /// Whether nothing would be forgotten with it.
-    pub(crate) fn is_full(&self, now: Instant, rate: Rate) -> bool {
+    pub fn is_full(&self, now: Instant, rate: Rate) -> bool {
         self.after_refill(now, rate) >= f64::from(rate.burst)
     }
 

@@ -19,6 +19,8 @@ pub struct Config {
     pub participants_max: usize,
     /// Who of those in a room is shown to the others.
     pub visible: Visible,
+    /// Whether an administrator may unmute what a participant has muted.
+    pub remote_unmute: bool,
     /// How the voices are chosen that a large room hears; `None` for all of them, however many there are.
     pub voices: Option<Loudest>,
     /// STUN and TURN servers for clients. Ours needs none: it is reached at its own address.
@@ -38,6 +40,7 @@ impl Config {
             empty_timeout: Duration::from_secs(20),
             participants_max: crate::limits::PARTICIPANTS_MAX,
             visible: Visible::Everybody,
+            remote_unmute: false,
             voices: Some(Loudest::default()),
             ice_servers: Vec::new(),
             region: String::new(),

@@ -6,21 +6,21 @@ mod downlinks;
 pub use downlinks::{Downlink, Subscribed};
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Instant;
 
-use livekit_protocol::DisconnectReason;
-use livekit_protocol::leave_request::Action;
-use southbound::{AudioActivity, Command, Notice, TransportId};
+use access::ApiKeys;
+use southbound::{AudioActivity, Command, MessageId, Notice, TransportId};
 
 use crate::connection::Connection;
 use crate::context::{Context, Core, Index, Place, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::limits::ROOMS_MAX;
-use crate::livekit::frame::Outgoing;
-use crate::livekit::{Admission, Received, Refusal, Unusable};
-use crate::room::{Room, leave};
-use crate::{Config, ConnectionId, Counter, Event, Input, Output, WallClock};
-use access::ApiKeys;
+use crate::room::Room;
+use crate::{
+    Config, ConnectionId, Counter, DataMessage, EndAction, EndCause, EndReason, Event, Input, Join, Notification,
+    Output, Request, Resume, WallClock,
+};
 
 /// Rooms and everybody in them.
 pub struct Controller {
@@ -42,6 +42,32 @@ pub struct Population {
     /// Tracks that somebody gets or waits for.
     pub subscriptions: usize,
 }
+
+/// Why nobody can join as the rooms are now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinError {
+    /// No media node has said where it is yet.
+    NoMediaNode,
+    /// There is no such room, and joining does not create it.
+    NoSuchRoom,
+    /// There are as many rooms as this server takes.
+    TooManyRooms,
+    /// The room is full.
+    RoomFull,
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoMediaNode => "no media node is ready",
+            Self::NoSuchRoom => "requested room does not exist",
+            Self::TooManyRooms => "this server has as many rooms as it takes",
+            Self::RoomFull => "the room is full",
+        })
+    }
+}
+
+impl std::error::Error for JoinError {}
 
 impl Controller {
     /// `seed` is all the randomness there will be: production takes it from the operating system, a test from its name.
@@ -68,29 +94,25 @@ impl Controller {
         self.core.clock = clock;
     }
 
-    /// Whether an admitted participant could join as the rooms are now. To be asked before the WebSocket is upgraded, and for the
-    /// validating routes, which exist because browsers do not show a page the answer to a refused upgrade.
+    /// Whether somebody of this identity could join a room as the rooms are now. A front end asks before it takes a connection,
+    /// while it can still refuse one with an answer that says why.
     ///
-    /// Errors: 404 when the room does not exist and is not created by joining, 503 when there is no room for it.
-    pub fn vet(&self, admission: &Admission) -> Result<(), Refusal> {
+    /// Errors: any [`JoinError`].
+    pub fn check_admission(&self, room: &str, identity: &str) -> Result<(), JoinError> {
         if self.core.node.is_none() {
-            return Err(Refusal::new(503, "no media node is ready"));
+            return Err(JoinError::NoMediaNode);
         }
-        let Some(room) = self.by_name.get(admission.room()).and_then(|key| self.rooms.get(key)) else {
+        let Some(room) = self.by_name.get(room).and_then(|key| self.rooms.get(key)) else {
             return match (self.core.config.auto_create, self.rooms.len() < ROOMS_MAX) {
-                (false, _) => Err(Refusal::new(404, "requested room does not exist")),
-                (true, false) => Err(Refusal::new(503, "this server has as many rooms as it takes")),
+                (false, _) => Err(JoinError::NoSuchRoom),
+                (true, false) => Err(JoinError::TooManyRooms),
                 (true, true) => Ok(()),
             };
         };
-        let known = room
-            .participants
-            .values()
-            .any(|participant| participant.identity == admission.identity());
-        if !known && room.participants.len() >= self.core.config.participants_max {
-            return Err(Refusal::new(503, "the room is full"));
+        match room.by_identity(identity).is_none() && room.is_full(&self.core.config) {
+            true => Err(JoinError::RoomFull),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Signs refreshed tokens with these keys from now on. Participants stay, whoever admitted them.
@@ -101,9 +123,19 @@ impl Controller {
     /// Takes one input; what there is to do about it is appended to `out`.
     pub fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
         match input {
-            Input::Open { connection, admission } => self.open(now, connection, *admission, out),
-            Input::Message { connection, message } => self.message(now, connection, *message, out),
-            Input::Closed { connection } => self.closed(now, connection, out),
+            Input::Join { connection, join } => self.join(now, connection, *join, out),
+            Input::Resume { connection, resume } => self.resume(now, connection, *resume, out),
+            Input::Request { connection, request } => self.request(now, connection, *request, out),
+            Input::Ended { connection } => self.ended(now, connection, out),
+            Input::Data {
+                transport,
+                message,
+                data,
+            } => self.data(now, transport, message, data, out),
+            Input::Admin { request_id, request } => {
+                let reply = self.administer(now, request, out);
+                out.push(Output::Reply { request_id, reply });
+            }
             Input::Notice(notice) => self.notice(now, notice, out),
         }
     }
@@ -144,30 +176,28 @@ impl Controller {
         population
     }
 
-    fn open(&mut self, now: Instant, connection: ConnectionId, admission: Admission, out: &mut Vec<Output>) {
-        if admission.resume.is_some() {
-            return self.open_again(now, connection, admission, out);
+    fn join(&mut self, now: Instant, connection: ConnectionId, join: Join, out: &mut Vec<Output>) {
+        let name = &join.claims.video.room;
+        // The rooms may have changed since the front end asked.
+        if self.check_admission(name, join.claims.identity()).is_err() {
+            return turn_away(connection, EndReason::JoinFailure, EndAction::Disconnect, out);
         }
-        // The rooms may have changed since the request was vetted.
-        if self.vet(&admission).is_err() {
-            return self.turn_away(connection, DisconnectReason::JoinFailure, Action::Disconnect, out);
-        }
-        let key = self.room_named(now, admission.room(), out);
-        let joined = self.in_room(now, key, out, |room, ctx| room.join(ctx, connection, admission));
+        let key = self.room_named(now, name, out);
+        let joined = self.in_room(now, key, out, |room, ctx| room.join(ctx, connection, join));
         if let Some(participant) = joined {
             self.attach(connection, key, participant);
         }
     }
 
-    fn open_again(&mut self, now: Instant, connection: ConnectionId, admission: Admission, out: &mut Vec<Output>) {
-        let key = self.by_name.get(admission.room()).copied();
-        let found = key.and_then(|key| Some((key, self.rooms.get(&key)?.returning(&admission)?)));
+    fn resume(&mut self, now: Instant, connection: ConnectionId, resume: Resume, out: &mut Vec<Output>) {
+        let key = self.by_name.get(&resume.claims.video.room).copied();
+        let found = key.and_then(|key| Some((key, self.rooms.get(&key)?.returning(&resume)?)));
         let Some((key, participant)) = found else {
-            return self.turn_away(connection, DisconnectReason::StateMismatch, Action::Reconnect, out);
+            return turn_away(connection, EndReason::StateMismatch, EndAction::Reconnect, out);
         };
         self.attach(connection, key, participant);
         self.in_room(now, key, out, |room, ctx| {
-            room.resume(ctx, participant, connection, admission)
+            room.resume(ctx, participant, connection, resume)
         });
     }
 
@@ -176,62 +206,24 @@ impl Controller {
         self.connections.insert(connection, Connection { place });
     }
 
-    fn turn_away(&mut self, connection: ConnectionId, reason: DisconnectReason, action: Action, out: &mut Vec<Output>) {
-        let frame = Outgoing::new(leave(reason, action)).frame(false);
-        out.push(Output::Send { connection, frame });
-        out.push(Output::Close {
-            connection,
-            code: 1000,
-            reason: reason.as_str_name(),
-        });
-    }
-
-    fn message(&mut self, now: Instant, connection: ConnectionId, received: Received, out: &mut Vec<Output>) {
+    fn request(&mut self, now: Instant, connection: ConnectionId, request: Request, out: &mut Vec<Output>) {
         let Some(known) = self.connections.get(&connection) else {
             return out.push(Output::Count(Counter::UnknownConnection));
         };
         let place = known.place;
-        let message = match received.message {
-            Ok(message) => message,
-            Err(why) => return self.hang_up(now, connection, why, out),
-        };
         let handled = self.in_room(now, place.room, out, |room, ctx| {
-            let current = room
-                .participants
-                .get_mut(&place.participant)
-                .filter(|found| found.connection() == Some(connection));
-            let Some(participant) = current else {
+            let found = room.participants.get(&place.participant);
+            if found.and_then(|participant| participant.connection()) != Some(connection) {
                 return ctx.count(Counter::UnknownConnection);
-            };
-            participant.signal.json = received.json;
-            if let Some(message) = message {
-                room.message(ctx, place.participant, message);
             }
+            room.request(ctx, place.participant, request);
         });
         if handled.is_none() {
             out.push(Output::Count(Counter::UnknownConnection));
         }
     }
 
-    /// Ends a connection whose client does not keep to the protocol. It may come back and do better: only its signalling is lost.
-    fn hang_up(
-        &mut self,
-        now: Instant,
-        connection: ConnectionId,
-        Unusable { code, counter, what }: Unusable,
-        out: &mut Vec<Output>,
-    ) {
-        out.push(Output::Count(counter));
-        out.push(Output::Event(Event::Misbehaved { connection, what }));
-        out.push(Output::Close {
-            connection,
-            code,
-            reason: counter.name(),
-        });
-        self.closed(now, connection, out);
-    }
-
-    fn closed(&mut self, now: Instant, connection: ConnectionId, out: &mut Vec<Output>) {
+    fn ended(&mut self, now: Instant, connection: ConnectionId, out: &mut Vec<Output>) {
         let Some(Connection { place, .. }) = self.connections.remove(&connection) else {
             return;
         };
@@ -254,12 +246,29 @@ impl Controller {
             Notice::Refused { why, .. } => out.push(Output::Event(Event::Refused { why })),
             // Of calls that somebody else controls.
             Notice::Relay(_) => {}
-            Notice::Received { message, .. } => {
-                self.about_somebody(now, notice, out);
-                out.push(Output::Command(Command::Handled { message }));
-            }
+            // Front ends read messages and pass them on as such. Nobody has read this one.
+            Notice::Received { transport, message, .. } => self.data(now, transport, message, None, out),
             notice => self.about_somebody(now, notice, out),
         }
+    }
+
+    fn data(
+        &mut self,
+        now: Instant,
+        transport: TransportId,
+        message: MessageId,
+        data: Option<Box<DataMessage>>,
+        out: &mut Vec<Output>,
+    ) {
+        match self.core.index.transports.get(&transport).copied() {
+            Some(place) => {
+                self.in_room(now, place.room, out, |room, ctx| {
+                    room.take_data(ctx, place.participant, data, message)
+                });
+            }
+            None => out.push(Output::Count(Counter::StaleNotice)),
+        }
+        out.push(Output::Command(Command::Handled { message }));
     }
 
     fn about_somebody(&mut self, now: Instant, notice: Notice, out: &mut Vec<Output>) {
@@ -280,13 +289,16 @@ impl Controller {
             | Notice::Closed { transport, .. }
             | Notice::ChannelOpened { transport, .. }
             | Notice::ChannelClosed { transport, .. }
-            | Notice::Received { transport, .. }
             | Notice::Quality { transport, .. } => of_transport(transport),
             Notice::Started { track } | Notice::Encodings { track, .. } => self.core.index.tracks.get(track).copied(),
             Notice::Delivered { subscription } | Notice::Paused { subscription, .. } => {
                 self.core.index.subscriptions.get(subscription).copied()
             }
-            Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } | Notice::Relay(_) => None,
+            Notice::Node(_)
+            | Notice::Audio(_)
+            | Notice::Received { .. }
+            | Notice::Refused { .. }
+            | Notice::Relay(_) => None,
         }
     }
 
@@ -350,4 +362,15 @@ impl Controller {
             out.push(Output::Event(Event::RoomFinished { room: room.name }));
         }
     }
+}
+
+fn turn_away(connection: ConnectionId, reason: EndReason, action: EndAction, out: &mut Vec<Output>) {
+    out.push(Output::Notify {
+        connection,
+        notification: Notification::Ended { reason, action },
+    });
+    out.push(Output::End {
+        connection,
+        cause: EndCause::Session(reason),
+    });
 }

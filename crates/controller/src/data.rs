@@ -1,18 +1,15 @@
 //! Data packets of one participant: what it sent last, and what others may ask for again.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::time::Instant;
 
+use crate::DataMessage;
 use crate::limits::{DATA_REPLAY_AGE, DATA_REPLAY_MAX, EARLY_DATA_AGE, EARLY_DATA_MAX};
 
 /// Label of the channel whose messages arrive, in order.
-pub(crate) const RELIABLE: &str = "_reliable";
+pub const RELIABLE: &str = "_reliable";
 /// Label of the channel whose messages may be lost.
-pub(crate) const LOSSY: &str = "_lossy";
-/// Label of the channel of data tracks, which are not forwarded.
-pub(crate) const DATA_TRACK: &str = "_data_track";
-
+pub const LOSSY: &str = "_lossy";
 /// Data packets of one participant.
 #[derive(Debug, Default)]
 pub(crate) struct DataState {
@@ -21,7 +18,7 @@ pub(crate) struct DataState {
     sent: VecDeque<Sent>,
     sent_bytes: usize,
     /// Packets for it from before it had a connection to get them on.
-    early: VecDeque<(Instant, Arc<[u8]>)>,
+    early: VecDeque<(Instant, DataMessage)>,
     early_bytes: usize,
     /// What it says it last received from others, by their ids, when it came back.
     pub(crate) received: BTreeMap<String, u32>,
@@ -34,14 +31,14 @@ pub(crate) struct Sent {
     at: Instant,
     /// Receivers by identity; empty is everybody else.
     pub(crate) destinations: Vec<String>,
-    pub(crate) payload: Arc<[u8]>,
+    pub(crate) message: DataMessage,
 }
 
 impl Sent {
     /// Memory it takes, about: many short destinations take more than a short payload.
     fn size(&self) -> usize {
         let names = self.destinations.iter().map(|name| name.len() + size_of::<String>());
-        self.payload.len() + names.sum::<usize>()
+        self.message.len + names.sum::<usize>()
     }
 }
 
@@ -56,12 +53,12 @@ impl DataState {
         is_new
     }
 
-    pub(crate) fn keep(&mut self, now: Instant, sequence: u32, destinations: Vec<String>, payload: Arc<[u8]>) {
+    pub(crate) fn keep(&mut self, now: Instant, destinations: Vec<String>, message: DataMessage) {
         let sent = Sent {
-            sequence,
+            sequence: message.sequence,
             at: now,
             destinations,
-            payload,
+            message,
         };
         self.sent_bytes += sent.size();
         self.sent.push_back(sent);
@@ -75,20 +72,20 @@ impl DataState {
     }
 
     /// Keeps a reliable packet for when there is a connection; false when too much is kept already.
-    pub(crate) fn keep_early(&mut self, now: Instant, payload: Arc<[u8]>) -> bool {
-        let fits = self.early_bytes + payload.len() <= EARLY_DATA_MAX && self.early.len() < EARLY_DATA_MAX / 64;
+    pub(crate) fn keep_early(&mut self, now: Instant, message: DataMessage) -> bool {
+        let fits = self.early_bytes + message.len <= EARLY_DATA_MAX && self.early.len() < EARLY_DATA_MAX / 64;
         if fits {
-            self.early_bytes += payload.len();
-            self.early.push_back((now, payload));
+            self.early_bytes += message.len;
+            self.early.push_back((now, message));
         }
         fits
     }
 
     /// The kept packets that are not too old.
-    pub(crate) fn take_early(&mut self, now: Instant) -> impl Iterator<Item = Arc<[u8]>> {
+    pub(crate) fn take_early(&mut self, now: Instant) -> impl Iterator<Item = DataMessage> {
         self.early_bytes = 0;
         let early = std::mem::take(&mut self.early).into_iter();
-        early.filter_map(move |(at, payload)| (now < at + EARLY_DATA_AGE).then_some(payload))
+        early.filter_map(move |(at, message)| (now < at + EARLY_DATA_AGE).then_some(message))
     }
 
     /// What `identity` should have got after packet `sequence`.
@@ -105,6 +102,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::{DataContent, UserData};
+
+    fn message(sequence: u32, len: usize) -> DataMessage {
+        DataMessage {
+            reliable: true,
+            sequence,
+            sender_sid: String::new(),
+            sender_identity: String::new(),
+            generated: false,
+            destinations: Vec::new(),
+            content: DataContent::User(UserData::default()),
+            len,
+        }
+    }
 
     #[test]
     fn a_packet_is_new_once() {
@@ -116,15 +127,9 @@ mod tests {
     #[test]
     fn who_comes_back_is_owed_what_was_addressed_to_it_and_is_not_too_old() {
         let (mut state, start) = (DataState::default(), Instant::now());
-        let payload: Arc<[u8]> = Arc::from([0; 8].as_slice());
-        state.keep(start, 1, vec![], payload.clone());
-        state.keep(
-            start + Duration::from_secs(20),
-            2,
-            vec!["ada".to_owned()],
-            payload.clone(),
-        );
-        state.keep(start + Duration::from_secs(31), 3, vec!["bob".to_owned()], payload);
+        state.keep(start, vec![], message(1, 8));
+        state.keep(start + Duration::from_secs(20), vec!["ada".to_owned()], message(2, 8));
+        state.keep(start + Duration::from_secs(31), vec!["bob".to_owned()], message(3, 8));
         let owed = |identity, after| {
             state
                 .missed_by(identity, after)
@@ -140,9 +145,8 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let (mut state, now) = (DataState::default(), Instant::now());
-        let payload: Arc<[u8]> = Arc::from(vec![0; DATA_REPLAY_MAX / 2]);
         for sequence in 1..=10 {
-            state.keep(now, sequence, vec![], payload.clone());
+            state.keep(now, vec![], message(sequence, DATA_REPLAY_MAX / 2));
         }
         assert_eq!(state.missed_by("ada", 0).count(), 2);
     }

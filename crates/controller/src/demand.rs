@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use livekit_protocol::VideoQuality;
-
+use crate::VideoQuality;
 use crate::track::Version;
 
 /// The best quality anybody wants of a video, in each of its codecs; `None` for nothing.

@@ -1,14 +1,13 @@
-//! What goes into the controller and what comes out.
+//! What goes into the controller and what comes out: plain values, which may be passed to another process.
 
 use std::fmt;
-use std::sync::Arc;
 
-use bytes::Bytes;
-use southbound::{Command, Notice};
+use southbound::{Command, MessageId, Notice, TransportId};
 
-use crate::livekit::{Admission, Received};
+use crate::{AdminError, AdminReply, AdminRequest, DataMessage, EndReason, Join, Notification, Request, Resume};
 
-/// One signalling connection: a WebSocket. The program hands the names out and never uses one twice.
+/// A participant's connection to a front end, over which it asks and is told. Front ends hand the names out and never use one
+/// twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
@@ -18,81 +17,116 @@ impl fmt::Display for ConnectionId {
     }
 }
 
+/// An administrator's request, by the name that its front end gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AdminRequestId(pub u64);
+
 /// One thing that happened.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// An admitted request was upgraded to a WebSocket.
-    Open {
-        /// The new connection.
+    /// Somebody joins.
+    Join {
+        /// Its connection.
         connection: ConnectionId,
-        /// What the request was admitted as.
-        admission: Box<Admission>,
+        /// As what.
+        join: Box<Join>,
     },
-    /// A message arrived.
-    Message {
+    /// A participant comes back on a new connection.
+    Resume {
+        /// Its new connection.
+        connection: ConnectionId,
+        /// As what.
+        resume: Box<Resume>,
+    },
+    /// A participant asks for something.
+    Request {
         /// On which connection.
         connection: ConnectionId,
-        /// The message, read by the connection's [`Inbox`](crate::livekit::Inbox).
-        message: Box<Received>,
+        /// What it asks for.
+        request: Box<Request>,
     },
-    /// A connection ended, whoever ended it. Said once for every connection that was opened, also for those we closed.
-    Closed {
+    /// A connection ended, whoever ended it. Said once for every connection, also for those that the controller ended.
+    Ended {
         /// Which connection.
         connection: ConnectionId,
+    },
+    /// A message arrived on a data channel.
+    Data {
+        /// On which transport.
+        transport: TransportId,
+        /// The agent's name for it: the agent is told when it has been dealt with.
+        message: MessageId,
+        /// The message; `None` for one that cannot be read.
+        data: Option<Box<DataMessage>>,
+    },
+    /// An administrator asks for something.
+    Admin {
+        /// The name of the request. Its answer bears the same.
+        request_id: AdminRequestId,
+        /// What is asked for.
+        request: AdminRequest,
     },
     /// The agent noticed something.
     Notice(Notice),
 }
 
-/// A WebSocket message. A clone is the same memory, so that what is said to many is there once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Frame {
-    /// Protobuf.
-    Binary(Bytes),
-    /// The JSON form of the same.
-    Text(Arc<str>),
-}
-
-impl Frame {
-    /// Size in bytes.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Binary(bytes) => bytes.len(),
-            Self::Text(text) => text.len(),
-        }
-    }
-
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Send a message.
-    Send {
+    /// Tell one participant something.
+    Notify {
         /// On which connection.
         connection: ConnectionId,
-        /// The message.
-        frame: Frame,
+        /// What it is told.
+        notification: Notification,
     },
-    /// Close a connection after what was sent before. Only code 1000 tells a client not to come back.
-    Close {
+    /// Tell several participants the same.
+    NotifyMany {
+        /// On which connections.
+        connections: Vec<ConnectionId>,
+        /// What they are told.
+        notification: Notification,
+    },
+    /// End a connection after what was told on it before.
+    End {
         /// Which connection.
         connection: ConnectionId,
-        /// WebSocket close code (RFC 6455 section 7.4).
-        code: u16,
-        /// For whoever debugs the client.
-        reason: &'static str,
+        /// Why.
+        cause: EndCause,
+    },
+    /// Send a message on data channels.
+    Data {
+        /// On which transports.
+        to: Vec<TransportId>,
+        /// The agent's name for the message that is passed on, if it is one that arrived.
+        message: Option<MessageId>,
+        /// The message.
+        data: DataMessage,
     },
     /// Tell the agent.
     Command(Command),
+    /// Answer an administrator's request.
+    Reply {
+        /// Which request.
+        request_id: AdminRequestId,
+        /// The answer.
+        reply: Result<AdminReply, AdminError>,
+    },
     /// Something to count.
     Count(Counter),
     /// Something to log.
     Event(Event),
+}
+
+/// Why a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndCause {
+    /// The session is over. The participant has been told if it did not ask for that.
+    Session(EndReason),
+    /// The participant has another connection.
+    Replaced,
+    /// A client asked for a failure, and gets one.
+    SimulatedFault,
 }
 
 /// Something worth a line in the log.
@@ -132,7 +166,7 @@ pub enum Event {
         room: String,
         /// Who.
         identity: String,
-        /// Why: the protocol's name for it.
+        /// Why: the name of an [`EndReason`].
         reason: &'static str,
     },
     /// A participant did not take reliable data for too long, and gets no more of it before it connects again.
@@ -159,7 +193,7 @@ pub enum Event {
 counting::counters! {
     /// What is counted. Every refusal of input has a counter.
     pub enum Counter {
-        /// A message that is neither protobuf nor JSON of the protocol.
+        /// A message that is not of the front end's protocol.
         MalformedMessage = "signal_malformed",
         /// A message over the size limit.
         OversizedMessage = "signal_oversized",

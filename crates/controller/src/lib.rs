@@ -1,28 +1,25 @@
-//! Who may send what to whom: rooms, participants, publications and subscriptions, and the signalling they are asked for in.
+//! Who may send what to whom: rooms, participants, publications and subscriptions.
 //!
-//! [`Controller`] is the one type to know. It is a state machine without a clock, a socket or a thread: the program feeds it
-//! [`Input`]s (a WebSocket opened, a message arrived, the agent noticed something), it answers in [`Output`]s (send this frame,
-//! close that connection, tell the agent this [`Command`](southbound::Command)), and [`Controller::poll_timeout`] says when it
-//! wants to be called again. With the same seed and the same inputs at the same times it does the same things again.
+//! [`Controller`] is the one type to know. It is a state machine without a clock, a socket or a thread: front ends feed it
+//! [`Input`]s (somebody joins, a participant asks for something, the agent noticed something), it answers in [`Output`]s (tell
+//! this participant that, end that connection, tell the agent this [`Command`](southbound::Command)), and
+//! [`Controller::poll_timeout`] says when it wants to be called again. With the same seed and the same inputs at the same times
+//! it does the same things again.
 //!
-//! Before there is a connection there is a request: [`livekit::admit`] turns one into an [`Admission`](livekit::Admission) or a
-//! refusal, by its token alone; [`Controller::vet`] says what the state of the rooms adds to that.
+//! It speaks no protocol of clients. A front end reads what its clients say, makes [`Request`]s of it, and writes
+//! [`Notification`]s in the form they understand; what is special about a client it states as [`ClientTraits`]. The `livekit`
+//! crate is such a front end.
 //!
 //! Media is negotiated here and never seen: addresses, keys and packets are the agent's and the data plane's.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
-#![allow(
-    deprecated,
-    reason = "the protocol keeps old fields beside new ones, and old clients read the old"
-)]
+pub mod limits;
 
-pub mod livekit;
-
+mod admin;
 mod arrival;
 mod attention;
 mod budget;
-mod client_rules;
 mod config;
 mod connection;
 mod context;
@@ -30,18 +27,42 @@ mod controller;
 mod data;
 mod demand;
 mod ids;
+mod info;
 mod io;
-mod limits;
+mod message;
 mod negotiation;
+mod notification;
 mod participant;
 mod quality;
+mod request;
 mod room;
 mod speakers;
 mod subscription;
 mod track;
+mod traits;
 mod voices;
 
+pub use access::{KindDetail, ParticipantKind, Permission, TrackSource};
+pub use admin::{AdminError, AdminReply, AdminRequest, CreateRoom, SendData, UpdateParticipant, UpdateSubscriptions};
 pub use allocation::Loudest;
+pub use budget::{Budget, Rate};
 pub use config::{Config, IceServer, Visible, WallClock};
-pub use controller::{Controller, Downlink, Population, Subscribed};
-pub use io::{ConnectionId, Counter, Counters, Event, Frame, Input, Output};
+pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
+pub use data::{LOSSY, RELIABLE};
+pub use info::{
+    AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, Encryption, LayerMode,
+    PacketTrailerFeature, ParticipantInfo, ParticipantState, RoomInfo, ServerInfo, TrackInfo, VideoLayer, VideoQuality,
+};
+pub use io::{AdminRequestId, ConnectionId, Counter, Counters, EndCause, Event, Input, Output};
+pub use message::{DataContent, DataMessage, PacketKind, UserData};
+pub use negotiation::codecs::MIME_TYPES;
+pub use notification::{
+    CodecDemand, EndAction, EndReason, Joined, LocalDescription, Notification, QualityInfo, RefusalReason, Resumed,
+    SpeakerInfo, StreamState, SubscriptionError, TrackDemand,
+};
+pub use request::{
+    AddTrack, CodecRequest, Description, Join, MuteTrack, PeerMode, Ping, Request, Resume, Scenario, SyncState,
+    TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata, UpdateSubscription,
+    UpdateTrackPermissions, UpdateVideoTrack,
+};
+pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

@@ -3,24 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use livekit_protocol::client_info::Sdk;
-use livekit_protocol::participant_info::State;
-use livekit_protocol::{ClientInfo, ParticipantInfo, SubscriptionPermission, signal_response};
+use access::{Claims, Permission};
 use southbound::TrackId;
 
-use crate::client_rules::Disabled;
 use crate::context::Context;
 use crate::data::DataState;
 use crate::ids::ParticipantKey;
-use crate::livekit::convert;
-use crate::livekit::frame::Outgoing;
-use crate::livekit::{Admission, Description, PeerMode};
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
 use crate::subscription::Subscriptions;
 use crate::track::Track;
-use crate::{ConnectionId, Output, Visible};
-use access::{Claims, Permission};
+use crate::{
+    ClientTraits, ConnectionId, Description, Join, Notification, Output, ParticipantInfo, ParticipantState, PeerMode,
+    UpdateTrackPermissions, Visible,
+};
 
 /// One person, or program, in a room.
 pub(crate) struct Participant {
@@ -35,19 +31,19 @@ pub(crate) struct Participant {
     pub(crate) published: bool,
     /// The claims it joined or resumed with, from which refreshed tokens are made.
     pub(crate) claims: Claims,
-    pub(crate) client: ClientInfo,
-    /// Codecs its device handles badly.
-    pub(crate) disabled: Disabled,
+    /// What is special about its client.
+    pub(crate) traits: ClientTraits,
     /// The offer it joined with, until it can take an answer.
     pub(crate) first_offer: Option<FirstOffer>,
     pub(crate) mode: PeerMode,
     pub(crate) auto_subscribe: bool,
-    pub(crate) state: State,
+    pub(crate) state: ParticipantState,
     /// Rises with every change others are told of.
     pub(crate) version: u32,
     /// Since 1970-01-01 UTC.
     pub(crate) joined: Duration,
-    pub(crate) signal: Signal,
+    /// Its signalling connection.
+    pub(crate) link: Link,
     /// The peer connection it publishes on, and in [`PeerMode::Single`] receives on.
     pub(crate) publisher: Option<Peer>,
     /// The peer connection it receives on in [`PeerMode::Dual`].
@@ -59,7 +55,7 @@ pub(crate) struct Participant {
     /// Who may receive its tracks.
     pub(crate) audience: Audience,
     /// The participants that may receive them once it is announced.
-    pub(crate) audience_asked: Option<SubscriptionPermission>,
+    pub(crate) audience_asked: Option<UpdateTrackPermissions>,
     pub(crate) data: DataState,
     pub(crate) quality: QualityState,
     /// Media sections it was asked to add.
@@ -76,14 +72,6 @@ pub(crate) struct Participant {
 pub(crate) struct FirstOffer {
     pub(crate) offer: Description,
     pub(crate) until: Instant,
-}
-
-/// The signalling connection of a participant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Signal {
-    pub(crate) link: Link,
-    /// It speaks JSON.
-    pub(crate) json: bool,
 }
 
 /// Whether there is a signalling connection.
@@ -144,16 +132,16 @@ pub(crate) enum Sabotage {
 }
 
 impl Participant {
-    pub(crate) fn new(ctx: &mut Context<'_>, connection: ConnectionId, admission: Admission) -> Self {
-        let Admission {
+    pub(crate) fn new(ctx: &mut Context<'_>, connection: ConnectionId, join: Join) -> Self {
+        let Join {
             claims,
             mode,
-            client,
-            settings,
+            traits,
+            auto_subscribe,
             attributes,
             metadata,
             ..
-        } = admission;
+        } = join;
         Self {
             key: ctx.core.ids.participant(),
             sid: ctx.core.random.sid("PA_"),
@@ -164,18 +152,14 @@ impl Participant {
             permission: Permission::of(&claims),
             published: false,
             claims,
-            disabled: Disabled::of(&client),
+            traits,
             first_offer: None,
-            client,
             mode,
-            auto_subscribe: settings.auto_subscribe,
-            state: State::Joining,
+            auto_subscribe,
+            state: ParticipantState::Joining,
             version: 0,
             joined: ctx.unix(),
-            signal: Signal {
-                link: Link::Attached(connection),
-                json: false,
-            },
+            link: Link::Attached(connection),
             publisher: None,
             subscriber: None,
             tracks: BTreeMap::new(),
@@ -201,21 +185,20 @@ impl Participant {
         ParticipantInfo {
             sid: self.sid.clone(),
             identity: self.identity.clone(),
-            state: self.state.into(),
+            state: self.state,
             tracks: arrived.map(|track| track.info.clone()).collect(),
             metadata: self.metadata.clone(),
-            joined_at: self.joined.as_secs() as i64,
-            joined_at_ms: self.joined.as_millis() as i64,
+            joined: self.joined,
             name: self.name.clone(),
             version: self.version,
-            permission: Some(convert::permission(&self.permission)),
+            permission: self.permission.clone(),
             is_publisher: self.permission.publish && self.published,
-            kind: convert::kind_number(self.claims.participant_kind()),
-            kind_details: self.kind_details(),
-            attributes: self.attributes.clone().into_iter().collect(),
-            client_protocol: self.client.client_protocol,
-            capabilities: self.client.capabilities.clone(),
-            ..ParticipantInfo::default()
+            kind: self.claims.participant_kind(),
+            kind_details: self.claims.known_kind_details().collect(),
+            attributes: self.attributes.clone(),
+            client_protocol: self.traits.client_protocol,
+            capabilities: self.traits.capabilities.clone(),
+            disconnect_reason: None,
         }
     }
 
@@ -224,36 +207,24 @@ impl Participant {
         !self.permission.hidden && (visible == Visible::Everybody || self.published)
     }
 
-    fn kind_details(&self) -> Vec<i32> {
-        self.claims
-            .known_kind_details()
-            .map(convert::kind_detail_number)
-            .collect()
-    }
-
     /// Whether it lets another have a track of its own. Who records the room gets what there is.
     pub(crate) fn admits(&self, other: &Participant, track_sid: &str) -> bool {
         other.permission.recorder || self.audience.admits(&other.identity, track_sid)
     }
 
     pub(crate) fn connection(&self) -> Option<ConnectionId> {
-        match self.signal.link {
+        match self.link {
             Link::Attached(connection) => Some(connection),
             Link::Detached { .. } => None,
         }
     }
 
-    /// Sends a message, if there is a connection. One that comes back is told everything anew.
-    pub(crate) fn send(&self, ctx: &mut Context<'_>, message: signal_response::Message) {
-        self.send_outgoing(ctx, &Outgoing::new(message));
-    }
-
-    /// Sends a message that others get too.
-    pub(crate) fn send_outgoing(&self, ctx: &mut Context<'_>, message: &Outgoing) {
+    /// Tells the participant something, if there is a connection. One that comes back is told everything anew.
+    pub(crate) fn notify(&self, ctx: &mut Context<'_>, notification: Notification) {
         if let Some(connection) = self.connection() {
-            ctx.out.push(Output::Send {
+            ctx.out.push(Output::Notify {
                 connection,
-                frame: message.frame(self.signal.json),
+                notification,
             });
         }
     }
@@ -297,26 +268,5 @@ impl Participant {
 
     pub(crate) fn announced(&self) -> usize {
         self.tracks.values().filter(|track| track.arrival.is_none()).count()
-    }
-
-    pub(crate) fn protocol(&self) -> i32 {
-        self.client.protocol
-    }
-
-    /// Firefox makes up track ids of its own and cannot tell two tracks of one stream apart.
-    pub(crate) fn is_firefox(&self) -> bool {
-        let names = ["firefox", "firefox mobile"];
-        names.iter().any(|name| self.client.browser.eq_ignore_ascii_case(name))
-    }
-
-    /// Whether it tells its application of a track only when packets of it come, whatever descriptions say.
-    pub(crate) fn learns_by_packets(&self) -> bool {
-        self.client.sdk() == Sdk::Go
-    }
-
-    /// Whether it reads what follows the greeting before it has applied the offer it joined with. An answer it reads by then is lost to it, and with that
-    /// its connection. Others keep the offer and apply it when the answer comes.
-    pub(crate) fn applies_offer_after_greeting(&self) -> bool {
-        self.client.sdk() == Sdk::Go
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use livekit_protocol::ConnectionQuality;
 use southbound::{TransportId, TransportQuality};
+
+use crate::ConnectionQuality;
 
 /// A change is told no more often than this.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(5);

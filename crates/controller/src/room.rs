@@ -1,5 +1,6 @@
 //! One room: who is in it and who gets what from whom.
 
+mod administer;
 mod audience;
 mod backup;
 mod budgets;
@@ -10,7 +11,6 @@ mod demand;
 mod join;
 mod leave;
 mod matching;
-mod messages;
 mod metadata;
 mod negotiate;
 mod notices;
@@ -18,6 +18,7 @@ mod pauses;
 mod publish;
 mod quality;
 mod renegotiate;
+mod requests;
 mod resume;
 mod rights;
 mod simulate;
@@ -27,23 +28,19 @@ mod tick;
 mod updates;
 mod voices;
 
-pub(crate) use leave::leave;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
-
-use livekit_protocol::{ParticipantInfo, Room as RoomInfo};
 
 use southbound::TrackId;
 
 use crate::attention::Attention;
 use crate::budget::Budget;
-use crate::client_rules::Disabled;
 use crate::context::{Context, Place};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
 use crate::speakers::Speakers;
 use crate::voices::Voices;
+use crate::{Config, Notification, Output, ParticipantInfo, RoomInfo};
 
 /// One room.
 pub(crate) struct Room {
@@ -57,7 +54,8 @@ pub(crate) struct Room {
     pub(crate) empty_since: Option<Instant>,
     /// Since 1970-01-01 UTC.
     created: Duration,
-    metadata: String,
+    pub(crate) metadata: String,
+    pub(crate) lifetime: Lifetime,
     /// Those who left lately, for those who were away when they did.
     departed: VecDeque<(Instant, ParticipantInfo)>,
     /// Whose subscriptions changed while this input was handled.
@@ -80,6 +78,38 @@ pub(crate) struct Room {
     census: Option<Instant>,
 }
 
+/// How long a room stays and how many it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lifetime {
+    /// How long it stays while nobody has joined.
+    pub(crate) empty_timeout: Duration,
+    /// How long it stays after the last participant left.
+    pub(crate) departure_timeout: Duration,
+    pub(crate) participants_max: usize,
+    /// Somebody has joined it.
+    pub(crate) was_joined: bool,
+}
+
+impl Lifetime {
+    /// As the operator has it.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            empty_timeout: config.empty_timeout,
+            departure_timeout: config.empty_timeout,
+            participants_max: config.participants_max,
+            was_joined: false,
+        }
+    }
+
+    /// How long the room stays while it is empty.
+    pub(crate) fn grace(&self) -> Duration {
+        match self.was_joined {
+            true => self.departure_timeout,
+            false => self.empty_timeout,
+        }
+    }
+}
+
 impl Room {
     pub(crate) fn new(ctx: &mut Context<'_>, name: String) -> Self {
         Self {
@@ -91,6 +121,7 @@ impl Room {
             empty_since: Some(ctx.now),
             created: ctx.unix(),
             metadata: String::new(),
+            lifetime: Lifetime::of(&ctx.core.config),
             departed: VecDeque::new(),
             touched: BTreeSet::new(),
             demanded: BTreeSet::new(),
@@ -117,7 +148,7 @@ impl Room {
         }
     }
 
-    pub(crate) fn info(&self, ctx: &Context<'_>) -> RoomInfo {
+    pub(crate) fn info(&self) -> RoomInfo {
         let visible = self
             .participants
             .values()
@@ -126,18 +157,20 @@ impl Room {
         RoomInfo {
             sid: self.sid.clone(),
             name: self.name.clone(),
-            empty_timeout: ctx.core.config.empty_timeout.as_secs() as u32,
-            departure_timeout: ctx.core.config.empty_timeout.as_secs() as u32,
-            max_participants: ctx.core.config.participants_max as u32,
-            creation_time: self.created.as_secs() as i64,
-            creation_time_ms: self.created.as_millis() as i64,
-            enabled_codecs: join::enabled_codecs(Disabled::default()),
+            empty_timeout: self.lifetime.empty_timeout,
+            departure_timeout: self.lifetime.departure_timeout,
+            max_participants: self.lifetime.participants_max as u32,
+            created: self.created,
             metadata: self.metadata.clone(),
             num_participants: visible.count() as u32,
             num_publishers: publishers.count() as u32,
             active_recording: self.is_recorded(),
-            ..RoomInfo::default()
         }
+    }
+
+    /// Whether it takes nobody who is not in it.
+    pub(crate) fn is_full(&self, config: &Config) -> bool {
+        self.participants.len() >= self.lifetime.participants_max.min(config.participants_max)
     }
 
     /// Whether somebody records, seen or not.
@@ -154,7 +187,7 @@ impl Room {
         }
     }
 
-    fn by_identity(&self, identity: &str) -> Option<ParticipantKey> {
+    pub(crate) fn by_identity(&self, identity: &str) -> Option<ParticipantKey> {
         self.participants
             .values()
             .find(|participant| participant.identity == identity)
@@ -166,6 +199,22 @@ impl Room {
             .values()
             .find(|participant| participant.sid == sid)
             .map(|found| found.key)
+    }
+
+    /// Tells several participants the same; those without a connection are left out.
+    fn notify_many<'a>(
+        &'a self,
+        ctx: &mut Context<'_>,
+        participants: impl Iterator<Item = &'a Participant>,
+        notification: Notification,
+    ) {
+        let connections: Vec<_> = participants.filter_map(Participant::connection).collect();
+        if !connections.is_empty() {
+            ctx.out.push(Output::NotifyMany {
+                connections,
+                notification,
+            });
+        }
     }
 
     fn others(&self, key: ParticipantKey) -> Vec<ParticipantKey> {

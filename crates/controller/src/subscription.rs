@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use livekit_protocol::{UpdateTrackSettings, VideoQuality};
 use southbound::{SubscriptionId, TrackId, Wanted};
 use wire::{MediaKind, Mid};
 
 use crate::arrival::Arrival;
 use crate::ids::ParticipantKey;
 use crate::track::Version;
+use crate::{TrackSettings, VideoQuality};
 
 /// One participant's wish for one track.
 #[derive(Clone, Debug)]
@@ -126,9 +126,9 @@ pub(crate) enum Limit {
 const PRIORITIES: u32 = 10;
 
 impl Settings {
-    pub(crate) fn from_request(request: &UpdateTrackSettings) -> Self {
+    pub(crate) fn from_request(request: &TrackSettings) -> Self {
         let limit = match (request.width, request.height) {
-            (0, _) | (_, 0) => Limit::Quality(request.quality()),
+            (0, _) | (_, 0) => Limit::Quality(request.quality),
             (width, height) => Limit::Size { width, height },
         };
         let priority = match request.priority {

@@ -1,17 +1,14 @@
 //! One published track, from its announcement to its end.
 
-use livekit_protocol::video_layer::Mode;
-use livekit_protocol::{
-    AddTrackRequest, AudioTrackFeature, SimulcastCodec, SimulcastCodecInfo, TrackInfo, TrackSource, TrackType,
-};
+use access::TrackSource;
 use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
 use crate::arrival::Arrival;
-use crate::client_rules::Disabled;
 use crate::demand::Told;
 use crate::ids::{Ids, Random};
 use crate::negotiation::{AudioWish, Slot};
+use crate::{AddTrack, AudioFeature, CodecInfo, CodecRequest, DisabledCodecs, LayerMode, TrackInfo};
 
 /// One published track.
 pub(crate) struct Track {
@@ -64,14 +61,14 @@ impl Expected<'_> {
 impl Track {
     pub(crate) fn announced(
         kind: MediaKind,
-        request: &AddTrackRequest,
-        disabled: Disabled,
+        request: &AddTrack,
+        disabled: DisabledCodecs,
         ids: &mut Ids,
         random: &mut Random,
     ) -> Self {
         let mut info = TrackInfo {
-            sid: sid(random, kind, request.source()),
-            r#type: request.r#type,
+            sid: sid(random, kind, request.source),
+            kind,
             name: request.name.clone(),
             muted: request.muted,
             width: request.width,
@@ -86,14 +83,17 @@ impl Track {
             audio_features: request.audio_features.clone(),
             backup_codec_policy: request.backup_codec_policy,
             packet_trailer_features: request.packet_trailer_features.clone(),
-            ..TrackInfo::default()
+            simulcast: false,
+            mime_type: String::new(),
+            mid: String::new(),
+            codecs: Vec::new(),
         };
         let (codec, second) = wanted_codecs(kind, request, disabled);
         info.mime_type = mime_type(codec);
         info.codecs = vec![codec_info(request, codec)];
-        info.codecs.extend(second.map(|codec| SimulcastCodecInfo {
+        info.codecs.extend(second.map(|codec| CodecInfo {
             mime_type: mime_type(codec),
-            ..SimulcastCodecInfo::default()
+            ..CodecInfo::default()
         }));
         Self {
             id: ids.track(),
@@ -125,10 +125,10 @@ impl Track {
     }
 
     pub(crate) fn audio_wish(&self) -> AudioWish {
-        let has = |feature: AudioTrackFeature| self.info.audio_features.contains(&feature.into());
+        let has = |feature| self.info.audio_features.contains(&feature);
         AudioWish {
-            dtx: !self.info.disable_dtx && !has(AudioTrackFeature::TfNoDtx),
-            stereo: self.info.stereo || has(AudioTrackFeature::TfStereo),
+            dtx: !self.info.disable_dtx && !has(AudioFeature::NoDtx),
+            stereo: self.info.stereo || has(AudioFeature::Stereo),
             red: !self.info.disable_red,
         }
     }
@@ -191,12 +191,12 @@ impl Track {
     }
 
     /// Its publisher announces the second codec, as it was asked to.
-    pub(crate) fn announce_backup(&mut self, request: &AddTrackRequest) {
+    pub(crate) fn announce_backup(&mut self, request: &AddTrack) {
         let Some(backup) = &mut self.backup else { return };
         backup.cid = Some(request.cid.clone());
         if let Some(info) = self.info.codecs.get_mut(1) {
             info.cid.clone_from(&request.cid);
-            let said = request.simulcast_codecs.first().map(|said| &said.layers);
+            let said = request.codecs.first().map(|said| &said.layers);
             info.layers = said
                 .filter(|layers| !layers.is_empty())
                 .unwrap_or(&request.layers)
@@ -254,15 +254,6 @@ impl Track {
     }
 }
 
-/// The kind of a requested track; `None` for the protocol's "data", which is no media.
-pub(crate) fn kind_of(request: &AddTrackRequest) -> Option<MediaKind> {
-    match request.r#type() {
-        TrackType::Audio => Some(MediaKind::Audio),
-        TrackType::Video => Some(MediaKind::Video),
-        TrackType::Data => None,
-    }
-}
-
 /// `TR_`, a letter for the kind, one for the source, and the usual rest.
 fn sid(random: &mut Random, kind: MediaKind, source: TrackSource) -> String {
     let kind = match kind {
@@ -280,8 +271,8 @@ fn sid(random: &mut Random, kind: MediaKind, source: TrackSource) -> String {
 }
 
 /// Tracks of one stream are played in step. Screen and camera are not of one clock, so they are two streams.
-fn stream(request: &AddTrackRequest) -> String {
-    match request.source() {
+fn stream(request: &AddTrack) -> String {
+    match request.source {
         _ if !request.stream.is_empty() => request.stream.clone(),
         TrackSource::ScreenShare | TrackSource::ScreenShareAudio => "screen".to_owned(),
         _ => "camera".to_owned(),
@@ -289,18 +280,18 @@ fn stream(request: &AddTrackRequest) -> String {
 }
 
 /// The codecs of the request that we take, and VP8 for one that the client's device handles badly; the client follows what it is answered.
-fn wanted_codecs(kind: MediaKind, request: &AddTrackRequest, disabled: Disabled) -> (Codec, Option<Codec>) {
+fn wanted_codecs(kind: MediaKind, request: &AddTrack, disabled: DisabledCodecs) -> (Codec, Option<Codec>) {
     if kind == MediaKind::Audio {
         return (Codec::Opus, None);
     }
-    let named = request.simulcast_codecs.iter().filter_map(video_codec);
+    let named = request.codecs.iter().filter_map(video_codec);
     let mut named = named.map(|codec| if disabled.may_publish(codec) { codec } else { Codec::Vp8 });
     let first = named.next().unwrap_or(Codec::Vp8);
     (first, named.find(|codec| *codec != first))
 }
 
 /// The codec of a request's entry, if it is one we take.
-pub(crate) fn video_codec(said: &SimulcastCodec) -> Option<Codec> {
+pub(crate) fn video_codec(said: &CodecRequest) -> Option<Codec> {
     let name = said.codec.rsplit('/').next().unwrap_or_default();
     Codec::from_name(name).filter(|codec| [Codec::Vp8, Codec::Vp9, Codec::H264, Codec::Av1].contains(codec))
 }
@@ -309,16 +300,16 @@ fn mime_type(codec: Codec) -> String {
     format!("{}/{codec}", codec.kind())
 }
 
-fn codec_info(request: &AddTrackRequest, codec: Codec) -> SimulcastCodecInfo {
-    let said = request.simulcast_codecs.first();
-    SimulcastCodecInfo {
+fn codec_info(request: &AddTrack, codec: Codec) -> CodecInfo {
+    let said = request.codecs.first();
+    CodecInfo {
         mime_type: mime_type(codec),
         cid: said.map_or_else(|| request.cid.clone(), |said| said.cid.clone()),
         layers: said
             .map(|said| said.layers.clone())
             .filter(|layers| !layers.is_empty())
             .unwrap_or(request.layers.clone()),
-        video_layer_mode: said.map_or_else(|| Mode::Unused.into(), |said| said.video_layer_mode),
-        ..SimulcastCodecInfo::default()
+        video_layer_mode: said.map_or(LayerMode::Unused, |said| said.video_layer_mode),
+        mid: String::new(),
     }
 }

@@ -14,11 +14,11 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use controller::Controller;
-use controller::livekit::{HttpRequest, admit};
 use dataplane::{Capabilities, Counters, DataPlane, Event, Inject, Update, WriteError};
 use hyper::body::Frame;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use livekit::{HttpRequest, admit};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -179,7 +179,7 @@ async fn join(server: &Server, token: &str) {
     };
     let admission = admit(request, &keys(), clock::unix()).unwrap();
     // The node says that it is there as soon as it runs.
-    while server.controller.vet(&admission).await.is_err() {
+    while server.controller.check_admission(&admission).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     server.controller.open(Box::new(admission)).await.unwrap();

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, Claims, VideoGrant, sign};
-use controller::livekit::{Admission, HttpRequest, Inbox, admit};
-use controller::{Config, ConnectionId, Controller, Frame, Input, Output, WallClock};
+use controller::{Config, ConnectionId, Controller, WallClock};
+use livekit::{Admission, Frame, Front, HttpRequest, Inbox, Input, Output, admit};
 use southbound::{Fingerprint, HashFunction, Node, Notice};
 
 const UNIX: Duration = Duration::from_secs(1_800_000_000);
@@ -127,6 +127,7 @@ fn say(frame: &Frame) {
 /// A room with the bystander in it, and maybe others.
 struct World {
     controller: Controller,
+    front: Front,
     now: Instant,
     out: Vec<Output>,
 }
@@ -140,8 +141,12 @@ impl World {
         let now = Instant::now();
         let clock = WallClock { now, unix: UNIX };
         let controller = Controller::new(Config::new(keys()), clock, [7; 32]);
-        let out = Vec::new();
-        let mut world = World { controller, now, out };
+        let mut world = World {
+            controller,
+            front: Front::default(),
+            now,
+            out: Vec::new(),
+        };
         world.handle(Input::Notice(Notice::Node(node())));
         for (connection, identity) in [BYSTANDER, ATTACKER].into_iter().zip(identities) {
             let admission = admission(identity);
@@ -151,12 +156,12 @@ impl World {
     }
 
     fn handle(&mut self, input: Input) {
-        self.controller.handle(self.now, input, &mut self.out);
+        self.front.handle(&mut self.controller, self.now, input, &mut self.out);
     }
 
     fn end(mut self) {
-        self.controller
-            .handle_timeout(self.now + Duration::from_secs(1), &mut self.out);
+        let later = self.now + Duration::from_secs(1);
+        self.front.handle_timeout(&mut self.controller, later, &mut self.out);
         let closed = |output: &&Output| matches!(output, Output::Close { connection, .. } if *connection == BYSTANDER);
         assert_eq!(self.out.iter().find(closed), None, "somebody else was closed");
     }

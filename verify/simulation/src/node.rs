@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use access::ApiKeys;
 use agent::Agent;
-use controller::livekit::{Admission, Refusal};
-use controller::{ConnectionId, Controller, Event, Frame, Input, Output, WallClock};
+use controller::{ConnectionId, Controller, Event, WallClock};
 use dataplane::{Clock, DataPlane, Egress, Path};
+use livekit::{Admission, Frame, Front, Input, Output, Refusal};
 use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::person;
@@ -40,6 +40,7 @@ pub(crate) enum Done {
 
 pub(crate) struct Node {
     controller: Controller,
+    front: Front,
     agent: Agent,
     pub(crate) plane: Plane,
     /// Whether transports have DTLS.
@@ -57,6 +58,7 @@ impl Node {
         long[..8].copy_from_slice(&seed.to_be_bytes());
         Self {
             controller: Controller::new(controller::Config::new(person::keys()), wall, long),
+            front: Front::default(),
             agent: Agent::new(config, clock, seed),
             plane: Plane::new(clock),
             dtls,
@@ -69,8 +71,8 @@ impl Node {
         person::keys()
     }
 
-    pub(crate) fn vet(&self, admission: &Admission) -> Result<(), Refusal> {
-        self.controller.vet(admission)
+    pub(crate) fn check_admission(&self, admission: &Admission) -> Result<(), Refusal> {
+        admission.check(&self.controller)
     }
 
     /// When something is due by itself.
@@ -87,7 +89,7 @@ impl Node {
             self.agent.handle_timeout(now, &mut self.plane, &mut notices);
         }
         if self.controller.poll_timeout().is_some_and(|at| at <= now) {
-            self.controller.handle_timeout(now, &mut outputs);
+            self.front.handle_timeout(&mut self.controller, now, &mut outputs);
         }
         self.settle(now, outputs, notices, &mut done);
         done
@@ -95,7 +97,7 @@ impl Node {
 
     pub(crate) fn input(&mut self, now: Instant, input: Input) -> Vec<Done> {
         let (mut outputs, mut done) = (Vec::new(), Vec::new());
-        self.controller.handle(now, input, &mut outputs);
+        self.front.handle(&mut self.controller, now, input, &mut outputs);
         self.settle(now, outputs, Vec::new(), &mut done);
         done
     }
@@ -165,13 +167,14 @@ impl Node {
                     Output::Close { connection, code, .. } => done.push(Done::Close(connection, code)),
                     Output::Command(command) => self.command(now, command, &mut notices, done),
                     Output::Event(event) => done.push(Done::Event(event)),
-                    Output::Count(_) => {}
+                    Output::Count(_) | Output::Reply { .. } => {}
                 }
             } else if !notices.is_empty() {
                 let mut said = Vec::new();
                 for notice in std::mem::take(&mut notices) {
                     for notice in self.with_channels(notice) {
-                        self.controller.handle(now, Input::Notice(notice), &mut said);
+                        self.front
+                            .handle(&mut self.controller, now, Input::Notice(notice), &mut said);
                     }
                 }
                 outputs.extend(said);

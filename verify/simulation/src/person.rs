@@ -5,7 +5,7 @@ use std::time::Duration;
 use access::{ApiKeys, Claims, VideoGrant, sign};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
-use controller::livekit::{Admission, HttpRequest, Refusal, admit};
+use livekit::{Admission, HttpRequest, Refusal, admit};
 use livekit_protocol::{
     ClientInfo, ConnectionSettings, JoinRequest, SessionDescription, TrackSource, WrappedJoinRequest,
 };

@@ -10,10 +10,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use controller::livekit::Inbox;
-use controller::{ConnectionId, Frame, WallClock};
+use controller::{ConnectionId, WallClock};
 use dataplane::{Clock, Path};
 use dimpl::DtlsCertificate;
+use livekit::Frame;
+use livekit::Inbox;
 use livekit_protocol::{signal_request, signal_response};
 use rand::SeedableRng;
 use rand::rngs::StdRng;

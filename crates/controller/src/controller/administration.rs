@@ -1,60 +1,162 @@
-//! What an operator may do to rooms, and what there is to see of them.
+//! What an administrator may do to rooms.
 
 use std::time::Instant;
 
-use livekit_protocol::DisconnectReason;
-use livekit_protocol::leave_request::Action;
-
 use super::Controller;
-use crate::Output;
-use crate::context::Place;
+use crate::context::{Context, Place};
+use crate::ids::{ParticipantKey, RoomKey};
+use crate::limits::{DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, ROOMS_MAX};
+use crate::room::Room;
+use crate::{
+    AdminError, AdminReply, AdminRequest, CreateRoom, DataContent, DataMessage, EndAction, EndReason, Output, SendData,
+    UpdateParticipant, UpdateSubscription, UpdateSubscriptions, UserData,
+};
+
+type Reply = Result<AdminReply, AdminError>;
 
 impl Controller {
-    /// Ends a room; everybody in it is told. False when there is none of this name.
-    pub fn delete_room(&mut self, now: Instant, name: &str, out: &mut Vec<Output>) -> bool {
-        let Some(key) = self.by_name.get(name).copied() else {
-            return false;
-        };
-        self.in_room(now, key, out, |room, ctx| {
-            room.close(ctx, DisconnectReason::RoomDeleted)
-        });
+    /// Does what an administrator asks for.
+    pub(super) fn administer(&mut self, now: Instant, request: AdminRequest, out: &mut Vec<Output>) -> Reply {
+        match request {
+            AdminRequest::ListRooms { names } => Ok(self.list_rooms(&names)),
+            AdminRequest::CreateRoom(request) => self.create_room(now, request, out),
+            AdminRequest::DeleteRoom { room } => self.delete_room(now, &room, out),
+            AdminRequest::ListParticipants { room } => Ok(self.list_participants(&room)),
+            AdminRequest::GetParticipant { room, identity } => self.get_participant(&room, &identity),
+            AdminRequest::RemoveParticipant { room, identity } => {
+                self.of_participant(now, &room, &identity, out, |room, ctx, key| {
+                    room.dismiss(ctx, key, EndReason::ParticipantRemoved, EndAction::Disconnect);
+                    Ok(AdminReply::Done)
+                })
+            }
+            AdminRequest::MuteTrack {
+                room,
+                identity,
+                track_sid,
+                muted,
+            } => self.of_participant(now, &room, &identity, out, |room, ctx, key| {
+                room.mute_by_server(ctx, key, &track_sid, muted).map(AdminReply::Track)
+            }),
+            AdminRequest::UpdateParticipant(request) => self.update_participant(now, request, out),
+            AdminRequest::UpdateRoomMetadata { room, metadata } => self.update_room(now, &room, metadata, out),
+            AdminRequest::UpdateSubscriptions(request) => self.update_subscriptions(now, request, out),
+            AdminRequest::SendData(request) => self.send_data(now, request, out),
+        }
+    }
+
+    fn list_rooms(&self, names: &[String]) -> AdminReply {
+        let is_asked_for = |name: &String| names.is_empty() || names.contains(name);
+        let keys = self.by_name.iter().filter(|(name, _)| is_asked_for(name));
+        let rooms = keys.filter_map(|(_, key)| self.rooms.get(key));
+        AdminReply::Rooms(rooms.map(Room::info).collect())
+    }
+
+    fn create_room(&mut self, now: Instant, request: CreateRoom, out: &mut Vec<Output>) -> Reply {
+        if request.name.is_empty() {
+            return Err(AdminError::InvalidArgument("room name is empty"));
+        }
+        if request.name.len() > IDENTITY_MAX {
+            return Err(AdminError::InvalidArgument("room name length exceeds limits"));
+        }
+        check_metadata(&request.metadata)?;
+        if !self.by_name.contains_key(&request.name) && self.rooms.len() >= ROOMS_MAX {
+            return Err(AdminError::TooManyRooms);
+        }
+        let key = self.room_named(now, &request.name, out);
+        let created = self.in_room(now, key, out, |room, ctx| room.set_up(ctx, request));
+        created.map(AdminReply::Room).ok_or(AdminError::RoomNotFound)
+    }
+
+    fn delete_room(&mut self, now: Instant, name: &str, out: &mut Vec<Output>) -> Reply {
+        let key = self.key_of(name)?;
+        self.in_room(now, key, out, |room, ctx| room.close(ctx, EndReason::RoomDeleted));
         self.forget_room(key, out);
-        true
+        Ok(AdminReply::Done)
     }
 
-    /// Puts a participant out for good. False when there is none of this identity in a room of this name.
-    pub fn remove_participant(&mut self, now: Instant, room: &str, identity: &str, out: &mut Vec<Output>) -> bool {
-        let Some(place) = self.find(room, identity) else {
-            return false;
-        };
-        self.in_room(now, place.room, out, |room, ctx| {
-            room.dismiss(
-                ctx,
-                place.participant,
-                DisconnectReason::ParticipantRemoved,
-                Action::Disconnect,
-            );
-        });
-        true
+    fn list_participants(&self, room: &str) -> AdminReply {
+        let room = self.by_name.get(room).and_then(|key| self.rooms.get(key));
+        let participants = room.into_iter().flat_map(|room| room.participants.values());
+        AdminReply::Participants(participants.map(|participant| participant.info()).collect())
     }
 
-    /// Mutes a participant's track: its client is told to. False when there is no such track.
-    pub fn mute_track(
-        &mut self,
-        now: Instant,
-        room: &str,
-        identity: &str,
-        sid: &str,
-        muted: bool,
-        out: &mut Vec<Output>,
-    ) -> bool {
-        let Some(place) = self.find(room, identity) else {
-            return false;
-        };
-        let done = self.in_room(now, place.room, out, |room, ctx| {
-            room.mute_by_server(ctx, place.participant, sid, muted)
+    fn get_participant(&self, room: &str, identity: &str) -> Reply {
+        let place = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
+        let room = self.rooms.get(&place.room).ok_or(AdminError::RoomNotFound)?;
+        let participant = room.participants.get(&place.participant);
+        let participant = participant.ok_or(AdminError::ParticipantNotFound)?;
+        Ok(AdminReply::Participant(participant.info()))
+    }
+
+    fn update_participant(&mut self, now: Instant, request: UpdateParticipant, out: &mut Vec<Output>) -> Reply {
+        check_metadata(&request.metadata)?;
+        if request.name.len() > NAME_MAX {
+            return Err(AdminError::InvalidArgument("name length exceeds limits"));
+        }
+        let (room, identity) = (request.room.clone(), request.identity.clone());
+        self.of_participant(now, &room, &identity, out, |room, ctx, key| {
+            room.update_by_server(ctx, key, request).map(AdminReply::Participant)
+        })
+    }
+
+    fn update_room(&mut self, now: Instant, name: &str, metadata: String, out: &mut Vec<Output>) -> Reply {
+        check_metadata(&metadata)?;
+        let key = self.key_of(name)?;
+        let updated = self.in_room(now, key, out, |room, ctx| {
+            room.metadata = metadata;
+            room.tell_population(ctx);
+            room.info()
         });
-        done.unwrap_or(false)
+        updated.map(AdminReply::Room).ok_or(AdminError::RoomNotFound)
+    }
+
+    fn update_subscriptions(&mut self, now: Instant, request: UpdateSubscriptions, out: &mut Vec<Output>) -> Reply {
+        let UpdateSubscriptions {
+            room,
+            identity,
+            track_sids,
+            subscribe,
+        } = request;
+        self.of_participant(now, &room, &identity, out, |room, ctx, key| {
+            room.update_subscription(ctx, key, UpdateSubscription { track_sids, subscribe });
+            Ok(AdminReply::Done)
+        })
+    }
+
+    fn send_data(&mut self, now: Instant, request: SendData, out: &mut Vec<Output>) -> Reply {
+        const NONCE_LEN: usize = 16;
+        const TAGS: usize = 64;
+        if !matches!(request.nonce.len(), 0 | NONCE_LEN) {
+            return Err(AdminError::InvalidArgument("nonce should be 16 bytes or not present"));
+        }
+        let names = request
+            .destinations
+            .iter()
+            .chain(&request.destination_sids)
+            .chain(&request.topic);
+        let len = request.payload.len() + names.map(|name| name.len() + 4).sum::<usize>() + TAGS;
+        if len > DATA_PACKET_MAX {
+            return Err(AdminError::InvalidArgument("data is too large"));
+        }
+        let key = self.key_of(&request.room)?;
+        let data = DataMessage {
+            reliable: request.reliable,
+            sequence: 0,
+            sender_sid: String::new(),
+            sender_identity: String::new(),
+            generated: false,
+            destinations: request.destinations,
+            content: DataContent::User(UserData {
+                payload: request.payload,
+                topic: request.topic,
+                nonce: request.nonce,
+                destination_sids: request.destination_sids,
+                ..UserData::default()
+            }),
+            len,
+        };
+        self.in_room(now, key, out, |room, ctx| room.send_data(ctx, &data));
+        Ok(AdminReply::Done)
     }
 
     /// Tells everybody that the server goes away: clients come back to whichever takes its place.
@@ -64,24 +166,41 @@ impl Controller {
             self.in_room(now, key, out, |room, ctx| {
                 let everybody: Vec<_> = room.participants.keys().copied().collect();
                 for participant in everybody {
-                    room.dismiss(ctx, participant, DisconnectReason::ServerShutdown, Action::Reconnect);
+                    room.dismiss(ctx, participant, EndReason::ServerShutdown, EndAction::Reconnect);
                 }
             });
             self.forget_room(key, out);
         }
     }
 
+    fn key_of(&self, room: &str) -> Result<RoomKey, AdminError> {
+        self.by_name.get(room).copied().ok_or(AdminError::RoomNotFound)
+    }
+
+    /// Does something to one participant.
+    fn of_participant(
+        &mut self,
+        now: Instant,
+        room: &str,
+        identity: &str,
+        out: &mut Vec<Output>,
+        act: impl FnOnce(&mut Room, &mut Context<'_>, ParticipantKey) -> Reply,
+    ) -> Reply {
+        let place = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
+        let reply = self.in_room(now, place.room, out, |room, ctx| act(room, ctx, place.participant));
+        reply.unwrap_or(Err(AdminError::RoomNotFound))
+    }
+
     pub(super) fn find(&self, room: &str, identity: &str) -> Option<Place> {
         let key = *self.by_name.get(room)?;
-        let participant = self
-            .rooms
-            .get(&key)?
-            .participants
-            .values()
-            .find(|participant| participant.identity == identity)?;
-        Some(Place {
-            room: key,
-            participant: participant.key,
-        })
+        let participant = self.rooms.get(&key)?.by_identity(identity)?;
+        Some(Place { room: key, participant })
+    }
+}
+
+fn check_metadata(metadata: &str) -> Result<(), AdminError> {
+    match metadata.len() > METADATA_MAX {
+        true => Err(AdminError::InvalidArgument("metadata size exceeds limits")),
+        false => Ok(()),
     }
 }

@@ -29,7 +29,7 @@ pub struct Subscribed {
     pub track: String,
     /// Whose it is: an identity.
     pub publisher: String,
-    /// What it shows: the protocol's name in small letters.
+    /// What it shows: the name of its source in small letters.
     pub source: String,
 }
 
@@ -69,6 +69,6 @@ fn subscribed(room: &Room, subscription: &Subscription) -> Option<Subscribed> {
     Some(Subscribed {
         track: track.sid().to_owned(),
         publisher: publisher.identity.clone(),
-        source: track.info.source().as_str_name().to_ascii_lowercase(),
+        source: track.info.source.name().to_owned(),
     })
 }

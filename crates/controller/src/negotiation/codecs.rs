@@ -16,7 +16,7 @@ const AUDIO_FEEDBACK: [&str; 1] = ["transport-cc"];
 
 /// What a publisher may send, as the protocol names it; also what clients choose their publishing codec from.
 /// Video comes first, and the most widely known of it: some clients look no further than the first, as in LiveKit.
-pub(crate) const MIME_TYPES: [(&str, Codec); 6] = [
+pub const MIME_TYPES: [(&str, Codec); 6] = [
     ("video/VP8", Codec::Vp8),
     ("video/H264", Codec::H264),
     ("video/VP9", Codec::Vp9),

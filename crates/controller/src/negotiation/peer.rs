@@ -14,7 +14,7 @@ use super::offer::Offering;
 use super::said::Agreed;
 use super::slot::{Slot, Terms};
 use super::{Flow, bare, extensions};
-use crate::client_rules::Disabled;
+use crate::DisabledCodecs;
 use crate::ids::{Random, Ssrcs};
 
 /// The SCTP port of data channels, by custom.
@@ -35,7 +35,7 @@ pub(crate) struct Peer {
     pub(super) version: u64,
     opens: Vec<Channel>,
     /// Codecs the peer must do without.
-    pub(super) disabled: Disabled,
+    pub(super) disabled: DisabledCodecs,
 }
 
 /// Whether media flows.
@@ -100,7 +100,12 @@ impl From<SdpError> for NegotiationError {
 
 impl Peer {
     /// `opens` are the data channels that we open.
-    pub(crate) fn new(transport: TransportId, random: &mut Random, opens: Vec<Channel>, disabled: Disabled) -> Self {
+    pub(crate) fn new(
+        transport: TransportId,
+        random: &mut Random,
+        opens: Vec<Channel>,
+        disabled: DisabledCodecs,
+    ) -> Self {
         Self {
             transport,
             state: PeerState::New,

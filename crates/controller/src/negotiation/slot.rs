@@ -11,7 +11,7 @@ use super::codecs::{self, AudioWish};
 use super::peer::SCTP_PORT;
 use super::said::{Agreed, essence, shared};
 use super::{Flow, bare, extensions};
-use crate::client_rules::Disabled;
+use crate::DisabledCodecs;
 use crate::limits::DATA_PACKET_MAX;
 
 /// One media section of a peer connection.
@@ -237,7 +237,7 @@ impl Slot {
     pub(super) fn settle(
         &mut self,
         placeholder: AudioWish,
-        disabled: Disabled,
+        disabled: DisabledCodecs,
         copies: bool,
         known: &mut HashSet<Arc<Agreed>>,
     ) {
@@ -305,7 +305,7 @@ impl Slot {
     }
 
     /// What our description says of the section, apart from its transport.
-    pub(super) fn write(&self, terms: Terms, disabled: Disabled) -> MediaSection {
+    pub(super) fn write(&self, terms: Terms, disabled: DisabledCodecs) -> MediaSection {
         let mut section = MediaSection::new(self.kind.clone(), self.mid);
         section.rejected = match terms {
             Terms::Agreed => self.is_refused(),
@@ -326,7 +326,7 @@ impl Slot {
         section
     }
 
-    fn write_media(&self, section: &mut MediaSection, kind: MediaKind, terms: Terms, disabled: Disabled) {
+    fn write_media(&self, section: &mut MediaSection, kind: MediaKind, terms: Terms, disabled: DisabledCodecs) {
         section.rtcp_mux = true;
         section.direction = self.direction();
         (section.formats, section.extensions) = match terms {

@@ -1,12 +1,10 @@
 //! Publishers deciding who may have their tracks.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{SubscriptionPermission, SubscriptionPermissionUpdate};
-
 use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Audience;
+use crate::{Notification, UpdateTrackPermissions};
 
 /// About what a receiver is sent for each track that it may have from now on, or no longer, in bytes: word of it, and its part of a description.
 const UPDATE_LEN: usize = 2048;
@@ -17,7 +15,7 @@ impl Room {
         &mut self,
         ctx: &mut Context<'_>,
         publisher: ParticipantKey,
-        request: SubscriptionPermission,
+        request: UpdateTrackPermissions,
     ) {
         let place = self.place(publisher);
         let Some(identity) = self.participants.get(&publisher).map(|found| found.identity.clone()) else {
@@ -47,11 +45,11 @@ impl Room {
         }
     }
 
-    fn set_audience(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, request: SubscriptionPermission) {
+    fn set_audience(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, request: UpdateTrackPermissions) {
         let audience = if request.all_participants {
             Audience::Everybody
         } else {
-            let entries = request.track_permissions.into_iter();
+            let entries = request.permissions.into_iter();
             let named = entries.filter_map(|entry| {
                 let identity = match self.by_sid(&entry.participant_sid) {
                     Some(key) => self.participants[&key].identity.clone(),
@@ -82,12 +80,12 @@ impl Room {
                 );
                 if was != allowed && !to.permission.recorder {
                     let (participant_sid, track_sid) = (participant_sid.clone(), track_sid.clone());
-                    let update = SubscriptionPermissionUpdate {
+                    let update = Notification::TrackPermission {
                         participant_sid,
                         track_sid,
                         allowed,
                     };
-                    to.send(ctx, Message::SubscriptionPermissionUpdate(update));
+                    to.notify(ctx, update);
                     self.reconcile(ctx, receiver, publisher, *track);
                 }
             }

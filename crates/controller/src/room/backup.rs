@@ -3,9 +3,6 @@
 //! A publisher announces it with the track and does not send it. Once a receiver needs it, the publisher is told that it is wanted,
 //! announces it by the track's own id and offers a second media section.
 
-use livekit_protocol::request_response::Reason;
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{AddTrackRequest, TrackPublishedResponse};
 use southbound::{Command, TrackId};
 
 use super::Room;
@@ -14,10 +11,11 @@ use crate::ids::ParticipantKey;
 use crate::participant::Participant;
 use crate::subscription::SubscriptionState;
 use crate::track::{Version, video_codec};
+use crate::{AddTrack, Notification, RefusalReason};
 
 impl Room {
     /// A client announces the second codec of a track. Like a track it is answered at once.
-    pub(super) fn add_backup(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: &AddTrackRequest) {
+    pub(super) fn add_backup(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: &AddTrack) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -26,11 +24,11 @@ impl Room {
         };
         track.announce_backup(request);
         let track_has_arrived = track.arrival.is_some();
-        let published = TrackPublishedResponse {
+        let published = Notification::TrackPublished {
             cid: request.cid.clone(),
-            track: Some(track.info.clone()),
+            track: track.info.clone(),
         };
-        participant.send(ctx, Message::TrackPublished(published));
+        participant.notify(ctx, published);
         if track_has_arrived {
             self.announce(ctx, key);
         }
@@ -71,19 +69,21 @@ impl Room {
 }
 
 /// Whether a request that names a track of its sender's may be for that track's second codec.
-pub(super) fn check_backup(participant: &Participant, request: &AddTrackRequest) -> Result<(), (Reason, &'static str)> {
+pub(super) fn check_backup(participant: &Participant, request: &AddTrack) -> Result<(), (RefusalReason, &'static str)> {
     let track = participant
         .track_by_sid(&request.sid)
-        .ok_or((Reason::NotFound, "no track with this id"))?;
-    let said = request.simulcast_codecs.first().and_then(video_codec);
+        .ok_or((RefusalReason::NotFound, "no track with this id"))?;
+    let said = request.codecs.first().and_then(video_codec);
     match &track.backup {
         Some(backup) if said.is_some_and(|codec| codec != backup.codec) => {
-            Err((Reason::UnsupportedType, "not the codec that was announced"))
+            Err((RefusalReason::UnsupportedType, "not the codec that was announced"))
         }
-        Some(backup) if backup.arrival.is_some() => Err((Reason::UnsupportedType, "this codec is there already")),
+        Some(backup) if backup.arrival.is_some() => {
+            Err((RefusalReason::UnsupportedType, "this codec is there already"))
+        }
         Some(_) => Ok(()),
         None => Err((
-            Reason::UnsupportedType,
+            RefusalReason::UnsupportedType,
             "the track was announced without a second codec",
         )),
     }

@@ -6,16 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use livekit_protocol::ParticipantInfo;
-use prost::Message;
 use southbound::TrackId;
 
 use super::Room;
-use super::updates::update;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::UPDATE_BYTES;
 use crate::participant::Participant;
+use crate::{Notification, ParticipantInfo};
 
 /// A room of more participants than this is large.
 const LARGE_FROM: usize = 50;
@@ -153,7 +151,7 @@ impl Room {
                 continue;
             }
             released.extend(matches!(news, News::Changed { held: true }).then_some(key));
-            let size = info.encoded_len();
+            let size = info.told_len();
             self.charge_news(ctx, &info.identity, size);
             if len + size > UPDATE_BYTES && !infos.is_empty() {
                 self.broadcast_update(ctx, std::mem::take(&mut infos), None);
@@ -197,7 +195,7 @@ impl Room {
             .filter_map(|key| Some(self.participants.get(key)?.info()))
             .collect();
         if !infos.is_empty() {
-            participant.send(ctx, update(infos));
+            participant.notify(ctx, Notification::Participants(infos));
         }
     }
 }

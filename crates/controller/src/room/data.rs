@@ -1,74 +1,61 @@
 //! Data packets between participants.
 
-use std::sync::Arc;
-
-use livekit_protocol::data_packet::{Kind, Value};
-use livekit_protocol::data_stream::header::ContentHeader;
-use livekit_protocol::{DataPacket, UserPacket};
-use prost::{DecodeError, Message};
-use southbound::{Command, MessageId};
+use southbound::MessageId;
 
 use super::Room;
-use crate::Counter;
 use crate::context::Context;
-use crate::data::{DATA_TRACK, LOSSY, RELIABLE};
+use crate::data::LOSSY;
 use crate::ids::ParticipantKey;
-use crate::limits::{DATA_PACKET_MAX, DESTINATIONS_MAX, SIGNED_PACKET_MAX};
+use crate::limits::{DESTINATIONS_MAX, SIGNED_PACKET_MAX};
 use crate::participant::Participant;
+use crate::{Counter, DataContent, DataMessage, Output, PacketKind};
 
 impl Room {
-    /// A participant sent a packet: it is checked, signed with the sender's name and passed on.
-    pub(super) fn take_data(
+    /// A participant sent a message: it is checked, signed with the sender's name and passed on.
+    pub(crate) fn take_data(
         &mut self,
         ctx: &mut Context<'_>,
         key: ParticipantKey,
-        label: &str,
-        payload: &[u8],
+        data: Option<Box<DataMessage>>,
         message: MessageId,
     ) {
-        let kind = match label {
-            RELIABLE => Kind::Reliable,
-            LOSSY => Kind::Lossy,
-            DATA_TRACK => return ctx.count(Counter::BadDataPacket),
-            _ => Kind::Reliable,
-        };
-        if payload.len() > DATA_PACKET_MAX {
-            return ctx.count(Counter::BadDataPacket);
-        }
-        let Ok(mut packet) = read(label, payload) else {
+        self.acts(key);
+        let Some(mut data) = data else {
             return ctx.count(Counter::BadDataPacket);
         };
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        if !may_send(participant, &packet) {
+        if !may_send(participant, &data.content) {
             return ctx.count(Counter::DataNotAllowed);
         }
-        if kind == Kind::Reliable && !participant.data.accept(packet.sequence) {
+        if data.reliable && !participant.data.accept(data.sequence) {
             return ctx.count(Counter::DuplicateDataPacket);
         }
-        sign(&mut packet, kind, participant);
-        let destinations = self.destinations(&packet);
-        if destinations.len() > DESTINATIONS_MAX {
+        sign(&mut data, participant);
+        let destinations = self.destinations(&data);
+        if destinations.len() > DESTINATIONS_MAX || data.signed_len() > SIGNED_PACKET_MAX {
             return ctx.count(Counter::BadDataPacket);
         }
-        let payload: Arc<[u8]> = packet.encode_to_vec().into();
-        if payload.len() > SIGNED_PACKET_MAX {
-            return ctx.count(Counter::BadDataPacket);
-        }
-        self.pass_on(ctx, key, kind, &destinations, &payload, message);
-        if kind == Kind::Reliable && packet.sequence > 0 {
+        self.pass_on(ctx, Some(key), &destinations, &data, Some(message));
+        if data.reliable && data.sequence > 0 {
             let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
-            participant.data.keep(ctx.now, packet.sequence, destinations, payload);
+            participant.data.keep(ctx.now, destinations, *data);
         }
     }
 
-    /// Receivers by identity, in order; empty is everybody else. Clients from before packets had destinations put them in the payload,
+    /// An administrator sends a message.
+    pub(crate) fn send_data(&mut self, ctx: &mut Context<'_>, data: &DataMessage) {
+        let destinations = self.destinations(data);
+        self.pass_on(ctx, None, &destinations, data, None);
+    }
+
+    /// Receivers by identity, in order; empty is everybody else. Clients from before messages had destinations put them in the content,
     /// some by id.
-    fn destinations(&self, packet: &DataPacket) -> Vec<String> {
-        let mut destinations = packet.destination_identities.clone();
-        if let (true, Some(Value::User(user))) = (destinations.is_empty(), &packet.value) {
-            destinations.clone_from(&user.destination_identities);
+    fn destinations(&self, data: &DataMessage) -> Vec<String> {
+        let mut destinations = data.destinations.clone();
+        if let (true, DataContent::User(user)) = (destinations.is_empty(), &data.content) {
+            destinations.clone_from(&user.destinations);
             let mut sids: Vec<_> = user.destination_sids.iter().take(DESTINATIONS_MAX).cloned().collect();
             sids.sort_unstable();
             let is_named = |participant: &&Participant| sids.binary_search(&participant.sid).is_ok();
@@ -85,42 +72,36 @@ impl Room {
     fn pass_on(
         &mut self,
         ctx: &mut Context<'_>,
-        from: ParticipantKey,
-        kind: Kind,
+        from: Option<ParticipantKey>,
         destinations: &[String],
-        payload: &Arc<[u8]>,
-        message: MessageId,
+        data: &DataMessage,
+        message: Option<MessageId>,
     ) {
         let is_addressed = |participant: &Participant| {
             destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok()
         };
         let mut to = Vec::new();
         for participant in self.participants.values_mut() {
-            if participant.key == from || !is_addressed(participant) {
+            if Some(participant.key) == from || !is_addressed(participant) {
                 continue;
             }
-            match (kind, participant.downlink()) {
+            match (data.reliable, participant.downlink()) {
                 // A channel that is not open yet belongs to somebody who is still joining, and what must arrive waits for it.
-                (Kind::Reliable, Some(peer)) => to.push(peer.transport),
-                (Kind::Reliable, None) => {
-                    if !participant.data.keep_early(ctx.now, payload.clone()) {
+                (true, Some(peer)) => to.push(peer.transport),
+                (true, None) => {
+                    if !participant.data.keep_early(ctx.now, data.clone()) {
                         ctx.count(Counter::EarlyDataDropped);
                     }
                 }
-                (Kind::Lossy, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
+                (false, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
                     to.push(peer.transport);
                 }
-                (Kind::Lossy, _) => {}
+                (false, _) => {}
             }
         }
         if !to.is_empty() {
-            ctx.command(Command::Send {
-                to,
-                label: label(kind),
-                payload: payload.clone(),
-                reliable: kind == Kind::Reliable,
-                message: Some(message),
-            });
+            let data = data.clone();
+            ctx.out.push(Output::Data { to, message, data });
         }
     }
 
@@ -136,7 +117,7 @@ impl Room {
                 continue;
             };
             for sent in publisher.data.missed_by(&participant.identity, *last) {
-                send_reliable(ctx, participant, &sent.payload);
+                send_reliable(ctx, participant, sent.message.clone());
             }
         }
     }
@@ -145,87 +126,53 @@ impl Room {
 /// A participant that has just got its connection gets what was for it before.
 pub(super) fn send_early(ctx: &mut Context<'_>, participant: &mut Participant) {
     let early: Vec<_> = participant.data.take_early(ctx.now).collect();
-    for payload in early {
-        send_reliable(ctx, participant, &payload);
+    for data in early {
+        send_reliable(ctx, participant, data);
     }
 }
 
-fn send_reliable(ctx: &mut Context<'_>, to: &Participant, payload: &Arc<[u8]>) {
+fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: DataMessage) {
     let Some(peer) = to.downlink() else { return };
-    ctx.command(Command::Send {
+    ctx.out.push(Output::Data {
         to: vec![peer.transport],
-        label: label(Kind::Reliable),
-        payload: payload.clone(),
-        reliable: true,
         message: None,
+        data,
     });
 }
 
-fn label(kind: Kind) -> Arc<str> {
-    match kind {
-        Kind::Reliable => RELIABLE.into(),
-        Kind::Lossy => LOSSY.into(),
-    }
-}
-
-/// Reads a message. On the protocol's own channels it is a packet. On a channel that an application opened itself it is bytes for everybody
-/// else, who get them as LiveKit's clients know user data: in a reliable packet.
-fn read(label: &str, payload: &[u8]) -> Result<DataPacket, DecodeError> {
-    if matches!(label, RELIABLE | LOSSY) {
-        return DataPacket::decode(payload);
-    }
-    Ok(DataPacket {
-        value: Some(Value::User(UserPacket {
-            payload: payload.to_vec(),
-            ..UserPacket::default()
-        })),
-        ..DataPacket::default()
-    })
-}
-
 /// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are told by the server alone.
-fn may_send(participant: &Participant, packet: &DataPacket) -> bool {
+fn may_send(participant: &Participant, content: &DataContent) -> bool {
     let permission = &participant.permission;
-    match &packet.value {
-        Some(Value::Transcription(_)) => permission.agent && permission.publish_data,
-        Some(Value::Metrics(_) | Value::Speaker(_)) | None => false,
-        Some(_) => permission.publish_data,
+    let DataContent::Packet { kind, .. } = content else {
+        return permission.publish_data;
+    };
+    match kind {
+        PacketKind::Transcription => permission.agent && permission.publish_data,
+        PacketKind::Metrics | PacketKind::Speakers | PacketKind::Unknown => false,
+        PacketKind::Text | PacketKind::Other => permission.publish_data,
     }
 }
 
-/// The server names the sender of a packet, whatever the packet says, except that agents may speak for others. Clients from before packets had
-/// senders look in the payload.
-fn sign(packet: &mut DataPacket, kind: Kind, participant: &Participant) {
-    packet.kind = kind.into();
-    let hidden = participant.permission.hidden;
-    let (sid, identity) = if hidden {
-        ("", "")
-    } else {
-        (participant.sid.as_str(), participant.identity.as_str())
-    };
-    packet.participant_sid = sid.to_owned();
-    if !speaks_for_another(packet, participant) {
-        packet.participant_identity = identity.to_owned();
-    }
-    if let Some(Value::User(user)) = &mut packet.value {
-        user.participant_sid = sid.to_owned();
-        user.participant_identity = identity.to_owned();
+/// Names the sender of a message, whatever the message says, except that agents may speak for others.
+fn sign(data: &mut DataMessage, participant: &Participant) {
+    let is_hidden = participant.permission.hidden;
+    let named = |name: &String| if is_hidden { String::new() } else { name.clone() };
+    data.sender_sid = named(&participant.sid);
+    data.generated = speaks_for_another(data, participant);
+    if !data.generated {
+        data.sender_identity = named(&participant.identity);
     }
 }
 
 /// A chat message or a text stream header that an agent writes for somebody keeps that identity and is marked as generated.
-fn speaks_for_another(packet: &mut DataPacket, participant: &Participant) -> bool {
-    let named = &packet.participant_identity;
-    if !participant.permission.agent || named.is_empty() || *named == participant.identity {
-        return false;
-    }
-    match &mut packet.value {
-        Some(Value::ChatMessage(message)) => message.generated = true,
-        Some(Value::StreamHeader(header)) => match &mut header.content_header {
-            Some(ContentHeader::TextHeader(text)) => text.generated = true,
-            _ => return false,
-        },
-        _ => return false,
-    }
-    true
+fn speaks_for_another(data: &DataMessage, participant: &Participant) -> bool {
+    let is_text = matches!(
+        data.content,
+        DataContent::Packet {
+            kind: PacketKind::Text,
+            ..
+        }
+    );
+    let named = &data.sender_identity;
+    is_text && participant.permission.agent && !named.is_empty() && *named != participant.identity
 }

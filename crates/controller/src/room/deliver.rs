@@ -1,7 +1,5 @@
 //! Getting a track to who should have it: a media section, an agreement, an order to the agent.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{SubscriptionError, SubscriptionResponse, TrackSubscribed};
 use southbound::{Command, SubscriptionId, TrackId};
 use wire::Mid;
 use wire::sdp::Msid;
@@ -13,6 +11,7 @@ use crate::negotiation::{Down, Downlink, Slot};
 use crate::participant::Participant;
 use crate::subscription::{Subscription, SubscriptionState};
 use crate::track::{Track, Version};
+use crate::{Notification, SubscriptionError};
 
 /// A subscription with everybody it concerns.
 struct Delivery<'a> {
@@ -126,7 +125,7 @@ impl Room {
         };
         track.subscribed = true;
         let track_sid = track.sid().to_owned();
-        publisher.send(ctx, Message::TrackSubscribed(TrackSubscribed { track_sid }));
+        publisher.notify(ctx, Notification::TrackSubscribed { track_sid });
     }
 
     /// The receiver cannot decode what the publisher sends. The wish is turned into its opposite, or it would be tried for ever.
@@ -138,9 +137,8 @@ impl Room {
         self.end_subscription(ctx, receiver, id);
         let participant = self.participants.get_mut(&receiver).expect("it was there a moment ago");
         participant.wishes.insert(track_sid.clone(), false);
-        let err = SubscriptionError::SeCodecUnsupported.into();
-        let response = SubscriptionResponse { track_sid, err };
-        participant.send(ctx, Message::SubscriptionResponse(response));
+        let error = SubscriptionError::CodecUnsupported;
+        participant.notify(ctx, Notification::SubscriptionFailed { track_sid, error });
     }
 
     /// Tells the agent how a subscription is now.
@@ -206,7 +204,7 @@ impl Room {
             mid: mid.written(),
             formats: arrival.formats_for(slot.formats())?,
             wanted: delivery.subscription.settings.wanted(arrival),
-            fill: delivery.receiver.learns_by_packets(),
+            fill: delivery.receiver.traits.learns_tracks_by_packets,
         })
     }
 }
@@ -242,12 +240,11 @@ impl Delivery<'_> {
     /// of one stream are played in step. `None` for clients that can do neither, and for streams whose name does not fit: publishers
     /// choose it, receivers have to read it.
     fn msid_by_stream(&self) -> Option<Msid> {
-        const STREAMS_IN_STEP: i32 = 10;
         const STREAM_MAX: usize = 32;
         let stream = self.track.info.stream.as_str();
         let is_plain = stream.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_fit = is_plain && (1..=STREAM_MAX).contains(&stream.len());
-        let knows = self.receiver.protocol() >= STREAMS_IN_STEP && !self.receiver.is_firefox();
+        let knows = self.receiver.traits.plays_streams_in_step;
         (is_fit && knows).then(|| self.msid(stream))
     }
 

@@ -3,10 +3,8 @@
 //! A publisher hears at once when more is wanted, and only after a while when less is: people who scroll or resize come back.
 //! What is wanted is the best any receiver asked for, and everything below it, to which receivers may have to fall.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{SubscribedCodec, SubscribedQuality, SubscribedQualityUpdate, VideoQuality};
 use southbound::TrackId;
-use wire::{Codec, MediaKind};
+use wire::MediaKind;
 
 use super::Room;
 use crate::context::{Context, Timer};
@@ -14,6 +12,7 @@ use crate::demand::{Demand, Told};
 use crate::ids::ParticipantKey;
 use crate::limits::DEMAND_FALLS_AFTER;
 use crate::track::Track;
+use crate::{CodecDemand, Notification, TrackDemand, VideoQuality};
 
 impl Room {
     /// Tells the publisher of a track what of it is wanted, when that has changed.
@@ -39,8 +38,8 @@ impl Room {
                 .then(|| falls_at.unwrap_or_else(|| ctx.wake(DEMAND_FALLS_AFTER, Timer::Participant(place)))),
         };
         if now != told {
-            let update = update(published);
-            publisher.send(ctx, Message::SubscribedQualityUpdate(update));
+            let demand = track_demand(published);
+            publisher.notify(ctx, Notification::TrackDemand(demand));
         }
     }
 
@@ -80,35 +79,18 @@ impl Room {
     }
 }
 
-fn update(track: &Track) -> SubscribedQualityUpdate {
+fn track_demand(track: &Track) -> TrackDemand {
     let Demand { primary, backup } = track.demand.demand;
-    let first = qualities(primary);
-    let codec = |codec: Option<Codec>, qualities: &[SubscribedQuality]| SubscribedCodec {
-        codec: codec
-            .map(|codec| codec.to_string().to_ascii_lowercase())
-            .unwrap_or_default(),
-        qualities: qualities.to_vec(),
+    let first = CodecDemand {
+        codec: track.codec(),
+        wanted: primary,
     };
-    let mut subscribed_codecs = vec![codec(track.codec(), &first)];
-    subscribed_codecs.extend(
-        track
-            .backup
-            .as_ref()
-            .map(|known| codec(Some(known.codec), &qualities(backup))),
-    );
-    #[allow(deprecated, reason = "older clients read nothing else")]
-    SubscribedQualityUpdate {
-        track_sid: track.sid().to_owned(),
-        subscribed_qualities: first,
-        subscribed_codecs,
-    }
-}
-
-fn qualities(wanted: Option<VideoQuality>) -> Vec<SubscribedQuality> {
-    let levels = [VideoQuality::Low, VideoQuality::Medium, VideoQuality::High];
-    let qualities = levels.map(|quality| SubscribedQuality {
-        quality: quality.into(),
-        enabled: wanted.is_some_and(|wanted| quality <= wanted),
+    let second = track.backup.as_ref().map(|known| CodecDemand {
+        codec: Some(known.codec),
+        wanted: backup,
     });
-    qualities.to_vec()
+    TrackDemand {
+        track_sid: track.sid().to_owned(),
+        codecs: std::iter::once(first).chain(second).collect(),
+    }
 }

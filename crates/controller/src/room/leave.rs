@@ -1,12 +1,7 @@
 //! Going out.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use livekit_protocol::leave_request::Action;
-use livekit_protocol::participant_info::State;
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{DisconnectReason, LeaveRequest, ParticipantInfo};
-use prost::Message as _;
 use southbound::Command;
 use wire::MediaKind;
 
@@ -14,35 +9,32 @@ use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
-use crate::{ConnectionId, Event, Output};
+use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantInfo, ParticipantState};
 
 /// Departures kept for those who are away.
 const DEPARTED_MAX: usize = 256;
 
 impl Room {
     /// Puts a participant out and tells it why and what to do now.
-    pub(crate) fn dismiss(
-        &mut self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        reason: DisconnectReason,
-        action: Action,
-    ) {
+    pub(crate) fn dismiss(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: EndReason, action: EndAction) {
         let Some(participant) = self.participants.get(&key) else {
             return;
         };
-        participant.send(ctx, leave(reason, action));
+        participant.notify(ctx, Notification::Ended { reason, action });
         self.remove(ctx, key, reason);
     }
 
     /// Removes a participant with everything it published and received.
-    pub(crate) fn remove(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: DisconnectReason) {
+    pub(crate) fn remove(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: EndReason) {
         let Some(mut participant) = self.participants.remove(&key) else {
             return;
         };
         self.touched.remove(&key);
         if let Some(connection) = participant.connection() {
-            close(ctx, connection, reason);
+            ctx.out.push(Output::End {
+                connection,
+                cause: EndCause::Session(reason),
+            });
         }
         for peer in participant.peers() {
             ctx.core.index.transports.remove(&peer.transport);
@@ -75,22 +67,22 @@ impl Room {
         ctx.event(Event::Left {
             room: self.name.clone(),
             identity,
-            reason: reason.as_str_name(),
+            reason: reason.name(),
         });
         if self.participants.is_empty() {
             self.empty_since = Some(ctx.now);
-            let grace = ctx.core.config.empty_timeout;
+            let grace = self.lifetime.grace();
             ctx.wake(grace, Timer::Room(self.key));
         }
     }
 
-    fn tell_departure(&mut self, ctx: &mut Context<'_>, participant: &mut Participant, reason: DisconnectReason) {
-        participant.state = State::Disconnected;
+    fn tell_departure(&mut self, ctx: &mut Context<'_>, participant: &mut Participant, reason: EndReason) {
+        participant.state = ParticipantState::Disconnected;
         participant.version += 1;
         participant.tracks.clear();
         if participant.is_visible(ctx.core.config.visible) {
             let mut info = participant.info();
-            info.disconnect_reason = reason.into();
+            info.disconnect_reason = Some(reason);
             self.tell_gone(ctx, participant.key, info);
         }
     }
@@ -101,7 +93,7 @@ impl Room {
             participant.version += 1;
             let mut info = participant.info();
             info.tracks.clear();
-            info.state = State::Disconnected.into();
+            info.state = ParticipantState::Disconnected;
             self.tell_gone(ctx, key, info);
         }
     }
@@ -110,7 +102,7 @@ impl Room {
         if self.is_told_later(ctx, &info.identity) {
             self.tell_departure_later(ctx, key, info.clone());
         } else {
-            self.charge_news(ctx, &info.identity, info.encoded_len());
+            self.charge_news(ctx, &info.identity, info.told_len());
             self.broadcast_update(ctx, vec![info.clone()], Some(key));
         }
         if self.departed.len() == DEPARTED_MAX {
@@ -119,36 +111,17 @@ impl Room {
         // Whoever was away needs to know who is gone, and not what it last said of itself.
         let gone = ParticipantInfo {
             metadata: String::new(),
-            attributes: HashMap::new(),
+            attributes: BTreeMap::new(),
             ..info
         };
         self.departed.push_back((ctx.now, gone));
     }
 
     /// Puts everybody out: the room is over.
-    pub(crate) fn close(&mut self, ctx: &mut Context<'_>, reason: DisconnectReason) {
+    pub(crate) fn close(&mut self, ctx: &mut Context<'_>, reason: EndReason) {
         let everybody: Vec<_> = self.participants.keys().copied().collect();
         for key in everybody {
-            self.dismiss(ctx, key, reason, Action::Disconnect);
+            self.dismiss(ctx, key, reason, EndAction::Disconnect);
         }
     }
-}
-
-/// The protocol's way to say that a session is over, or must begin anew.
-pub(crate) fn leave(reason: DisconnectReason, action: Action) -> Message {
-    Message::Leave(LeaveRequest {
-        // For clients from before there were actions.
-        can_reconnect: action != Action::Disconnect,
-        reason: reason.into(),
-        action: action.into(),
-        regions: None,
-    })
-}
-
-fn close(ctx: &mut Context<'_>, connection: ConnectionId, reason: DisconnectReason) {
-    ctx.out.push(Output::Close {
-        connection,
-        code: 1000,
-        reason: reason.as_str_name(),
-    });
 }

@@ -3,79 +3,91 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use livekit_protocol::request_response::{Reason, Request};
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{RequestResponse, UpdateParticipantMetadata};
+use access::{Claims, sign};
 
 use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
-use access::{Claims, sign};
+use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
 /// How long a refreshed token is good for at least.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
 /// How often it is refreshed.
 const TOKEN_REFRESH: Duration = Duration::from_secs(300);
 
+/// Attributes are too long.
+pub(super) struct TooLong;
+
 impl Room {
     /// A client changes its name, metadata or attributes; empty ones stay as they are, empty attribute values are removed.
-    pub(super) fn update_metadata(
-        &mut self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        request: UpdateParticipantMetadata,
-    ) {
-        const ANSWERED_SINCE: i32 = 15;
-        let Some(participant) = self.participants.get_mut(&key) else {
+    pub(super) fn update_metadata(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateMetadata) {
+        let Some(participant) = self.participants.get(&key) else {
             return;
         };
-        let id = request.request_id;
         if !participant.permission.update_metadata {
             let text = "the token does not allow changing one's own metadata";
-            return self.refuse(ctx, key, id, Reason::NotAllowed, text, Request::UpdateMetadata(request));
-        }
-        let attributes = merged(&participant.attributes, &request);
-        let attributes_len: usize = attributes.iter().map(|(name, value)| name.len() + value.len()).sum();
-        if attributes_len > ATTRIBUTES_MAX {
-            let text = "attributes too long";
             return self.refuse(
                 ctx,
                 key,
-                id,
-                Reason::LimitExceeded,
+                RefusalReason::NotAllowed,
                 text,
                 Request::UpdateMetadata(request),
             );
         }
-        let name = Some(&request.name)
-            .filter(|name| !name.is_empty())
-            .unwrap_or(&participant.name);
-        let metadata = Some(&request.metadata)
-            .filter(|said| !said.is_empty())
-            .unwrap_or(&participant.metadata);
+        let changed = self.change_metadata(ctx, key, &request.name, &request.metadata, &request.attributes);
+        if changed.is_err() {
+            let text = "attributes too long";
+            return self.refuse(
+                ctx,
+                key,
+                RefusalReason::LimitExceeded,
+                text,
+                Request::UpdateMetadata(request),
+            );
+        }
+        if let Some(participant) = self.participants.get(&key) {
+            participant.notify(ctx, Notification::Accepted(Request::UpdateMetadata(request)));
+        }
+    }
+
+    /// Changes what is said of a participant; empty texts stay as they are, attributes with an empty value are removed.
+    ///
+    /// Errors: the attributes would be too long; nothing has changed.
+    pub(super) fn change_metadata(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        name: &str,
+        metadata: &str,
+        changes: &BTreeMap<String, String>,
+    ) -> Result<(), TooLong> {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return Ok(());
+        };
+        let attributes = merged(&participant.attributes, changes);
+        let attributes_len: usize = attributes.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if attributes_len > ATTRIBUTES_MAX {
+            return Err(TooLong);
+        }
+        let or_known = |said: &str, known: &String| {
+            if said.is_empty() {
+                known.clone()
+            } else {
+                said.to_owned()
+            }
+        };
+        let name = or_known(name, &participant.name);
+        let metadata = or_known(metadata, &participant.metadata);
         let is_new =
-            (name, metadata, &attributes) != (&participant.name, &participant.metadata, &participant.attributes);
-        (participant.name, participant.metadata) = (name.clone(), metadata.clone());
-        participant.attributes = attributes;
+            (&name, &metadata, &attributes) != (&participant.name, &participant.metadata, &participant.attributes);
+        (participant.name, participant.metadata, participant.attributes) = (name, metadata, attributes);
         if is_new {
             // The news before the answer: a client that reads the answer first would base its next change on what was before.
             self.announce_to_all(ctx, key);
             self.refresh_token(ctx, key);
         }
-        let Some(participant) = self.participants.get_mut(&key) else {
-            return;
-        };
-        if participant.protocol() >= ANSWERED_SINCE {
-            let request = Some(Request::UpdateMetadata(request));
-            let ok = RequestResponse {
-                request_id: id,
-                reason: Reason::Ok.into(),
-                message: String::new(),
-                request,
-            };
-            participant.send(ctx, Message::RequestResponse(ok));
-        }
+        Ok(())
     }
 
     /// Sends a new token if it is time again.
@@ -110,14 +122,14 @@ impl Room {
             ..participant.claims.clone()
         };
         if let Some(token) = sign(&claims, &ctx.core.config.keys) {
-            participant.send(ctx, Message::RefreshToken(token));
+            participant.notify(ctx, Notification::Token(token));
         }
     }
 }
 
-fn merged(known: &BTreeMap<String, String>, request: &UpdateParticipantMetadata) -> BTreeMap<String, String> {
+fn merged(known: &BTreeMap<String, String>, changes: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut merged = known.clone();
-    for (name, value) in &request.attributes {
+    for (name, value) in changes {
         if value.is_empty() {
             merged.remove(name);
         } else {

@@ -1,8 +1,5 @@
 //! Session descriptions in and out.
 
-use livekit_protocol::leave_request::Action;
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{DisconnectReason, SessionDescription as Described};
 use southbound::Command;
 use wire::MediaKind;
 use wire::sdp::SessionDescription;
@@ -11,11 +8,10 @@ use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::FIRST_OFFER_WAIT;
-use crate::livekit::{Description, PeerMode};
 use crate::negotiation::{Answered, Change, NegotiationError, Peer};
 use crate::participant::{Asked, FirstOffer, Participant};
 use crate::subscription::SubscriptionState;
-use crate::{Counter, Event};
+use crate::{Counter, Description, EndAction, EndReason, Event, LocalDescription, Notification, PeerMode};
 
 impl Room {
     /// A client offers: on its only peer connection, or on the one it publishes on.
@@ -53,7 +49,7 @@ impl Room {
     pub(super) fn take_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
         let place = self.place(key);
         let found = self.participants.get_mut(&key);
-        let Some(participant) = found.filter(|found| found.applies_offer_after_greeting()) else {
+        let Some(participant) = found.filter(|found| found.traits.applies_offer_after_greeting) else {
             return self.take_offer(ctx, key, offer);
         };
         let until = ctx.wake(FIRST_OFFER_WAIT, Timer::Participant(place));
@@ -114,12 +110,10 @@ impl Room {
             return Ok(());
         };
         let answer = peer.answer(&node);
-        let mid_to_track_id = peer.mid_to_track_id().collect();
-        let answer = Described {
-            r#type: "answer".to_owned(),
-            sdp: answer.to_string(),
+        let answer = LocalDescription {
             id,
-            mid_to_track_id,
+            sdp: answer.to_string(),
+            tracks: peer.mid_to_track_id().collect(),
         };
         if let Some(command) = peer.connect() {
             ctx.command(command);
@@ -128,7 +122,7 @@ impl Room {
         let arrivals = arrivals.filter_map(|slot| Some((slot.mid, slot.uplink()?.track)));
         let arrivals: Vec<_> = arrivals.collect();
         self.tell_publishers_first(ctx, key);
-        self.participants[&key].send(ctx, Message::Answer(answer));
+        self.participants[&key].notify(ctx, Notification::Answer(answer));
         for (mid, track) in arrivals {
             self.arrive(ctx, key, mid, track);
         }
@@ -151,7 +145,12 @@ impl Room {
         };
         let transport = ctx.core.ids.transport();
         // The client opens the data channels here, and uses them both ways when there is no other connection.
-        let peer = Peer::new(transport, &mut ctx.core.random, Vec::new(), participant.disabled);
+        let peer = Peer::new(
+            transport,
+            &mut ctx.core.random,
+            Vec::new(),
+            participant.traits.disabled_codecs,
+        );
         ctx.core.index.transports.insert(transport, place);
         ctx.command(peer.open());
         participant.publisher = Some(peer);
@@ -239,7 +238,7 @@ impl Room {
                 what: error.to_string(),
             });
         }
-        self.dismiss(ctx, key, DisconnectReason::StateMismatch, Action::Reconnect);
+        self.dismiss(ctx, key, EndReason::StateMismatch, EndAction::Reconnect);
     }
 }
 

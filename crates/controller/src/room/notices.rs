@@ -1,18 +1,15 @@
 //! What the agent noticed about one participant's transports.
 
-use livekit_protocol::DisconnectReason;
-use livekit_protocol::leave_request::Action;
-use livekit_protocol::participant_info::State;
 use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
 use super::Room;
-use crate::Event;
 use crate::context::{Context, Timer};
 use crate::data::RELIABLE;
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::negotiation::{Peer, PeerState};
 use crate::participant::Link;
+use crate::{Counter, EndAction, EndReason, Event, ParticipantState};
 
 impl Room {
     pub(crate) fn notice(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, notice: Notice) {
@@ -29,17 +26,15 @@ impl Room {
                 }
             }
             Notice::ChannelClosed { transport, label, why } => self.channel_closed(ctx, key, transport, &label, why),
-            Notice::Received {
-                label,
-                payload,
-                message,
-                ..
-            } => self.take_data(ctx, key, &label, &payload, message),
             Notice::Quality { transport, quality } => self.take_quality(ctx, key, transport, quality),
             Notice::Paused { subscription, paused } => self.take_pause(ctx, key, subscription, paused),
             // Which tracks and encodings arrive is the agent's business, until somebody here decides by it.
             Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
-            Notice::Node(_) | Notice::Audio(_) | Notice::Refused { .. } | Notice::Relay(_) => {}
+            Notice::Node(_)
+            | Notice::Audio(_)
+            | Notice::Received { .. }
+            | Notice::Refused { .. }
+            | Notice::Relay(_) => {}
         }
     }
 
@@ -83,9 +78,9 @@ impl Room {
             participant.silent_since = None;
         }
         let is_awaited = participant.downlink().is_some_and(|peer| peer.transport == transport);
-        if is_awaited && participant.state != State::Active {
+        if is_awaited && participant.state != ParticipantState::Active {
             participant.deadlines.connect = None;
-            participant.state = State::Active;
+            participant.state = ParticipantState::Active;
             self.announce(ctx, key);
             self.send_speakers(ctx, key);
             self.send_quality(ctx, key);
@@ -110,8 +105,8 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        match (participant.signal.link, reason) {
-            (Link::Detached { .. }, CloseReason::Peer) => return self.remove(ctx, key, DisconnectReason::SignalClose),
+        match (participant.link, reason) {
+            (Link::Detached { .. }, CloseReason::Peer) => return self.remove(ctx, key, EndReason::SignalClose),
             (Link::Attached(_), CloseReason::Peer) => {
                 // Clients that leave may close their transport before they say so.
                 participant.deadlines.goodbye = Some(ctx.wake(GOODBYE_TIMEOUT, Timer::Participant(place)));
@@ -121,12 +116,12 @@ impl Room {
         }
         let why = match reason {
             CloseReason::NeverConnected => {
-                ctx.count(crate::Counter::NeverConnected);
-                DisconnectReason::ConnectionTimeout
+                ctx.count(Counter::NeverConnected);
+                EndReason::ConnectionTimeout
             }
-            CloseReason::ConsentExpired | CloseReason::Peer => DisconnectReason::ConnectionTimeout,
-            CloseReason::Handshake | CloseReason::Fingerprint => DisconnectReason::MediaFailure,
+            CloseReason::ConsentExpired | CloseReason::Peer => EndReason::ConnectionTimeout,
+            CloseReason::Handshake | CloseReason::Fingerprint => EndReason::MediaFailure,
         };
-        self.dismiss(ctx, key, why, Action::Reconnect);
+        self.dismiss(ctx, key, why, EndAction::Reconnect);
     }
 }

@@ -1,13 +1,12 @@
 //! Telling receivers that a picture is paused because their downlink does not carry it.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{StreamState, StreamStateInfo, StreamStateUpdate};
 use southbound::SubscriptionId;
 
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::subscription::Subscription;
+use crate::{Notification, StreamState};
 
 impl Room {
     pub(super) fn take_pause(
@@ -49,23 +48,18 @@ impl Room {
         self.send_stream_states(ctx, receiver, states);
     }
 
-    fn stream_state(&self, subscription: &Subscription) -> Option<StreamStateInfo> {
+    fn stream_state(&self, subscription: &Subscription) -> Option<StreamState> {
         let publisher = self.participants.get(&subscription.publisher)?;
-        let state = if subscription.paused {
-            StreamState::Paused
-        } else {
-            StreamState::Active
-        };
-        Some(StreamStateInfo {
+        Some(StreamState {
             participant_sid: publisher.sid.clone(),
             track_sid: publisher.tracks.get(&subscription.track)?.sid().to_owned(),
-            state: state.into(),
+            paused: subscription.paused,
         })
     }
 
-    fn send_stream_states(&self, ctx: &mut Context<'_>, receiver: ParticipantKey, stream_states: Vec<StreamStateInfo>) {
-        if let (false, Some(participant)) = (stream_states.is_empty(), self.participants.get(&receiver)) {
-            participant.send(ctx, Message::StreamStateUpdate(StreamStateUpdate { stream_states }));
+    fn send_stream_states(&self, ctx: &mut Context<'_>, receiver: ParticipantKey, states: Vec<StreamState>) {
+        if let (false, Some(participant)) = (states.is_empty(), self.participants.get(&receiver)) {
+            participant.notify(ctx, Notification::StreamStates(states));
         }
     }
 }

@@ -1,11 +1,5 @@
 //! Tracks on their way in: announced by `add_track`, found in an offer, in whichever order the two come.
 
-use livekit_protocol::request_response::{Reason, Request};
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{
-    AddTrackRequest, MuteTrackRequest, TrackPublishedResponse, UpdateLocalAudioTrack, UpdateLocalVideoTrack,
-    UpdateVideoLayers,
-};
 use southbound::{Command, TrackId};
 use wire::Mid;
 
@@ -15,26 +9,27 @@ use super::matching;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{PENDING_TRACKS_MAX, TRACKS_MAX};
-use crate::livekit::convert;
 use crate::negotiation::{Slot, Up};
 use crate::participant::Participant;
-use crate::track::{Track, Version, kind_of};
+use crate::track::{Track, Version};
+use crate::{
+    AddTrack, MuteTrack, Notification, RefusalReason, Request, UpdateAudioTrack, UpdateLayers, UpdateVideoTrack,
+};
 
 impl Room {
     /// A client announces a track. It is answered at once, before any media.
-    pub(super) fn add_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: AddTrackRequest) {
+    pub(super) fn add_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: AddTrack) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
         if let Err((reason, text)) = check(participant, &request) {
-            return self.refuse(ctx, key, 0, reason, text, Request::AddTrack(request));
+            return self.refuse(ctx, key, reason, text, Request::AddTrack(request));
         }
-        let Some(kind) = kind_of(&request) else {
+        let Some(kind) = request.kind else {
             return self.refuse(
                 ctx,
                 key,
-                0,
-                Reason::UnsupportedType,
+                RefusalReason::UnsupportedType,
                 "not an audio or video track",
                 Request::AddTrack(request),
             );
@@ -43,25 +38,25 @@ impl Room {
             return self.add_backup(ctx, key, &request);
         }
         if let Some(known) = matching::announced_before(participant, kind, &request.cid) {
-            let published = TrackPublishedResponse {
+            let published = Notification::TrackPublished {
                 cid: request.cid,
-                track: Some(known.info.clone()),
+                track: known.info.clone(),
             };
-            return participant.send(ctx, Message::TrackPublished(published));
+            return participant.notify(ctx, published);
         }
         let track = Track::announced(
             kind,
             &request,
-            participant.disabled,
+            participant.traits.disabled_codecs,
             &mut ctx.core.ids,
             &mut ctx.core.random,
         );
         let id = track.id;
-        let published = TrackPublishedResponse {
+        let published = Notification::TrackPublished {
             cid: request.cid,
-            track: Some(track.info.clone()),
+            track: track.info.clone(),
         };
-        participant.send(ctx, Message::TrackPublished(published));
+        participant.notify(ctx, published);
         self.track_sids.insert(track.sid().to_owned(), (key, id));
         let ids = track.ids();
         participant.tracks.insert(id, track);
@@ -157,13 +152,19 @@ impl Room {
     }
 
     /// A client mutes or unmutes a track of its own.
-    pub(super) fn mute(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: &MuteTrackRequest) {
+    pub(super) fn mute(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: &MuteTrack) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
         let Some(track) = participant.track_by_sid_mut(&request.sid) else {
             let text = "no track with this id";
-            return self.refuse(ctx, key, 0, Reason::NotFound, text, Request::Mute(request.clone()));
+            return self.refuse(
+                ctx,
+                key,
+                RefusalReason::NotFound,
+                text,
+                Request::MuteTrack(request.clone()),
+            );
         };
         if track.info.muted == request.muted {
             return;
@@ -177,42 +178,19 @@ impl Room {
         }
     }
 
-    /// The server mutes or unmutes a participant's track: the client is told, and does it.
-    pub(crate) fn mute_by_server(
-        &mut self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        sid: &str,
-        muted: bool,
-    ) -> bool {
-        let request = MuteTrackRequest {
-            sid: sid.to_owned(),
-            muted,
-        };
-        let Some(participant) = self
-            .participants
-            .get(&key)
-            .filter(|found| found.track_by_sid(sid).is_some())
-        else {
-            return false;
-        };
-        participant.send(ctx, Message::Mute(request.clone()));
-        self.mute(ctx, key, &request);
-        true
-    }
-
-    pub(super) fn update_audio_track(
-        &mut self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        request: UpdateLocalAudioTrack,
-    ) {
+    pub(super) fn update_audio_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateAudioTrack) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
         let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
             let text = "no track with this id";
-            return self.refuse(ctx, key, 0, Reason::NotFound, text, Request::UpdateAudioTrack(request));
+            return self.refuse(
+                ctx,
+                key,
+                RefusalReason::NotFound,
+                text,
+                Request::UpdateAudioTrack(request),
+            );
         };
         if track.info.audio_features != request.features {
             track.info.audio_features = request.features;
@@ -220,18 +198,19 @@ impl Room {
         }
     }
 
-    pub(super) fn update_video_track(
-        &mut self,
-        ctx: &mut Context<'_>,
-        key: ParticipantKey,
-        request: UpdateLocalVideoTrack,
-    ) {
+    pub(super) fn update_video_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateVideoTrack) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
         let Some(track) = participant.track_by_sid_mut(&request.track_sid) else {
             let text = "no track with this id";
-            return self.refuse(ctx, key, 0, Reason::NotFound, text, Request::UpdateVideoTrack(request));
+            return self.refuse(
+                ctx,
+                key,
+                RefusalReason::NotFound,
+                text,
+                Request::UpdateVideoTrack(request),
+            );
         };
         let size = (request.width, request.height);
         if (track.info.width, track.info.height) != size {
@@ -241,7 +220,7 @@ impl Room {
     }
 
     /// The sizes of a track's encodings changed, as when a shared window is resized.
-    pub(super) fn update_layers(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateVideoLayers) {
+    pub(super) fn update_layers(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateLayers) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -261,12 +240,15 @@ impl Room {
     }
 }
 
-fn check(participant: &Participant, request: &AddTrackRequest) -> Result<(), (Reason, &'static str)> {
-    if !participant.permission.may_publish(convert::source(request.source())) {
-        return Err((Reason::NotAllowed, "the token does not allow publishing this source"));
+fn check(participant: &Participant, request: &AddTrack) -> Result<(), (RefusalReason, &'static str)> {
+    if !participant.permission.may_publish(request.source) {
+        return Err((
+            RefusalReason::NotAllowed,
+            "the token does not allow publishing this source",
+        ));
     }
     if participant.announced() >= PENDING_TRACKS_MAX || participant.tracks.len() >= TRACKS_MAX {
-        return Err((Reason::LimitExceeded, "too many tracks"));
+        return Err((RefusalReason::LimitExceeded, "too many tracks"));
     }
     if !request.sid.is_empty() {
         check_backup(participant, request)?;

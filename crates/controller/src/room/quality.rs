@@ -1,14 +1,12 @@
 //! Telling how good connections are.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{ConnectionQuality, ConnectionQualityInfo, ConnectionQualityUpdate};
 use southbound::{TransportId, TransportQuality};
 
 use super::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::livekit::frame::Outgoing;
 use crate::participant::Participant;
+use crate::{ConnectionQuality, Notification, QualityInfo};
 
 impl Room {
     pub(super) fn take_quality(
@@ -25,19 +23,14 @@ impl Room {
             return;
         };
         let info = info(&participant.sid, quality, score);
-        let update = ConnectionQualityUpdate { updates: vec![info] };
-        let message = Outgoing::new(Message::ConnectionQuality(update));
-        participant.send_outgoing(ctx, &message);
-        if participant.tracks.is_empty() {
-            return;
-        }
-        for receiver in self
+        let participant = &self.participants[&key];
+        let publishes = !participant.tracks.is_empty();
+        let receivers = self
             .participants
             .values()
-            .filter(|receiver| receiver.subscriptions.include(key))
-        {
-            receiver.send_outgoing(ctx, &message);
-        }
+            .filter(|receiver| publishes && receiver.subscriptions.include(key));
+        let told = std::iter::once(participant).chain(receivers);
+        self.notify_many(ctx, told, Notification::ConnectionQuality(vec![info]));
     }
 
     /// Tells a participant that comes in or back how it is connected, and those it receives.
@@ -55,15 +48,15 @@ impl Room {
             .map(|(participant, (quality, score))| info(&participant.sid, quality, score))
             .collect();
         if !updates.is_empty() {
-            receiver.send(ctx, Message::ConnectionQuality(ConnectionQualityUpdate { updates }));
+            receiver.notify(ctx, Notification::ConnectionQuality(updates));
         }
     }
 }
 
-fn info(sid: &str, quality: ConnectionQuality, score: f32) -> ConnectionQualityInfo {
-    ConnectionQualityInfo {
+fn info(sid: &str, quality: ConnectionQuality, score: f32) -> QualityInfo {
+    QualityInfo {
         participant_sid: sid.to_owned(),
-        quality: quality.into(),
+        quality,
         score,
     }
 }

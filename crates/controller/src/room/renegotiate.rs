@@ -1,16 +1,14 @@
 //! Getting a description exchanged when something has changed on our side.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{MediaSectionsRequirement, SessionDescription as Described};
 use wire::MediaKind;
 
 use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{ASK_AGAIN, NEGOTIATION_TIMEOUT};
-use crate::livekit::PeerMode;
 use crate::negotiation::{PeerState, Slot};
 use crate::participant::Asked;
+use crate::{LocalDescription, Notification, PeerMode};
 
 impl Room {
     /// Brings a participant's peer connection to what its subscriptions need.
@@ -58,11 +56,11 @@ impl Room {
             videos: already.1 + more_videos,
         });
         ctx.wake(ASK_AGAIN, Timer::Participant(place));
-        let requirement = MediaSectionsRequirement {
-            num_audios: more_audios as u32,
-            num_videos: more_videos as u32,
+        let needed = Notification::SectionsNeeded {
+            audios: more_audios as u32,
+            videos: more_videos as u32,
         };
-        participant.send(ctx, Message::MediaSectionsRequirement(requirement));
+        participant.notify(ctx, needed);
     }
 
     /// Offers what has changed, unless an offer is out: then it goes into the next.
@@ -89,15 +87,13 @@ impl Room {
             return;
         };
         let (id, offer) = peer.offer(ctx.now, &node);
-        let mid_to_track_id = peer.mid_to_track_id().collect();
-        let offer = Described {
-            r#type: "offer".to_owned(),
-            sdp: offer.to_string(),
+        let offer = LocalDescription {
             id,
-            mid_to_track_id,
+            sdp: offer.to_string(),
+            tracks: peer.mid_to_track_id().collect(),
         };
         self.tell_publishers_first(ctx, key);
-        self.participants[&key].send(ctx, Message::Offer(offer));
+        self.participants[&key].notify(ctx, Notification::Offer(offer));
         ctx.wake(NEGOTIATION_TIMEOUT, Timer::Participant(place));
     }
 

@@ -1,28 +1,24 @@
 //! Coming back on a new connection, with the media still flowing.
 
-use livekit_protocol::leave_request::Action;
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{DisconnectReason, ReconnectResponse, SyncState};
-
 use super::Room;
-use super::join::{client_configuration, ice_servers, server_info};
-use super::updates::update;
+use super::join::server_info;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::livekit::Admission;
 use crate::participant::{Link, Participant, Sabotage};
 use crate::subscription::Settings;
-use crate::{ConnectionId, Event, Output};
+use crate::{
+    ConnectionId, EndAction, EndCause, EndReason, Event, Notification, Output, Resume, Resumed, SyncState,
+    UpdateSubscription,
+};
 
 impl Room {
     /// The participant a client says it is, if it is still here and may be it.
-    pub(crate) fn returning(&self, admission: &Admission) -> Option<ParticipantKey> {
-        let sid = &admission.resume.as_ref()?.sid;
+    pub(crate) fn returning(&self, resume: &Resume) -> Option<ParticipantKey> {
         let found = self
             .participants
             .values()
-            .find(|participant| participant.identity == admission.identity())?;
-        (found.sid == *sid && found.mode == admission.mode).then_some(found.key)
+            .find(|participant| participant.identity == resume.claims.identity())?;
+        (found.sid == resume.sid && found.mode == resume.mode).then_some(found.key)
     }
 
     /// Swaps the connection and tells everything that may have been missed. Media is not touched, except that both sides restart ICE.
@@ -31,24 +27,23 @@ impl Room {
         ctx: &mut Context<'_>,
         key: ParticipantKey,
         connection: ConnectionId,
-        admission: Admission,
+        resume: Resume,
     ) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
         self.actor = Some(key);
-        let away_since = match participant.signal.link {
+        let away_since = match participant.link {
             Link::Attached(old) => {
-                ctx.out.push(Output::Close {
+                ctx.out.push(Output::End {
                     connection: old,
-                    code: 1000,
-                    reason: "replaced by a newer connection",
+                    cause: EndCause::Replaced,
                 });
                 ctx.now
             }
             Link::Detached { since } => since,
         };
-        participant.signal.link = Link::Attached(connection);
+        participant.link = Link::Attached(connection);
         participant.asked = None;
         let sabotage = participant.sabotage.take();
         if sabotage == Some(Sabotage::DisconnectSilently) {
@@ -59,25 +54,24 @@ impl Room {
             identity: participant.identity.clone(),
             connection,
         });
-        let reconnect = ReconnectResponse {
-            ice_servers: ice_servers(ctx),
-            client_configuration: Some(client_configuration(participant)),
-            server_info: Some(server_info(ctx)),
-            last_message_seq: participant.data.last_sequence,
+        let resumed = Resumed {
+            disabled_codecs: participant.traits.disabled_codecs,
+            server: server_info(ctx),
+            last_sequence: participant.data.last_sequence,
         };
-        participant.send(ctx, Message::Reconnect(reconnect));
-        self.take_rights(ctx, key, admission.claims);
+        participant.notify(ctx, Notification::Resumed(resumed));
+        self.take_rights(ctx, key, resume.claims);
         self.tell_what_was_missed(ctx, key, away_since);
         if sabotage == Some(Sabotage::Disconnect) {
             return self.break_connection(ctx, key, connection);
         }
         self.restart_subscriber(ctx, key);
         self.touched.insert(key);
-        if let Some(state) = admission.sync_state {
+        if let Some(state) = resume.sync_state {
             self.take_sync_state(ctx, key, state);
         }
-        if let Some(offer) = admission.offer {
-            self.take_offer(ctx, key, offer.read());
+        if let Some(offer) = resume.offer {
+            self.take_offer(ctx, key, offer);
         }
         self.refresh_token(ctx, key);
     }
@@ -93,17 +87,16 @@ impl Room {
                 infos.push(info.clone());
             }
         }
-        self.participants[&key].send(ctx, update(infos));
+        self.participants[&key].notify(ctx, Notification::Participants(infos));
         self.send_room(ctx, key);
         self.send_quality(ctx, key);
         self.send_pauses(ctx, key);
     }
 
     fn break_connection(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, connection: ConnectionId) {
-        ctx.out.push(Output::Close {
+        ctx.out.push(Output::End {
             connection,
-            code: 1011,
-            reason: "as the test asked",
+            cause: EndCause::SimulatedFault,
         });
         self.detach(ctx, key);
     }
@@ -113,26 +106,19 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        let mut published = state
-            .publish_tracks
-            .iter()
-            .filter_map(|published| published.track.as_ref());
-        if published.any(|track| participant.track_by_sid(&track.sid).is_none()) {
+        let mut published = state.published_sids.iter();
+        if published.any(|sid| participant.track_by_sid(sid).is_none()) {
             // It publishes what we know nothing of: there is no common state to go on from.
-            return self.dismiss(ctx, key, DisconnectReason::StateMismatch, Action::Reconnect);
+            return self.dismiss(ctx, key, EndReason::StateMismatch, EndAction::Reconnect);
         }
-        let received = state
-            .datachannel_receive_states
-            .into_iter()
-            .take(crate::limits::PARTICIPANTS_MAX);
-        participant.data.received = received.map(|state| (state.publisher_sid, state.last_seq)).collect();
+        let received = state.received.into_iter().take(crate::limits::PARTICIPANTS_MAX);
+        participant.data.received = received.collect();
         let auto_subscribe = participant.auto_subscribe;
-        if let Some(mut subscription) = state.subscription {
-            // The list is of exceptions: what an automatic subscriber does not want, or what another does.
-            subscription.subscribe = !auto_subscribe;
-            self.update_subscription(ctx, key, subscription);
+        if let Some(track_sids) = state.exceptions {
+            let subscribe = !auto_subscribe;
+            self.update_subscription(ctx, key, UpdateSubscription { track_sids, subscribe });
         }
-        for sid in state.track_sids_disabled.iter().take(crate::limits::REQUEST_TRACKS_MAX) {
+        for sid in state.disabled_sids.iter().take(crate::limits::REQUEST_TRACKS_MAX) {
             self.set_settings(ctx, key, sid, Settings::disabled());
         }
         self.replay_data(ctx, key);

@@ -1,25 +1,30 @@
 //! Coming back with another token: its bearer may now do what that one says.
 
-use livekit_protocol::TrackUnpublishedResponse;
-use livekit_protocol::signal_response::Message;
+use access::{Claims, Permission};
 use southbound::TrackId;
 
 use super::Room;
+use crate::Notification;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::livekit::convert;
 use crate::negotiation::{Slot, Up};
-use access::{Claims, Permission};
 
 impl Room {
     /// Name, metadata and attributes stay as they were set in the call.
     pub(super) fn take_rights(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, claims: Claims) {
+        let permission = Permission::of(&claims);
+        if let Some(participant) = self.participants.get_mut(&key) {
+            participant.claims = claims;
+        }
+        self.set_permission(ctx, key, permission);
+    }
+
+    /// Ends what a participant may no longer do, and begins what it may do now.
+    pub(super) fn set_permission(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, permission: Permission) {
         let was_recorded = self.is_recorded();
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        let permission = Permission::of(&claims);
-        participant.claims = claims;
         let before = std::mem::replace(&mut participant.permission, permission);
         if participant.permission == before {
             return;
@@ -28,7 +33,7 @@ impl Room {
         let may_not = participant
             .tracks
             .values()
-            .filter(|track| !participant.permission.may_publish(convert::source(track.info.source())));
+            .filter(|track| !participant.permission.may_publish(track.info.source));
         for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
             self.take_off_air(ctx, key, track);
         }
@@ -58,7 +63,7 @@ impl Room {
                 sides.up = Up::Forbidden;
             }
         }
-        participant.send(ctx, Message::TrackUnpublished(TrackUnpublishedResponse { track_sid }));
+        participant.notify(ctx, Notification::TrackUnpublished { track_sid });
         self.unpublish(ctx, key, track);
     }
 

@@ -1,41 +1,33 @@
 //! Failures on request: clients test with them that they recover.
 
-use livekit_protocol::leave_request::Action;
-use livekit_protocol::simulate_scenario::Scenario;
-use livekit_protocol::{DisconnectReason, SimulateScenario};
-
 use super::Room;
-use super::leave::leave;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
-use crate::participant::Sabotage;
+use crate::participant::{Link, Sabotage};
 use crate::speakers::{INTERVAL, Speaker};
-use crate::{Counter, Output};
+use crate::{Counter, EndAction, EndCause, EndReason, Notification, Output, Scenario};
 
 impl Room {
     /// Whatever is asked for happens to the one who asks, and to nobody else.
-    pub(super) fn simulate(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, scenario: &SimulateScenario) {
+    pub(super) fn simulate(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, scenario: Option<Scenario>) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        match scenario.scenario {
-            Some(Scenario::SpeakerUpdate(_)) => self.pretend_to_speak(ctx, key),
-            Some(Scenario::ServerLeave(_)) => {
-                self.dismiss(ctx, key, DisconnectReason::ServerShutdown, Action::Disconnect)
-            }
-            Some(Scenario::LeaveRequestFullReconnect(_)) => {
-                self.dismiss(ctx, key, DisconnectReason::ClientInitiated, Action::Reconnect);
-            }
-            Some(Scenario::NodeFailure(_)) => self.vanish(ctx, key),
+        match scenario {
+            Some(Scenario::Speaker) => self.pretend_to_speak(ctx, key),
+            Some(Scenario::ServerLeave) => self.dismiss(ctx, key, EndReason::ServerShutdown, EndAction::Disconnect),
+            Some(Scenario::FullReconnect) => self.dismiss(ctx, key, EndReason::ClientInitiated, EndAction::Reconnect),
+            Some(Scenario::NodeFailure) => self.vanish(ctx, key),
             // There is no other node to move to; what a move looks like to a client is to resume and find its session.
-            Some(Scenario::Migration(_)) => participant.send(ctx, leave(DisconnectReason::Migration, Action::Resume)),
-            Some(Scenario::DisconnectSignalOnResume(_)) => participant.sabotage = Some(Sabotage::Disconnect),
-            Some(Scenario::DisconnectSignalOnResumeNoMessages(_)) => {
-                participant.sabotage = Some(Sabotage::DisconnectSilently)
+            Some(Scenario::Migration) => {
+                let (reason, action) = (EndReason::Migration, EndAction::Resume);
+                participant.notify(ctx, Notification::Ended { reason, action });
             }
+            Some(Scenario::DisconnectOnResume) => participant.sabotage = Some(Sabotage::Disconnect),
+            Some(Scenario::DisconnectOnResumeSilently) => participant.sabotage = Some(Sabotage::DisconnectSilently),
             // There is only UDP here; the client starts over by itself and finds it again.
-            Some(Scenario::SwitchCandidateProtocol(_)) => {}
-            Some(Scenario::SubscriberBandwidth(_)) | None => ctx.count(Counter::NotAllowed),
+            Some(Scenario::SwitchCandidateProtocol) => {}
+            None => ctx.count(Counter::NotAllowed),
         }
     }
 
@@ -61,13 +53,12 @@ impl Room {
             return;
         };
         if let Some(connection) = participant.connection() {
-            ctx.out.push(Output::Close {
+            ctx.out.push(Output::End {
                 connection,
-                code: 1011,
-                reason: "as the test asked",
+                cause: EndCause::SimulatedFault,
             });
-            participant.signal.link = crate::participant::Link::Detached { since: ctx.now };
+            participant.link = Link::Detached { since: ctx.now };
         }
-        self.remove(ctx, key, DisconnectReason::StateMismatch);
+        self.remove(ctx, key, EndReason::StateMismatch);
     }
 }

@@ -1,13 +1,12 @@
 //! Telling who speaks.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{SpeakerInfo, SpeakersChanged};
 use southbound::{AudioActivity, TrackId};
 
 use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::speakers::{INTERVAL, Speaker};
+use crate::{Notification, SpeakerInfo};
 
 impl Room {
     /// What was heard of this room's tracks in the last interval.
@@ -66,7 +65,7 @@ impl Room {
                 .filter_map(|speaker| self.speaker_info(*speaker))
                 .collect();
             if !speakers.is_empty() {
-                participant.send(ctx, Message::SpeakersChanged(SpeakersChanged { speakers }));
+                participant.notify(ctx, Notification::Speakers(speakers));
             }
         }
     }
@@ -82,16 +81,14 @@ impl Room {
             .filter(|speaker| participant.subscriptions.include(speaker.participant));
         let speakers: Vec<_> = speaking.filter_map(|speaker| self.speaker_info(speaker)).collect();
         if !speakers.is_empty() {
-            participant.send(ctx, Message::SpeakersChanged(SpeakersChanged { speakers }));
+            participant.notify(ctx, Notification::Speakers(speakers));
         }
     }
 
     fn speaker_info(&self, speaker: Speaker) -> Option<SpeakerInfo> {
-        let sid = self.participants.get(&speaker.participant)?.sid.clone();
         Some(SpeakerInfo {
-            sid,
+            participant_sid: self.participants.get(&speaker.participant)?.sid.clone(),
             level: speaker.level,
-            active: speaker.level > 0.0,
         })
     }
 }

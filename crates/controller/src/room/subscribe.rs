@@ -1,16 +1,14 @@
 //! Who gets which track.
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{SubscriptionError, SubscriptionResponse, UpdateSubscription, UpdateTrackSettings};
 use southbound::{Command, SubscriptionId, TrackId};
 
 use super::Room;
 use super::deliver::release;
-use crate::Counter;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{REQUEST_TRACKS_MAX, SUBSCRIPTIONS_MAX};
 use crate::subscription::{Settings, Subscription, SubscriptionState};
+use crate::{Counter, Notification, SubscriptionError, TrackSettings, UpdateSubscription};
 
 impl Room {
     /// A newcomer gets what everybody publishes, as far as it wants and may.
@@ -128,23 +126,22 @@ impl Room {
     }
 
     /// A client asks for tracks, or asks not to have them.
-    pub(super) fn update_subscription(
+    pub(crate) fn update_subscription(
         &mut self,
         ctx: &mut Context<'_>,
         receiver: ParticipantKey,
         request: UpdateSubscription,
     ) {
-        let listed = request.participant_tracks.into_iter().flat_map(|list| list.track_sids);
-        for sid in request.track_sids.into_iter().chain(listed).take(REQUEST_TRACKS_MAX) {
+        for sid in request.track_sids.into_iter().take(REQUEST_TRACKS_MAX) {
             let Some((publisher, track)) = self.track_sids.get(&sid).copied() else {
                 if request.subscribe
                     && let Some(participant) = self.participants.get(&receiver)
                 {
-                    let err = SubscriptionError::SeTrackNotfound.into();
-                    participant.send(
-                        ctx,
-                        Message::SubscriptionResponse(SubscriptionResponse { track_sid: sid, err }),
-                    );
+                    let failed = Notification::SubscriptionFailed {
+                        track_sid: sid,
+                        error: SubscriptionError::TrackNotFound,
+                    };
+                    participant.notify(ctx, failed);
                 }
                 continue;
             };
@@ -168,7 +165,7 @@ impl Room {
         &mut self,
         ctx: &mut Context<'_>,
         receiver: ParticipantKey,
-        request: &UpdateTrackSettings,
+        request: &TrackSettings,
     ) {
         let settings = Settings::from_request(request);
         for sid in request.track_sids.iter().take(REQUEST_TRACKS_MAX) {

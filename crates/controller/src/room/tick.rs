@@ -1,19 +1,16 @@
 //! What time alone makes necessary.
 
-use livekit_protocol::DisconnectReason;
-use livekit_protocol::leave_request::Action;
-
 use super::Room;
-use crate::Counter;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
 use crate::participant::Link;
+use crate::{Counter, EndAction, EndReason};
 
 /// What a deadline that has passed means for a participant.
 enum Overdue {
-    Removal(DisconnectReason),
-    Restart(DisconnectReason),
+    Removal(EndReason),
+    Restart(EndReason),
 }
 
 impl Room {
@@ -21,7 +18,7 @@ impl Room {
         self.acts(key);
         match self.overdue(ctx, key) {
             Some(Overdue::Removal(reason)) => return self.remove(ctx, key, reason),
-            Some(Overdue::Restart(reason)) => return self.dismiss(ctx, key, reason, Action::Reconnect),
+            Some(Overdue::Restart(reason)) => return self.dismiss(ctx, key, reason, EndAction::Reconnect),
             None => {}
         }
         self.answer_first_offer_if_due(ctx, key);
@@ -39,12 +36,12 @@ impl Room {
             .is_some_and(|deadline| deadline <= ctx.now)
         {
             ctx.count(Counter::NeverConnected);
-            return Some(Overdue::Restart(DisconnectReason::JoinFailure));
+            return Some(Overdue::Restart(EndReason::JoinFailure));
         }
         let pending = participant.subscriber.as_ref().and_then(|peer| peer.offering.pending);
-        match participant.signal.link {
+        match participant.link {
             Link::Attached(_) if pending.is_some_and(|pending| pending.since + NEGOTIATION_TIMEOUT <= ctx.now) => {
-                Some(Overdue::Restart(DisconnectReason::StateMismatch))
+                Some(Overdue::Restart(EndReason::StateMismatch))
             }
             Link::Detached { since } => {
                 let silent = participant
@@ -52,13 +49,13 @@ impl Room {
                     .is_some_and(|silent| silent + SILENCE_TIMEOUT <= ctx.now);
                 let gone = silent && since + SILENCE_TIMEOUT <= ctx.now;
                 let long_gone = since + RESUME_TIMEOUT <= ctx.now;
-                (gone || long_gone).then_some(Overdue::Removal(DisconnectReason::SignalClose))
+                (gone || long_gone).then_some(Overdue::Removal(EndReason::SignalClose))
             }
             Link::Attached(_) => {
                 let goodbye = participant.deadlines.goodbye;
                 goodbye
                     .is_some_and(|deadline| deadline <= ctx.now)
-                    .then_some(Overdue::Restart(DisconnectReason::ConnectionTimeout))
+                    .then_some(Overdue::Restart(EndReason::ConnectionTimeout))
             }
         }
     }
@@ -69,9 +66,9 @@ impl Room {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        participant.signal.link = Link::Detached { since: ctx.now };
+        participant.link = Link::Detached { since: ctx.now };
         if !participant.has_connected() {
-            return self.remove(ctx, key, DisconnectReason::SignalClose);
+            return self.remove(ctx, key, EndReason::SignalClose);
         }
         ctx.wake(SILENCE_TIMEOUT, Timer::Participant(place));
         ctx.wake(RESUME_TIMEOUT, Timer::Participant(place));
@@ -86,6 +83,6 @@ impl Room {
     /// Whether the room has been empty for as long as rooms may be.
     pub(crate) fn is_over(&self, ctx: &Context<'_>) -> bool {
         self.empty_since
-            .is_some_and(|since| since + ctx.core.config.empty_timeout <= ctx.now)
+            .is_some_and(|since| since + self.lifetime.grace() <= ctx.now)
     }
 }

@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use livekit_protocol::signal_response::Message;
-use livekit_protocol::{ParticipantInfo, ParticipantUpdate, RoomUpdate};
-use prost::Message as _;
-
 use super::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
-use crate::livekit::frame::Outgoing;
 use crate::participant::Participant;
+use crate::{Notification, ParticipantInfo};
 
 /// How long a change of numbers may wait for others.
 const CENSUS_DELAY: Duration = Duration::from_secs(1);
@@ -29,7 +25,7 @@ impl Room {
             return self.tell_later(ctx, key);
         }
         let info = self.participants[&key].info();
-        self.charge_news(ctx, &identity, info.encoded_len());
+        self.charge_news(ctx, &identity, info.told_len());
         self.broadcast_update(ctx, vec![info], Some(key));
     }
 
@@ -37,7 +33,7 @@ impl Room {
     pub(super) fn announce_to_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
         self.announce(ctx, key);
         if let Some(participant) = self.participants.get(&key) {
-            participant.send(ctx, update(vec![participant.info()]));
+            participant.notify(ctx, Notification::Participants(vec![participant.info()]));
         }
     }
 
@@ -53,10 +49,8 @@ impl Room {
         infos: Vec<ParticipantInfo>,
         except: Option<ParticipantKey>,
     ) {
-        let message = Outgoing::new(update(infos));
-        for (_, participant) in self.participants.iter().filter(|(key, _)| Some(**key) != except) {
-            participant.send_outgoing(ctx, &message);
-        }
+        let others = self.participants.values().filter(|found| Some(found.key) != except);
+        self.notify_many(ctx, others, Notification::Participants(infos));
     }
 
     /// Somebody came or went. Everybody is told how many there are, once for all who come or go about the same time.
@@ -79,24 +73,15 @@ impl Room {
     }
 
     /// Tells everybody about the room now.
-    pub(super) fn tell_population(&mut self, ctx: &mut Context<'_>) {
+    pub(crate) fn tell_population(&mut self, ctx: &mut Context<'_>) {
         self.census = None;
-        let room = Some(self.info(ctx));
-        let message = Outgoing::new(Message::RoomUpdate(RoomUpdate { room }));
-        for participant in self.participants.values() {
-            participant.send_outgoing(ctx, &message);
-        }
+        self.notify_many(ctx, self.participants.values(), Notification::Room(self.info()));
     }
 
     /// Tells one participant about the room.
     pub(super) fn send_room(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let room = self.info(ctx);
         if let Some(participant) = self.participants.get(&key) {
-            participant.send(ctx, Message::RoomUpdate(RoomUpdate { room: Some(room) }));
+            participant.notify(ctx, Notification::Room(self.info()));
         }
     }
-}
-
-pub(super) fn update(participants: Vec<ParticipantInfo>) -> Message {
-    Message::Update(ParticipantUpdate { participants })
 }

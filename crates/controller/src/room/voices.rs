@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use livekit_protocol::TrackSource;
+use access::TrackSource;
 use southbound::{AudioActivity, Command, TrackId};
 use wire::MediaKind;
 
@@ -66,10 +66,10 @@ impl Room {
 
 /// What a screen sounds like is never held back: nobody is heard less for it.
 fn is_voice(track: &Track) -> bool {
-    track.kind == MediaKind::Audio && track.arrival.is_some() && track.info.source() != TrackSource::ScreenShareAudio
+    track.kind == MediaKind::Audio && track.arrival.is_some() && track.info.source != TrackSource::ScreenShareAudio
 }
 
 /// A screen has all the attention it needs already.
 fn is_face(track: &Track) -> bool {
-    track.kind == MediaKind::Video && track.arrival.is_some() && track.info.source() != TrackSource::ScreenShare
+    track.kind == MediaKind::Video && track.arrival.is_some() && track.info.source != TrackSource::ScreenShare
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use controller::{ConnectionId, Event, Frame, Input};
+use controller::{ConnectionId, Event};
 use dataplane::{Egress, Path};
+use livekit::{Frame, Input};
 use livekit_protocol::signal_response::Message;
 use livekit_protocol::{SignalResponse, signal_request};
 use rand::Rng;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use controller::livekit::Inbox;
-use controller::{Frame, Input};
 use dataplane::Path;
+use livekit::Inbox;
+use livekit::{Frame, Input};
 use livekit_protocol::signal_request;
 use rand::Rng;
 
@@ -97,7 +97,7 @@ impl World<'_> {
         let admission = request
             .admit(&Node::keys(), self.wall.unix(self.now))
             .expect("the request is in order");
-        if self.node.vet(&admission).is_err() {
+        if self.node.check_admission(&admission).is_err() {
             self.sessions[session].phase = Phase::Over;
             return Ok(());
         }

@@ -1,0 +1,185 @@
+//! What an administrator asks of rooms, and the answers.
+//!
+//! Source: LiveKit's `RoomService`, version 1.13 of the server.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use access::Permission;
+use bytes::Bytes;
+
+use crate::{ParticipantInfo, RoomInfo, TrackInfo};
+
+/// One request of an administrator.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AdminRequest {
+    /// Lists rooms: all of them, or those with these names.
+    ListRooms {
+        /// The names; empty is all.
+        names: Vec<String>,
+    },
+    /// Creates a room, or changes how long one stays and how many it takes.
+    CreateRoom(CreateRoom),
+    /// Ends a room; everybody in it is told.
+    DeleteRoom {
+        /// Its name.
+        room: String,
+    },
+    /// Lists the participants of a room, hidden ones as well. A room that is not there has none.
+    ListParticipants {
+        /// The room's name.
+        room: String,
+    },
+    /// Asks for one participant.
+    GetParticipant {
+        /// The room's name.
+        room: String,
+        /// Who.
+        identity: String,
+    },
+    /// Puts a participant out for good.
+    RemoveParticipant {
+        /// The room's name.
+        room: String,
+        /// Who.
+        identity: String,
+    },
+    /// Mutes or unmutes a participant's track; its client is told to.
+    MuteTrack {
+        /// The room's name.
+        room: String,
+        /// The publisher.
+        identity: String,
+        /// The track.
+        track_sid: String,
+        /// Whether nothing is sent from now on.
+        muted: bool,
+    },
+    /// Changes what is said of a participant, and what it may do.
+    UpdateParticipant(UpdateParticipant),
+    /// Changes what is said of a room; everybody in it is told.
+    UpdateRoomMetadata {
+        /// The room's name.
+        room: String,
+        /// Its metadata from now on.
+        metadata: String,
+    },
+    /// Has a participant receive tracks, or not receive them.
+    UpdateSubscriptions(UpdateSubscriptions),
+    /// Sends a message to participants of a room.
+    SendData(SendData),
+}
+
+/// A room that is to be there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CreateRoom {
+    /// Its name.
+    pub name: String,
+    /// How long it stays while nobody has joined; `None` as the operator has it.
+    pub empty_timeout: Option<Duration>,
+    /// How long it stays after the last participant left; `None` as the operator has it.
+    pub departure_timeout: Option<Duration>,
+    /// The most participants it takes; `None` as the operator has it, and never more than that.
+    pub max_participants: Option<u32>,
+    /// Its metadata; empty leaves it as it is.
+    pub metadata: String,
+}
+
+/// A change of a participant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpdateParticipant {
+    /// The room's name.
+    pub room: String,
+    /// Who.
+    pub identity: String,
+    /// Its name for people; empty leaves it as it is.
+    pub name: String,
+    /// Its metadata; empty leaves it as it is.
+    pub metadata: String,
+    /// Attributes that change; those with an empty value are removed.
+    pub attributes: BTreeMap<String, String>,
+    /// What it may do from now on; `None` leaves it as it is.
+    pub permission: Option<Permission>,
+}
+
+/// Tracks that a participant is to receive, or not to receive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpdateSubscriptions {
+    /// The room's name.
+    pub room: String,
+    /// The receiver.
+    pub identity: String,
+    /// The tracks.
+    pub track_sids: Vec<String>,
+    /// Whether they are sent to it.
+    pub subscribe: bool,
+}
+
+/// A message to participants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SendData {
+    /// The room's name.
+    pub room: String,
+    /// Its bytes.
+    pub payload: Bytes,
+    /// It has to arrive, in order.
+    pub reliable: bool,
+    /// Receivers by identity.
+    pub destinations: Vec<String>,
+    /// Receivers by id. With neither it goes to everybody.
+    pub destination_sids: Vec<String>,
+    /// What it is about.
+    pub topic: Option<String>,
+    /// What tells messages of one content apart: 16 bytes, or none.
+    pub nonce: Vec<u8>,
+}
+
+/// The answer to a request that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AdminReply {
+    /// Rooms, in the order of their names.
+    Rooms(Vec<RoomInfo>),
+    /// The room as it is now.
+    Room(RoomInfo),
+    /// Participants, in the order they joined.
+    Participants(Vec<ParticipantInfo>),
+    /// The participant as it is now.
+    Participant(ParticipantInfo),
+    /// The track as it is now.
+    Track(TrackInfo),
+    /// It is done.
+    Done,
+}
+
+/// Why a request was not done. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminError {
+    /// There is no room of this name.
+    RoomNotFound,
+    /// There is no participant of this identity in a room of this name.
+    ParticipantNotFound,
+    /// The participant has no track of this id.
+    TrackNotFound,
+    /// There are as many rooms as this server takes.
+    TooManyRooms,
+    /// The operator does not let administrators unmute.
+    RemoteUnmuteDisabled,
+    /// The request cannot be meant: what is wrong with it, for people.
+    InvalidArgument(&'static str),
+}
+
+impl fmt::Display for AdminError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RoomNotFound => "requested room does not exist",
+            Self::ParticipantNotFound => "participant does not exist",
+            Self::TrackNotFound => "track is not found",
+            Self::TooManyRooms => "this server has as many rooms as it takes",
+            Self::RemoteUnmuteDisabled => "remote unmute not enabled",
+            Self::InvalidArgument(what) => what,
+        })
+    }
+}
+
+impl std::error::Error for AdminError {}

@@ -1,0 +1,20 @@
+//! What clients are told of rooms, participants and tracks.
+//!
+//! Plain values without borrows: a front end writes them in the form of its protocol, and they may be passed to another
+//! process. Fields that the controller does not decide by are passed from one client to the others, and say so.
+
+mod participant;
+mod room;
+mod track;
+
+pub use participant::{ClientCapability, ConnectionQuality, ParticipantInfo, ParticipantState};
+pub use room::{RoomInfo, ServerInfo};
+pub use track::{
+    AudioFeature, BackupCodecPolicy, CodecInfo, Encryption, LayerMode, PacketTrailerFeature, TrackInfo, VideoLayer,
+    VideoQuality,
+};
+
+/// About how many bytes a text takes in a message, with its tag and its length.
+fn text_len(text: &str) -> usize {
+    text.len() + 2
+}

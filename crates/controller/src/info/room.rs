@@ -1,0 +1,41 @@
+//! A room, as those in it are told of it.
+
+use std::time::Duration;
+
+use crate::IceServer;
+
+/// A room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoomInfo {
+    /// Its id: a room of the same name that comes later has another.
+    pub sid: String,
+    /// Its name.
+    pub name: String,
+    /// How long it stays while nobody has joined.
+    pub empty_timeout: Duration,
+    /// How long it stays after the last participant left.
+    pub departure_timeout: Duration,
+    /// The most participants it takes.
+    pub max_participants: u32,
+    /// When it was created, since 1970-01-01 UTC.
+    pub created: Duration,
+    /// What the application says of it.
+    pub metadata: String,
+    /// Participants, hidden ones apart.
+    pub num_participants: u32,
+    /// Those of them that publish.
+    pub num_publishers: u32,
+    /// Somebody records it.
+    pub active_recording: bool,
+}
+
+/// What a client is told of the server when it joins or resumes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// STUN and TURN servers for the client.
+    pub ice_servers: Vec<IceServer>,
+    /// Where the server is.
+    pub region: String,
+    /// The name of the server among others.
+    pub node_id: String,
+}

@@ -1,0 +1,90 @@
+//! A message between participants.
+
+use bytes::Bytes;
+
+/// A message between participants, on a data channel or by an administrator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataMessage {
+    /// It has to arrive, in order.
+    pub reliable: bool,
+    /// The sender's number for it; 0 for none. Senders number reliable messages from 1.
+    pub sequence: u32,
+    /// The id of the sender's stay; empty where others do not see it. The controller writes it.
+    pub sender_sid: String,
+    /// Who sent it; empty where others do not see it. The controller writes it over what the sender says, except for agents
+    /// that speak for another.
+    pub sender_identity: String,
+    /// A program wrote it for the one it names as its sender. The controller writes it.
+    pub generated: bool,
+    /// Receivers by identity; empty is everybody else.
+    pub destinations: Vec<String>,
+    /// What it says.
+    pub content: DataContent,
+    /// Bytes it takes on a channel without its sender.
+    pub len: usize,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataContent {
+    /// Bytes of the application.
+    User(UserData),
+    /// Something that clients say to each other in their own protocol. Passed through.
+    Packet {
+        /// Of what kind.
+        kind: PacketKind,
+        /// As its sender encoded it.
+        encoded: Bytes,
+    },
+}
+
+/// Bytes of the application.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UserData {
+    /// The bytes.
+    pub payload: Bytes,
+    /// What they are about.
+    pub topic: Option<String>,
+    /// The application's name for the message.
+    pub id: Option<String>,
+    /// When what it is about begins, as the application counts. Passed through.
+    pub start_time: Option<u64>,
+    /// When what it is about ends, as the application counts. Passed through.
+    pub end_time: Option<u64>,
+    /// What tells messages of one content apart. Passed through.
+    pub nonce: Vec<u8>,
+    /// Receivers by identity, from clients that say them here.
+    pub destinations: Vec<String>,
+    /// Receivers by id, from clients that say them here.
+    pub destination_sids: Vec<String>,
+}
+
+/// Of what kind a packet is, as far as it decides who may send it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// A chat message, or the beginning of a stream of text: an agent may write one for somebody else.
+    Text,
+    /// What somebody said, in writing.
+    Transcription,
+    /// Measurements of a client.
+    Metrics,
+    /// Who speaks: only the server says so.
+    Speakers,
+    /// Nothing, or of a newer protocol.
+    Unknown,
+    /// Any other.
+    Other,
+}
+
+impl DataMessage {
+    /// The most bytes it takes on a channel with its sender.
+    pub(crate) fn signed_len(&self) -> usize {
+        // Clients from before messages had senders look for them in the content as well.
+        let places = match self.content {
+            DataContent::User(_) => 2,
+            DataContent::Packet { .. } => 1,
+        };
+        const TAGS: usize = 8;
+        self.len + places * (self.sender_sid.len() + self.sender_identity.len() + TAGS)
+    }
+}

@@ -1,0 +1,274 @@
+//! What a participant is told, whatever protocol its front end speaks.
+
+use wire::Codec;
+
+use crate::{
+    ConnectionQuality, DisabledCodecs, ParticipantInfo, PeerMode, Request, RoomInfo, ServerInfo, TrackInfo,
+    VideoQuality,
+};
+
+/// One thing a participant is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notification {
+    /// It has joined.
+    Joined(Box<Joined>),
+    /// It has come back.
+    Resumed(Resumed),
+    /// Our offer on the peer connection it receives on.
+    Offer(LocalDescription),
+    /// Our answer to its offer.
+    Answer(LocalDescription),
+    /// Its track is announced.
+    TrackPublished {
+        /// The client's name for it.
+        cid: String,
+        /// The track.
+        track: TrackInfo,
+    },
+    /// Its track is taken away from it.
+    TrackUnpublished {
+        /// The track.
+        track_sid: String,
+    },
+    /// Somebody receives its track for the first time.
+    TrackSubscribed {
+        /// The track.
+        track_sid: String,
+    },
+    /// The server mutes or unmutes its track: the client is to do so.
+    MuteTrack {
+        /// The track.
+        track_sid: String,
+        /// Whether nothing is sent from now on.
+        muted: bool,
+    },
+    /// How much of its track is wanted.
+    TrackDemand(TrackDemand),
+    /// How participants are now.
+    Participants(Vec<ParticipantInfo>),
+    /// How the room is now.
+    Room(RoomInfo),
+    /// How loudly participants speak now, those who stopped included.
+    Speakers(Vec<SpeakerInfo>),
+    /// How good connections are now.
+    ConnectionQuality(Vec<QualityInfo>),
+    /// Which tracks are paused because its downlink does not carry them, or go on.
+    StreamStates(Vec<StreamState>),
+    /// A publisher lets it have a track, or no longer.
+    TrackPermission {
+        /// The publisher.
+        participant_sid: String,
+        /// The track.
+        track_sid: String,
+        /// Whether it may have it.
+        allowed: bool,
+    },
+    /// It cannot have a track.
+    SubscriptionFailed {
+        /// The track.
+        track_sid: String,
+        /// Why.
+        error: SubscriptionError,
+    },
+    /// It is asked to offer more media sections, to receive on.
+    SectionsNeeded {
+        /// For audio.
+        audios: u32,
+        /// For video.
+        videos: u32,
+    },
+    /// A token by which it can start over as what it is now.
+    Token(String),
+    /// The server is there.
+    Pong {
+        /// When it was asked, by the client's clock in milliseconds, if it said so.
+        asked: Option<i64>,
+        /// The time now in milliseconds since 1970-01-01 UTC.
+        now: i64,
+    },
+    /// Its request is done.
+    Accepted(Request),
+    /// Its request is refused.
+    Refused {
+        /// The request.
+        request: Request,
+        /// Why.
+        reason: RefusalReason,
+        /// The same for people.
+        message: &'static str,
+    },
+    /// Its session is over.
+    Ended {
+        /// Why.
+        reason: EndReason,
+        /// What it should do now.
+        action: EndAction,
+    },
+}
+
+/// All there is to know when one joins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joined {
+    /// The room.
+    pub room: RoomInfo,
+    /// Itself.
+    pub participant: ParticipantInfo,
+    /// Everybody else who is shown.
+    pub others: Vec<ParticipantInfo>,
+    /// How many peer connections it uses.
+    pub mode: PeerMode,
+    /// Codecs it must do without.
+    pub disabled_codecs: DisabledCodecs,
+    /// The server.
+    pub server: ServerInfo,
+}
+
+/// What there is to know when one comes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// Codecs it must do without.
+    pub disabled_codecs: DisabledCodecs,
+    /// The server.
+    pub server: ServerInfo,
+    /// The number of its last reliable message that has arrived.
+    pub last_sequence: u32,
+}
+
+/// A session description of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalDescription {
+    /// Which offer it is or answers.
+    pub id: u32,
+    /// Its text.
+    pub sdp: String,
+    /// Which track is sent on which media section: pairs of `a=mid` and track id.
+    pub tracks: Vec<(String, String)>,
+}
+
+/// How much of a track is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrackDemand {
+    /// The track.
+    pub track_sid: String,
+    /// In each of its codecs, the first one first.
+    pub codecs: Vec<CodecDemand>,
+}
+
+/// How much of one codec of a track is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodecDemand {
+    /// The codec, if it is known.
+    pub codec: Option<Codec>,
+    /// The best quality anybody wants; `None` for nothing.
+    pub wanted: Option<VideoQuality>,
+}
+
+/// How loudly a participant speaks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpeakerInfo {
+    /// The participant.
+    pub participant_sid: String,
+    /// From 0 for silent to 1 for as loud as can be.
+    pub level: f32,
+}
+
+/// How good a participant's connection is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QualityInfo {
+    /// The participant.
+    pub participant_sid: String,
+    /// In a word.
+    pub quality: ConnectionQuality,
+    /// As a mean opinion score, 1 to 5.
+    pub score: f32,
+}
+
+/// Whether a track is paused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamState {
+    /// Its publisher.
+    pub participant_sid: String,
+    /// The track.
+    pub track_sid: String,
+    /// It is not sent, because the receiver's downlink does not carry it.
+    pub paused: bool,
+}
+
+/// Why a track cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionError {
+    /// The receiver decodes none of its codecs.
+    CodecUnsupported,
+    /// There is no such track.
+    TrackNotFound,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalReason {
+    /// There is no such thing.
+    NotFound,
+    /// The token or the server does not allow it.
+    NotAllowed,
+    /// It is too much.
+    LimitExceeded,
+    /// It is not of a kind that is taken.
+    UnsupportedType,
+}
+
+/// Why a session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// The client left.
+    ClientInitiated,
+    /// The same identity joined elsewhere.
+    DuplicateIdentity,
+    /// The server goes away.
+    ServerShutdown,
+    /// An administrator removed it.
+    ParticipantRemoved,
+    /// An administrator deleted the room.
+    RoomDeleted,
+    /// Client and server disagree about what there is.
+    StateMismatch,
+    /// It could not join.
+    JoinFailure,
+    /// It moves to another server.
+    Migration,
+    /// Its signalling connection is gone and it did not come back.
+    SignalClose,
+    /// Its media is not connected any more, or never was.
+    ConnectionTimeout,
+    /// Its media could not be secured.
+    MediaFailure,
+}
+
+impl EndReason {
+    /// Its name, for logs and for the close frame of a connection.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClientInitiated => "CLIENT_INITIATED",
+            Self::DuplicateIdentity => "DUPLICATE_IDENTITY",
+            Self::ServerShutdown => "SERVER_SHUTDOWN",
+            Self::ParticipantRemoved => "PARTICIPANT_REMOVED",
+            Self::RoomDeleted => "ROOM_DELETED",
+            Self::StateMismatch => "STATE_MISMATCH",
+            Self::JoinFailure => "JOIN_FAILURE",
+            Self::Migration => "MIGRATION",
+            Self::SignalClose => "SIGNAL_CLOSE",
+            Self::ConnectionTimeout => "CONNECTION_TIMEOUT",
+            Self::MediaFailure => "MEDIA_FAILURE",
+        }
+    }
+}
+
+/// What a client should do when its session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndAction {
+    /// It should stay away.
+    Disconnect,
+    /// It should come back to the same session.
+    Resume,
+    /// It should join anew.
+    Reconnect,
+}

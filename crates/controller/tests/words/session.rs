@@ -1,0 +1,63 @@
+//! A session without a signalling channel, as WHIP has it (RFC 9725): one join with an offer, one answer, one end.
+
+use controller::{
+    AddTrack, ClientTraits, EndCause, EndReason, Input, Join, Notification, Output, PeerMode, Population, Request,
+    TrackSource,
+};
+use southbound::Command;
+use wire::MediaKind;
+
+use crate::world::{World, claims, offer};
+
+#[test]
+fn one_join_with_an_offer_is_answered_and_publishes() {
+    let mut world = World::new();
+    let bob = world.join("bob", PeerMode::Dual);
+    let microphone = AddTrack {
+        cid: "microphone".to_owned(),
+        kind: Some(MediaKind::Audio),
+        source: TrackSource::Microphone,
+        ..AddTrack::default()
+    };
+    let publisher = world.join_with(Join {
+        claims: claims("encoder"),
+        mode: PeerMode::Single,
+        traits: ClientTraits::default(),
+        auto_subscribe: false,
+        attributes: Default::default(),
+        metadata: String::new(),
+        tracks: vec![microphone],
+        offer: Some(offer("microphone")),
+    });
+    let told = world.told(publisher);
+    let answer = told.iter().find_map(|told| match told {
+        Notification::Answer(answer) => Some(answer.sdp.as_str()),
+        _ => None,
+    });
+    assert!(answer.expect("an answer").contains("a=recvonly"), "{answer:?}");
+    let published = |output: &Output| matches!(output, Output::Command(Command::Publish(_)));
+    assert!(world.out.iter().any(published));
+    assert!(
+        world.told(bob).iter().any(|told| matches!(told, Notification::Offer(_))),
+        "others get it"
+    );
+
+    world.request(publisher, Request::Leave);
+    let ended = Output::End {
+        connection: publisher,
+        cause: EndCause::Session(EndReason::ClientInitiated),
+    };
+    assert!(world.out.contains(&ended));
+    assert_eq!(world.controller.population().participants, 1);
+}
+
+#[test]
+fn a_connection_that_ends_before_media_flows_ends_the_session() {
+    let mut world = World::new();
+    let connection = world.join("encoder", PeerMode::Single);
+    world.handle(Input::Ended { connection });
+    let left = world.controller.population();
+    assert_eq!((left.participants, left.publications), (0, 0));
+    world.advance(std::time::Duration::from_secs(21));
+    assert_eq!(world.controller.population(), Population::default());
+}

@@ -1,0 +1,167 @@
+//! A controller, its clock and what came out.
+
+use std::time::{Duration, Instant};
+
+use access::{ApiKeys, Claims, VideoGrant};
+use controller::{
+    AddTrack, AdminError, AdminReply, AdminRequest, AdminRequestId, ClientTraits, Config, ConnectionId, Controller,
+    Description, Input, Join, Notification, Output, PeerMode, Request, TrackInfo, TrackSource, WallClock,
+};
+use southbound::{Fingerprint, HashFunction, Node, Notice};
+use wire::MediaKind;
+
+pub const UNIX: Duration = Duration::from_secs(1_800_000_000);
+
+pub struct World {
+    pub controller: Controller,
+    pub now: Instant,
+    /// What came out of the last inputs, in order.
+    pub out: Vec<Output>,
+    connections: u64,
+}
+
+pub fn keys() -> ApiKeys {
+    ApiKeys::default().with("devkey", "secret")
+}
+
+pub fn claims(identity: &str) -> Claims {
+    Claims {
+        iss: "devkey".to_owned(),
+        sub: identity.to_owned(),
+        video: VideoGrant {
+            room_join: true,
+            room: "lobby".to_owned(),
+            ..VideoGrant::default()
+        },
+        ..Claims::default()
+    }
+}
+
+/// An offer of one section that sends audio of this track.
+pub fn offer(track: &str) -> Description {
+    let fingerprint = ["AB"; 32].join(":");
+    let sdp = format!(
+        "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
+         m=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\na=ice-ufrag:abcd\r\n\
+         a=ice-pwd:0123456789012345678901\r\na=fingerprint:sha-256 {fingerprint}\r\na=setup:actpass\r\n\
+         a=sendonly\r\na=rtcp-mux\r\na=msid:- {track}\r\na=rtpmap:111 opus/48000/2\r\n"
+    );
+    Description::read(1, &sdp)
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::with(Config::new(keys()))
+    }
+
+    pub fn with(config: Config) -> Self {
+        let now = Instant::now();
+        let mut world = Self {
+            controller: Controller::new(config, WallClock { now, unix: UNIX }, [7; 32]),
+            now,
+            out: Vec::new(),
+            connections: 0,
+        };
+        world.handle(Input::Notice(Notice::Node(Node {
+            addresses: vec!["192.0.2.1:7882".parse().unwrap()],
+            fingerprint: Fingerprint {
+                hash: HashFunction::Sha256,
+                digest: vec![0xab; 32],
+            },
+            clear_rtp: false,
+            copies: false,
+        })));
+        world
+    }
+
+    pub fn join(&mut self, identity: &str, mode: PeerMode) -> ConnectionId {
+        self.join_with(Join {
+            claims: claims(identity),
+            mode,
+            traits: ClientTraits::default(),
+            auto_subscribe: true,
+            attributes: Default::default(),
+            metadata: String::new(),
+            tracks: Vec::new(),
+            offer: None,
+        })
+    }
+
+    pub fn join_with(&mut self, join: Join) -> ConnectionId {
+        self.connections += 1;
+        let connection = ConnectionId(self.connections);
+        let join = Box::new(join);
+        self.handle(Input::Join { connection, join });
+        connection
+    }
+
+    pub fn request(&mut self, connection: ConnectionId, request: Request) {
+        let request = Box::new(request);
+        self.handle(Input::Request { connection, request });
+    }
+
+    /// Announces a microphone and offers it.
+    pub fn publish(&mut self, connection: ConnectionId) -> TrackInfo {
+        self.request(
+            connection,
+            Request::AddTrack(AddTrack {
+                cid: "microphone".to_owned(),
+                kind: Some(MediaKind::Audio),
+                source: TrackSource::Microphone,
+                ..AddTrack::default()
+            }),
+        );
+        let told = self.told(connection).into_iter().find_map(|told| match told {
+            Notification::TrackPublished { track, .. } => Some(track),
+            _ => None,
+        });
+        self.request(connection, Request::Offer(offer("microphone")));
+        told.expect("an announced track is answered")
+    }
+
+    pub fn handle(&mut self, input: Input) {
+        self.out.clear();
+        self.controller.handle(self.now, input, &mut self.out);
+    }
+
+    pub fn ask(&mut self, request: AdminRequest) -> Result<AdminReply, AdminError> {
+        let request_id = AdminRequestId(7);
+        self.handle(Input::Admin { request_id, request });
+        let replies = self.out.iter().filter_map(|output| match output {
+            Output::Reply { request_id, reply } => Some((*request_id, reply.clone())),
+            _ => None,
+        });
+        let replies: Vec<_> = replies.collect();
+        let [(AdminRequestId(7), reply)] = &replies[..] else {
+            panic!("one answer under the name of the request, and not {replies:?}");
+        };
+        reply.clone()
+    }
+
+    /// Lets time pass, waking the controller when it wants to be.
+    pub fn advance(&mut self, by: Duration) {
+        let end = self.now + by;
+        self.out.clear();
+        while let Some(at) = self.controller.poll_timeout().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            self.controller.handle_timeout(self.now, &mut self.out);
+        }
+        self.now = end;
+    }
+
+    /// What a participant was told by the last input.
+    pub fn told(&self, connection: ConnectionId) -> Vec<Notification> {
+        let told = self.out.iter().filter_map(|output| match output {
+            Output::Notify {
+                connection: to,
+                notification,
+            } if *to == connection => Some(notification.clone()),
+            Output::NotifyMany {
+                connections,
+                notification,
+            } if connections.contains(&connection) => Some(notification.clone()),
+            _ => None,
+        });
+        told.collect()
+    }
+}

@@ -1,0 +1,118 @@
+//! Data packets: the protocol's form of the controller's messages.
+
+use bytes::Bytes;
+use controller::{DataContent, DataMessage, LOSSY, PacketKind, RELIABLE, UserData};
+use livekit_protocol::data_packet::{Kind, Value};
+use livekit_protocol::data_stream::header::ContentHeader;
+use livekit_protocol::{DataPacket, UserPacket};
+use prost::Message;
+
+use crate::limits::DATA_PACKET_MAX;
+
+/// Label of the channel of data tracks, which are not forwarded.
+const DATA_TRACK: &str = "_data_track";
+
+/// Reads what came on a channel; `None` for what is no message or is too long.
+///
+/// On the protocol's own channels it is a packet. On a channel that an application opened itself it is bytes for everybody
+/// else, who get them as clients know user data: in a reliable packet.
+pub(crate) fn read(label: &str, payload: &[u8]) -> Option<DataMessage> {
+    if payload.len() > DATA_PACKET_MAX || label == DATA_TRACK {
+        return None;
+    }
+    if matches!(label, RELIABLE | LOSSY) {
+        let packet = DataPacket::decode(payload).ok()?;
+        return Some(message(packet, label == RELIABLE, payload));
+    }
+    let user = UserPacket {
+        payload: payload.to_vec(),
+        ..UserPacket::default()
+    };
+    let packet = DataPacket {
+        value: Some(Value::User(user)),
+        ..DataPacket::default()
+    };
+    Some(message(packet, true, payload))
+}
+
+fn message(packet: DataPacket, reliable: bool, payload: &[u8]) -> DataMessage {
+    let passed = |kind| DataContent::Packet {
+        kind,
+        encoded: Bytes::copy_from_slice(payload),
+    };
+    let content = match packet.value {
+        Some(Value::User(user)) => DataContent::User(user_data(user)),
+        Some(Value::Transcription(_)) => passed(PacketKind::Transcription),
+        Some(Value::Metrics(_)) => passed(PacketKind::Metrics),
+        Some(Value::Speaker(_)) => passed(PacketKind::Speakers),
+        Some(Value::ChatMessage(_)) => passed(PacketKind::Text),
+        Some(Value::StreamHeader(header)) => match header.content_header {
+            Some(ContentHeader::TextHeader(_)) => passed(PacketKind::Text),
+            _ => passed(PacketKind::Other),
+        },
+        Some(_) => passed(PacketKind::Other),
+        None => passed(PacketKind::Unknown),
+    };
+    DataMessage {
+        reliable,
+        sequence: packet.sequence,
+        sender_sid: String::new(),
+        sender_identity: packet.participant_identity,
+        generated: false,
+        destinations: packet.destination_identities,
+        content,
+        len: payload.len(),
+    }
+}
+
+fn user_data(user: UserPacket) -> UserData {
+    UserData {
+        payload: user.payload.into(),
+        topic: user.topic,
+        id: user.id,
+        start_time: user.start_time,
+        end_time: user.end_time,
+        nonce: user.nonce,
+        destinations: user.destination_identities,
+        destination_sids: user.destination_sids,
+    }
+}
+
+/// Writes a message as a packet.
+pub(crate) fn write(data: DataMessage) -> Vec<u8> {
+    let mut packet = match data.content {
+        DataContent::User(user) => DataPacket {
+            sequence: data.sequence,
+            destination_identities: data.destinations,
+            // Clients from before packets had senders look in the payload.
+            value: Some(Value::User(UserPacket {
+                participant_sid: data.sender_sid.clone(),
+                participant_identity: data.sender_identity.clone(),
+                payload: user.payload.into(),
+                destination_sids: user.destination_sids,
+                destination_identities: user.destinations,
+                topic: user.topic,
+                id: user.id,
+                start_time: user.start_time,
+                end_time: user.end_time,
+                nonce: user.nonce,
+            })),
+            ..DataPacket::default()
+        },
+        DataContent::Packet { encoded, .. } => DataPacket::decode(encoded).unwrap_or_default(),
+    };
+    let kind = if data.reliable { Kind::Reliable } else { Kind::Lossy };
+    packet.kind = kind.into();
+    packet.participant_sid = data.sender_sid;
+    packet.participant_identity = data.sender_identity;
+    match &mut packet.value {
+        Some(Value::ChatMessage(message)) if data.generated => message.generated = true,
+        Some(Value::StreamHeader(header)) if data.generated => {
+            if let Some(ContentHeader::TextHeader(text)) = &mut header.content_header {
+                text.generated = true;
+            }
+        }
+        _ => {}
+    }
+    packet.encode_to_vec()
+}

@@ -1,0 +1,310 @@
+//! The front end itself: between clients of the protocol and the controller.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use controller::{
+    AdminError, AdminReply, AdminRequestId, ConnectionId, Controller, Counter, DataMessage, EndCause, Event, Join,
+    LOSSY, Notification, RELIABLE, Request,
+};
+use livekit_protocol::signal_request::Message as Said;
+use livekit_protocol::signal_response::Message;
+use southbound::{Command, MessageId, Notice, TransportId};
+
+use crate::admission::{Admission, Offer};
+use crate::bounds::{self, Kept};
+use crate::frame::{Frame, Outgoing};
+use crate::inbox::{Incoming, Received, Unusable};
+use crate::requests::{Refused, Translated, add_track, sync_state, translate};
+use crate::{data, notifications, traits};
+
+/// The first version of the protocol whose clients wait for the answer to a request that was done.
+const ACCEPTED_SINCE: i32 = 15;
+
+/// One thing that happened to a client, or at the agent.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// An admitted request was upgraded to a WebSocket.
+    Open {
+        /// The new connection.
+        connection: ConnectionId,
+        /// What the request was admitted as.
+        admission: Box<Admission>,
+    },
+    /// A message arrived.
+    Message {
+        /// On which connection.
+        connection: ConnectionId,
+        /// The message, read by the connection's [`Inbox`](crate::Inbox).
+        message: Box<Received>,
+    },
+    /// A connection ended, whoever ended it. Said once for every connection that was opened, also for those we closed.
+    Closed {
+        /// Which connection.
+        connection: ConnectionId,
+    },
+    /// The agent noticed something.
+    Notice(Notice),
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Send a message.
+    Send {
+        /// On which connection.
+        connection: ConnectionId,
+        /// The message.
+        frame: Frame,
+    },
+    /// Close a connection after what was sent before. Only code 1000 tells a client not to come back.
+    Close {
+        /// Which connection.
+        connection: ConnectionId,
+        /// WebSocket close code (RFC 6455 section 7.4).
+        code: u16,
+        /// For those who debug the client.
+        reason: &'static str,
+    },
+    /// Tell the agent.
+    Command(Command),
+    /// Answer an administrator's request.
+    Reply {
+        /// Which request.
+        request_id: AdminRequestId,
+        /// The answer.
+        reply: Result<AdminReply, AdminError>,
+    },
+    /// Something to count.
+    Count(Counter),
+    /// Something to log.
+    Event(Event),
+}
+
+/// The connections of clients, and what each of them understands.
+#[derive(Debug, Default)]
+pub struct Front {
+    sessions: HashMap<ConnectionId, Session>,
+}
+
+/// What is known of one connection.
+#[derive(Debug)]
+struct Session {
+    /// The version of the protocol that its client speaks.
+    protocol: i32,
+    /// Its client speaks JSON.
+    json: bool,
+    /// It is being closed: nothing is said on it any more.
+    ended: bool,
+}
+
+impl Front {
+    /// Passes an input to the controller; what there is to do about it is appended to `out`.
+    pub fn handle(&mut self, controller: &mut Controller, now: Instant, input: Input, out: &mut Vec<Output>) {
+        let input = match input {
+            Input::Open { connection, admission } => Some(self.open(connection, *admission)),
+            Input::Message { connection, message } => self.message(connection, *message, out),
+            Input::Closed { connection } => {
+                self.sessions.remove(&connection);
+                Some(controller::Input::Ended { connection })
+            }
+            Input::Notice(notice) => Some(notice_input(notice)),
+        };
+        if let Some(input) = input {
+            let mut outputs = Vec::new();
+            controller.handle(now, input, &mut outputs);
+            self.translate(outputs, out);
+        }
+    }
+
+    /// Has the controller do what has become due.
+    pub fn handle_timeout(&mut self, controller: &mut Controller, now: Instant, out: &mut Vec<Output>) {
+        let mut outputs = Vec::new();
+        controller.handle_timeout(now, &mut outputs);
+        self.translate(outputs, out);
+    }
+
+    /// Writes what the controller has to say in the form of the protocol.
+    pub fn translate(&mut self, outputs: Vec<controller::Output>, out: &mut Vec<Output>) {
+        for output in outputs {
+            match output {
+                controller::Output::Notify {
+                    connection,
+                    notification,
+                } => self.notify(&[connection], notification, out),
+                controller::Output::NotifyMany {
+                    connections,
+                    notification,
+                } => self.notify(&connections, notification, out),
+                controller::Output::End { connection, cause } => self.end(connection, cause, out),
+                controller::Output::Data { to, message, data } => out.push(Output::Command(send(to, message, data))),
+                controller::Output::Command(command) => out.push(Output::Command(command)),
+                controller::Output::Reply { request_id, reply } => out.push(Output::Reply { request_id, reply }),
+                controller::Output::Count(counter) => out.push(Output::Count(counter)),
+                controller::Output::Event(event) => out.push(Output::Event(event)),
+            }
+        }
+    }
+
+    fn open(&mut self, connection: ConnectionId, admission: Admission) -> controller::Input {
+        let session = Session {
+            protocol: admission.client.protocol,
+            json: false,
+            ended: false,
+        };
+        self.sessions.insert(connection, session);
+        let offer = admission.offer.map(Offer::read);
+        if let Some(resume) = admission.resume {
+            let resume = Box::new(controller::Resume {
+                claims: admission.claims,
+                mode: admission.mode,
+                sid: resume.sid,
+                sync_state: admission.sync_state.map(sync_state),
+                offer,
+            });
+            return controller::Input::Resume { connection, resume };
+        }
+        let join = Box::new(Join {
+            claims: admission.claims,
+            mode: admission.mode,
+            traits: traits::of(admission.client),
+            auto_subscribe: admission.settings.auto_subscribe,
+            attributes: admission.attributes,
+            metadata: admission.metadata,
+            tracks: admission.tracks.into_iter().map(add_track).collect(),
+            offer,
+        });
+        controller::Input::Join { connection, join }
+    }
+
+    /// What a client's message asks the controller; `None` for nothing.
+    fn message(
+        &mut self,
+        connection: ConnectionId,
+        received: Received,
+        out: &mut Vec<Output>,
+    ) -> Option<controller::Input> {
+        let Some(session) = self.sessions.get_mut(&connection).filter(|session| !session.ended) else {
+            out.push(Output::Count(Counter::UnknownConnection));
+            return None;
+        };
+        let incoming = match received.message {
+            Ok(incoming) => incoming,
+            Err(why) => return Some(self.hang_up(connection, why, out)),
+        };
+        session.json = received.json;
+        let request = Box::new(match incoming? {
+            Incoming::Offer(offer) => Request::Offer(offer),
+            Incoming::Answer(answer) => Request::Answer(answer),
+            Incoming::Said(said) => self.said(connection, *said, out),
+        });
+        Some(controller::Input::Request { connection, request })
+    }
+
+    /// The request in a message. One that is refused here leaves word that the client is there.
+    fn said(&mut self, connection: ConnectionId, mut said: Said, out: &mut Vec<Output>) -> Request {
+        let refused = match bounds::message(&mut said) {
+            Ok(kept) => {
+                if kept == Kept::Part {
+                    out.push(Output::Count(Counter::LimitExceeded));
+                }
+                match translate(said) {
+                    Translated::Request(request) => return request,
+                    Translated::Refused(refused) => refused,
+                }
+            }
+            Err(what) => Refused::excess(said, what),
+        };
+        out.push(Output::Count(refused.counter));
+        if let Some(answer) = refused.answer {
+            self.send(&[connection], *answer, out);
+        }
+        Request::Alive
+    }
+
+    /// Ends a connection whose client does not keep to the protocol. It may come back and do better: only its signalling is lost.
+    fn hang_up(&mut self, connection: ConnectionId, why: Unusable, out: &mut Vec<Output>) -> controller::Input {
+        let Unusable { code, counter, what } = why;
+        out.push(Output::Count(counter));
+        out.push(Output::Event(Event::Misbehaved { connection, what }));
+        self.close(connection, code, counter.name(), out);
+        controller::Input::Ended { connection }
+    }
+
+    fn notify(&self, connections: &[ConnectionId], notification: Notification, out: &mut Vec<Output>) {
+        let is_new = matches!(notification, Notification::Accepted(_));
+        let understands = |connection: &ConnectionId| {
+            let session = self.sessions.get(connection);
+            session.is_some_and(|session| !is_new || session.protocol >= ACCEPTED_SINCE)
+        };
+        if !connections.iter().any(understands) {
+            return;
+        }
+        if let Some(message) = notifications::message(notification) {
+            self.send(connections, message, out);
+        }
+    }
+
+    /// Sends a message to all of these; it is encoded once for each form that somebody speaks.
+    fn send(&self, connections: &[ConnectionId], message: Message, out: &mut Vec<Output>) {
+        let message = Outgoing::new(message);
+        for connection in connections {
+            let session = self.sessions.get(connection).filter(|session| !session.ended);
+            if let Some(session) = session {
+                out.push(Output::Send {
+                    connection: *connection,
+                    frame: message.frame(session.json),
+                });
+            }
+        }
+    }
+
+    fn end(&mut self, connection: ConnectionId, cause: EndCause, out: &mut Vec<Output>) {
+        let (code, reason) = match cause {
+            EndCause::Session(reason) => (1000, reason.name()),
+            EndCause::Replaced => (1000, "replaced by a newer connection"),
+            EndCause::SimulatedFault => (1011, "as the test asked"),
+        };
+        self.close(connection, code, reason, out);
+    }
+
+    fn close(&mut self, connection: ConnectionId, code: u16, reason: &'static str, out: &mut Vec<Output>) {
+        if let Some(session) = self.sessions.get_mut(&connection) {
+            session.ended = true;
+            out.push(Output::Close {
+                connection,
+                code,
+                reason,
+            });
+        }
+    }
+}
+
+fn notice_input(notice: Notice) -> controller::Input {
+    match notice {
+        Notice::Received {
+            transport,
+            label,
+            payload,
+            message,
+        } => controller::Input::Data {
+            transport,
+            message,
+            data: data::read(&label, &payload).map(Box::new),
+        },
+        notice => controller::Input::Notice(notice),
+    }
+}
+
+fn send(to: Vec<TransportId>, message: Option<MessageId>, data: DataMessage) -> Command {
+    let reliable = data.reliable;
+    let label = if reliable { RELIABLE } else { LOSSY };
+    Command::Send {
+        to,
+        label: Arc::from(label),
+        payload: data::write(data).into(),
+        reliable,
+        message,
+    }
+}

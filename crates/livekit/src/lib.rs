@@ -1,0 +1,37 @@
+//! The LiveKit client protocol, as a front end of the controller.
+//!
+//! A request to join comes as [`HttpRequest`] and is judged by [`admit`] without any state. `/rtc` and `/rtc/v1` differ in the
+//! number of peer connections a client uses, see [`PeerMode`](controller::PeerMode). What a client says on its WebSocket is
+//! read by an [`Inbox`], on the connection's own task. [`Front`] makes the controller's requests of it, and writes the
+//! controller's notifications as the messages that clients know.
+//!
+//! Everything that knows the protocol's messages is here. Like the controller it has no clock, no socket and no thread.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]
+#![allow(
+    deprecated,
+    reason = "the protocol keeps old fields beside new ones, and old clients read the old"
+)]
+
+mod admission;
+mod bounds;
+mod client_rules;
+mod convert;
+mod data;
+mod fields;
+mod frame;
+mod front;
+mod inbox;
+mod infos;
+mod limits;
+mod notifications;
+mod query;
+mod requests;
+mod traits;
+mod user_agent;
+
+pub use admission::{Admission, HttpRequest, Offer, Refusal, Resume, Route, admit};
+pub use frame::Frame;
+pub use front::{Front, Input, Output};
+pub use inbox::{Inbox, Received};

@@ -1,0 +1,229 @@
+//! From what the controller tells a participant to the message a client knows.
+
+use controller::{
+    CodecDemand, DisabledCodecs, EndAction, EndReason, Joined, LocalDescription, Notification, PeerMode, QualityInfo,
+    RefusalReason, Request, Resumed, SpeakerInfo, StreamState, TrackDemand, VideoQuality,
+};
+use livekit_protocol as proto;
+use livekit_protocol::request_response::{self, Reason};
+use livekit_protocol::signal_response::Message;
+
+use crate::client_rules::{enabled_codecs, told};
+use crate::convert::Numbered;
+use crate::infos;
+use crate::requests;
+
+/// How often a client pings, in seconds.
+const PING_INTERVAL: i32 = 5;
+/// How long a client waits for any message before it gives the connection up, in seconds.
+const PING_TIMEOUT: i32 = 15;
+
+/// A notification as a message; `None` for what the protocol has no message for.
+pub(crate) fn message(notification: Notification) -> Option<Message> {
+    Some(match notification {
+        Notification::Joined(joined) => Message::Join(join(*joined)),
+        Notification::Resumed(resumed) => Message::Reconnect(reconnect(resumed)),
+        Notification::Offer(offer) => Message::Offer(description("offer", offer)),
+        Notification::Answer(answer) => Message::Answer(description("answer", answer)),
+        Notification::TrackPublished { cid, track } => Message::TrackPublished(proto::TrackPublishedResponse {
+            cid,
+            track: Some(infos::track(track)),
+        }),
+        Notification::TrackUnpublished { track_sid } => {
+            Message::TrackUnpublished(proto::TrackUnpublishedResponse { track_sid })
+        }
+        Notification::TrackSubscribed { track_sid } => Message::TrackSubscribed(proto::TrackSubscribed { track_sid }),
+        Notification::MuteTrack { track_sid, muted } => {
+            Message::Mute(proto::MuteTrackRequest { sid: track_sid, muted })
+        }
+        Notification::TrackDemand(demand) => Message::SubscribedQualityUpdate(track_demand(demand)),
+        Notification::Participants(infos) => Message::Update(proto::ParticipantUpdate {
+            participants: infos::participants(infos),
+        }),
+        Notification::Room(room) => Message::RoomUpdate(proto::RoomUpdate {
+            room: Some(infos::room(room)),
+        }),
+        Notification::Speakers(speakers) => Message::SpeakersChanged(proto::SpeakersChanged {
+            speakers: speakers.into_iter().map(speaker).collect(),
+        }),
+        Notification::ConnectionQuality(updates) => Message::ConnectionQuality(proto::ConnectionQualityUpdate {
+            updates: updates.into_iter().map(quality).collect(),
+        }),
+        Notification::StreamStates(states) => Message::StreamStateUpdate(proto::StreamStateUpdate {
+            stream_states: states.into_iter().map(stream_state).collect(),
+        }),
+        Notification::TrackPermission {
+            participant_sid,
+            track_sid,
+            allowed,
+        } => Message::SubscriptionPermissionUpdate(proto::SubscriptionPermissionUpdate {
+            participant_sid,
+            track_sid,
+            allowed,
+        }),
+        Notification::SubscriptionFailed { track_sid, error } => {
+            let err = error.number();
+            Message::SubscriptionResponse(proto::SubscriptionResponse { track_sid, err })
+        }
+        Notification::SectionsNeeded { audios, videos } => {
+            Message::MediaSectionsRequirement(proto::MediaSectionsRequirement {
+                num_audios: audios,
+                num_videos: videos,
+            })
+        }
+        Notification::Token(token) => Message::RefreshToken(token),
+        Notification::Pong { asked: None, now } => Message::Pong(now),
+        Notification::Pong {
+            asked: Some(asked),
+            now,
+        } => Message::PongResp(proto::Pong {
+            last_ping_timestamp: asked,
+            timestamp: now,
+        }),
+        Notification::Accepted(request) => Message::RequestResponse(response(Reason::Ok.into(), "", request)?),
+        Notification::Refused {
+            request,
+            reason,
+            message,
+        } => Message::RequestResponse(response(reason.number(), message, request)?),
+        Notification::Ended { reason, action } => leave(reason, action),
+    })
+}
+
+/// A request that a client's message held and the front end refuses.
+pub(crate) fn refused(
+    request_id: u32,
+    reason: RefusalReason,
+    message: String,
+    request: request_response::Request,
+) -> Message {
+    Message::RequestResponse(proto::RequestResponse {
+        request_id,
+        reason: reason.number(),
+        message,
+        request: Some(request),
+    })
+}
+
+/// `None` for requests that the protocol does not answer.
+fn response(reason: i32, message: &str, request: Request) -> Option<proto::RequestResponse> {
+    let (request_id, request) = requests::repeated(request)?;
+    Some(proto::RequestResponse {
+        request_id,
+        reason,
+        message: message.to_owned(),
+        request: Some(request),
+    })
+}
+
+/// The protocol's way to say that a session is over, or must begin anew.
+fn leave(reason: EndReason, action: EndAction) -> Message {
+    Message::Leave(proto::LeaveRequest {
+        // For clients from before there were actions.
+        can_reconnect: action != EndAction::Disconnect,
+        reason: reason.number(),
+        action: action.number(),
+        regions: None,
+    })
+}
+
+/// The first message: everything there is to know.
+fn join(joined: Joined) -> proto::JoinResponse {
+    let fast_publish = joined.participant.permission.publish;
+    proto::JoinResponse {
+        room: Some(infos::room(joined.room)),
+        participant: Some(infos::participant(joined.participant)),
+        other_participants: infos::participants(joined.others),
+        server_version: infos::SERVER_VERSION.to_owned(),
+        server_info: Some(infos::server(&joined.server)),
+        ice_servers: infos::ice_servers(joined.server.ice_servers),
+        subscriber_primary: joined.mode == PeerMode::Dual,
+        client_configuration: Some(configuration(joined.disabled_codecs)),
+        server_region: joined.server.region,
+        ping_timeout: PING_TIMEOUT,
+        ping_interval: PING_INTERVAL,
+        enabled_publish_codecs: enabled_codecs(joined.disabled_codecs),
+        fast_publish,
+        ..proto::JoinResponse::default()
+    }
+}
+
+fn reconnect(resumed: Resumed) -> proto::ReconnectResponse {
+    proto::ReconnectResponse {
+        client_configuration: Some(configuration(resumed.disabled_codecs)),
+        server_info: Some(infos::server(&resumed.server)),
+        ice_servers: infos::ice_servers(resumed.server.ice_servers),
+        last_message_seq: resumed.last_sequence,
+    }
+}
+
+fn configuration(disabled: DisabledCodecs) -> proto::ClientConfiguration {
+    proto::ClientConfiguration {
+        disabled_codecs: told(disabled),
+        ..proto::ClientConfiguration::default()
+    }
+}
+
+fn description(kind: &str, description: LocalDescription) -> proto::SessionDescription {
+    proto::SessionDescription {
+        r#type: kind.to_owned(),
+        sdp: description.sdp,
+        id: description.id,
+        mid_to_track_id: description.tracks.into_iter().collect(),
+    }
+}
+
+fn speaker(speaker: SpeakerInfo) -> proto::SpeakerInfo {
+    proto::SpeakerInfo {
+        sid: speaker.participant_sid,
+        level: speaker.level,
+        active: speaker.level > 0.0,
+    }
+}
+
+fn quality(info: QualityInfo) -> proto::ConnectionQualityInfo {
+    proto::ConnectionQualityInfo {
+        participant_sid: info.participant_sid,
+        quality: info.quality.number(),
+        score: info.score,
+    }
+}
+
+fn stream_state(state: StreamState) -> proto::StreamStateInfo {
+    let word = match state.paused {
+        true => proto::StreamState::Paused,
+        false => proto::StreamState::Active,
+    };
+    proto::StreamStateInfo {
+        participant_sid: state.participant_sid,
+        track_sid: state.track_sid,
+        state: word.into(),
+    }
+}
+
+fn track_demand(demand: TrackDemand) -> proto::SubscribedQualityUpdate {
+    let first = demand.codecs.first().and_then(|codec| codec.wanted);
+    proto::SubscribedQualityUpdate {
+        track_sid: demand.track_sid,
+        // Older clients read nothing else.
+        subscribed_qualities: qualities(first),
+        subscribed_codecs: demand.codecs.into_iter().map(codec_demand).collect(),
+    }
+}
+
+fn codec_demand(demand: CodecDemand) -> proto::SubscribedCodec {
+    let name = demand.codec.map(|codec| codec.to_string().to_ascii_lowercase());
+    proto::SubscribedCodec {
+        codec: name.unwrap_or_default(),
+        qualities: qualities(demand.wanted),
+    }
+}
+
+fn qualities(wanted: Option<VideoQuality>) -> Vec<proto::SubscribedQuality> {
+    let levels = [VideoQuality::Low, VideoQuality::Medium, VideoQuality::High];
+    let qualities = levels.map(|quality| proto::SubscribedQuality {
+        quality: quality.number(),
+        enabled: wanted.is_some_and(|wanted| quality <= wanted),
+    });
+    qualities.to_vec()
+}

@@ -1,0 +1,510 @@
+//! A controller, a clock and what came out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use access::{ApiKeys, Claims, VideoGrant, sign};
+use controller::{
+    AdminError, AdminReply, AdminRequest, AdminRequestId, Config, ConnectionId, Controller, Counter, Event, PeerMode,
+    WallClock,
+};
+use livekit::{Admission, Frame, Front, HttpRequest, Inbox, Input, Output, admit};
+use livekit_protocol::signal_request::Message as Said;
+use livekit_protocol::signal_response::Message;
+use livekit_protocol::{
+    AddTrackRequest, LeaveRequest, ParticipantInfo, SessionDescription, SignalRequest, SignalResponse, TrackInfo,
+    TrackSource, TrackType, VideoLayer,
+};
+use prost::Message as _;
+use southbound::{Command, Fingerprint, HashFunction, Node, Notice, Publication, Subscription, TransportId};
+use wire::MediaKind;
+
+use crate::browser::Browser;
+
+pub const UNIX: Duration = Duration::from_secs(1_800_000_000);
+
+pub struct World {
+    pub controller: Controller,
+    front: Front,
+    pub now: Instant,
+    pub commands: Vec<Command>,
+    pub counts: BTreeMap<Counter, usize>,
+    pub events: Vec<Event>,
+    replies: Vec<Result<AdminReply, AdminError>>,
+    inbox: BTreeMap<ConnectionId, Vec<Message>>,
+    inboxes: BTreeMap<ConnectionId, Inbox>,
+    /// Messages and bytes each connection was sent.
+    pub sent: BTreeMap<ConnectionId, (usize, usize)>,
+    /// Bytes of the longest message each connection was sent.
+    pub longest: BTreeMap<ConnectionId, usize>,
+    pub closed: BTreeMap<ConnectionId, u16>,
+    start: Instant,
+    connections: u64,
+    commands_seen: usize,
+    identities: BTreeMap<ConnectionId, String>,
+    opened: BTreeMap<TransportId, String>,
+}
+
+/// A client: its connection and its publishing, or only, peer connection.
+pub struct Client {
+    pub connection: ConnectionId,
+    pub identity: String,
+    pub sid: String,
+    pub mode: PeerMode,
+    pub browser: Browser,
+    offers: u32,
+}
+
+impl Client {
+    /// A client on a connection that was opened by hand.
+    pub fn at(connection: ConnectionId, identity: &str, mode: PeerMode) -> Self {
+        let browser = Browser::new(mode);
+        Self {
+            connection,
+            identity: identity.to_owned(),
+            sid: String::new(),
+            mode,
+            browser,
+            offers: 0,
+        }
+    }
+}
+
+pub fn keys() -> ApiKeys {
+    ApiKeys::default().with("devkey", "secret")
+}
+
+pub fn claims(identity: &str) -> Claims {
+    Claims {
+        iss: "devkey".to_owned(),
+        sub: identity.to_owned(),
+        name: identity.to_uppercase(),
+        exp: Some(UNIX.as_secs() + 86_400),
+        video: VideoGrant {
+            room_join: true,
+            room: "lobby".to_owned(),
+            ..VideoGrant::default()
+        },
+        ..Claims::default()
+    }
+}
+
+fn node(clear_rtp: bool, copies: bool) -> Node {
+    Node {
+        addresses: vec!["192.0.2.1:7882".parse().unwrap(), "[2001:db8::1]:7882".parse().unwrap()],
+        fingerprint: Fingerprint {
+            hash: HashFunction::Sha256,
+            digest: vec![0xab; 32],
+        },
+        clear_rtp,
+        copies,
+    }
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::with(Config::new(keys()))
+    }
+
+    pub fn with(config: Config) -> Self {
+        let start = Instant::now();
+        let controller = Controller::new(config, WallClock { now: start, unix: UNIX }, [7; 32]);
+        let mut world = Self {
+            controller,
+            front: Front::default(),
+            now: start,
+            commands: Vec::new(),
+            counts: BTreeMap::new(),
+            events: Vec::new(),
+            replies: Vec::new(),
+            inbox: BTreeMap::new(),
+            inboxes: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            longest: BTreeMap::new(),
+            closed: BTreeMap::new(),
+            start,
+            connections: 0,
+            commands_seen: 0,
+            identities: BTreeMap::new(),
+            opened: BTreeMap::new(),
+        };
+        world.notice(Notice::Node(node(false, false)));
+        world
+    }
+
+    /// With a node that forwards clear RTP, maybe by a device that only copies.
+    pub fn in_clear(copies: bool) -> Self {
+        let mut world = Self::new();
+        world.notice(Notice::Node(node(true, copies)));
+        world
+    }
+
+    pub fn admission(&self, claims: &Claims, mode: PeerMode, query: &str) -> Admission {
+        let path = if mode == PeerMode::Single { "/rtc/v1" } else { "/rtc" };
+        let query = format!(
+            "access_token={}&protocol=17&sdk=js&{query}",
+            sign(claims, &keys()).unwrap()
+        );
+        let request = HttpRequest {
+            path,
+            query: &query,
+            authorization: None,
+            user_agent: None,
+        };
+        admit(request, &keys(), UNIX + (self.now - self.start)).unwrap()
+    }
+
+    pub fn open(&mut self, admission: Admission) -> ConnectionId {
+        self.connections += 1;
+        let connection = ConnectionId(self.connections);
+        self.handle(Input::Open {
+            connection,
+            admission: Box::new(admission),
+        });
+        connection
+    }
+
+    /// Opens a connection for a client that was here before.
+    pub fn resume(&mut self, client: &Client) -> ConnectionId {
+        self.resume_as(&claims(&client.identity), client)
+    }
+
+    /// The same, with another token.
+    pub fn resume_as(&mut self, claims: &Claims, client: &Client) -> ConnectionId {
+        let query = format!("reconnect=1&sid={}", client.sid);
+        let mut admission = self.admission(claims, client.mode, &query);
+        if let Some(resume) = &mut admission.resume {
+            resume.sid.clone_from(&client.sid);
+        }
+        self.open(admission)
+    }
+
+    /// Joins, negotiates as `livekit-client` does and gets media connected.
+    pub fn join(&mut self, identity: &str, mode: PeerMode) -> Client {
+        self.join_as(&claims(identity), mode)
+    }
+
+    pub fn join_as(&mut self, claims: &Claims, mode: PeerMode) -> Client {
+        let mut client = self.join_unconnected(claims, mode);
+        self.negotiate(&mut client);
+        self.connect(&client);
+        client
+    }
+
+    /// Only joins.
+    pub fn join_unconnected(&mut self, claims: &Claims, mode: PeerMode) -> Client {
+        let admission = self.admission(claims, mode, "");
+        let connection = self.open(admission);
+        let joined = self.expect(connection, "join", |message| match message {
+            Message::Join(join) => Some(join.clone()),
+            _ => None,
+        });
+        let info = joined.participant.unwrap();
+        Client {
+            connection,
+            identity: info.identity,
+            sid: info.sid,
+            mode,
+            browser: Browser::new(mode),
+            offers: 0,
+        }
+    }
+
+    /// One round: the client offers, or, on two connections, answers what it was offered; then again while there is something to do.
+    pub fn negotiate(&mut self, client: &mut Client) {
+        self.offer(client);
+        self.settle(client);
+    }
+
+    /// The client does what the server asks for until it asks for nothing.
+    pub fn settle(&mut self, client: &mut Client) {
+        for _ in 0..20 {
+            let mut asked = false;
+            for message in self.take(client.connection, |message| {
+                matches!(message, Message::Offer(_) | Message::MediaSectionsRequirement(_))
+            }) {
+                asked = true;
+                match message {
+                    Message::Offer(offer) => {
+                        let answer = described("answer", Browser::answer(&offer.sdp), offer.id);
+                        self.say(client.connection, Said::Answer(answer));
+                    }
+                    Message::MediaSectionsRequirement(wanted) => {
+                        client.browser.listen(wanted.num_audios, wanted.num_videos)
+                    }
+                    _ => unreachable!(),
+                }
+            }
+            if !asked {
+                return;
+            }
+            if client.mode == PeerMode::Single {
+                self.offer(client);
+            }
+        }
+        panic!("negotiation does not come to an end");
+    }
+
+    /// Offers and returns the answer, after looking for what a browser would refuse.
+    pub fn offer(&mut self, client: &mut Client) -> (wire::sdp::SessionDescription, SessionDescription) {
+        client.offers += 1;
+        let offer = described("offer", client.browser.offer(), client.offers);
+        self.say(client.connection, Said::Offer(offer));
+        let id = client.offers;
+        let answer = self.expect(client.connection, "answer", |message| match message {
+            Message::Answer(answer) if answer.id == id => Some(answer.clone()),
+            _ => None,
+        });
+        (client.browser.take_answer(&answer.sdp), answer)
+    }
+
+    /// Announces a track and offers it.
+    pub fn publish(&mut self, client: &mut Client, kind: MediaKind, source: TrackSource) -> TrackInfo {
+        let cid = format!("{}-{source:?}", client.identity);
+        let track = self.announce(client, kind, source, &cid);
+        client.browser.publish(kind, &cid);
+        self.negotiate(client);
+        track
+    }
+
+    pub fn announce(&mut self, client: &Client, kind: MediaKind, source: TrackSource, cid: &str) -> TrackInfo {
+        self.say(client.connection, Said::AddTrack(add_track(kind, source, cid)));
+        self.expect(client.connection, "track_published", |message| match message {
+            Message::TrackPublished(published) if published.cid == cid => published.track.clone(),
+            _ => None,
+        })
+    }
+
+    /// The agent reports that all of a client's transports are connected, with the data channels the client uses.
+    pub fn connect(&mut self, client: &Client) {
+        for transport in self.transports_of(client) {
+            self.notice(Notice::Connected {
+                transport,
+                srtp: Some("SRTP_AEAD_AES_128_GCM"),
+            });
+            for label in ["_reliable", "_lossy"] {
+                self.notice(Notice::ChannelOpened {
+                    transport,
+                    label: Arc::from(label),
+                });
+            }
+        }
+    }
+
+    /// The transports that were opened for a client and still are.
+    pub fn transports_of(&self, client: &Client) -> Vec<TransportId> {
+        let opened = self
+            .opened
+            .iter()
+            .filter(|(_, identity)| **identity == client.identity)
+            .map(|(transport, _)| *transport);
+        opened.filter(|transport| !self.is_closed(*transport)).collect()
+    }
+
+    fn is_closed(&self, transport: TransportId) -> bool {
+        self.commands
+            .iter()
+            .any(|command| matches!(command, Command::Close { transport: closed } if *closed == transport))
+    }
+
+    pub fn say(&mut self, connection: ConnectionId, message: Said) {
+        let bytes = SignalRequest { message: Some(message) }.encode_to_vec();
+        self.frame(connection, &Frame::Binary(bytes.into()));
+    }
+
+    /// A frame arrives.
+    pub fn frame(&mut self, connection: ConnectionId, frame: &Frame) {
+        let inbox = self.inboxes.entry(connection).or_insert_with(|| Inbox::new(self.now));
+        let message = Box::new(inbox.read(self.now, frame));
+        self.handle(Input::Message { connection, message });
+    }
+
+    pub fn notice(&mut self, notice: Notice) {
+        self.handle(Input::Notice(notice));
+    }
+
+    pub fn hang_up(&mut self, connection: ConnectionId) {
+        self.handle(Input::Closed { connection });
+    }
+
+    pub fn handle(&mut self, input: Input) {
+        let about = match &input {
+            Input::Open { connection, admission } => {
+                self.identities.insert(*connection, admission.identity().to_owned());
+                Some(*connection)
+            }
+            Input::Message { connection, .. } | Input::Closed { connection } => Some(*connection),
+            Input::Notice(_) => None,
+        };
+        let mut out = Vec::new();
+        self.front.handle(&mut self.controller, self.now, input, &mut out);
+        let identity = about.and_then(|connection| self.identities.get(&connection).cloned());
+        self.collect(out, identity);
+    }
+
+    /// An administrator asks for something and is answered.
+    pub fn administer(&mut self, request: AdminRequest) -> Result<AdminReply, AdminError> {
+        let request_id = AdminRequestId(1);
+        let (mut outputs, mut out) = (Vec::new(), Vec::new());
+        let input = controller::Input::Admin { request_id, request };
+        self.controller.handle(self.now, input, &mut outputs);
+        self.front.translate(outputs, &mut out);
+        self.collect(out, None);
+        self.replies.pop().expect("every request has its answer")
+    }
+
+    /// Lets time pass, waking the controller when it wants to be.
+    pub fn advance(&mut self, by: Duration) {
+        let end = self.now + by;
+        while let Some(at) = self.controller.poll_timeout().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            let mut out = Vec::new();
+            self.front.handle_timeout(&mut self.controller, self.now, &mut out);
+            self.collect(out, None);
+        }
+        self.now = end;
+    }
+
+    pub fn collect(&mut self, out: Vec<Output>, identity: Option<String>) {
+        for output in out {
+            match output {
+                Output::Send { connection, frame } => {
+                    assert!(!self.closed.contains_key(&connection), "nothing is sent after the end");
+                    let traffic = self.sent.entry(connection).or_default();
+                    *traffic = (traffic.0 + 1, traffic.1 + frame.len());
+                    let longest = self.longest.entry(connection).or_default();
+                    *longest = frame.len().max(*longest);
+                    self.inbox.entry(connection).or_default().push(decode(&frame));
+                }
+                Output::Close { connection, code, .. } => _ = self.closed.insert(connection, code),
+                Output::Command(command) => {
+                    if let (Command::Open(open), Some(identity)) = (&command, &identity) {
+                        self.opened.insert(open.transport, identity.clone());
+                    }
+                    self.commands.push(command);
+                }
+                Output::Count(counter) => *self.counts.entry(counter).or_default() += 1,
+                Output::Event(event) => self.events.push(event),
+                Output::Reply { reply, .. } => self.replies.push(reply),
+            }
+        }
+    }
+
+    /// Takes the messages that fit out of a client's inbox, and with them all that came before the last of them.
+    pub fn take(&mut self, connection: ConnectionId, fits: impl Fn(&Message) -> bool) -> Vec<Message> {
+        let inbox = self.inbox.entry(connection).or_default();
+        let (taken, kept) = std::mem::take(inbox).into_iter().partition(|message| fits(message));
+        *inbox = kept;
+        taken
+    }
+
+    /// The first message that fits, which must have come.
+    pub fn expect<T>(&mut self, connection: ConnectionId, what: &str, fits: impl Fn(&Message) -> Option<T>) -> T {
+        let inbox = self.inbox.entry(connection).or_default();
+        let Some(position) = inbox.iter().position(|message| fits(message).is_some()) else {
+            panic!(
+                "no {what} among {inbox:#?}; closed: {:?}; {:?}",
+                self.closed.get(&connection),
+                self.events
+            );
+        };
+        fits(&inbox.remove(position)).unwrap()
+    }
+
+    pub fn expect_leave(&mut self, connection: ConnectionId) -> LeaveRequest {
+        self.expect(connection, "leave", |message| match message {
+            Message::Leave(leave) => Some(leave.clone()),
+            _ => None,
+        })
+    }
+
+    /// How a client sees another now, by the updates that came; the last word counts. The updates are consumed.
+    pub fn seen(&mut self, connection: ConnectionId, identity: &str) -> Option<ParticipantInfo> {
+        let updates = self.take(connection, |message| matches!(message, Message::Update(_)));
+        let infos = updates.into_iter().flat_map(|message| match message {
+            Message::Update(update) => update.participants,
+            _ => unreachable!(),
+        });
+        infos
+            .filter(|info| info.identity == identity)
+            .max_by_key(|info| info.version)
+    }
+
+    /// Forgets what came so far.
+    pub fn clear(&mut self) {
+        self.inbox.clear();
+        self.commands_seen = self.commands.len();
+    }
+
+    pub fn new_commands(&self) -> &[Command] {
+        &self.commands[self.commands_seen..]
+    }
+
+    pub fn publications(&self) -> Vec<Publication> {
+        self.new_commands()
+            .iter()
+            .filter_map(|command| match command {
+                Command::Publish(publication) => Some(publication.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub fn subscriptions(&self) -> Vec<Subscription> {
+        self.new_commands()
+            .iter()
+            .filter_map(|command| match command {
+                Command::Subscribe(subscription) => Some(subscription.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub fn count(&self, counter: Counter) -> usize {
+        self.counts.get(&counter).copied().unwrap_or(0)
+    }
+}
+
+fn decode(frame: &Frame) -> Message {
+    let response = match frame {
+        Frame::Binary(bytes) => SignalResponse::decode(bytes.clone()).unwrap(),
+        Frame::Text(text) => serde_json::from_str(text).unwrap(),
+    };
+    response.message.expect("the server says something")
+}
+
+pub fn described(kind: &str, sdp: String, id: u32) -> SessionDescription {
+    SessionDescription {
+        r#type: kind.to_owned(),
+        sdp,
+        id,
+        ..SessionDescription::default()
+    }
+}
+
+pub fn add_track(kind: MediaKind, source: TrackSource, cid: &str) -> AddTrackRequest {
+    let r#type = if kind == MediaKind::Audio {
+        TrackType::Audio
+    } else {
+        TrackType::Video
+    };
+    let layers = [(0, 160, 90), (1, 320, 180), (2, 640, 360)];
+    AddTrackRequest {
+        cid: cid.to_owned(),
+        name: "a track".to_owned(),
+        r#type: r#type.into(),
+        source: source.into(),
+        width: 640,
+        height: 360,
+        layers: layers
+            .map(|(quality, width, height)| VideoLayer {
+                quality,
+                width,
+                height,
+                ..VideoLayer::default()
+            })
+            .to_vec(),
+        ..AddTrackRequest::default()
+    }
+}
