@@ -18,13 +18,11 @@ pub mod limits;
 
 mod admin;
 mod arrival;
-mod attention;
 mod budget;
 mod config;
 mod connection;
 mod context;
 mod controller;
-mod data;
 mod demand;
 mod ids;
 mod info;
@@ -36,11 +34,9 @@ mod participant;
 mod quality;
 mod request;
 mod room;
-mod speakers;
 mod subscription;
 mod track;
 mod traits;
-mod voices;
 
 pub use access::{KindDetail, ParticipantKind, Permission, TrackSource};
 pub use admin::{AdminError, AdminReply, AdminRequest, CreateRoom, SendData, UpdateParticipant, UpdateSubscriptions};
@@ -48,7 +44,7 @@ pub use allocation::Loudest;
 pub use budget::{Budget, Rate};
 pub use config::{Config, IceServer, Visible, WallClock};
 pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
-pub use data::{LOSSY, RELIABLE};
+pub use room::data::{LOSSY, RELIABLE};
 pub use info::{
     AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, Encryption, LayerMode,
     PacketTrailerFeature, ParticipantInfo, ParticipantState, RoomInfo, ServerInfo, TrackInfo, VideoLayer, VideoQuality,

@@ -7,7 +7,7 @@ use access::{Claims, Permission};
 use southbound::TrackId;
 
 use crate::context::Context;
-use crate::data::DataState;
+use crate::room::data::DataState;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;

@@ -1,45 +1,28 @@
 //! One room: who is in it and who gets what from whom.
 
-mod administer;
-mod audience;
-mod backup;
-mod budgets;
-mod crowd;
-mod data;
-mod deliver;
-mod demand;
-mod join;
-mod leave;
-mod matching;
-mod metadata;
-mod negotiate;
+pub(crate) mod data;
+mod membership;
+mod negotiating;
 mod notices;
-mod pauses;
-mod publish;
+mod publishing;
 mod quality;
-mod renegotiate;
 mod requests;
-mod resume;
-mod rights;
-mod simulate;
-mod speakers;
-mod subscribe;
-mod tick;
-mod updates;
-mod voices;
+mod speaking;
+mod subscribing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use southbound::TrackId;
 
-use crate::attention::Attention;
 use crate::budget::Budget;
+use self::membership::crowd::Crowd;
+use self::speaking::attention::Attention;
+use self::speaking::levels::Speakers;
+use self::speaking::loudest::Voices;
 use crate::context::{Context, Place};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
-use crate::speakers::Speakers;
-use crate::voices::Voices;
 use crate::{Config, Notification, Output, ParticipantInfo, RoomInfo};
 
 /// One room.
@@ -65,7 +48,7 @@ pub(crate) struct Room {
     /// Whose action this input is.
     actor: Option<ParticipantKey>,
     /// What everybody is told with the next tick.
-    crowd: crowd::Crowd,
+    crowd: Crowd,
     /// How much the others may yet hear of each, by identity.
     budgets: BTreeMap<String, Budget>,
     speakers: Speakers,
@@ -126,7 +109,7 @@ impl Room {
             touched: BTreeSet::new(),
             demanded: BTreeSet::new(),
             actor: None,
-            crowd: crowd::Crowd::default(),
+            crowd: Crowd::default(),
             budgets: BTreeMap::new(),
             speakers: Speakers::default(),
             attention: Attention::default(),

@@ -4,7 +4,7 @@ use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
 use super::Room;
 use crate::context::{Context, Timer};
-use crate::data::RELIABLE;
+use crate::room::data::RELIABLE;
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::negotiation::{Peer, PeerState};

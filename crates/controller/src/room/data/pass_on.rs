@@ -1,0 +1,178 @@
+//! Data packets between participants.
+
+use southbound::MessageId;
+
+use crate::room::Room;
+use crate::context::Context;
+use crate::room::data::LOSSY;
+use crate::ids::ParticipantKey;
+use crate::limits::{DESTINATIONS_MAX, SIGNED_PACKET_MAX};
+use crate::participant::Participant;
+use crate::{Counter, DataContent, DataMessage, Output, PacketKind};
+
+impl Room {
+    /// A participant sent a message: it is checked, signed with the sender's name and passed on.
+    pub(crate) fn take_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        data: Option<Box<DataMessage>>,
+        message: MessageId,
+    ) {
+        self.acts(key);
+        let Some(mut data) = data else {
+            return ctx.count(Counter::BadDataPacket);
+        };
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if !may_send(participant, &data.content) {
+            return ctx.count(Counter::DataNotAllowed);
+        }
+        if data.reliable && !participant.data.accept(data.sequence) {
+            return ctx.count(Counter::DuplicateDataPacket);
+        }
+        sign(&mut data, participant);
+        let destinations = self.destinations(&data);
+        if destinations.len() > DESTINATIONS_MAX || data.signed_len() > SIGNED_PACKET_MAX {
+            return ctx.count(Counter::BadDataPacket);
+        }
+        self.pass_on(ctx, Some(key), &destinations, &data, Some(message));
+        if data.reliable && data.sequence > 0 {
+            let participant = self.participants.get_mut(&key).expect("it was there a moment ago");
+            participant.data.keep(ctx.now, destinations, *data);
+        }
+    }
+
+    /// An administrator sends a message.
+    pub(crate) fn send_data(&mut self, ctx: &mut Context<'_>, data: &DataMessage) {
+        let destinations = self.destinations(data);
+        self.pass_on(ctx, None, &destinations, data, None);
+    }
+
+    /// Receivers by identity, in order; empty is everybody else. Clients from before messages had destinations put them in the content,
+    /// some by id.
+    fn destinations(&self, data: &DataMessage) -> Vec<String> {
+        let mut destinations = data.destinations.clone();
+        if let (true, DataContent::User(user)) = (destinations.is_empty(), &data.content) {
+            destinations.clone_from(&user.destinations);
+            let mut sids: Vec<_> = user.destination_sids.iter().take(DESTINATIONS_MAX).cloned().collect();
+            sids.sort_unstable();
+            let is_named = |participant: &&Participant| sids.binary_search(&participant.sid).is_ok();
+            let named = self.participants.values().filter(is_named);
+            destinations.extend(named.map(|participant| participant.identity.clone()));
+            // An id nobody has must not turn a message to one into a message to all.
+            destinations.append(&mut sids);
+        }
+        destinations.sort_unstable();
+        destinations.dedup();
+        destinations
+    }
+
+    fn pass_on(
+        &mut self,
+        ctx: &mut Context<'_>,
+        from: Option<ParticipantKey>,
+        destinations: &[String],
+        data: &DataMessage,
+        message: Option<MessageId>,
+    ) {
+        let is_addressed = |participant: &Participant| {
+            destinations.is_empty() || destinations.binary_search(&participant.identity).is_ok()
+        };
+        let mut to = Vec::new();
+        for participant in self.participants.values_mut() {
+            if Some(participant.key) == from || !is_addressed(participant) {
+                continue;
+            }
+            match (data.reliable, participant.downlink()) {
+                // A channel that is not open yet belongs to somebody who is still joining, and what must arrive waits for it.
+                (true, Some(peer)) => to.push(peer.transport),
+                (true, None) => {
+                    if !participant.data.keep_early(ctx.now, data.clone()) {
+                        ctx.count(Counter::EarlyDataDropped);
+                    }
+                }
+                (false, Some(peer)) if peer.channels.iter().any(|open| **open == *LOSSY) => {
+                    to.push(peer.transport);
+                }
+                (false, _) => {}
+            }
+        }
+        if !to.is_empty() {
+            let data = data.clone();
+            ctx.out.push(Output::Data { to, message, data });
+        }
+    }
+
+    /// A participant that came back gets the reliable packets it says it has not received.
+    pub(in crate::room) fn replay_data(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let received = std::mem::take(&mut participant.data.received);
+        let participant = &self.participants[&key];
+        for publisher in self.participants.values().filter(|publisher| publisher.key != key) {
+            let Some(last) = received.get(&publisher.sid) else {
+                continue;
+            };
+            for sent in publisher.data.missed_by(&participant.identity, *last) {
+                send_reliable(ctx, participant, sent.message.clone());
+            }
+        }
+    }
+}
+
+/// A participant that has just got its connection gets what was for it before.
+pub(in crate::room) fn send_early(ctx: &mut Context<'_>, participant: &mut Participant) {
+    let early: Vec<_> = participant.data.take_early(ctx.now).collect();
+    for data in early {
+        send_reliable(ctx, participant, data);
+    }
+}
+
+fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: DataMessage) {
+    let Some(peer) = to.downlink() else { return };
+    ctx.out.push(Output::Data {
+        to: vec![peer.transport],
+        message: None,
+        data,
+    });
+}
+
+/// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are told by the server alone.
+fn may_send(participant: &Participant, content: &DataContent) -> bool {
+    let permission = &participant.permission;
+    let DataContent::Packet { kind, .. } = content else {
+        return permission.publish_data;
+    };
+    match kind {
+        PacketKind::Transcription => permission.agent && permission.publish_data,
+        PacketKind::Metrics | PacketKind::Speakers | PacketKind::Unknown => false,
+        PacketKind::Text | PacketKind::Other => permission.publish_data,
+    }
+}
+
+/// Names the sender of a message, whatever the message says, except that agents may speak for others.
+fn sign(data: &mut DataMessage, participant: &Participant) {
+    let is_hidden = participant.permission.hidden;
+    let named = |name: &String| if is_hidden { String::new() } else { name.clone() };
+    data.sender_sid = named(&participant.sid);
+    data.generated = speaks_for_another(data, participant);
+    if !data.generated {
+        data.sender_identity = named(&participant.identity);
+    }
+}
+
+/// A chat message or a text stream header that an agent writes for somebody keeps that identity and is marked as generated.
+fn speaks_for_another(data: &DataMessage, participant: &Participant) -> bool {
+    let is_text = matches!(
+        data.content,
+        DataContent::Packet {
+            kind: PacketKind::Text,
+            ..
+        }
+    );
+    let named = &data.sender_identity;
+    is_text && participant.permission.agent && !named.is_empty() && *named != participant.identity
+}

@@ -1,0 +1,99 @@
+//! What an administrator does to a room and to those in it.
+
+use access::{Permission, VideoGrant};
+
+use crate::room::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::{AdminError, CreateRoom, MuteTrack, Notification, ParticipantInfo, RoomInfo, TrackInfo, UpdateParticipant};
+
+impl Room {
+    /// Sets a room up, a new one or one that is there; what is not said stays as it is.
+    pub(crate) fn set_up(&mut self, ctx: &mut Context<'_>, request: CreateRoom) -> RoomInfo {
+        let lifetime = &mut self.lifetime;
+        lifetime.empty_timeout = request.empty_timeout.unwrap_or(lifetime.empty_timeout);
+        lifetime.departure_timeout = request.departure_timeout.unwrap_or(lifetime.departure_timeout);
+        if let Some(max) = request.max_participants {
+            lifetime.participants_max = (max as usize).min(ctx.core.config.participants_max);
+        }
+        if !request.metadata.is_empty() && request.metadata != self.metadata {
+            self.metadata = request.metadata;
+            self.tell_population(ctx);
+        }
+        if let Some(since) = self.empty_since {
+            let until = since + self.lifetime.grace();
+            ctx.wake(until.saturating_duration_since(ctx.now), Timer::Room(self.key));
+        }
+        self.info()
+    }
+
+    /// Mutes or unmutes a participant's track: its client is told, and does it.
+    pub(crate) fn mute_by_server(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        sid: &str,
+        muted: bool,
+    ) -> Result<TrackInfo, AdminError> {
+        if !muted && !ctx.core.config.remote_unmute {
+            return Err(AdminError::RemoteUnmuteDisabled);
+        }
+        let found = self.participants.get(&key);
+        let participant = found.ok_or(AdminError::ParticipantNotFound)?;
+        participant.track_by_sid(sid).ok_or(AdminError::TrackNotFound)?;
+        let track_sid = sid.to_owned();
+        participant.notify(ctx, Notification::MuteTrack { track_sid, muted });
+        let sid = sid.to_owned();
+        self.mute(
+            ctx,
+            key,
+            &MuteTrack {
+                sid: sid.clone(),
+                muted,
+            },
+        );
+        let track = self.participants[&key].track_by_sid(&sid);
+        track.map(|track| track.info.clone()).ok_or(AdminError::TrackNotFound)
+    }
+
+    /// Changes what is said of a participant, and what it may do.
+    pub(crate) fn update_by_server(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        request: UpdateParticipant,
+    ) -> Result<ParticipantInfo, AdminError> {
+        self.change_metadata(ctx, key, &request.name, &request.metadata, &request.attributes)
+            .map_err(|_| AdminError::InvalidArgument("attributes size exceeds limits"))?;
+        if let Some(permission) = request.permission {
+            if let Some(participant) = self.participants.get_mut(&key) {
+                grant(&mut participant.claims.video, &permission);
+            }
+            self.set_permission(ctx, key, permission);
+            if let Some(participant) = self.participants.get(&key) {
+                // Others were told; it has to know what it may do as well.
+                participant.notify(ctx, Notification::Participants(vec![participant.info()]));
+            }
+            self.refresh_token(ctx, key);
+        }
+        let participant = self.participants.get(&key);
+        participant
+            .map(|participant| participant.info())
+            .ok_or(AdminError::ParticipantNotFound)
+    }
+}
+
+/// Writes a permission into the grant that refreshed tokens are made of, so that a client that starts over keeps it.
+fn grant(grant: &mut VideoGrant, permission: &Permission) {
+    let sources = permission.sources.iter().flatten();
+    grant.can_publish = Some(permission.publish);
+    grant.can_subscribe = Some(permission.subscribe);
+    grant.can_publish_data = Some(permission.publish_data);
+    grant.can_publish_sources = sources.map(|source| source.name().to_owned()).collect();
+    grant.can_update_own_metadata = Some(permission.update_metadata);
+    grant.hidden = permission.hidden;
+    grant.recorder = permission.recorder;
+    grant.agent = permission.agent;
+    grant.can_subscribe_metrics = Some(permission.subscribe_metrics);
+    grant.can_manage_agent_session = Some(permission.manage_agent_session);
+}

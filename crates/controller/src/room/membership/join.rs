@@ -1,0 +1,121 @@
+//! Coming in.
+
+use std::sync::Arc;
+
+use southbound::Channel;
+
+use crate::room::Room;
+use crate::context::{Context, Timer};
+use crate::room::data::{LOSSY, RELIABLE};
+use crate::ids::ParticipantKey;
+use crate::limits::CONNECT_TIMEOUT;
+use crate::negotiation::Peer;
+use crate::participant::Participant;
+use crate::{
+    ConnectionId, EndAction, EndReason, Event, Join, Joined, Notification, ParticipantState, PeerMode, ServerInfo,
+};
+
+impl Room {
+    /// Lets a participant in. Whoever was there under the same identity is put out: the newer one is where the person is.
+    pub(crate) fn join(&mut self, ctx: &mut Context<'_>, connection: ConnectionId, mut join: Join) -> ParticipantKey {
+        if let Some(old) = self.by_identity(join.claims.identity()) {
+            self.dismiss(ctx, old, EndReason::DuplicateIdentity, EndAction::Disconnect);
+        }
+        let (tracks, offer) = (std::mem::take(&mut join.tracks), join.offer.take());
+        let mut participant = Participant::new(ctx, connection, join);
+        let key = participant.key;
+        self.acts(key);
+        let place = self.place(key);
+        participant.deadlines.connect = Some(ctx.wake(CONNECT_TIMEOUT, Timer::Participant(place)));
+        if participant.mode == PeerMode::Dual {
+            self.open_subscriber(ctx, &mut participant);
+        }
+        self.greet(ctx, &mut participant);
+        ctx.event(Event::Joined {
+            room: self.name.clone(),
+            identity: participant.identity.clone(),
+            connection,
+        });
+        let starts_recording = participant.permission.recorder && !self.is_recorded();
+        self.participants.insert(key, participant);
+        self.empty_since = None;
+        self.lifetime.was_joined = true;
+        self.announce(ctx, key);
+        self.population_changed(ctx);
+        if starts_recording {
+            self.tell_population(ctx);
+        }
+        for request in tracks {
+            self.add_track(ctx, key, request);
+        }
+        self.subscribe_to_everybody(ctx, key);
+        if let Some(offer) = offer {
+            self.take_first_offer(ctx, key, offer);
+        }
+        self.refresh_token_if_due(ctx, key);
+        key
+    }
+
+    /// The peer connection a client waits for before it calls itself connected, with the data channels that everything is sent on.
+    fn open_subscriber(&mut self, ctx: &mut Context<'_>, participant: &mut Participant) {
+        let transport = ctx.core.ids.transport();
+        let channels = vec![
+            Channel {
+                label: Arc::from(RELIABLE),
+                ordered: true,
+                retransmits_max: None,
+            },
+            Channel {
+                label: Arc::from(LOSSY),
+                ordered: false,
+                retransmits_max: Some(0),
+            },
+        ];
+        let mut peer = Peer::new(
+            transport,
+            &mut ctx.core.random,
+            channels,
+            participant.traits.disabled_codecs,
+        );
+        peer.add_data_section();
+        peer.offering.needed = true;
+        ctx.core.index.transports.insert(transport, self.place(participant.key));
+        ctx.command(peer.open());
+        participant.subscriber = Some(peer);
+        self.touched.insert(participant.key);
+    }
+
+    /// The first message: everything there is to know.
+    fn greet(&mut self, ctx: &mut Context<'_>, participant: &mut Participant) {
+        let visible = ctx.core.config.visible;
+        let others = self
+            .participants
+            .values()
+            .filter(|other| other.is_visible(visible))
+            .map(Participant::info)
+            .collect();
+        participant.version += 1;
+        let mut room = self.info();
+        room.num_participants += u32::from(!participant.permission.hidden);
+        room.active_recording |= participant.permission.recorder;
+        let joined = Joined {
+            room,
+            participant: participant.info(),
+            others,
+            mode: participant.mode,
+            disabled_codecs: participant.traits.disabled_codecs,
+            server: server_info(ctx),
+        };
+        participant.notify(ctx, Notification::Joined(Box::new(joined)));
+        participant.state = ParticipantState::Joined;
+    }
+}
+
+pub(in crate::room) fn server_info(ctx: &Context<'_>) -> ServerInfo {
+    let config = &ctx.core.config;
+    ServerInfo {
+        ice_servers: config.ice_servers.clone(),
+        region: config.region.clone(),
+        node_id: config.node_id.clone(),
+    }
+}

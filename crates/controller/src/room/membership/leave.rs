@@ -1,0 +1,127 @@
+//! Going out.
+
+use std::collections::BTreeMap;
+
+use southbound::Command;
+use wire::MediaKind;
+
+use crate::room::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::participant::Participant;
+use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantInfo, ParticipantState};
+
+/// Departures kept for those who are away.
+const DEPARTED_MAX: usize = 256;
+
+impl Room {
+    /// Puts a participant out and tells it why and what to do now.
+    pub(crate) fn dismiss(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: EndReason, action: EndAction) {
+        let Some(participant) = self.participants.get(&key) else {
+            return;
+        };
+        participant.notify(ctx, Notification::Ended { reason, action });
+        self.remove(ctx, key, reason);
+    }
+
+    /// Removes a participant with everything it published and received.
+    pub(crate) fn remove(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: EndReason) {
+        let Some(mut participant) = self.participants.remove(&key) else {
+            return;
+        };
+        self.touched.remove(&key);
+        if let Some(connection) = participant.connection() {
+            ctx.out.push(Output::End {
+                connection,
+                cause: EndCause::Session(reason),
+            });
+        }
+        for peer in participant.peers() {
+            ctx.core.index.transports.remove(&peer.transport);
+            ctx.command(Command::Close {
+                transport: peer.transport,
+            });
+        }
+        for subscription in participant.subscriptions.iter() {
+            ctx.core.index.subscriptions.remove(&subscription.id);
+            self.demanded.insert(subscription.track);
+        }
+        for (id, track) in &participant.tracks {
+            for id in track.ids() {
+                ctx.core.index.tracks.remove(&id);
+            }
+            self.track_sids.remove(track.sid());
+            self.end_subscriptions_to(ctx, *id);
+        }
+        self.population_changed(ctx);
+        if participant.permission.recorder && !self.is_recorded() {
+            self.tell_population(ctx);
+        }
+        self.speakers.forget(key);
+        self.attention.forget(key);
+        if participant.tracks.values().any(|track| track.kind == MediaKind::Audio) {
+            self.choose_voices(ctx);
+        }
+        self.tell_departure(ctx, &mut participant, reason);
+        let identity = std::mem::take(&mut participant.identity);
+        ctx.event(Event::Left {
+            room: self.name.clone(),
+            identity,
+            reason: reason.name(),
+        });
+        if self.participants.is_empty() {
+            self.empty_since = Some(ctx.now);
+            let grace = self.lifetime.grace();
+            ctx.wake(grace, Timer::Room(self.key));
+        }
+    }
+
+    fn tell_departure(&mut self, ctx: &mut Context<'_>, participant: &mut Participant, reason: EndReason) {
+        participant.state = ParticipantState::Disconnected;
+        participant.version += 1;
+        participant.tracks.clear();
+        if participant.is_visible(ctx.core.config.visible) {
+            let mut info = participant.info();
+            info.disconnect_reason = Some(reason);
+            self.tell_gone(ctx, participant.key, info);
+        }
+    }
+
+    /// To the others, one that they no longer see has left.
+    pub(in crate::room) fn tell_disappearance(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        if let Some(participant) = self.participants.get_mut(&key) {
+            participant.version += 1;
+            let mut info = participant.info();
+            info.tracks.clear();
+            info.state = ParticipantState::Disconnected;
+            self.tell_gone(ctx, key, info);
+        }
+    }
+
+    fn tell_gone(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, info: ParticipantInfo) {
+        if self.is_told_later(ctx, &info.identity) {
+            self.tell_departure_later(ctx, key, info.clone());
+        } else {
+            self.charge_news(ctx, &info.identity, info.told_len());
+            self.broadcast_update(ctx, vec![info.clone()], Some(key));
+        }
+        if self.departed.len() == DEPARTED_MAX {
+            self.departed.pop_front();
+        }
+        // Whoever was away needs to know who is gone, and not what it last said of itself.
+        let gone = ParticipantInfo {
+            metadata: String::new(),
+            attributes: BTreeMap::new(),
+            ..info
+        };
+        self.departed.push_back((ctx.now, gone));
+    }
+
+    /// Puts everybody out: the room is over.
+    pub(crate) fn close(&mut self, ctx: &mut Context<'_>, reason: EndReason) {
+        let everybody: Vec<_> = self.participants.keys().copied().collect();
+        for key in everybody {
+            self.dismiss(ctx, key, reason, EndAction::Disconnect);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Coming back with another token: its bearer may now do what that one says.
+
+use access::{Claims, Permission};
+use southbound::TrackId;
+
+use crate::room::Room;
+use crate::Notification;
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::negotiation::{Slot, Up};
+
+impl Room {
+    /// Name, metadata and attributes stay as they were set in the call.
+    pub(in crate::room) fn take_rights(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, claims: Claims) {
+        let permission = Permission::of(&claims);
+        if let Some(participant) = self.participants.get_mut(&key) {
+            participant.claims = claims;
+        }
+        self.set_permission(ctx, key, permission);
+    }
+
+    /// Ends what a participant may no longer do, and begins what it may do now.
+    pub(in crate::room) fn set_permission(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, permission: Permission) {
+        let was_recorded = self.is_recorded();
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let before = std::mem::replace(&mut participant.permission, permission);
+        if participant.permission == before {
+            return;
+        }
+        let hidden = participant.permission.hidden;
+        let may_not = participant
+            .tracks
+            .values()
+            .filter(|track| !participant.permission.may_publish(track.info.source));
+        for track in may_not.map(|track| track.id).collect::<Vec<_>>() {
+            self.take_off_air(ctx, key, track);
+        }
+        if hidden && !before.hidden {
+            self.tell_disappearance(ctx, key);
+        }
+        self.announce(ctx, key);
+        self.reconcile_all(ctx, key);
+        self.population_changed(ctx);
+        if self.is_recorded() != was_recorded {
+            self.tell_population(ctx);
+        }
+    }
+
+    /// Ends a track that its publisher may no longer send.
+    fn take_off_air(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, track: TrackId) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        let Some(found) = participant.tracks.get(&track) else {
+            return;
+        };
+        let (ids, track_sid): (Vec<_>, _) = (found.ids().collect(), found.sid().to_owned());
+        let slots = participant.publisher.iter_mut().flat_map(|peer| &mut peer.slots);
+        for sides in slots.filter_map(Slot::sides_mut) {
+            if matches!(sides.up, Up::Track(uplink) if ids.contains(&uplink.track)) {
+                sides.up = Up::Forbidden;
+            }
+        }
+        participant.notify(ctx, Notification::TrackUnpublished { track_sid });
+        self.unpublish(ctx, key, track);
+    }
+
+    /// Begins and ends subscriptions of a participant, and to it, as its rights now are.
+    fn reconcile_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        self.subscribe_to_everybody(ctx, key);
+        let tracks: Vec<_> = self.participants[&key].tracks.keys().copied().collect();
+        for track in tracks {
+            self.offer_to_everybody(ctx, key, track);
+        }
+    }
+}

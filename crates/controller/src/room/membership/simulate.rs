@@ -1,0 +1,64 @@
+//! Failures on request: clients test with them that they recover.
+
+use crate::room::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::participant::{Link, Sabotage};
+use crate::room::speaking::levels::{INTERVAL, Speaker};
+use crate::{Counter, EndAction, EndCause, EndReason, Notification, Output, Scenario};
+
+impl Room {
+    /// Whatever is asked for happens to the one who asks, and to nobody else.
+    pub(in crate::room) fn simulate(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, scenario: Option<Scenario>) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        match scenario {
+            Some(Scenario::Speaker) => self.pretend_to_speak(ctx, key),
+            Some(Scenario::ServerLeave) => self.dismiss(ctx, key, EndReason::ServerShutdown, EndAction::Disconnect),
+            Some(Scenario::FullReconnect) => self.dismiss(ctx, key, EndReason::ClientInitiated, EndAction::Reconnect),
+            Some(Scenario::NodeFailure) => self.vanish(ctx, key),
+            // There is no other node to move to; what a move looks like to a client is to resume and find its session.
+            Some(Scenario::Migration) => {
+                let (reason, action) = (EndReason::Migration, EndAction::Resume);
+                participant.notify(ctx, Notification::Ended { reason, action });
+            }
+            Some(Scenario::DisconnectOnResume) => participant.sabotage = Some(Sabotage::Disconnect),
+            Some(Scenario::DisconnectOnResumeSilently) => participant.sabotage = Some(Sabotage::DisconnectSilently),
+            // There is only UDP here; the client starts over by itself and finds it again.
+            Some(Scenario::SwitchCandidateProtocol) => {}
+            None => ctx.count(Counter::NotAllowed),
+        }
+    }
+
+    fn pretend_to_speak(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let told = [Speaker {
+            participant: key,
+            level: 0.9,
+        }];
+        let activity = southbound::AudioActivity {
+            track: southbound::TrackId(0),
+            level: 3,
+            active: INTERVAL,
+        };
+        self.speakers.hear(key, activity);
+        self.speakers.update(ctx.now);
+        ctx.wake(INTERVAL * 2, Timer::Room(self.key));
+        self.tell_speakers(ctx, &told);
+    }
+
+    /// As if the server had crashed: the connection breaks, and who comes back is not known.
+    fn vanish(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
+        let Some(participant) = self.participants.get_mut(&key) else {
+            return;
+        };
+        if let Some(connection) = participant.connection() {
+            ctx.out.push(Output::End {
+                connection,
+                cause: EndCause::SimulatedFault,
+            });
+            participant.link = Link::Detached { since: ctx.now };
+        }
+        self.remove(ctx, key, EndReason::StateMismatch);
+    }
+}

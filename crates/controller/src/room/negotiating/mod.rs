@@ -1,0 +1,4 @@
+//! Session descriptions in and out.
+
+mod negotiate;
+mod renegotiate;

@@ -1,0 +1,94 @@
+//! Publishers deciding who may have their tracks.
+
+use crate::room::Room;
+use crate::context::{Context, Timer};
+use crate::ids::ParticipantKey;
+use crate::participant::Audience;
+use crate::{Notification, UpdateTrackPermissions};
+
+/// About what a receiver is sent for each track that it may have from now on, or no longer, in bytes: word of it, and its part of a description.
+const UPDATE_LEN: usize = 2048;
+
+impl Room {
+    /// A publisher says who may have its tracks. One that says so all the time is heard when the others may hear of it again.
+    pub(in crate::room) fn update_audience(
+        &mut self,
+        ctx: &mut Context<'_>,
+        publisher: ParticipantKey,
+        request: UpdateTrackPermissions,
+    ) {
+        let place = self.place(publisher);
+        let Some(identity) = self.participants.get(&publisher).map(|found| found.identity.clone()) else {
+            return;
+        };
+        let opens = self.news_open_at(ctx, &identity);
+        let participant = self
+            .participants
+            .get_mut(&publisher)
+            .expect("it was there a moment ago");
+        if let Some(opens) = opens {
+            participant.audience_asked = Some(request);
+            ctx.wake(opens - ctx.now, Timer::Participant(place));
+            return;
+        }
+        participant.audience_asked = None;
+        let told = participant.tracks.len() * UPDATE_LEN;
+        self.charge_news(ctx, &identity, told);
+        self.set_audience(ctx, publisher, request);
+    }
+
+    /// The permissions that a publisher stated before it was announced.
+    pub(in crate::room) fn update_audience_as_asked(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey) {
+        let found = self.participants.get_mut(&publisher);
+        if let Some(request) = found.and_then(|found| found.audience_asked.take()) {
+            self.update_audience(ctx, publisher, request);
+        }
+    }
+
+    fn set_audience(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, request: UpdateTrackPermissions) {
+        let audience = if request.all_participants {
+            Audience::Everybody
+        } else {
+            let entries = request.permissions.into_iter();
+            let named = entries.filter_map(|entry| {
+                let identity = match self.by_sid(&entry.participant_sid) {
+                    Some(key) => self.participants[&key].identity.clone(),
+                    None => entry.participant_identity,
+                };
+                let tracks = (!entry.all_tracks).then(|| entry.track_sids.into_iter().collect());
+                (!identity.is_empty()).then_some((identity, tracks))
+            });
+            Audience::Only(named.collect())
+        };
+        let Some(participant) = self.participants.get_mut(&publisher) else {
+            return;
+        };
+        let before = std::mem::replace(&mut participant.audience, audience);
+        let after = participant.audience.clone();
+        let participant_sid = participant.sid.clone();
+        let tracks: Vec<_> = participant
+            .tracks
+            .values()
+            .map(|track| (track.id, track.sid().to_owned()))
+            .collect();
+        for receiver in self.others(publisher) {
+            for (track, track_sid) in &tracks {
+                let to = &self.participants[&receiver];
+                let (was, allowed) = (
+                    before.admits(&to.identity, track_sid),
+                    after.admits(&to.identity, track_sid),
+                );
+                if was != allowed && !to.permission.recorder {
+                    let (participant_sid, track_sid) = (participant_sid.clone(), track_sid.clone());
+                    let update = Notification::TrackPermission {
+                        participant_sid,
+                        track_sid,
+                        allowed,
+                    };
+                    to.notify(ctx, update);
+                    self.reconcile(ctx, receiver, publisher, *track);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What of a track anybody wants: its publisher need not send the rest ("dynacast").
+//!
+//! A publisher hears at once when more is wanted, and only after a while when less is: people who scroll or resize come back.
+//! What is wanted is the best any receiver asked for, and everything below it, to which receivers may have to fall.
+
+use southbound::TrackId;
+use wire::MediaKind;
+
+use crate::room::Room;
+use crate::context::{Context, Timer};
+use crate::demand::{Demand, Told};
+use crate::ids::ParticipantKey;
+use crate::limits::DEMAND_FALLS_AFTER;
+use crate::track::Track;
+use crate::{CodecDemand, Notification, TrackDemand, VideoQuality};
+
+impl Room {
+    /// Tells the publisher of a track what of it is wanted, when that has changed.
+    pub(in crate::room) fn tell_demand(&mut self, ctx: &mut Context<'_>, track: TrackId) {
+        let Some(place) = ctx.core.index.tracks.get(&track).copied() else {
+            return;
+        };
+        let Some(wanted) = self.demand_for(place.participant, track) else {
+            return;
+        };
+        let Some(publisher) = self.participants.get_mut(&place.participant) else {
+            return;
+        };
+        let Some(published) = publisher.tracks.get_mut(&track) else {
+            return;
+        };
+        let Told { demand: told, falls_at } = published.demand;
+        let may_fall = falls_at.is_some_and(|at| at <= ctx.now);
+        let now = if may_fall { wanted } else { wanted.or_more(told) };
+        published.demand = Told {
+            demand: now,
+            falls_at: (now != wanted)
+                .then(|| falls_at.unwrap_or_else(|| ctx.wake(DEMAND_FALLS_AFTER, Timer::Participant(place)))),
+        };
+        if now != told {
+            let demand = track_demand(published);
+            publisher.notify(ctx, Notification::TrackDemand(demand));
+        }
+    }
+
+    /// A participant's demands that may fall by now are looked at again.
+    pub(in crate::room) fn review_demands(&mut self, publisher: ParticipantKey) {
+        if let Some(participant) = self.participants.get(&publisher) {
+            let falling = participant
+                .tracks
+                .values()
+                .filter(|track| track.demand.falls_at.is_some());
+            self.demanded.extend(falling.map(|track| track.id));
+        }
+    }
+
+    /// What anybody wants of a video; `None` for what there is no choice in.
+    fn demand_for(&self, publisher: ParticipantKey, id: TrackId) -> Option<Demand> {
+        let track = self.participants.get(&publisher)?.tracks.get(&id)?;
+        if track.kind != MediaKind::Video || track.arrival.is_none() {
+            return None;
+        }
+        let mut demand = Demand::default();
+        let receivers = self.participants.values();
+        for subscription in receivers.filter_map(|receiver| receiver.subscriptions.to(id)) {
+            let version = subscription.version();
+            let quality = match track.arrival_as(version) {
+                Some(arrival) => {
+                    let wanted = subscription.settings.wanted(arrival);
+                    wanted.enabled.then(|| arrival.quality_of_encoding(wanted.encoding_max))
+                }
+                None => subscription.settings.is_enabled().then_some(VideoQuality::High),
+            };
+            if let Some(quality) = quality {
+                demand.add(version, quality);
+            }
+        }
+        Some(demand)
+    }
+}
+
+fn track_demand(track: &Track) -> TrackDemand {
+    let Demand { primary, backup } = track.demand.demand;
+    let first = CodecDemand {
+        codec: track.codec(),
+        wanted: primary,
+    };
+    let second = track.backup.as_ref().map(|known| CodecDemand {
+        codec: Some(known.codec),
+        wanted: backup,
+    });
+    TrackDemand {
+        track_sid: track.sid().to_owned(),
+        codecs: std::iter::once(first).chain(second).collect(),
+    }
+}

@@ -1,0 +1,75 @@
+//! What follows from who speaks: whose voice is sent at all, and whose picture matters most.
+
+use std::collections::BTreeMap;
+
+use access::TrackSource;
+use southbound::{AudioActivity, Command, TrackId};
+use wire::MediaKind;
+
+use crate::room::Room;
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::room::speaking::levels::Speaker;
+use crate::track::Track;
+
+impl Room {
+    /// Remembers how loud every microphone was in the last interval.
+    pub(in crate::room) fn hear_voices(&mut self, heard: &[(ParticipantKey, AudioActivity)]) {
+        if let Some(voices) = &mut self.voices {
+            let levels = heard.iter().map(|(_, activity)| (activity.track, activity.level));
+            voices.hear(levels.collect());
+        }
+    }
+
+    /// Has the voices sent that a large room hears, and no others. In a small one all are.
+    pub(in crate::room) fn choose_voices(&mut self, ctx: &mut Context<'_>) {
+        let Some(voices) = &mut self.voices else { return };
+        let tracks = self
+            .participants
+            .values()
+            .flat_map(|participant| participant.tracks.values());
+        let microphones: Vec<_> = tracks.filter(|track| is_voice(track)).map(|track| track.id).collect();
+        for (track, held) in voices.choose(ctx.now, &microphones) {
+            ctx.command(Command::Hold { track, held });
+        }
+    }
+
+    /// Tells the agent whose pictures go with the loudest voices, when that has changed.
+    pub(in crate::room) fn direct_attention(&mut self, ctx: &mut Context<'_>) {
+        let speaking: Vec<Speaker> = self.speakers.speaking().collect();
+        self.attention.update(ctx.now, &speaking);
+        let mut places: BTreeMap<TrackId, u8> = BTreeMap::new();
+        for (place, key) in (0..).zip(self.attention.places()) {
+            let tracks = self
+                .participants
+                .get(key)
+                .into_iter()
+                .flat_map(|participant| participant.tracks.values());
+            let pictures = tracks.filter(|track| is_face(track)).flat_map(|track| track.arrivals());
+            places.extend(pictures.map(|arrival| (arrival.publication.track, place)));
+        }
+        let before = std::mem::replace(&mut self.attended, places);
+        for (track, place) in &self.attended {
+            if before.get(track) != Some(place) {
+                let place = Some(*place);
+                ctx.command(Command::Attention { track: *track, place });
+            }
+        }
+        for track in before.into_keys().filter(|track| !self.attended.contains_key(track)) {
+            // Of a track that is gone there is nothing to say.
+            if ctx.core.index.tracks.contains_key(&track) {
+                ctx.command(Command::Attention { track, place: None });
+            }
+        }
+    }
+}
+
+/// What a screen sounds like is never held back: nobody is heard less for it.
+fn is_voice(track: &Track) -> bool {
+    track.kind == MediaKind::Audio && track.arrival.is_some() && track.info.source != TrackSource::ScreenShareAudio
+}
+
+/// A screen has all the attention it needs already.
+fn is_face(track: &Track) -> bool {
+    track.kind == MediaKind::Video && track.arrival.is_some() && track.info.source != TrackSource::ScreenShare
+}

@@ -1,0 +1,275 @@
+//! Getting a track to who should have it: a media section, an agreement, an order to the agent.
+
+use southbound::{Command, SubscriptionId, TrackId};
+use wire::Mid;
+use wire::sdp::Msid;
+
+use crate::room::Room;
+use crate::context::Context;
+use crate::ids::ParticipantKey;
+use crate::negotiation::{Down, Downlink, Slot};
+use crate::participant::Participant;
+use crate::subscription::{Subscription, SubscriptionState};
+use crate::track::{Track, Version};
+use crate::{Notification, SubscriptionError};
+
+/// A subscription with everybody it concerns.
+struct Delivery<'a> {
+    receiver: &'a Participant,
+    subscription: &'a Subscription,
+    publisher: &'a Participant,
+    track: &'a Track,
+}
+
+impl Room {
+    /// Gives waiting subscriptions a media section: on a connection we offer a free one or a new one, on one the client offers a free one
+    /// if there is any. Returns those that got one.
+    pub(in crate::room) fn place_subscriptions(&mut self, receiver: ParticipantKey, may_add: bool) -> Vec<SubscriptionId> {
+        let Some(participant) = self.participants.get(&receiver) else {
+            return Vec::new();
+        };
+        let waiting = participant.subscriptions.waiting().map(|subscription| subscription.id);
+        let waiting: Vec<_> = waiting.collect();
+        waiting
+            .into_iter()
+            .filter(|id| self.place_subscription(receiver, *id, may_add).is_some())
+            .collect()
+    }
+
+    fn place_subscription(&mut self, receiver: ParticipantKey, id: SubscriptionId, may_add: bool) -> Option<()> {
+        let delivery = self.delivery(receiver, id)?;
+        let kind = delivery.subscription.kind;
+        let (by_stream, by_track) = (delivery.msid_by_stream(), delivery.msid_by_track());
+        let (cname, track_sid) = (delivery.publisher.sid.clone(), delivery.track.sid().to_owned());
+        let stereo = delivery.track.audio_wish().stereo;
+        let participant = self.participants.get_mut(&receiver)?;
+        let peer = participant.downlink_mut()?;
+        let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
+        let slot: &mut Slot = if may_add {
+            peer.section_for(kind, &track_sid)
+        } else {
+            // One that the peer sends on as well is taken when there is no other.
+            let free = peer.slots.iter_mut().filter(|slot| slot.is_free_for(kind));
+            free.min_by_key(|slot| !slot.is_silent())?
+        };
+        let is_first = !may_add || *slot.first_track.get_or_insert_with(|| track_sid.clone()) == track_sid;
+        let mid = slot.mid;
+        slot.sides_mut()?.down = Down::Track(Downlink {
+            subscription: id,
+            ssrc,
+            repair,
+            msid: by_stream.filter(|_| is_first).unwrap_or(by_track),
+            cname,
+            track_sid,
+            stereo,
+        });
+        participant.subscriptions.get_mut(id)?.state = SubscriptionState::Offered(mid);
+        Some(())
+    }
+
+    /// Both sides agree on a subscription's section: the agent may send, in a codec the receiver can decode.
+    pub(in crate::room) fn activate(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+        let Some(subscription) = self.subscription(receiver, id) else {
+            return;
+        };
+        let (SubscriptionState::Offered(mid) | SubscriptionState::Awaiting(mid)) = subscription.state else {
+            return;
+        };
+        let (publisher, track) = (subscription.publisher, subscription.track);
+        let state = match self.delivery(receiver, id).map(|delivery| delivery.choice(mid)) {
+            Some(Choice::Version(version)) => SubscriptionState::Active(mid, version),
+            Some(Choice::NotYet) => SubscriptionState::Awaiting(mid),
+            Some(Choice::None) | None => return self.refuse_subscription(ctx, receiver, id),
+        };
+        if let Some(subscription) = self
+            .participants
+            .get_mut(&receiver)
+            .and_then(|found| found.subscriptions.get_mut(id))
+        {
+            subscription.state = state;
+        }
+        self.demanded.insert(track);
+        self.send_subscription(ctx, receiver, id);
+        self.tell_first_subscription(ctx, publisher, track);
+    }
+
+    fn subscription(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<&Subscription> {
+        self.participants.get(&receiver)?.subscriptions.get(id)
+    }
+
+    /// Begins anew the subscriptions of which what is sent can no longer be decoded: their receiver may still take the other codec. One that is
+    /// under way cannot change, since what is on an SSRC has one codec for good.
+    pub(in crate::room) fn review_decoders(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey) {
+        let Some(participant) = self.participants.get(&receiver) else {
+            return;
+        };
+        let active = participant.subscriptions.iter();
+        let active: Vec<_> = active
+            .filter(|subscription| matches!(subscription.state, SubscriptionState::Active(..)))
+            .map(|subscription| (subscription.id, subscription.publisher, subscription.track))
+            .collect();
+        for (id, publisher, track) in active {
+            if self.describe(receiver, id).is_none() {
+                self.end_subscription(ctx, receiver, id);
+                self.reconcile(ctx, receiver, publisher, track);
+            }
+        }
+    }
+
+    fn tell_first_subscription(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, track: TrackId) {
+        let Some(publisher) = self.participants.get_mut(&publisher) else {
+            return;
+        };
+        let Some(track) = publisher.tracks.get_mut(&track).filter(|track| !track.subscribed) else {
+            return;
+        };
+        track.subscribed = true;
+        let track_sid = track.sid().to_owned();
+        publisher.notify(ctx, Notification::TrackSubscribed { track_sid });
+    }
+
+    /// The receiver cannot decode what the publisher sends. The wish is turned into its opposite, or it would be tried for ever.
+    pub(in crate::room) fn refuse_subscription(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+        let Some(delivery) = self.delivery(receiver, id) else {
+            return;
+        };
+        let track_sid = delivery.track.sid().to_owned();
+        self.end_subscription(ctx, receiver, id);
+        let participant = self.participants.get_mut(&receiver).expect("it was there a moment ago");
+        participant.wishes.insert(track_sid.clone(), false);
+        let error = SubscriptionError::CodecUnsupported;
+        participant.notify(ctx, Notification::SubscriptionFailed { track_sid, error });
+    }
+
+    /// Tells the agent how a subscription is now.
+    pub(in crate::room) fn send_subscription(&self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+        if let Some(command) = self.describe(receiver, id) {
+            ctx.command(Command::Subscribe(command));
+        }
+    }
+
+    /// A track arrives differently now in one of its codecs: what the receivers of that were told to translate it to has changed with it.
+    pub(in crate::room) fn refresh_subscriptions_to(
+        &mut self,
+        ctx: &mut Context<'_>,
+        publisher: ParticipantKey,
+        track: TrackId,
+        version: Version,
+    ) {
+        for receiver in self.others(publisher) {
+            let found = self.participants[&receiver].subscriptions.to(track);
+            let Some(subscription) = found.filter(|found| found.version() == version) else {
+                continue;
+            };
+            let (id, state) = (subscription.id, subscription.state);
+            match state {
+                SubscriptionState::Awaiting(_) => self.activate(ctx, receiver, id),
+                SubscriptionState::Active(..) if self.describe(receiver, id).is_none() => {
+                    self.review_decoders(ctx, receiver)
+                }
+                _ => self.send_subscription(ctx, receiver, id),
+            }
+        }
+    }
+
+    fn delivery(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<Delivery<'_>> {
+        let receiver = self.participants.get(&receiver)?;
+        let subscription = receiver.subscriptions.get(id)?;
+        let publisher = self.participants.get(&subscription.publisher)?;
+        let track = publisher.tracks.get(&subscription.track)?;
+        Some(Delivery {
+            receiver,
+            subscription,
+            publisher,
+            track,
+        })
+    }
+
+    /// An active subscription in the terms of the agent; `None` when receiver and publisher have no codec in common.
+    fn describe(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<southbound::Subscription> {
+        let delivery = self.delivery(receiver, id)?;
+        let SubscriptionState::Active(mid, version) = delivery.subscription.state else {
+            return None;
+        };
+        let arrival = delivery.track.arrival_as(version)?;
+        let peer = delivery.receiver.downlink()?;
+        let slot = peer.slot(mid)?;
+        let downlink = slot.downlink()?;
+        Some(southbound::Subscription {
+            subscription: id,
+            transport: peer.transport,
+            track: arrival.publication.track,
+            ssrc: downlink.ssrc,
+            rtx: slot.repair(downlink),
+            mid: mid.written(),
+            formats: arrival.formats_for(slot.formats())?,
+            wanted: delivery.subscription.settings.wanted(arrival),
+            fill: delivery.receiver.traits.learns_tracks_by_packets,
+        })
+    }
+}
+
+/// In which codec a receiver can have a track.
+enum Choice {
+    Version(Version),
+    /// In the second, once its publisher sends it.
+    NotYet,
+    None,
+}
+
+impl Delivery<'_> {
+    /// The first codec for whoever can decode it, the second for the others.
+    fn choice(&self, mid: Mid) -> Choice {
+        let Some(slot) = self.receiver.downlink().and_then(|peer| peer.slot(mid)) else {
+            return Choice::None;
+        };
+        let decodes = |version: &Version| {
+            let arrival = self.track.arrival_as(*version);
+            arrival.is_some_and(|arrival| arrival.formats_for(slot.formats()).is_some())
+        };
+        if let Some(version) = [Version::Primary, Version::Backup].into_iter().find(decodes) {
+            return Choice::Version(version);
+        }
+        match &self.track.backup {
+            Some(backup) if backup.arrival.is_none() && slot.knows(backup.codec) => Choice::NotYet,
+            _ => Choice::None,
+        }
+    }
+
+    /// Clients find the participant before the bar, and the track by its own id, or by their map from media sections to tracks. Tracks
+    /// of one stream are played in step. `None` for clients that can do neither, and for streams whose name does not fit: publishers
+    /// choose it, receivers have to read it.
+    fn msid_by_stream(&self) -> Option<Msid> {
+        const STREAM_MAX: usize = 32;
+        let stream = self.track.info.stream.as_str();
+        let is_plain = stream.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_fit = is_plain && (1..=STREAM_MAX).contains(&stream.len());
+        let knows = self.receiver.traits.plays_streams_in_step;
+        (is_fit && knows).then(|| self.msid(stream))
+    }
+
+    /// With the track behind the bar, where clients look first. It is not played in step with others then, but found even where the
+    /// browser calls it by the name of a track that was on its media section before.
+    fn msid_by_track(&self) -> Msid {
+        self.msid(self.track.sid())
+    }
+
+    fn msid(&self, behind: &str) -> Msid {
+        Msid {
+            stream: format!("{}|{behind}", self.publisher.sid),
+            track: Some(self.track.sid().to_owned()),
+        }
+    }
+}
+
+/// A section whose subscription is over. Its receiver must hear of it before it carries another track.
+pub(in crate::room) fn release(participant: &mut Participant, id: SubscriptionId) {
+    let Some(peer) = participant.downlink_mut() else {
+        return;
+    };
+    for sides in peer.slots.iter_mut().filter_map(Slot::sides_mut) {
+        if matches!(&sides.down, Down::Track(downlink) if downlink.subscription == id) {
+            sides.down = Down::Releasing { told: false };
+        }
+    }
+}

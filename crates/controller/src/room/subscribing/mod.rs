@@ -1,0 +1,5 @@
+//! Tracks on their way out: who gets which, and on which media section.
+
+pub(in crate::room) mod deliver;
+mod pauses;
+mod subscribe;

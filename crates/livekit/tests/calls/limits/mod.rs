@@ -1,0 +1,5 @@
+//! What is too much, and what is no message.
+
+mod bounds;
+mod data;
+mod misbehaviour;

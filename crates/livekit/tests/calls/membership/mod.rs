@@ -1,0 +1,7 @@
+//! Coming, going and coming back.
+
+mod crowd;
+mod devices;
+mod reconnect;
+mod rooms;
+mod tokens;

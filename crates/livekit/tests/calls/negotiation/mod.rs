@@ -1,0 +1,6 @@
+//! Session descriptions.
+
+mod clear;
+mod dual;
+mod odd_descriptions;
+mod single;
