@@ -1,10 +1,10 @@
 //! One signalling connection.
 
-use crate::context::Place;
+use crate::context::ParticipantRef;
 
 /// One signalling connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// Whose it is.
-    pub(crate) place: Place,
+    pub(crate) participant_ref: ParticipantRef,
 }

@@ -10,7 +10,7 @@ use crate::{Config, Counter, Event, Output, WallClock};
 
 /// Where a participant is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct ParticipantRef {
     pub(crate) room: RoomKey,
     pub(crate) participant: ParticipantKey,
 }
@@ -18,9 +18,9 @@ pub(crate) struct Place {
 /// Whose the names are that the agent uses.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    pub(crate) transports: BTreeMap<TransportId, Place>,
-    pub(crate) tracks: BTreeMap<TrackId, Place>,
-    pub(crate) subscriptions: BTreeMap<SubscriptionId, Place>,
+    pub(crate) transports: BTreeMap<TransportId, ParticipantRef>,
+    pub(crate) tracks: BTreeMap<TrackId, ParticipantRef>,
+    pub(crate) subscriptions: BTreeMap<SubscriptionId, ParticipantRef>,
 }
 
 /// Who wants to be woken when. Waking somebody for nothing does no harm, so nothing is ever cancelled.
@@ -31,7 +31,7 @@ pub(crate) struct Timers(BTreeSet<(Instant, Timer)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     Room(RoomKey),
-    Participant(Place),
+    Participant(ParticipantRef),
 }
 
 impl Timers {

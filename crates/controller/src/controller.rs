@@ -13,7 +13,7 @@ use access::ApiKeys;
 use southbound::{AudioActivity, Command, MessageId, Notice, TransportId};
 
 use crate::connection::Connection;
-use crate::context::{Context, Core, Index, Place, Timer, Timers};
+use crate::context::{Context, Core, Index, ParticipantRef, Timer, Timers};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::limits::ROOMS_MAX;
 use crate::room::Room;
@@ -149,9 +149,9 @@ impl Controller {
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Output>) {
         while let Some(timer) = self.core.timers.pop_due(now) {
             match timer {
-                Timer::Participant(place) => {
-                    self.in_room(now, place.room, out, |room, ctx| {
-                        room.wake_participant(ctx, place.participant)
+                Timer::Participant(participant_ref) => {
+                    self.in_room(now, participant_ref.room, out, |room, ctx| {
+                        room.wake_participant(ctx, participant_ref.participant)
                     });
                 }
                 Timer::Room(key) => {
@@ -202,21 +202,21 @@ impl Controller {
     }
 
     fn attach(&mut self, connection: ConnectionId, room: RoomKey, participant: ParticipantKey) {
-        let place = Place { room, participant };
-        self.connections.insert(connection, Connection { place });
+        let participant_ref = ParticipantRef { room, participant };
+        self.connections.insert(connection, Connection { participant_ref });
     }
 
     fn request(&mut self, now: Instant, connection: ConnectionId, request: Request, out: &mut Vec<Output>) {
         let Some(known) = self.connections.get(&connection) else {
             return out.push(Output::Count(Counter::UnknownConnection));
         };
-        let place = known.place;
-        let handled = self.in_room(now, place.room, out, |room, ctx| {
-            let found = room.participants.get(&place.participant);
+        let participant_ref = known.participant_ref;
+        let handled = self.in_room(now, participant_ref.room, out, |room, ctx| {
+            let found = room.participants.get(&participant_ref.participant);
             if found.and_then(|participant| participant.connection()) != Some(connection) {
                 return ctx.count(Counter::UnknownConnection);
             }
-            room.request(ctx, place.participant, request);
+            room.request(ctx, participant_ref.participant, request);
         });
         if handled.is_none() {
             out.push(Output::Count(Counter::UnknownConnection));
@@ -224,17 +224,17 @@ impl Controller {
     }
 
     fn ended(&mut self, now: Instant, connection: ConnectionId, out: &mut Vec<Output>) {
-        let Some(Connection { place, .. }) = self.connections.remove(&connection) else {
+        let Some(Connection { participant_ref, .. }) = self.connections.remove(&connection) else {
             return;
         };
-        self.in_room(now, place.room, out, |room, ctx| {
+        self.in_room(now, participant_ref.room, out, |room, ctx| {
             let current = room
                 .participants
-                .get(&place.participant)
+                .get(&participant_ref.participant)
                 .and_then(|participant| participant.connection());
             // One that was replaced, or whose participant was put out, has nothing to end.
             if current == Some(connection) {
-                room.detach(ctx, place.participant);
+                room.detach(ctx, participant_ref.participant);
             }
         });
     }
@@ -261,9 +261,9 @@ impl Controller {
         out: &mut Vec<Output>,
     ) {
         match self.core.index.transports.get(&transport).copied() {
-            Some(place) => {
-                self.in_room(now, place.room, out, |room, ctx| {
-                    room.take_data(ctx, place.participant, data, message)
+            Some(participant_ref) => {
+                self.in_room(now, participant_ref.room, out, |room, ctx| {
+                    room.take_data(ctx, participant_ref.participant, data, message)
                 });
             }
             None => out.push(Output::Count(Counter::StaleNotice)),
@@ -272,16 +272,16 @@ impl Controller {
     }
 
     fn about_somebody(&mut self, now: Instant, notice: Notice, out: &mut Vec<Output>) {
-        let Some(place) = self.subject(&notice) else {
+        let Some(participant_ref) = self.subject(&notice) else {
             return out.push(Output::Count(Counter::StaleNotice));
         };
-        self.in_room(now, place.room, out, |room, ctx| {
-            room.notice(ctx, place.participant, notice)
+        self.in_room(now, participant_ref.room, out, |room, ctx| {
+            room.notice(ctx, participant_ref.participant, notice)
         });
     }
 
     /// Whom a notice is about.
-    fn subject(&self, notice: &Notice) -> Option<Place> {
+    fn subject(&self, notice: &Notice) -> Option<ParticipantRef> {
         let of_transport = |transport: &TransportId| self.core.index.transports.get(transport).copied();
         match notice {
             Notice::Connected { transport, .. }
@@ -305,8 +305,8 @@ impl Controller {
     fn audio(&mut self, now: Instant, activities: Vec<AudioActivity>, out: &mut Vec<Output>) {
         let mut heard: BTreeMap<RoomKey, Vec<(ParticipantKey, AudioActivity)>> = BTreeMap::new();
         for activity in activities {
-            if let Some(place) = self.core.index.tracks.get(&activity.track) {
-                heard.entry(place.room).or_default().push((place.participant, activity));
+            if let Some(participant_ref) = self.core.index.tracks.get(&activity.track) {
+                heard.entry(participant_ref.room).or_default().push((participant_ref.participant, activity));
             }
         }
         for (key, heard) in heard {

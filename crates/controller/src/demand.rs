@@ -14,13 +14,13 @@ pub(crate) struct Demand {
 
 /// What a publisher was told of the demand for its video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct LastSent {
     pub(crate) demand: Demand,
     /// When less may be asked for.
     pub(crate) falls_at: Option<Instant>,
 }
 
-impl Default for Told {
+impl Default for LastSent {
     /// Publishers begin with everything of their first codec, unasked.
     fn default() -> Self {
         let demand = Demand {

@@ -17,7 +17,7 @@
 pub mod limits;
 
 mod admin;
-mod arrival;
+mod publication_media;
 mod budget;
 mod config;
 mod connection;

@@ -51,11 +51,11 @@ pub(crate) struct Participant {
     pub(crate) tracks: BTreeMap<TrackId, Track>,
     pub(crate) subscriptions: Subscriptions,
     /// Tracks it asked for, or asked not to have, by the track's id.
-    pub(crate) wishes: BTreeMap<String, bool>,
+    pub(crate) subscription_overrides: BTreeMap<String, bool>,
     /// Who may receive its tracks.
-    pub(crate) audience: Audience,
+    pub(crate) track_permissions: TrackPermissions,
     /// The participants that may receive them once it is announced.
-    pub(crate) audience_asked: Option<UpdateTrackPermissions>,
+    pub(crate) track_permissions_asked: Option<UpdateTrackPermissions>,
     pub(crate) data: DataState,
     pub(crate) quality: QualityState,
     /// Media sections it was asked to add.
@@ -64,7 +64,7 @@ pub(crate) struct Participant {
     /// When one of its transports fell silent; `None` while none is.
     pub(crate) silent_since: Option<Instant>,
     /// What a test asked to go wrong when it comes back.
-    pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) simulated_fault: Option<SimulatedFault>,
 }
 
 /// The offer a client joined with, and when to answer it at the latest.
@@ -91,14 +91,14 @@ pub(crate) struct Asked {
 
 /// Who may receive a participant's tracks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Audience {
+pub(crate) enum TrackPermissions {
     #[default]
     Everybody,
     /// These, by identity: all tracks, or the ones listed by id.
     Only(BTreeMap<String, Option<BTreeSet<String>>>),
 }
 
-impl Audience {
+impl TrackPermissions {
     pub(crate) fn admits(&self, identity: &str, track_sid: &str) -> bool {
         match self {
             Self::Everybody => true,
@@ -124,7 +124,7 @@ pub(crate) struct Deadlines {
 
 /// What a test asked to go wrong when the participant comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sabotage {
+pub(crate) enum SimulatedFault {
     /// The connection breaks after the first messages.
     Disconnect,
     /// The connection breaks before any message.
@@ -164,9 +164,9 @@ impl Participant {
             subscriber: None,
             tracks: BTreeMap::new(),
             subscriptions: Subscriptions::default(),
-            wishes: BTreeMap::new(),
-            audience: Audience::Everybody,
-            audience_asked: None,
+            subscription_overrides: BTreeMap::new(),
+            track_permissions: TrackPermissions::Everybody,
+            track_permissions_asked: None,
             data: DataState::default(),
             quality: QualityState::default(),
             asked: None,
@@ -176,12 +176,12 @@ impl Participant {
                 refresh: ctx.now,
             },
             silent_since: None,
-            sabotage: None,
+            simulated_fault: None,
         }
     }
 
     pub(crate) fn info(&self) -> ParticipantInfo {
-        let arrived = self.tracks.values().filter(|track| track.arrival.is_some());
+        let arrived = self.tracks.values().filter(|track| track.media.is_some());
         ParticipantInfo {
             sid: self.sid.clone(),
             identity: self.identity.clone(),
@@ -209,7 +209,7 @@ impl Participant {
 
     /// Whether it lets another have a track of its own. Who records the room gets what there is.
     pub(crate) fn admits(&self, other: &Participant, track_sid: &str) -> bool {
-        other.permission.recorder || self.audience.admits(&other.identity, track_sid)
+        other.permission.recorder || self.track_permissions.admits(&other.identity, track_sid)
     }
 
     pub(crate) fn connection(&self) -> Option<ConnectionId> {
@@ -267,6 +267,6 @@ impl Participant {
     }
 
     pub(crate) fn announced(&self) -> usize {
-        self.tracks.values().filter(|track| track.arrival.is_none()).count()
+        self.tracks.values().filter(|track| track.media.is_none()).count()
     }
 }

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 use southbound::TrackId;
 
 use crate::budget::Budget;
-use self::membership::crowd::Crowd;
+use self::membership::batching::Batch;
 use self::speaking::attention::Attention;
 use self::speaking::levels::Speakers;
 use self::speaking::loudest::Voices;
-use crate::context::{Context, Place};
+use crate::context::{Context, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;
 use crate::{Config, Notification, Output, ParticipantInfo, RoomInfo};
@@ -48,7 +48,7 @@ pub(crate) struct Room {
     /// Whose action this input is.
     actor: Option<ParticipantKey>,
     /// What everybody is told with the next tick.
-    crowd: Crowd,
+    batch: Batch,
     /// How much the others may yet hear of each, by identity.
     budgets: BTreeMap<String, Budget>,
     speakers: Speakers,
@@ -109,7 +109,7 @@ impl Room {
             touched: BTreeSet::new(),
             demanded: BTreeSet::new(),
             actor: None,
-            crowd: Crowd::default(),
+            batch: Batch::default(),
             budgets: BTreeMap::new(),
             speakers: Speakers::default(),
             attention: Attention::default(),
@@ -163,8 +163,8 @@ impl Room {
             .any(|participant| participant.permission.recorder)
     }
 
-    fn place(&self, participant: ParticipantKey) -> Place {
-        Place {
+    fn participant_ref(&self, participant: ParticipantKey) -> ParticipantRef {
+        ParticipantRef {
             room: self.key,
             participant,
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use southbound::{SubscriptionId, TrackId, Wanted};
 use wire::{MediaKind, Mid};
 
-use crate::arrival::Arrival;
+use crate::publication_media::PublicationMedia;
 use crate::ids::ParticipantKey;
 use crate::track::Version;
 use crate::{TrackSettings, VideoQuality};
@@ -155,12 +155,12 @@ impl Settings {
     }
 
     /// In the terms of the agent.
-    pub(crate) fn wanted(&self, arrival: &Arrival) -> Wanted {
+    pub(crate) fn wanted(&self, media: &PublicationMedia) -> Wanted {
         let size = match self.limit {
             Limit::Size { width, height } => (clamp(width), clamp(height)),
             Limit::None | Limit::Quality(_) => (0, 0),
         };
-        let (encoding_max, spatial_max) = arrival.limits(self.limit);
+        let (encoding_max, spatial_max) = media.limits(self.limit);
         Wanted {
             enabled: !self.disabled,
             size,

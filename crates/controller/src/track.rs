@@ -4,10 +4,10 @@ use access::TrackSource;
 use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
-use crate::arrival::Arrival;
-use crate::demand::Told;
+use crate::publication_media::PublicationMedia;
+use crate::demand::LastSent;
 use crate::ids::{Ids, Random};
-use crate::negotiation::{AudioWish, Slot};
+use crate::negotiation::{AudioWish, Section};
 use crate::{AddTrack, AudioFeature, CodecInfo, CodecRequest, DisabledCodecs, LayerMode, TrackInfo};
 
 /// One published track.
@@ -19,13 +19,13 @@ pub(crate) struct Track {
     /// The client's name for it.
     pub(crate) cid: String,
     /// Where it arrives and as what, once a media section is found for it: from then on others can have it.
-    pub(crate) arrival: Option<Arrival>,
+    pub(crate) media: Option<PublicationMedia>,
     /// A second codec it may arrive in.
     pub(crate) backup: Option<Backup>,
     /// Its publisher has been told that somebody receives it.
     pub(crate) subscribed: bool,
     /// How much of it is wanted, as its publisher was told.
-    pub(crate) demand: Told,
+    pub(crate) demand: LastSent,
 }
 
 /// The same picture in a second codec, for receivers that cannot decode the first. Its publisher sends it once it is asked to.
@@ -34,7 +34,7 @@ pub(crate) struct Backup {
     pub(crate) codec: Codec,
     /// The client's name for it; `None` until it is announced.
     pub(crate) cid: Option<String>,
-    pub(crate) arrival: Option<Arrival>,
+    pub(crate) media: Option<PublicationMedia>,
 }
 
 /// Which of a track's codecs.
@@ -100,15 +100,15 @@ impl Track {
             kind,
             info,
             cid: request.cid.clone(),
-            arrival: None,
+            media: None,
             backup: second.map(|codec| Backup {
                 id: ids.track(),
                 codec,
                 cid: None,
-                arrival: None,
+                media: None,
             }),
             subscribed: false,
-            demand: Told::default(),
+            demand: LastSent::default(),
         }
     }
 
@@ -142,17 +142,17 @@ impl Track {
         }
     }
 
-    pub(crate) fn arrival_as(&self, version: Version) -> Option<&Arrival> {
+    pub(crate) fn media_in(&self, version: Version) -> Option<&PublicationMedia> {
         match version {
-            Version::Primary => self.arrival.as_ref(),
-            Version::Backup => self.backup.as_ref()?.arrival.as_ref(),
+            Version::Primary => self.media.as_ref(),
+            Version::Backup => self.backup.as_ref()?.media.as_ref(),
         }
     }
 
     /// In every codec it arrives in.
-    pub(crate) fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
+    pub(crate) fn all_media(&self) -> impl Iterator<Item = &PublicationMedia> {
         let versions = [Version::Primary, Version::Backup].into_iter();
-        versions.filter_map(|version| self.arrival_as(version))
+        versions.filter_map(|version| self.media_in(version))
     }
 
     /// The agent's names for it.
@@ -163,7 +163,7 @@ impl Track {
 
     /// What is announced and has not arrived, with what the browser may call it and what it should be sent in.
     pub(crate) fn expected(&self) -> impl Iterator<Item = Expected<'_>> {
-        let primary = self.arrival.is_none().then(|| Expected {
+        let primary = self.media.is_none().then(|| Expected {
             id: self.id,
             names: [
                 Some(self.cid.as_str()),
@@ -171,7 +171,7 @@ impl Track {
             ],
             codec: self.codec(),
         });
-        let backup = self.backup.as_ref().filter(|backup| backup.arrival.is_none());
+        let backup = self.backup.as_ref().filter(|backup| backup.media.is_none());
         let backup = backup.and_then(|backup| {
             Some(Expected {
                 id: backup.id,
@@ -184,8 +184,8 @@ impl Track {
 
     /// The browser's names for the codecs of it that have arrived.
     pub(crate) fn arrived_names(&self) -> impl Iterator<Item = &str> {
-        let primary = self.arrival.as_ref().map(|_| self.cid.as_str());
-        let second = self.backup.as_ref().filter(|backup| backup.arrival.is_some());
+        let primary = self.media.as_ref().map(|_| self.cid.as_str());
+        let second = self.backup.as_ref().filter(|backup| backup.media.is_some());
         let second = second.and_then(|backup| backup.cid.as_deref());
         [primary, second].into_iter().flatten()
     }
@@ -205,35 +205,35 @@ impl Track {
     }
 
     /// The track arrives on this media section, or arrives there differently. Returns whether anything has changed.
-    pub(crate) fn arrive(&mut self, version: Version, transport: TransportId, slot: &Slot) -> bool {
+    pub(crate) fn arrive(&mut self, version: Version, transport: TransportId, section: &Section) -> bool {
         let layers = match version {
             Version::Primary => &self.info.layers,
             Version::Backup => self.info.codecs.get(1).map_or(&self.info.layers, |codec| &codec.layers),
         };
-        let arrival = match (version, &self.backup) {
-            (Version::Primary, _) => Arrival::new(self.id, &self.info, layers, transport, slot),
-            (Version::Backup, Some(backup)) => Arrival::new(backup.id, &self.info, layers, transport, slot),
+        let media = match (version, &self.backup) {
+            (Version::Primary, _) => PublicationMedia::new(self.id, &self.info, layers, transport, section),
+            (Version::Backup, Some(backup)) => PublicationMedia::new(backup.id, &self.info, layers, transport, section),
             (Version::Backup, None) => return false,
         };
-        self.describe(version, &arrival);
+        self.describe(version, &media);
         let place = match (version, &mut self.backup) {
-            (Version::Backup, Some(backup)) => &mut backup.arrival,
-            _ => &mut self.arrival,
+            (Version::Backup, Some(backup)) => &mut backup.media,
+            _ => &mut self.media,
         };
-        let before = place.replace(arrival);
+        let before = place.replace(media);
         before != *place
     }
 
     /// Says in what clients are told of the track how it arrives.
-    fn describe(&mut self, version: Version, arrival: &Arrival) {
-        let mid = arrival.mid.to_string();
-        let mime = arrival
+    fn describe(&mut self, version: Version, media: &PublicationMedia) {
+        let mid = media.mid.to_string();
+        let mime = media
             .codec()
             .filter(|codec| codec.kind() == MediaKind::Video)
             .map(mime_type);
         if version == Version::Primary {
             self.info.mid.clone_from(&mid);
-            self.info.simulcast = arrival.publication.encodings.len() > 1;
+            self.info.simulcast = media.publication.encodings.len() > 1;
             if let Some(mime) = &mime {
                 self.info.mime_type.clone_from(mime);
             }
@@ -247,9 +247,9 @@ impl Track {
     /// Its publisher muted it or unmuted it.
     pub(crate) fn mute(&mut self, muted: bool) {
         self.info.muted = muted;
-        let backup = self.backup.as_mut().and_then(|backup| backup.arrival.as_mut());
-        for arrival in self.arrival.iter_mut().chain(backup) {
-            arrival.publication.muted = muted;
+        let backup = self.backup.as_mut().and_then(|backup| backup.media.as_mut());
+        for media in self.media.iter_mut().chain(backup) {
+            media.publication.muted = muted;
         }
     }
 }

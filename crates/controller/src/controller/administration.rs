@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::Controller;
-use crate::context::{Context, Place};
+use crate::context::{Context, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::limits::{DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, ROOMS_MAX};
 use crate::room::Room;
@@ -81,9 +81,9 @@ impl Controller {
     }
 
     fn get_participant(&self, room: &str, identity: &str) -> Reply {
-        let place = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
-        let room = self.rooms.get(&place.room).ok_or(AdminError::RoomNotFound)?;
-        let participant = room.participants.get(&place.participant);
+        let participant_ref = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
+        let room = self.rooms.get(&participant_ref.room).ok_or(AdminError::RoomNotFound)?;
+        let participant = room.participants.get(&participant_ref.participant);
         let participant = participant.ok_or(AdminError::ParticipantNotFound)?;
         Ok(AdminReply::Participant(participant.info()))
     }
@@ -186,15 +186,15 @@ impl Controller {
         out: &mut Vec<Output>,
         act: impl FnOnce(&mut Room, &mut Context<'_>, ParticipantKey) -> Reply,
     ) -> Reply {
-        let place = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
-        let reply = self.in_room(now, place.room, out, |room, ctx| act(room, ctx, place.participant));
+        let participant_ref = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
+        let reply = self.in_room(now, participant_ref.room, out, |room, ctx| act(room, ctx, participant_ref.participant));
         reply.unwrap_or(Err(AdminError::RoomNotFound))
     }
 
-    pub(super) fn find(&self, room: &str, identity: &str) -> Option<Place> {
+    pub(super) fn find(&self, room: &str, identity: &str) -> Option<ParticipantRef> {
         let key = *self.by_name.get(room)?;
         let participant = self.rooms.get(&key)?.by_identity(identity)?;
-        Some(Place { room: key, participant })
+        Some(ParticipantRef { room: key, participant })
     }
 }
 

@@ -36,9 +36,9 @@ pub struct Subscribed {
 impl Controller {
     /// A participant's downlink, once there is one.
     pub fn downlink(&self, room: &str, identity: &str) -> Option<Downlink> {
-        let place = self.find(room, identity)?;
-        let room = self.rooms.get(&place.room)?;
-        downlink(room, room.participants.get(&place.participant)?)
+        let participant_ref = self.find(room, identity)?;
+        let room = self.rooms.get(&participant_ref.room)?;
+        downlink(room, room.participants.get(&participant_ref.participant)?)
     }
 
     /// Everybody's downlinks: in one room, or in all.

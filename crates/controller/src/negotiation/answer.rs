@@ -8,7 +8,7 @@ use wire::{MediaKind, Mid};
 
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
-use super::slot::{Down, Sides, Slot, Up, Usage};
+use super::section::{Down, Sides, Section, Up, Usage};
 
 /// What an offer changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +32,12 @@ impl Peer {
         node: &Node,
         may_publish: bool,
     ) -> Result<Vec<Change>, NegotiationError> {
-        let known = self.slots.iter().zip(&offer.sections);
-        let recycled = |slot: &Slot, section: &MediaSection| slot.usage == Usage::Rejected && !section.rejected;
-        let mut same = known.clone().map(|(slot, section)| {
-            (slot.mid == section.mid && slot.kind == section.kind) || recycled(slot, section) || section.rejected
+        let known = self.sections.iter().zip(&offer.sections);
+        let recycled = |section: &Section, media_section: &MediaSection| section.usage == Usage::Rejected && !media_section.rejected;
+        let mut same = known.clone().map(|(section, media_section)| {
+            (section.mid == media_section.mid && section.kind == media_section.kind) || recycled(section, media_section) || media_section.rejected
         });
-        if offer.sections.len() < self.slots.len() || !same.all(|same| same) {
+        if offer.sections.len() < self.sections.len() || !same.all(|same| same) {
             return Err(NegotiationError::SectionsChanged);
         }
         let mut changes = Vec::new();
@@ -45,20 +45,20 @@ impl Peer {
             changes.push(Change::Restarted);
         }
         let bundle: HashSet<Mid> = offer.bundle.iter().copied().collect();
-        let mut known = self.said();
-        for (position, section) in offer.sections.iter().enumerate() {
-            let bundled = bundle.contains(&section.mid) || (bundle.is_empty() && position == 0);
-            if position == self.slots.len() {
-                self.slots
-                    .push(Slot::new(section.mid, section.kind.clone(), Usage::Rejected));
+        let mut known = self.remote_sections();
+        for (position, media_section) in offer.sections.iter().enumerate() {
+            let bundled = bundle.contains(&media_section.mid) || (bundle.is_empty() && position == 0);
+            if position == self.sections.len() {
+                self.sections
+                    .push(Section::new(media_section.mid, media_section.kind.clone(), Usage::Rejected));
             }
-            let slot = &mut self.slots[position];
-            let is_other_track = slot.sends_another(section);
-            slot.hear(section, &mut known);
-            if let Some(sides) = slot.sides_mut().filter(|_| is_other_track) {
+            let section = &mut self.sections[position];
+            let is_other_track = section.sends_another(media_section);
+            section.hear(media_section, &mut known);
+            if let Some(sides) = section.sides_mut().filter(|_| is_other_track) {
                 end_uplink(sides, &mut changes);
             }
-            take_section(slot, section, bundled, may_publish, &mut changes);
+            take_section(section, media_section, bundled, may_publish, &mut changes);
         }
         Ok(changes)
     }
@@ -67,13 +67,13 @@ impl Peer {
     pub(crate) fn answer(&mut self, node: &Node) -> SessionDescription {
         let (placeholder, disabled) = (self.placeholder(), self.disabled);
         let mut known = self.agreements();
-        for slot in &mut self.slots {
-            slot.settle(placeholder, disabled, node.copies, &mut known);
+        for section in &mut self.sections {
+            section.settle(placeholder, disabled, node.copies, &mut known);
         }
         let setup = self.setup();
         let answer = self.describe(node, setup);
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_releasing()) {
-            if let Some(sides) = slot.sides_mut() {
+        for section in self.sections.iter_mut().filter(|section| section.is_releasing()) {
+            if let Some(sides) = section.sides_mut() {
                 sides.down = Down::Idle;
             }
         }
@@ -83,55 +83,55 @@ impl Peer {
     /// What sections without a published track say of Opus. Over a bundle one payload type has one meaning, so it is what a track says.
     fn placeholder(&self) -> AudioWish {
         let wishes = self
-            .slots
+            .sections
             .iter()
-            .filter(|slot| slot.media_kind() == Some(MediaKind::Audio));
+            .filter(|section| section.media_kind() == Some(MediaKind::Audio));
         wishes
             .clone()
-            .find_map(|slot| slot.uplink())
+            .find_map(|section| section.uplink())
             .map(|uplink| uplink.audio)
             .unwrap_or_default()
     }
 }
 
-fn take_section(slot: &mut Slot, section: &MediaSection, bundled: bool, may_publish: bool, changes: &mut Vec<Change>) {
-    slot.mid = section.mid;
-    slot.kind.clone_from(&section.kind);
-    let usage = next_usage(slot, section, bundled, may_publish);
+fn take_section(section: &mut Section, media_section: &MediaSection, bundled: bool, may_publish: bool, changes: &mut Vec<Change>) {
+    section.mid = media_section.mid;
+    section.kind.clone_from(&media_section.kind);
+    let usage = next_usage(section, media_section, bundled, may_publish);
     let next = match &usage {
         Usage::Media(sides) => Some(sides),
         Usage::Data | Usage::Rejected => None,
     };
-    if let Some(uplink) = slot.uplink()
+    if let Some(uplink) = section.uplink()
         && next.map(|sides| sides.up) != Some(Up::Track(uplink))
     {
         changes.push(Change::Ended(uplink.track));
     }
-    if let Some(downlink) = slot.downlink()
+    if let Some(downlink) = section.downlink()
         && !next.is_some_and(|sides| matches!(sides.down, Down::Track(_)))
     {
         changes.push(Change::Unplaced(downlink.subscription));
     }
-    slot.usage = usage;
+    section.usage = usage;
 }
 
-fn next_usage(slot: &Slot, section: &MediaSection, bundled: bool, may_publish: bool) -> Usage {
-    match section.kind {
-        _ if section.rejected || !bundled => return Usage::Rejected,
+fn next_usage(section: &Section, media_section: &MediaSection, bundled: bool, may_publish: bool) -> Usage {
+    match media_section.kind {
+        _ if media_section.rejected || !bundled => return Usage::Rejected,
         SectionKind::Data => return Usage::Data,
         SectionKind::Other { .. } => return Usage::Rejected,
         SectionKind::Media(_) => {}
     }
-    let before = slot.sides().cloned().unwrap_or_default();
+    let before = section.sides().cloned().unwrap_or_default();
     Usage::Media(Sides {
         up: match before.up {
-            _ if !section.direction.sends() => Up::Nothing,
+            _ if !media_section.direction.sends() => Up::Nothing,
             Up::Track(uplink) => Up::Track(uplink),
             _ if may_publish => Up::Unclaimed,
             _ => Up::Forbidden,
         },
         down: match before.down {
-            Down::Track(_) if !section.direction.receives() => Down::Idle,
+            Down::Track(_) if !media_section.direction.receives() => Down::Idle,
             down => down,
         },
     })

@@ -3,7 +3,7 @@
 use wire::sdp::Extension;
 use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
-use super::{Flow, Slot, Ways};
+use super::{Flow, Section, Ways};
 
 /// Those of the offered extensions that we take on a section that is used in these directions now, and in another perhaps later.
 pub(crate) fn accept(offered: &[Extension], ways: Ways) -> Vec<Extension> {
@@ -29,20 +29,20 @@ pub(crate) fn accept(offered: &[Extension], ways: Ways) -> Vec<Extension> {
 /// Transport-wide numbers are put on every packet of a transport or on none. So they go out only when every section takes them: those of a section
 /// that does not would be missing in the receiver's reports, and be taken for lost. Where they do not, the receiver estimates by itself, from
 /// sending times.
-pub(crate) fn of_transport<'a>(sections: impl Iterator<Item = &'a Slot> + Clone, flow: Flow) -> ExtensionMap {
+pub(crate) fn of_transport<'a>(sections: impl Iterator<Item = &'a Section> + Clone, flow: Flow) -> ExtensionMap {
     let numbered = flow == Flow::Up
         || sections
             .clone()
-            .all(|slot| reports(slot, ExtensionKind::TransportSequence));
+            .all(|section| reports(section, ExtensionKind::TransportSequence));
     let mut map = ExtensionMap::default();
-    for slot in sections {
-        for extension in slot.extensions() {
+    for section in sections {
+        for extension in section.extensions() {
             let Some(kind) = kind_of(extension).filter(|kind| is_taken(*kind, flow)) else {
                 continue;
             };
             let goes = match kind {
                 ExtensionKind::TransportSequence => numbered,
-                ExtensionKind::AbsSendTime => !numbered && reports(slot, kind),
+                ExtensionKind::AbsSendTime => !numbered && reports(section, kind),
                 _ => true,
             };
             if goes {
@@ -55,16 +55,16 @@ pub(crate) fn of_transport<'a>(sections: impl Iterator<Item = &'a Slot> + Clone,
 }
 
 /// Whether the receiver takes an extension and says what it makes of it.
-fn reports(slot: &Slot, kind: ExtensionKind) -> bool {
+fn reports(section: &Section, kind: ExtensionKind) -> bool {
     let report = match kind {
         ExtensionKind::TransportSequence => "transport-cc",
         _ => "goog-remb",
     };
-    let is_taken = slot
+    let is_taken = section
         .extensions()
         .iter()
         .any(|extension| kind_of(extension) == Some(kind));
-    is_taken && slot.formats().iter().any(|format| format.has_feedback(report))
+    is_taken && section.formats().iter().any(|format| format.has_feedback(report))
 }
 
 fn kind_of(extension: &Extension) -> Option<ExtensionKind> {

@@ -4,19 +4,19 @@
 //! know. Start there.
 
 mod answer;
-mod bare;
+mod clear_rtp;
 pub(crate) mod codecs;
 pub(crate) mod extensions;
 mod offer;
 mod peer;
-mod said;
-mod slot;
+mod remote;
+mod section;
 
 pub(crate) use answer::Change;
 pub(crate) use codecs::AudioWish;
 pub(crate) use offer::Answered;
 pub(crate) use peer::{NegotiationError, Peer, PeerState};
-pub(crate) use slot::{Down, Downlink, Slot, Up, Uplink};
+pub(crate) use section::{Down, Downlink, Section, Up, Uplink};
 
 /// The directions that a section is for.
 pub(crate) type Ways = [Option<Flow>; 2];

@@ -8,7 +8,7 @@ use wire::{MediaKind, Mid};
 
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
-use super::slot::{Down, Sides, Slot, Usage};
+use super::section::{Down, Sides, Section, Usage};
 
 /// Whether an offer of ours is out. There is one at a time; what changes meanwhile goes into the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,32 +40,32 @@ impl Peer {
     /// Offers the data channels first, so that the connection exists before there is anything to receive.
     pub(crate) fn add_data_section(&mut self) {
         let mid = self.next_mid();
-        self.slots.push(Slot::new(mid, SectionKind::Data, Usage::Data));
+        self.sections.push(Section::new(mid, SectionKind::Data, Usage::Data));
     }
 
     /// A section for a track: the free one it was on before, another that is free again, or a new one.
-    pub(crate) fn section_for(&mut self, kind: MediaKind, track_sid: &str) -> &mut Slot {
+    pub(crate) fn section_for(&mut self, kind: MediaKind, track_sid: &str) -> &mut Section {
         // What the peer last said of it was an answer to what we offered then.
-        let is_free = |slot: &Slot| slot.usage == Usage::Media(Sides::default()) && slot.media_kind() == Some(kind);
-        let was_here = |slot: &Slot| slot.first_track.as_deref() == Some(track_sid);
-        let same = self.slots.iter().position(|slot| is_free(slot) && was_here(slot));
-        let free = same.or_else(|| self.slots.iter().position(is_free));
+        let is_free = |section: &Section| section.usage == Usage::Media(Sides::default()) && section.media_kind() == Some(kind);
+        let was_here = |section: &Section| section.first_track.as_deref() == Some(track_sid);
+        let same = self.sections.iter().position(|section| is_free(section) && was_here(section));
+        let free = same.or_else(|| self.sections.iter().position(is_free));
         let position = free.unwrap_or_else(|| {
             let mid = self.next_mid();
             let usage = Usage::Media(Sides::default());
-            self.slots.push(Slot::new(mid, SectionKind::Media(kind), usage));
-            self.slots.len() - 1
+            self.sections.push(Section::new(mid, SectionKind::Media(kind), usage));
+            self.sections.len() - 1
         });
-        &mut self.slots[position]
+        &mut self.sections[position]
     }
 
     fn next_mid(&self) -> Mid {
-        Mid::new(&self.slots.len().to_string()).expect("a number is a token")
+        Mid::new(&self.sections.len().to_string()).expect("a number is a token")
     }
 
     /// Writes an offer of what the sections are used for now.
     pub(crate) fn offer(&mut self, now: Instant, node: &Node) -> (u32, SessionDescription) {
-        for sides in self.slots.iter_mut().filter_map(Slot::sides_mut) {
+        for sides in self.sections.iter_mut().filter_map(Section::sides_mut) {
             if let Down::Releasing { told } = &mut sides.down {
                 *told = true;
             }
@@ -87,30 +87,30 @@ impl Peer {
     pub(crate) fn take_answer(&mut self, answer: &SessionDescription) -> Result<Vec<Answered>, NegotiationError> {
         // Sections that were added after the offer went out are not in its answer.
         let same = self
-            .slots
+            .sections
             .iter()
             .zip(&answer.sections)
-            .all(|(slot, section)| slot.mid == section.mid);
-        if !same || answer.sections.len() > self.slots.len() {
+            .all(|(section, media_section)| section.mid == media_section.mid);
+        if !same || answer.sections.len() > self.sections.len() {
             return Err(NegotiationError::SectionsChanged);
         }
         // What we offered was encrypted.
         self.take_transport(answer, false)?;
         self.offering.pending = None;
         let (mut answered, disabled) = (Vec::new(), self.disabled);
-        let (mut said, mut agreements) = (self.said(), self.agreements());
-        for (slot, section) in self.slots.iter_mut().zip(&answer.sections) {
-            slot.hear(section, &mut said);
-            slot.settle(AudioWish::default(), disabled, false, &mut agreements);
-            let takes = section.direction.receives() && !section.rejected && !slot.formats().is_empty();
-            match slot.sides_mut().map(|sides| &mut sides.down) {
+        let (mut said, mut agreements) = (self.remote_sections(), self.agreements());
+        for (section, media_section) in self.sections.iter_mut().zip(&answer.sections) {
+            section.hear(media_section, &mut said);
+            section.settle(AudioWish::default(), disabled, false, &mut agreements);
+            let takes = media_section.direction.receives() && !media_section.rejected && !section.formats().is_empty();
+            match section.sides_mut().map(|sides| &mut sides.down) {
                 Some(Down::Track(downlink)) if takes => answered.push(Answered::Taken(downlink.subscription)),
                 Some(Down::Track(downlink)) => answered.push(Answered::Refused(downlink.subscription)),
                 Some(down @ Down::Releasing { told: true }) => *down = Down::Idle,
                 _ => {}
             }
-            if section.rejected {
-                slot.usage = Usage::Rejected;
+            if media_section.rejected {
+                section.usage = Usage::Rejected;
             }
         }
         Ok(answered)

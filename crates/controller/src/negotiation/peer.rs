@@ -11,9 +11,9 @@ use wire::sdp::{Candidate, MediaSection, SdpError, SectionKind, SessionDescripti
 use wire::{ExtensionMap, Mid};
 
 use super::offer::Offering;
-use super::said::Agreed;
-use super::slot::{Slot, Terms};
-use super::{Flow, bare, extensions};
+use super::remote::Agreed;
+use super::section::{Section, Terms};
+use super::{Flow, clear_rtp, extensions};
 use crate::DisabledCodecs;
 use crate::ids::{Random, Ssrcs};
 
@@ -24,7 +24,7 @@ pub(super) const SCTP_PORT: u16 = 5000;
 pub(crate) struct Peer {
     pub(crate) transport: TransportId,
     pub(crate) state: PeerState,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) sections: Vec<Section>,
     pub(crate) ssrcs: Ssrcs,
     pub(crate) offering: Offering,
     /// Labels of the data channels that are open.
@@ -109,7 +109,7 @@ impl Peer {
         Self {
             transport,
             state: PeerState::New,
-            slots: Vec::new(),
+            sections: Vec::new(),
             ssrcs: random.ssrcs(),
             offering: Offering::default(),
             channels: Vec::new(),
@@ -154,30 +154,30 @@ impl Peer {
 
     fn extensions(&self, flow: Flow) -> ExtensionMap {
         let live = self
-            .slots
+            .sections
             .iter()
-            .filter(|slot| slot.media_kind().is_some() && !slot.formats().is_empty());
-        extensions::of_transport(live.filter(|slot| slot.is_for(flow)), flow)
+            .filter(|section| section.media_kind().is_some() && !section.formats().is_empty());
+        extensions::of_transport(live.filter(|section| section.is_for(flow)), flow)
     }
 
     /// The peer's own description of its sections.
-    pub(super) fn said(&self) -> HashSet<Arc<MediaSection>> {
-        self.slots.iter().filter_map(|slot| slot.theirs.clone()).collect()
+    pub(super) fn remote_sections(&self) -> HashSet<Arc<MediaSection>> {
+        self.sections.iter().filter_map(|section| section.theirs.clone()).collect()
     }
 
     /// The formats and extensions that both sides take.
     pub(super) fn agreements(&self) -> HashSet<Arc<Agreed>> {
-        self.slots.iter().map(|slot| slot.agreed.clone()).collect()
+        self.sections.iter().map(|section| section.agreed.clone()).collect()
     }
 
-    pub(crate) fn slot(&self, mid: Mid) -> Option<&Slot> {
-        self.slots.iter().find(|slot| slot.mid == mid)
+    pub(crate) fn section(&self, mid: Mid) -> Option<&Section> {
+        self.sections.iter().find(|section| section.mid == mid)
     }
 
     /// Media sections that we send on: which carries which track.
     pub(crate) fn mid_to_track_id(&self) -> impl Iterator<Item = (String, String)> {
-        let sent = self.slots.iter().filter_map(|slot| Some((slot, slot.downlink()?)));
-        sent.map(|(slot, downlink)| (slot.mid.to_string(), downlink.track_sid.clone()))
+        let sent = self.sections.iter().filter_map(|section| Some((section, section.downlink()?)));
+        sent.map(|(section, downlink)| (section.mid.to_string(), downlink.track_sid.clone()))
     }
 
     /// Takes over what the peer says of its transport; true when it restarted ICE. `clear` is whether it may do without encryption.
@@ -186,19 +186,19 @@ impl Peer {
         theirs: &SessionDescription,
         clear: bool,
     ) -> Result<bool, NegotiationError> {
-        let section = transport_section(theirs, clear).ok_or(NegotiationError::Nothing)?;
-        let ice = section.ice.clone().ok_or(NegotiationError::NoIce)?;
-        let is_clear = clear && bare::is_clear(section);
-        if section.fingerprints.is_empty() && !is_clear {
+        let media_section = transport_section(theirs, clear).ok_or(NegotiationError::Nothing)?;
+        let ice = media_section.ice.clone().ok_or(NegotiationError::NoIce)?;
+        let is_clear = clear && clear_rtp::is_clear(media_section);
+        if media_section.fingerprints.is_empty() && !is_clear {
             return Err(NegotiationError::NoFingerprint);
         }
         let known = self.remote.as_ref();
         let restarted = known.is_some_and(|known| known.ice != ice);
         self.remote = Some(Remote {
             ice,
-            fingerprints: section.fingerprints.clone(),
+            fingerprints: media_section.fingerprints.clone(),
             // Who started the handshake stays who started it, whatever a later description offers.
-            dtls: known.map_or_else(|| our_role(section.setup), |known| known.dtls),
+            dtls: known.map_or_else(|| our_role(media_section.setup), |known| known.dtls),
             sctp_port: sctp_port(theirs),
         });
         Ok(restarted)
@@ -212,13 +212,13 @@ impl Peer {
         } else {
             Terms::Agreed
         };
-        let mut sections: Vec<MediaSection> = self.slots.iter().map(|slot| slot.write(terms, self.disabled)).collect();
-        let live = sections.iter_mut().filter(|section| !section.rejected);
-        for (position, section) in live.enumerate() {
-            self.describe_transport(section, node, setup);
+        let mut sections: Vec<MediaSection> = self.sections.iter().map(|section| section.write(terms, self.disabled)).collect();
+        let live = sections.iter_mut().filter(|media_section| !media_section.rejected);
+        for (position, media_section) in live.enumerate() {
+            self.describe_transport(media_section, node, setup);
             if position == 0 {
-                section.candidates = candidates(node);
-                section.end_of_candidates = true;
+                media_section.candidates = candidates(node);
+                media_section.end_of_candidates = true;
             }
         }
         SessionDescription {
@@ -226,8 +226,8 @@ impl Peer {
             version: self.version,
             bundle: sections
                 .iter()
-                .filter(|section| !section.rejected)
-                .map(|section| section.mid)
+                .filter(|media_section| !media_section.rejected)
+                .map(|media_section| media_section.mid)
                 .collect(),
             ice_lite: true,
             extmap_allow_mixed: true,
@@ -235,13 +235,13 @@ impl Peer {
         }
     }
 
-    fn describe_transport(&self, section: &mut MediaSection, node: &Node, setup: Setup) {
-        section.ice = Some(self.local.clone());
+    fn describe_transport(&self, media_section: &mut MediaSection, node: &Node, setup: Setup) {
+        media_section.ice = Some(self.local.clone());
         if self.remote.as_ref().is_some_and(Remote::is_clear) {
             return;
         }
-        section.fingerprints = vec![node.fingerprint.clone()];
-        section.setup = Some(setup);
+        media_section.fingerprints = vec![node.fingerprint.clone()];
+        media_section.setup = Some(setup);
     }
 
     /// The role our answers state.
@@ -256,23 +256,23 @@ impl Peer {
 /// The section whose transport all that are bundled share: the first of the bundle, or the next that says what is needed where the first does
 /// not (RFC 8843 section 7.2).
 fn transport_section(theirs: &SessionDescription, clear: bool) -> Option<&MediaSection> {
-    let live = theirs.sections.iter().filter(|section| !section.rejected);
-    let by_name: HashMap<Mid, &MediaSection> = live.clone().map(|section| (section.mid, section)).collect();
+    let live = theirs.sections.iter().filter(|media_section| !media_section.rejected);
+    let by_name: HashMap<Mid, &MediaSection> = live.clone().map(|media_section| (media_section.mid, media_section)).collect();
     let mut bundled = theirs.bundle.iter().filter_map(|mid| by_name.get(mid).copied());
-    let is_whole = |section: &&MediaSection| {
-        section.ice.is_some() && (!section.fingerprints.is_empty() || clear && bare::is_clear(section))
+    let is_whole = |media_section: &&MediaSection| {
+        media_section.ice.is_some() && (!media_section.fingerprints.is_empty() || clear && clear_rtp::is_clear(media_section))
     };
     let first = bundled.clone().next();
     let whole = bundled.find(is_whole);
     whole
         .or(first)
-        .or_else(|| live.clone().find(|section| section.ice.is_some()))
+        .or_else(|| live.clone().find(|media_section| media_section.ice.is_some()))
 }
 
 /// The SCTP port of data channels: 5000 unless another is said.
 fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
-    let live = theirs.sections.iter().filter(|section| !section.rejected);
-    let data = live.clone().find(|section| section.kind == SectionKind::Data)?;
+    let live = theirs.sections.iter().filter(|media_section| !media_section.rejected);
+    let data = live.clone().find(|media_section| media_section.kind == SectionKind::Data)?;
     Some(data.sctp_port.unwrap_or(SCTP_PORT))
 }
 

@@ -88,12 +88,12 @@ impl Room {
     }
 
     fn transport_disconnected(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, transport: TransportId) {
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let Some(peer) = self.peer_mut(key, transport) else {
             return;
         };
         peer.state = PeerState::Disconnected;
-        ctx.wake(SILENCE_TIMEOUT, Timer::Participant(place));
+        ctx.wake(SILENCE_TIMEOUT, Timer::Participant(participant_ref));
         if let Some(participant) = self.participants.get_mut(&key) {
             participant.silent_since.get_or_insert(ctx.now);
         }
@@ -101,7 +101,7 @@ impl Room {
 
     /// A transport that is gone does not come back: a client that is still there has to join anew, one that is not is gone too.
     fn transport_closed(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: CloseReason) {
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -109,7 +109,7 @@ impl Room {
             (Link::Detached { .. }, CloseReason::Peer) => return self.remove(ctx, key, EndReason::SignalClose),
             (Link::Attached(_), CloseReason::Peer) => {
                 // Clients that leave may close their transport before they say so.
-                participant.deadlines.goodbye = Some(ctx.wake(GOODBYE_TIMEOUT, Timer::Participant(place)));
+                participant.deadlines.goodbye = Some(ctx.wake(GOODBYE_TIMEOUT, Timer::Participant(participant_ref)));
                 return;
             }
             _ => {}

@@ -20,7 +20,7 @@ impl Room {
             Request::UpdateSubscription(request) => self.update_subscription(ctx, key, request),
             Request::UpdateTrackSettings(request) => self.update_track_settings(ctx, key, &request),
             Request::UpdateLayers(request) => self.update_layers(ctx, key, request),
-            Request::UpdateTrackPermissions(request) => self.update_audience(ctx, key, request),
+            Request::UpdateTrackPermissions(request) => self.update_track_permissions(ctx, key, request),
             Request::SyncState(state) => self.take_sync_state(ctx, key, state),
             Request::UpdateMetadata(request) => self.update_metadata(ctx, key, request),
             Request::UpdateAudioTrack(request) => self.update_audio_track(ctx, key, request),

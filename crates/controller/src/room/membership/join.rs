@@ -25,8 +25,8 @@ impl Room {
         let mut participant = Participant::new(ctx, connection, join);
         let key = participant.key;
         self.acts(key);
-        let place = self.place(key);
-        participant.deadlines.connect = Some(ctx.wake(CONNECT_TIMEOUT, Timer::Participant(place)));
+        let participant_ref = self.participant_ref(key);
+        participant.deadlines.connect = Some(ctx.wake(CONNECT_TIMEOUT, Timer::Participant(participant_ref)));
         if participant.mode == PeerMode::Dual {
             self.open_subscriber(ctx, &mut participant);
         }
@@ -79,7 +79,7 @@ impl Room {
         );
         peer.add_data_section();
         peer.offering.needed = true;
-        ctx.core.index.transports.insert(transport, self.place(participant.key));
+        ctx.core.index.transports.insert(transport, self.participant_ref(participant.key));
         ctx.command(peer.open());
         participant.subscriber = Some(peer);
         self.touched.insert(participant.key);

@@ -92,10 +92,10 @@ impl Room {
 
     /// Sends a new token if it is time again.
     pub(in crate::room) fn refresh_token_if_due(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let found = self.participants.get_mut(&key);
         if let Some(participant) = found.filter(|found| ctx.now >= found.deadlines.refresh) {
-            participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(place));
+            participant.deadlines.refresh = ctx.wake(TOKEN_REFRESH, Timer::Participant(participant_ref));
             self.refresh_token(ctx, key);
         }
     }

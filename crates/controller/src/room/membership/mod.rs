@@ -2,7 +2,7 @@
 
 mod administer;
 pub(in crate::room) mod budgets;
-pub(in crate::room) mod crowd;
+pub(in crate::room) mod batching;
 pub(in crate::room) mod join;
 mod leave;
 mod metadata;

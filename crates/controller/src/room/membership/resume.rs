@@ -4,7 +4,7 @@ use crate::room::Room;
 use super::join::server_info;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::participant::{Link, Participant, Sabotage};
+use crate::participant::{Link, Participant, SimulatedFault};
 use crate::subscription::Settings;
 use crate::{
     ConnectionId, EndAction, EndCause, EndReason, Event, Notification, Output, Resume, Resumed, SyncState,
@@ -45,8 +45,8 @@ impl Room {
         };
         participant.link = Link::Attached(connection);
         participant.asked = None;
-        let sabotage = participant.sabotage.take();
-        if sabotage == Some(Sabotage::DisconnectSilently) {
+        let simulated_fault = participant.simulated_fault.take();
+        if simulated_fault == Some(SimulatedFault::DisconnectSilently) {
             return self.break_connection(ctx, key, connection);
         }
         ctx.event(Event::Resumed {
@@ -62,7 +62,7 @@ impl Room {
         participant.notify(ctx, Notification::Resumed(resumed));
         self.take_rights(ctx, key, resume.claims);
         self.tell_what_was_missed(ctx, key, away_since);
-        if sabotage == Some(Sabotage::Disconnect) {
+        if simulated_fault == Some(SimulatedFault::Disconnect) {
             return self.break_connection(ctx, key, connection);
         }
         self.restart_subscriber(ctx, key);

@@ -7,7 +7,7 @@ use crate::room::Room;
 use crate::Notification;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::negotiation::{Slot, Up};
+use crate::negotiation::{Section, Up};
 
 impl Room {
     /// Name, metadata and attributes stay as they were set in the call.
@@ -57,8 +57,8 @@ impl Room {
             return;
         };
         let (ids, track_sid): (Vec<_>, _) = (found.ids().collect(), found.sid().to_owned());
-        let slots = participant.publisher.iter_mut().flat_map(|peer| &mut peer.slots);
-        for sides in slots.filter_map(Slot::sides_mut) {
+        let sections = participant.publisher.iter_mut().flat_map(|peer| &mut peer.sections);
+        for sides in sections.filter_map(Section::sides_mut) {
             if matches!(sides.up, Up::Track(uplink) if ids.contains(&uplink.track)) {
                 sides.up = Up::Forbidden;
             }

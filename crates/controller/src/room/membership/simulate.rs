@@ -3,7 +3,7 @@
 use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
-use crate::participant::{Link, Sabotage};
+use crate::participant::{Link, SimulatedFault};
 use crate::room::speaking::levels::{INTERVAL, Speaker};
 use crate::{Counter, EndAction, EndCause, EndReason, Notification, Output, Scenario};
 
@@ -23,8 +23,8 @@ impl Room {
                 let (reason, action) = (EndReason::Migration, EndAction::Resume);
                 participant.notify(ctx, Notification::Ended { reason, action });
             }
-            Some(Scenario::DisconnectOnResume) => participant.sabotage = Some(Sabotage::Disconnect),
-            Some(Scenario::DisconnectOnResumeSilently) => participant.sabotage = Some(Sabotage::DisconnectSilently),
+            Some(Scenario::DisconnectOnResume) => participant.simulated_fault = Some(SimulatedFault::Disconnect),
+            Some(Scenario::DisconnectOnResumeSilently) => participant.simulated_fault = Some(SimulatedFault::DisconnectSilently),
             // There is only UDP here; the client starts over by itself and finds it again.
             Some(Scenario::SwitchCandidateProtocol) => {}
             None => ctx.count(Counter::NotAllowed),

@@ -23,7 +23,7 @@ impl Room {
         }
         self.answer_first_offer_if_due(ctx, key);
         self.refresh_token_if_due(ctx, key);
-        self.update_audience_as_asked(ctx, key);
+        self.update_track_permissions_as_asked(ctx, key);
         self.review_demands(key);
         self.touched.insert(key);
     }
@@ -62,7 +62,7 @@ impl Room {
 
     /// The signalling connection is gone. Whose media never flowed is gone as well; everybody else may come back.
     pub(crate) fn detach(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -70,8 +70,8 @@ impl Room {
         if !participant.has_connected() {
             return self.remove(ctx, key, EndReason::SignalClose);
         }
-        ctx.wake(SILENCE_TIMEOUT, Timer::Participant(place));
-        ctx.wake(RESUME_TIMEOUT, Timer::Participant(place));
+        ctx.wake(SILENCE_TIMEOUT, Timer::Participant(participant_ref));
+        ctx.wake(RESUME_TIMEOUT, Timer::Participant(participant_ref));
     }
 
     pub(crate) fn wake(&mut self, ctx: &mut Context<'_>) {

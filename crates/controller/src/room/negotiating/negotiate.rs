@@ -47,12 +47,12 @@ impl Room {
 
     /// The offer that came with joining. It is answered when the client can take the answer: at once, or once it shows by a message that it has got so far.
     pub(in crate::room) fn take_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let found = self.participants.get_mut(&key);
         let Some(participant) = found.filter(|found| found.traits.applies_offer_after_greeting) else {
             return self.take_offer(ctx, key, offer);
         };
-        let until = ctx.wake(FIRST_OFFER_WAIT, Timer::Participant(place));
+        let until = ctx.wake(FIRST_OFFER_WAIT, Timer::Participant(participant_ref));
         participant.first_offer = Some(FirstOffer { offer, until });
     }
 
@@ -89,10 +89,10 @@ impl Room {
         let Some(peer) = participant.publisher.as_mut() else {
             return Ok(());
         };
-        let known = peer.slots.len();
+        let known = peer.sections.len();
         let changes = peer.take_offer(offer, &node, may_publish)?;
-        let added = &peer.slots[known..];
-        let count = |kind| added.iter().filter(|slot| slot.media_kind() == Some(kind)).count();
+        let added = &peer.sections[known..];
+        let count = |kind| added.iter().filter(|section| section.media_kind() == Some(kind)).count();
         participant.asked = still_asked(participant.asked, count(MediaKind::Audio), count(MediaKind::Video));
         for change in changes {
             self.apply(ctx, key, change);
@@ -118,8 +118,8 @@ impl Room {
         if let Some(command) = peer.connect() {
             ctx.command(command);
         }
-        let arrivals = peer.slots.iter();
-        let arrivals = arrivals.filter_map(|slot| Some((slot.mid, slot.uplink()?.track)));
+        let arrivals = peer.sections.iter();
+        let arrivals = arrivals.filter_map(|section| Some((section.mid, section.uplink()?.track)));
         let arrivals: Vec<_> = arrivals.collect();
         self.tell_publishers_first(ctx, key);
         self.participants[&key].notify(ctx, Notification::Answer(answer));
@@ -135,7 +135,7 @@ impl Room {
     }
 
     fn open_publisher(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let Some(participant) = self
             .participants
             .get_mut(&key)
@@ -151,7 +151,7 @@ impl Room {
             Vec::new(),
             participant.traits.disabled_codecs,
         );
-        ctx.core.index.transports.insert(transport, place);
+        ctx.core.index.transports.insert(transport, participant_ref);
         ctx.command(peer.open());
         participant.publisher = Some(peer);
         crate::room::data::send_early(ctx, participant);

@@ -6,7 +6,7 @@ use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{ASK_AGAIN, NEGOTIATION_TIMEOUT};
-use crate::negotiation::{PeerState, Slot};
+use crate::negotiation::{PeerState, Section};
 use crate::participant::Asked;
 use crate::{LocalDescription, Notification, PeerMode};
 
@@ -22,11 +22,11 @@ impl Room {
 
     /// We may not offer, so the client is asked to, with as many new sections as are missing.
     fn ask_for_sections(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
-        let Some(peer) = participant.publisher.as_ref().filter(|peer| !peer.slots.is_empty()) else {
+        let Some(peer) = participant.publisher.as_ref().filter(|peer| !peer.sections.is_empty()) else {
             return;
         };
         let missing = |kind| {
@@ -35,12 +35,12 @@ impl Room {
                 .waiting()
                 .filter(|found| found.kind == kind)
                 .count();
-            let free = peer.slots.iter().filter(|slot| slot.is_free_for(kind)).count();
+            let free = peer.sections.iter().filter(|section| section.is_free_for(kind)).count();
             (waiting, waiting.saturating_sub(free))
         };
         let ((waiting_audios, audios), (waiting_videos, videos)) =
             (missing(MediaKind::Audio), missing(MediaKind::Video));
-        let releasing = peer.slots.iter().any(Slot::is_releasing);
+        let releasing = peer.sections.iter().any(Section::is_releasing);
         if waiting_audios + waiting_videos == 0 && !releasing {
             return;
         }
@@ -55,7 +55,7 @@ impl Room {
             audios: already.0 + more_audios,
             videos: already.1 + more_videos,
         });
-        ctx.wake(ASK_AGAIN, Timer::Participant(place));
+        ctx.wake(ASK_AGAIN, Timer::Participant(participant_ref));
         let needed = Notification::SectionsNeeded {
             audios: more_audios as u32,
             videos: more_videos as u32,
@@ -66,7 +66,7 @@ impl Room {
     /// Offers what has changed, unless an offer is out: then it goes into the next.
     fn offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
         let Some(node) = ctx.core.node.clone() else { return };
-        let place = self.place(key);
+        let participant_ref = self.participant_ref(key);
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -74,7 +74,7 @@ impl Room {
         let Some(peer) = participant.subscriber.as_mut() else {
             return;
         };
-        let releasing = peer.slots.iter().any(Slot::is_untold);
+        let releasing = peer.sections.iter().any(Section::is_untold);
         peer.offering.needed |= waiting || releasing;
         if !peer.offering.needed || peer.offering.pending.is_some() {
             return;
@@ -94,7 +94,7 @@ impl Room {
         };
         self.tell_publishers_first(ctx, key);
         self.participants[&key].notify(ctx, Notification::Offer(offer));
-        ctx.wake(NEGOTIATION_TIMEOUT, Timer::Participant(place));
+        ctx.wake(NEGOTIATION_TIMEOUT, Timer::Participant(participant_ref));
     }
 
     /// New ICE credentials for the connection we offer, after its client came back.

@@ -23,7 +23,7 @@ impl Room {
             return;
         };
         track.announce_backup(request);
-        let track_has_arrived = track.arrival.is_some();
+        let track_has_arrived = track.media.is_some();
         let published = Notification::TrackPublished {
             cid: request.cid.clone(),
             track: track.info.clone(),
@@ -51,7 +51,7 @@ impl Room {
             return;
         };
         backup.cid = None;
-        if backup.arrival.take().is_none() {
+        if backup.media.take().is_none() {
             return;
         }
         ctx.command(Command::Unpublish { track: name });
@@ -78,7 +78,7 @@ pub(in crate::room) fn check_backup(participant: &Participant, request: &AddTrac
         Some(backup) if said.is_some_and(|codec| codec != backup.codec) => {
             Err((RefusalReason::UnsupportedType, "not the codec that was announced"))
         }
-        Some(backup) if backup.arrival.is_some() => {
+        Some(backup) if backup.media.is_some() => {
             Err((RefusalReason::UnsupportedType, "this codec is there already"))
         }
         Some(_) => Ok(()),

@@ -8,7 +8,7 @@ use wire::MediaKind;
 
 use crate::room::Room;
 use crate::context::{Context, Timer};
-use crate::demand::{Demand, Told};
+use crate::demand::{Demand, LastSent};
 use crate::ids::ParticipantKey;
 use crate::limits::DEMAND_FALLS_AFTER;
 use crate::track::Track;
@@ -17,25 +17,25 @@ use crate::{CodecDemand, Notification, TrackDemand, VideoQuality};
 impl Room {
     /// Tells the publisher of a track what of it is wanted, when that has changed.
     pub(in crate::room) fn tell_demand(&mut self, ctx: &mut Context<'_>, track: TrackId) {
-        let Some(place) = ctx.core.index.tracks.get(&track).copied() else {
+        let Some(participant_ref) = ctx.core.index.tracks.get(&track).copied() else {
             return;
         };
-        let Some(wanted) = self.demand_for(place.participant, track) else {
+        let Some(wanted) = self.demand_for(participant_ref.participant, track) else {
             return;
         };
-        let Some(publisher) = self.participants.get_mut(&place.participant) else {
+        let Some(publisher) = self.participants.get_mut(&participant_ref.participant) else {
             return;
         };
         let Some(published) = publisher.tracks.get_mut(&track) else {
             return;
         };
-        let Told { demand: told, falls_at } = published.demand;
+        let LastSent { demand: told, falls_at } = published.demand;
         let may_fall = falls_at.is_some_and(|at| at <= ctx.now);
         let now = if may_fall { wanted } else { wanted.or_more(told) };
-        published.demand = Told {
+        published.demand = LastSent {
             demand: now,
             falls_at: (now != wanted)
-                .then(|| falls_at.unwrap_or_else(|| ctx.wake(DEMAND_FALLS_AFTER, Timer::Participant(place)))),
+                .then(|| falls_at.unwrap_or_else(|| ctx.wake(DEMAND_FALLS_AFTER, Timer::Participant(participant_ref)))),
         };
         if now != told {
             let demand = track_demand(published);
@@ -57,17 +57,17 @@ impl Room {
     /// What anybody wants of a video; `None` for what there is no choice in.
     fn demand_for(&self, publisher: ParticipantKey, id: TrackId) -> Option<Demand> {
         let track = self.participants.get(&publisher)?.tracks.get(&id)?;
-        if track.kind != MediaKind::Video || track.arrival.is_none() {
+        if track.kind != MediaKind::Video || track.media.is_none() {
             return None;
         }
         let mut demand = Demand::default();
         let receivers = self.participants.values();
         for subscription in receivers.filter_map(|receiver| receiver.subscriptions.to(id)) {
             let version = subscription.version();
-            let quality = match track.arrival_as(version) {
-                Some(arrival) => {
-                    let wanted = subscription.settings.wanted(arrival);
-                    wanted.enabled.then(|| arrival.quality_of_encoding(wanted.encoding_max))
+            let quality = match track.media_in(version) {
+                Some(media) => {
+                    let wanted = subscription.settings.wanted(media);
+                    wanted.enabled.then(|| media.quality_of_encoding(wanted.encoding_max))
                 }
                 None => subscription.settings.is_enabled().then_some(VideoQuality::High),
             };

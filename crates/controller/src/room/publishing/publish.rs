@@ -9,7 +9,7 @@ use super::matching;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{PENDING_TRACKS_MAX, TRACKS_MAX};
-use crate::negotiation::{Slot, Up};
+use crate::negotiation::{Section, Up};
 use crate::participant::Participant;
 use crate::track::{Track, Version};
 use crate::{
@@ -60,8 +60,8 @@ impl Room {
         self.track_sids.insert(track.sid().to_owned(), (key, id));
         let ids = track.ids();
         participant.tracks.insert(id, track);
-        let place = self.place(key);
-        ctx.core.index.tracks.extend(ids.map(|id| (id, place)));
+        let participant_ref = self.participant_ref(key);
+        ctx.core.index.tracks.extend(ids.map(|id| (id, participant_ref)));
         // Its media section may have come first.
         for (mid, track) in self.claim(key) {
             self.arrive(ctx, key, mid, track);
@@ -77,10 +77,10 @@ impl Room {
         let Some(peer) = participant.publisher.as_mut() else {
             return Vec::new();
         };
-        let claims = matching::claims(&peer.slots, &participant.tracks);
+        let claims = matching::claims(&peer.sections, &participant.tracks);
         for (mid, uplink) in &claims {
-            let slot = peer.slots.iter_mut().find(|slot| slot.mid == *mid);
-            if let Some(sides) = slot.and_then(Slot::sides_mut) {
+            let section = peer.sections.iter_mut().find(|section| section.mid == *mid);
+            if let Some(sides) = section.and_then(Section::sides_mut) {
                 sides.up = Up::Track(*uplink);
             }
         }
@@ -97,22 +97,22 @@ impl Room {
         };
         let mut tracks = participant.tracks.values_mut();
         let track = tracks.find_map(|track| track.version(name).map(|version| (track, version)));
-        let (Some(slot), Some((track, version))) = (peer.slot(mid), track) else {
+        let (Some(section), Some((track, version))) = (peer.section(mid), track) else {
             return;
         };
-        if slot.is_refused() {
+        if section.is_refused() {
             return;
         }
-        let (id, is_new) = (track.id, track.arrival_as(version).is_none());
+        let (id, is_new) = (track.id, track.media_in(version).is_none());
         let told = track.info.clone();
-        if !track.arrive(version, peer.transport, slot) {
+        if !track.arrive(version, peer.transport, section) {
             return;
         }
         let is_told_anew = track.info != told;
-        let Some(arrival) = track.arrival_as(version) else {
+        let Some(media) = track.media_in(version) else {
             return;
         };
-        ctx.command(Command::Publish(arrival.publication.clone()));
+        ctx.command(Command::Publish(media.publication.clone()));
         self.demanded.insert(id);
         if is_new {
             participant.published = true;
@@ -140,11 +140,11 @@ impl Room {
             ctx.core.index.tracks.remove(&id);
         }
         self.track_sids.remove(removed.sid());
-        for arrival in removed.arrivals() {
-            let track = arrival.publication.track;
+        for media in removed.all_media() {
+            let track = media.publication.track;
             ctx.command(Command::Unpublish { track });
         }
-        if removed.arrival.is_some() {
+        if removed.media.is_some() {
             self.end_subscriptions_to(ctx, track);
             self.choose_voices(ctx);
             self.announce(ctx, key);
@@ -170,10 +170,10 @@ impl Room {
             return;
         }
         track.mute(request.muted);
-        for arrival in track.arrivals() {
-            ctx.command(Command::Publish(arrival.publication.clone()));
+        for media in track.all_media() {
+            ctx.command(Command::Publish(media.publication.clone()));
         }
-        if track.arrival.is_some() {
+        if track.media.is_some() {
             self.announce(ctx, key);
         }
     }
@@ -231,7 +231,7 @@ impl Room {
         if let Some(codec) = track.info.codecs.first_mut() {
             codec.layers.clone_from(&track.info.layers);
         }
-        let Some(mid) = track.arrival.as_ref().map(|arrival| arrival.mid) else {
+        let Some(mid) = track.media.as_ref().map(|media| media.mid) else {
             return;
         };
         let id = track.id;

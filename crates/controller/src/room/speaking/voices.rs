@@ -45,8 +45,8 @@ impl Room {
                 .get(key)
                 .into_iter()
                 .flat_map(|participant| participant.tracks.values());
-            let pictures = tracks.filter(|track| is_face(track)).flat_map(|track| track.arrivals());
-            places.extend(pictures.map(|arrival| (arrival.publication.track, place)));
+            let pictures = tracks.filter(|track| is_face(track)).flat_map(|track| track.all_media());
+            places.extend(pictures.map(|media| (media.publication.track, place)));
         }
         let before = std::mem::replace(&mut self.attended, places);
         for (track, place) in &self.attended {
@@ -66,10 +66,10 @@ impl Room {
 
 /// What a screen sounds like is never held back: nobody is heard less for it.
 fn is_voice(track: &Track) -> bool {
-    track.kind == MediaKind::Audio && track.arrival.is_some() && track.info.source != TrackSource::ScreenShareAudio
+    track.kind == MediaKind::Audio && track.media.is_some() && track.info.source != TrackSource::ScreenShareAudio
 }
 
 /// A screen has all the attention it needs already.
 fn is_face(track: &Track) -> bool {
-    track.kind == MediaKind::Video && track.arrival.is_some() && track.info.source != TrackSource::ScreenShare
+    track.kind == MediaKind::Video && track.media.is_some() && track.info.source != TrackSource::ScreenShare
 }

@@ -7,7 +7,7 @@ use wire::sdp::Msid;
 use crate::room::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
-use crate::negotiation::{Down, Downlink, Slot};
+use crate::negotiation::{Down, Downlink, Section};
 use crate::participant::Participant;
 use crate::subscription::{Subscription, SubscriptionState};
 use crate::track::{Track, Version};
@@ -45,16 +45,16 @@ impl Room {
         let participant = self.participants.get_mut(&receiver)?;
         let peer = participant.downlink_mut()?;
         let (ssrc, repair) = (peer.ssrcs.next(), peer.ssrcs.next());
-        let slot: &mut Slot = if may_add {
+        let section: &mut Section = if may_add {
             peer.section_for(kind, &track_sid)
         } else {
             // One that the peer sends on as well is taken when there is no other.
-            let free = peer.slots.iter_mut().filter(|slot| slot.is_free_for(kind));
-            free.min_by_key(|slot| !slot.is_silent())?
+            let free = peer.sections.iter_mut().filter(|section| section.is_free_for(kind));
+            free.min_by_key(|section| !section.is_silent())?
         };
-        let is_first = !may_add || *slot.first_track.get_or_insert_with(|| track_sid.clone()) == track_sid;
-        let mid = slot.mid;
-        slot.sides_mut()?.down = Down::Track(Downlink {
+        let is_first = !may_add || *section.first_track.get_or_insert_with(|| track_sid.clone()) == track_sid;
+        let mid = section.mid;
+        section.sides_mut()?.down = Down::Track(Downlink {
             subscription: id,
             ssrc,
             repair,
@@ -136,7 +136,7 @@ impl Room {
         let track_sid = delivery.track.sid().to_owned();
         self.end_subscription(ctx, receiver, id);
         let participant = self.participants.get_mut(&receiver).expect("it was there a moment ago");
-        participant.wishes.insert(track_sid.clone(), false);
+        participant.subscription_overrides.insert(track_sid.clone(), false);
         let error = SubscriptionError::CodecUnsupported;
         participant.notify(ctx, Notification::SubscriptionFailed { track_sid, error });
     }
@@ -191,19 +191,19 @@ impl Room {
         let SubscriptionState::Active(mid, version) = delivery.subscription.state else {
             return None;
         };
-        let arrival = delivery.track.arrival_as(version)?;
+        let media = delivery.track.media_in(version)?;
         let peer = delivery.receiver.downlink()?;
-        let slot = peer.slot(mid)?;
-        let downlink = slot.downlink()?;
+        let section = peer.section(mid)?;
+        let downlink = section.downlink()?;
         Some(southbound::Subscription {
             subscription: id,
             transport: peer.transport,
-            track: arrival.publication.track,
+            track: media.publication.track,
             ssrc: downlink.ssrc,
-            rtx: slot.repair(downlink),
+            rtx: section.repair(downlink),
             mid: mid.written(),
-            formats: arrival.formats_for(slot.formats())?,
-            wanted: delivery.subscription.settings.wanted(arrival),
+            formats: media.formats_for(section.formats())?,
+            wanted: delivery.subscription.settings.wanted(media),
             fill: delivery.receiver.traits.learns_tracks_by_packets,
         })
     }
@@ -220,18 +220,18 @@ enum Choice {
 impl Delivery<'_> {
     /// The first codec for whoever can decode it, the second for the others.
     fn choice(&self, mid: Mid) -> Choice {
-        let Some(slot) = self.receiver.downlink().and_then(|peer| peer.slot(mid)) else {
+        let Some(section) = self.receiver.downlink().and_then(|peer| peer.section(mid)) else {
             return Choice::None;
         };
         let decodes = |version: &Version| {
-            let arrival = self.track.arrival_as(*version);
-            arrival.is_some_and(|arrival| arrival.formats_for(slot.formats()).is_some())
+            let media = self.track.media_in(*version);
+            media.is_some_and(|media| media.formats_for(section.formats()).is_some())
         };
         if let Some(version) = [Version::Primary, Version::Backup].into_iter().find(decodes) {
             return Choice::Version(version);
         }
         match &self.track.backup {
-            Some(backup) if backup.arrival.is_none() && slot.knows(backup.codec) => Choice::NotYet,
+            Some(backup) if backup.media.is_none() && section.knows(backup.codec) => Choice::NotYet,
             _ => Choice::None,
         }
     }
@@ -267,7 +267,7 @@ pub(in crate::room) fn release(participant: &mut Participant, id: SubscriptionId
     let Some(peer) = participant.downlink_mut() else {
         return;
     };
-    for sides in peer.slots.iter_mut().filter_map(Slot::sides_mut) {
+    for sides in peer.sections.iter_mut().filter_map(Section::sides_mut) {
         if matches!(&sides.down, Down::Track(downlink) if downlink.subscription == id) {
             sides.down = Down::Releasing { told: false };
         }

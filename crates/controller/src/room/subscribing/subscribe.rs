@@ -53,12 +53,12 @@ impl Room {
         let (Some(to), Some(from)) = (self.participants.get(&receiver), self.participants.get(&publisher)) else {
             return false;
         };
-        let Some(track) = from.tracks.get(&track).filter(|track| track.arrival.is_some()) else {
+        let Some(track) = from.tracks.get(&track).filter(|track| track.media.is_some()) else {
             return false;
         };
-        let wished = to.wishes.get(track.sid()).copied().unwrap_or(to.auto_subscribe);
+        let wanted = to.subscription_overrides.get(track.sid()).copied().unwrap_or(to.auto_subscribe);
         let allowed = to.permission.subscribe && from.admits(to, track.sid());
-        wished && allowed && receiver != publisher && !from.permission.hidden
+        wanted && allowed && receiver != publisher && !from.permission.hidden
     }
 
     fn begin_subscription(
@@ -72,7 +72,7 @@ impl Room {
         let Some(kind) = found.and_then(|found| found.tracks.get(&track)).map(|track| track.kind) else {
             return;
         };
-        let place = self.place(receiver);
+        let participant_ref = self.participant_ref(receiver);
         let Some(participant) = self.participants.get_mut(&receiver) else {
             return;
         };
@@ -92,7 +92,7 @@ impl Room {
         };
         participant.subscriptions.insert(subscription);
         self.demanded.insert(track);
-        ctx.core.index.subscriptions.insert(id, place);
+        ctx.core.index.subscriptions.insert(id, participant_ref);
         self.touched.insert(receiver);
     }
 
@@ -146,17 +146,17 @@ impl Room {
                 continue;
             };
             if let Some(participant) = self.participants.get_mut(&receiver) {
-                participant.wishes.insert(sid, request.subscribe);
+                participant.subscription_overrides.insert(sid, request.subscribe);
             }
             self.reconcile(ctx, receiver, publisher, track);
         }
-        self.forget_old_wishes(receiver);
+        self.forget_old_overrides(receiver);
     }
 
     /// Wishes about tracks that are gone are dropped, so that the list is never longer than the tracks of the room.
-    fn forget_old_wishes(&mut self, receiver: ParticipantKey) {
+    fn forget_old_overrides(&mut self, receiver: ParticipantKey) {
         if let Some(participant) = self.participants.get_mut(&receiver) {
-            participant.wishes.retain(|sid, _| self.track_sids.contains_key(sid));
+            participant.subscription_overrides.retain(|sid, _| self.track_sids.contains_key(sid));
         }
     }
 

@@ -9,14 +9,14 @@ use wire::{Codec, MediaKind, Mid, Rid, Ssrc};
 
 use super::codecs::{self, AudioWish};
 use super::peer::SCTP_PORT;
-use super::said::{Agreed, essence, shared};
-use super::{Flow, bare, extensions};
+use super::remote::{Agreed, essence, shared};
+use super::{Flow, clear_rtp, extensions};
 use crate::DisabledCodecs;
 use crate::limits::DATA_PACKET_MAX;
 
 /// One media section of a peer connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct Section {
     pub(crate) mid: Mid,
     pub(crate) kind: SectionKind,
     pub(crate) usage: Usage,
@@ -106,7 +106,7 @@ pub(crate) struct Downlink {
     pub(crate) stereo: bool,
 }
 
-impl Slot {
+impl Section {
     pub(crate) fn new(mid: Mid, kind: SectionKind, usage: Usage) -> Self {
         Self {
             mid,
@@ -174,21 +174,21 @@ impl Slot {
 
     /// Whether a subscription to a track of this kind could use it at once.
     pub(crate) fn is_free_for(&self, kind: MediaKind) -> bool {
-        let listens = self.theirs.as_ref().is_none_or(|section| section.direction.receives());
+        let listens = self.theirs.as_ref().is_none_or(|media_section| media_section.direction.receives());
         let is_idle = self.sides().is_some_and(|sides| sides.down == Down::Idle);
         is_idle && self.media_kind() == Some(kind) && listens
     }
 
     /// Whether the peer puts another track into a section that it sends on already: both descriptions name one, and neither the track nor a stream of it
     /// is the same.
-    pub(super) fn sends_another(&self, section: &MediaSection) -> bool {
-        let track = |section: &MediaSection| section.msids.iter().find_map(|msid| msid.track.clone());
+    pub(super) fn sends_another(&self, media_section: &MediaSection) -> bool {
+        let track = |media_section: &MediaSection| media_section.msids.iter().find_map(|msid| msid.track.clone());
         let Some(before) = self.theirs.as_deref().filter(|_| self.uplink().is_some()) else {
             return false;
         };
-        let is_other = matches!((track(before), track(section)), (Some(before), Some(now)) if before != now);
+        let is_other = matches!((track(before), track(media_section)), (Some(before), Some(now)) if before != now);
         let streams = before.media_ssrcs();
-        is_other && !section.media_ssrcs().iter().any(|ssrc| streams.contains(ssrc))
+        is_other && !media_section.media_ssrcs().iter().any(|ssrc| streams.contains(ssrc))
     }
 
     /// Whether the peer sends nothing here.
@@ -228,8 +228,8 @@ impl Slot {
     }
 
     /// Keeps what the peer says of the section. `known` is what it said of all its sections.
-    pub(super) fn hear(&mut self, section: &MediaSection, known: &mut HashSet<Arc<MediaSection>>) {
-        self.theirs = Some(shared(essence(section), known));
+    pub(super) fn hear(&mut self, media_section: &MediaSection, known: &mut HashSet<Arc<MediaSection>>) {
+        self.theirs = Some(shared(essence(media_section), known));
     }
 
     /// Works out what of the peer's offer to take, now that it is known what the section is used for. `copies` is whether clear media may be forwarded by
@@ -261,10 +261,10 @@ impl Slot {
         // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
         // the extensions that were answered in earlier ones.
         let mut extensions = extensions::accept(&theirs.extensions, ways);
-        if copies && bare::is_clear(theirs) {
-            bare::strip(&mut formats, &mut extensions);
+        if copies && clear_rtp::is_clear(theirs) {
+            clear_rtp::strip(&mut formats, &mut extensions);
             if self.uplink().is_some() {
-                bare::strip_numbers(&mut formats, &mut extensions);
+                clear_rtp::strip_numbers(&mut formats, &mut extensions);
             }
         }
         self.agreed = shared(Agreed { formats, extensions }, known);
@@ -306,39 +306,39 @@ impl Slot {
 
     /// What our description says of the section, apart from its transport.
     pub(super) fn write(&self, terms: Terms, disabled: DisabledCodecs) -> MediaSection {
-        let mut section = MediaSection::new(self.kind.clone(), self.mid);
-        section.rejected = match terms {
+        let mut media_section = MediaSection::new(self.kind.clone(), self.mid);
+        media_section.rejected = match terms {
             Terms::Agreed => self.is_refused(),
             Terms::Offered => self.usage == Usage::Rejected,
         };
-        section.rtcp_rsize = self.theirs.as_ref().is_none_or(|theirs| theirs.rtcp_rsize);
+        media_section.rtcp_rsize = self.theirs.as_ref().is_none_or(|theirs| theirs.rtcp_rsize);
         if let Some(theirs) = &self.theirs {
-            section.protocol.clone_from(&theirs.protocol);
+            media_section.protocol.clone_from(&theirs.protocol);
         }
         match self.kind {
-            SectionKind::Media(kind) => self.write_media(&mut section, kind, terms, disabled),
+            SectionKind::Media(kind) => self.write_media(&mut media_section, kind, terms, disabled),
             SectionKind::Data => {
-                section.sctp_port = Some(SCTP_PORT);
-                section.max_message_size = Some(DATA_PACKET_MAX as u64);
+                media_section.sctp_port = Some(SCTP_PORT);
+                media_section.max_message_size = Some(DATA_PACKET_MAX as u64);
             }
             SectionKind::Other { .. } => {}
         }
-        section
+        media_section
     }
 
-    fn write_media(&self, section: &mut MediaSection, kind: MediaKind, terms: Terms, disabled: DisabledCodecs) {
-        section.rtcp_mux = true;
-        section.direction = self.direction();
-        (section.formats, section.extensions) = match terms {
+    fn write_media(&self, media_section: &mut MediaSection, kind: MediaKind, terms: Terms, disabled: DisabledCodecs) {
+        media_section.rtcp_mux = true;
+        media_section.direction = self.direction();
+        (media_section.formats, media_section.extensions) = match terms {
             Terms::Agreed => (self.formats().to_vec(), self.extensions().to_vec()),
             Terms::Offered => (codecs::offered(kind, self.is_stereo()), extensions::offered(kind)),
         };
-        codecs::leave_out(&mut section.formats, |codec| !disabled.may_receive(codec));
-        if section.direction.receives() {
-            self.write_encodings(section);
+        codecs::leave_out(&mut media_section.formats, |codec| !disabled.may_receive(codec));
+        if media_section.direction.receives() {
+            self.write_encodings(media_section);
         }
         if let Some(downlink) = self.downlink() {
-            write_source(section, downlink);
+            write_source(media_section, downlink);
         }
     }
 
@@ -346,21 +346,21 @@ impl Slot {
         self.downlink().is_some_and(|downlink| downlink.stereo)
     }
 
-    fn write_encodings(&self, section: &mut MediaSection) {
+    fn write_encodings(&self, media_section: &mut MediaSection) {
         let Some(theirs) = &self.theirs else { return };
         let Some(simulcast) = theirs.simulcast.as_ref().filter(|simulcast| !simulcast.send.is_empty()) else {
             return;
         };
-        section.rids = theirs
+        media_section.rids = theirs
             .rids
             .iter()
             .filter(|line| line.direction == RidDirection::Send)
             .cloned()
             .collect();
-        for line in &mut section.rids {
+        for line in &mut media_section.rids {
             line.direction = RidDirection::Recv;
         }
-        section.simulcast = Some(wire::sdp::Simulcast {
+        media_section.simulcast = Some(wire::sdp::Simulcast {
             send: Vec::new(),
             recv: simulcast.send.clone(),
         });
@@ -377,13 +377,13 @@ impl Slot {
 }
 
 /// Names the SSRCs of a track on its way down, and what they belong to.
-fn write_source(section: &mut MediaSection, downlink: &Downlink) {
-    let repaired = section.formats.iter().any(|format| format.retransmits().is_some());
+fn write_source(media_section: &mut MediaSection, downlink: &Downlink) {
+    let repaired = media_section.formats.iter().any(|format| format.retransmits().is_some());
     let repair = repaired.then_some(downlink.repair);
     let msid = format!("{} {}", downlink.msid.stream, downlink.track_sid);
     for ssrc in [Some(downlink.ssrc), repair].into_iter().flatten() {
         for (attribute, value) in [("cname", &downlink.cname), ("msid", &msid)] {
-            section.ssrcs.push(SsrcLine {
+            media_section.ssrcs.push(SsrcLine {
                 ssrc,
                 attribute: attribute.to_owned(),
                 value: Some(value.clone()),
@@ -391,12 +391,12 @@ fn write_source(section: &mut MediaSection, downlink: &Downlink) {
         }
     }
     if let Some(repair) = repair {
-        section.ssrc_groups = vec![SsrcGroup {
+        media_section.ssrc_groups = vec![SsrcGroup {
             semantics: "FID".to_owned(),
             ssrcs: vec![downlink.ssrc, repair],
         }];
     }
-    section.msids = vec![downlink.msid.clone()];
+    media_section.msids = vec![downlink.msid.clone()];
 }
 
 fn encoding(rid: Option<Rid>, ssrc: Option<Ssrc>, rtx: Option<Ssrc>) -> Encoding {

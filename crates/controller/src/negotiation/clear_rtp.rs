@@ -22,8 +22,8 @@ const EXTENSIONS: [ExtensionKind; 10] = [
 ];
 
 /// Whether a section is for media without encryption.
-pub(super) fn is_clear(section: &MediaSection) -> bool {
-    !section.protocol.contains("TLS")
+pub(super) fn is_clear(media_section: &MediaSection) -> bool {
+    !media_section.protocol.contains("TLS")
 }
 
 /// What only a sender's own transport is reported on by.

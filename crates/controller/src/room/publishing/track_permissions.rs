@@ -3,7 +3,7 @@
 use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
-use crate::participant::Audience;
+use crate::participant::TrackPermissions;
 use crate::{Notification, UpdateTrackPermissions};
 
 /// About what a receiver is sent for each track that it may have from now on, or no longer, in bytes: word of it, and its part of a description.
@@ -11,13 +11,13 @@ const UPDATE_LEN: usize = 2048;
 
 impl Room {
     /// A publisher says who may have its tracks. One that says so all the time is heard when the others may hear of it again.
-    pub(in crate::room) fn update_audience(
+    pub(in crate::room) fn update_track_permissions(
         &mut self,
         ctx: &mut Context<'_>,
         publisher: ParticipantKey,
         request: UpdateTrackPermissions,
     ) {
-        let place = self.place(publisher);
+        let participant_ref = self.participant_ref(publisher);
         let Some(identity) = self.participants.get(&publisher).map(|found| found.identity.clone()) else {
             return;
         };
@@ -27,27 +27,27 @@ impl Room {
             .get_mut(&publisher)
             .expect("it was there a moment ago");
         if let Some(opens) = opens {
-            participant.audience_asked = Some(request);
-            ctx.wake(opens - ctx.now, Timer::Participant(place));
+            participant.track_permissions_asked = Some(request);
+            ctx.wake(opens - ctx.now, Timer::Participant(participant_ref));
             return;
         }
-        participant.audience_asked = None;
+        participant.track_permissions_asked = None;
         let told = participant.tracks.len() * UPDATE_LEN;
         self.charge_news(ctx, &identity, told);
-        self.set_audience(ctx, publisher, request);
+        self.set_track_permissions(ctx, publisher, request);
     }
 
     /// The permissions that a publisher stated before it was announced.
-    pub(in crate::room) fn update_audience_as_asked(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey) {
+    pub(in crate::room) fn update_track_permissions_as_asked(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey) {
         let found = self.participants.get_mut(&publisher);
-        if let Some(request) = found.and_then(|found| found.audience_asked.take()) {
-            self.update_audience(ctx, publisher, request);
+        if let Some(request) = found.and_then(|found| found.track_permissions_asked.take()) {
+            self.update_track_permissions(ctx, publisher, request);
         }
     }
 
-    fn set_audience(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, request: UpdateTrackPermissions) {
-        let audience = if request.all_participants {
-            Audience::Everybody
+    fn set_track_permissions(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, request: UpdateTrackPermissions) {
+        let track_permissions = if request.all_participants {
+            TrackPermissions::Everybody
         } else {
             let entries = request.permissions.into_iter();
             let named = entries.filter_map(|entry| {
@@ -58,13 +58,13 @@ impl Room {
                 let tracks = (!entry.all_tracks).then(|| entry.track_sids.into_iter().collect());
                 (!identity.is_empty()).then_some((identity, tracks))
             });
-            Audience::Only(named.collect())
+            TrackPermissions::Only(named.collect())
         };
         let Some(participant) = self.participants.get_mut(&publisher) else {
             return;
         };
-        let before = std::mem::replace(&mut participant.audience, audience);
-        let after = participant.audience.clone();
+        let before = std::mem::replace(&mut participant.track_permissions, track_permissions);
+        let after = participant.track_permissions.clone();
         let participant_sid = participant.sid.clone();
         let tracks: Vec<_> = participant
             .tracks

@@ -5,42 +5,42 @@ use southbound::{PayloadFormat, Publication, TrackId, TransportId};
 use wire::sdp::Format;
 use wire::{Codec, Mid, PayloadType, Rid};
 
-use crate::negotiation::{Slot, codecs};
+use crate::negotiation::{Section, codecs};
 use crate::subscription::Limit;
 use crate::{TrackInfo, VideoLayer, VideoQuality};
 
 /// Where a track arrives, and as what.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Arrival {
+pub(crate) struct PublicationMedia {
     pub(crate) mid: Mid,
     pub(crate) formats: Vec<Format>,
     pub(crate) publication: Publication,
 }
 
-impl Arrival {
+impl PublicationMedia {
     /// `layers` are the sizes it was announced in.
     pub(crate) fn new(
         id: TrackId,
         info: &TrackInfo,
         layers: &[VideoLayer],
         transport: TransportId,
-        slot: &Slot,
+        section: &Section,
     ) -> Self {
-        let mut encodings = slot.encodings();
+        let mut encodings = section.encodings();
         for (position, encoding) in encodings.iter_mut().enumerate() {
             if let Some(layer) = layer_of(layers, encoding.rid, position) {
                 (encoding.width, encoding.height) = (layer.width, layer.height);
             }
         }
-        if let ([encoding], true) = (&mut encodings[..], scales(slot)) {
+        if let ([encoding], true) = (&mut encodings[..], scales(section)) {
             encoding.layers = spatial_layers(layers);
         }
         let publication = Publication {
             track: id,
             transport,
-            kind: slot.media_kind().expect("tracks arrive on sections of media"),
-            mid: Some(slot.mid),
-            formats: codecs::payload_formats(slot.formats()),
+            kind: section.media_kind().expect("tracks arrive on sections of media"),
+            mid: Some(section.mid),
+            formats: codecs::payload_formats(section.formats()),
             encodings,
             muted: info.muted,
             source: match info.source {
@@ -49,8 +49,8 @@ impl Arrival {
             },
         };
         Self {
-            mid: slot.mid,
-            formats: slot.formats().to_vec(),
+            mid: section.mid,
+            formats: section.formats().to_vec(),
             publication,
         }
     }
@@ -96,8 +96,8 @@ impl Arrival {
 }
 
 /// Whether the codec sent here puts several sizes into one encoding.
-fn scales(slot: &Slot) -> bool {
-    let first = slot.formats().first().and_then(Format::codec);
+fn scales(section: &Section) -> bool {
+    let first = section.formats().first().and_then(Format::codec);
     matches!(first, Some(Codec::Vp9 | Codec::Av1))
 }
 

@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// What waits for the next tick.
 #[derive(Debug, Default)]
-pub(in crate::room) struct Crowd {
+pub(in crate::room) struct Batch {
     due: Option<Instant>,
     news: BTreeMap<ParticipantKey, News>,
     touched: BTreeSet<ParticipantKey>,
@@ -54,7 +54,7 @@ impl Room {
     /// Whether others hear later of what this participant does now.
     pub(in crate::room) fn is_told_later(&self, ctx: &Context<'_>, identity: &str) -> bool {
         // What is told of somebody stays in order, also from one stay to the next.
-        let mut waiting = self.crowd.news.iter();
+        let mut waiting = self.batch.news.iter();
         self.is_large()
             || self.news_open_at(ctx, identity).is_some()
             || waiting.any(|(key, news)| self.is_about(*key, news, identity))
@@ -76,19 +76,19 @@ impl Room {
         };
         let opens = self.news_open_at(ctx, &participant.identity);
         let held = opens.is_some() || self.is_held(key);
-        self.crowd.news.insert(key, News::Changed { held });
+        self.batch.news.insert(key, News::Changed { held });
         self.expect_tick(ctx, opens);
     }
 
     pub(in crate::room) fn tell_departure_later(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, info: ParticipantInfo) {
         let opens = self.news_open_at(ctx, &info.identity);
-        self.crowd.news.insert(key, News::Left(Box::new(info)));
+        self.batch.news.insert(key, News::Left(Box::new(info)));
         self.expect_tick(ctx, opens);
     }
 
     /// Whether nobody begins to receive this participant yet.
     pub(in crate::room) fn is_held(&self, key: ParticipantKey) -> bool {
-        matches!(self.crowd.news.get(&key), Some(News::Changed { held: true }))
+        matches!(self.batch.news.get(&key), Some(News::Changed { held: true }))
     }
 
     /// Leaves to the next tick what an input made necessary for others than who acted.
@@ -97,10 +97,10 @@ impl Room {
         if !self.is_large() {
             return self.touched.extend(actor);
         }
-        self.crowd.touched.append(&mut self.touched);
-        self.crowd.demanded.append(&mut self.demanded);
+        self.batch.touched.append(&mut self.touched);
+        self.batch.demanded.append(&mut self.demanded);
         self.touched.extend(actor);
-        if !self.crowd.touched.is_empty() || !self.crowd.demanded.is_empty() {
+        if !self.batch.touched.is_empty() || !self.batch.demanded.is_empty() {
             self.expect_tick(ctx, None);
         }
     }
@@ -108,21 +108,21 @@ impl Room {
     /// The next tick, and not before `earliest` if it is only for that.
     fn expect_tick(&mut self, ctx: &mut Context<'_>, earliest: Option<Instant>) {
         let at = earliest.map_or(ctx.now + TICK, |earliest| earliest.max(ctx.now + TICK));
-        if self.crowd.due.is_none_or(|due| at < due) {
-            self.crowd.due = Some(ctx.wake(at - ctx.now, Timer::Room(self.key)));
+        if self.batch.due.is_none_or(|due| at < due) {
+            self.batch.due = Some(ctx.wake(at - ctx.now, Timer::Room(self.key)));
         }
     }
 
     pub(in crate::room) fn tick_if_due(&mut self, ctx: &mut Context<'_>) {
-        if self.crowd.due.is_none_or(|due| ctx.now < due) {
+        if self.batch.due.is_none_or(|due| ctx.now < due) {
             return;
         }
-        let Crowd {
+        let Batch {
             news,
             touched,
             demanded,
             ..
-        } = std::mem::take(&mut self.crowd);
+        } = std::mem::take(&mut self.batch);
         let released = self.tell_news(ctx, news);
         for key in released {
             let tracks: Vec<_> = self.participants[&key].tracks.keys().copied().collect();
@@ -146,7 +146,7 @@ impl Room {
                 continue;
             };
             if let Some(opens) = self.news_open_at(ctx, &info.identity) {
-                self.crowd.news.insert(key, news);
+                self.batch.news.insert(key, news);
                 self.expect_tick(ctx, Some(opens));
                 continue;
             }
@@ -186,7 +186,7 @@ impl Room {
         };
         let concerns = |key: &&ParticipantKey| participant.subscriptions.include(**key);
         let changed = self
-            .crowd
+            .batch
             .news
             .iter()
             .filter(|(_, news)| matches!(news, News::Changed { held: false }));

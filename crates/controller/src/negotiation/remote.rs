@@ -17,26 +17,26 @@ pub(crate) struct Agreed {
 }
 
 /// What matters of a section later: neither its name nor what is said of the whole transport, and of streams only where it sends any.
-pub(super) fn essence(section: &MediaSection) -> MediaSection {
+pub(super) fn essence(media_section: &MediaSection) -> MediaSection {
     let nameless = Mid::new("0").expect("a number is a token");
     let kept = MediaSection {
-        rejected: section.rejected,
-        protocol: section.protocol.clone(),
-        direction: section.direction,
-        rtcp_rsize: section.rtcp_rsize,
-        formats: section.formats.clone(),
-        extensions: section.extensions.clone(),
-        ..MediaSection::new(section.kind.clone(), nameless)
+        rejected: media_section.rejected,
+        protocol: media_section.protocol.clone(),
+        direction: media_section.direction,
+        rtcp_rsize: media_section.rtcp_rsize,
+        formats: media_section.formats.clone(),
+        extensions: media_section.extensions.clone(),
+        ..MediaSection::new(media_section.kind.clone(), nameless)
     };
-    if !section.direction.sends() {
+    if !media_section.direction.sends() {
         return kept;
     }
     MediaSection {
-        rids: section.rids.clone(),
-        simulcast: section.simulcast.clone(),
-        msids: section.msids.clone(),
-        ssrcs: section.ssrcs.clone(),
-        ssrc_groups: section.ssrc_groups.clone(),
+        rids: media_section.rids.clone(),
+        simulcast: media_section.simulcast.clone(),
+        msids: media_section.msids.clone(),
+        ssrcs: media_section.ssrcs.clone(),
+        ssrc_groups: media_section.ssrc_groups.clone(),
         ..kept
     }
 }
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    fn section(mid: &str, direction: Direction) -> MediaSection {
+    fn media_section(mid: &str, direction: Direction) -> MediaSection {
         let ssrc = SsrcLine {
             ssrc: wire::Ssrc(mid.parse().expect("a number")),
             attribute: "cname".into(),
@@ -74,11 +74,11 @@ mod tests {
     #[test]
     fn sections_that_only_receive_are_kept_once() {
         let [first, second, sending] = [
-            section("1", Direction::RecvOnly),
-            section("2", Direction::RecvOnly),
-            section("3", Direction::SendOnly),
+            media_section("1", Direction::RecvOnly),
+            media_section("2", Direction::RecvOnly),
+            media_section("3", Direction::SendOnly),
         ]
-        .map(|section| essence(&section));
+        .map(|media_section| essence(&media_section));
         let mut known = HashSet::new();
         let kept = shared(first, &mut known);
         assert!(Arc::ptr_eq(&shared(second, &mut known), &kept));
