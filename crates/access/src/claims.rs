@@ -32,27 +32,29 @@ pub struct Claims {
     /// Attributes of the participant.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
-    /// The kind of participant: the protocol's names in small letters, such as `agent`, `egress` or `sip`. Empty is `standard`.
+    /// The kind of participant: the protocol's names in small letters, such as `agent`, `egress` or
+    /// `sip`. Empty is `standard`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// Details of the kind, by the protocol's names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kind_details: Vec<String>,
-    /// What the bearer may do in rooms and with them.
+    /// The grant for rooms.
     pub video: VideoGrant,
-    /// What the bearer may do with telephone calls; `None` is nothing.
+    /// The grant for telephone calls, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sip: Option<SipGrant>,
-    /// What the bearer may do with agents; `None` is nothing.
+    /// The grant for agents, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentGrant>,
-    /// What the bearer may do with models; `None` is nothing.
+    /// The grant for models, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inference: Option<InferenceGrant>,
-    /// What the bearer may do with recorded measurements; `None` is nothing.
+    /// The grant for recorded measurements, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observability: Option<ObservabilityGrant>,
-    /// How the room is set up if joining creates it, in the JSON form of the protocol's `RoomConfiguration`.
+    /// How the room is set up if joining creates it, in the JSON form of the protocol's
+    /// `RoomConfiguration`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room_config: Option<serde_json::Map<String, serde_json::Value>>,
     /// The name of a set-up of rooms.
@@ -63,7 +65,7 @@ pub struct Claims {
     pub sha256: String,
 }
 
-/// What a bearer may do in rooms and with them.
+/// The grant for rooms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VideoGrant {
@@ -80,7 +82,8 @@ pub struct VideoGrant {
     /// May send data; `None` is as `can_publish`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_publish_data: Option<bool>,
-    /// Sources it may publish: `camera`, `microphone`, `screen_share`, `screen_share_audio`, `unknown`. Empty is all.
+    /// Sources it may publish: `camera`, `microphone`, `screen_share`, `screen_share_audio`,
+    /// `unknown`. Empty is all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub can_publish_sources: Vec<String>,
     /// May change its own name, metadata and attributes; `None` is no.
@@ -121,7 +124,7 @@ pub struct VideoGrant {
     pub destination_room: String,
 }
 
-/// What a bearer may do with telephone calls.
+/// The grant for telephone calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SipGrant {
@@ -133,7 +136,7 @@ pub struct SipGrant {
     pub call: bool,
 }
 
-/// What a bearer may do with agents.
+/// The grant for agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentGrant {
@@ -145,7 +148,7 @@ pub struct AgentGrant {
     pub simulation_admin: bool,
 }
 
-/// What a bearer may do with models.
+/// The grant for models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InferenceGrant {
     /// May have models run.
@@ -153,7 +156,7 @@ pub struct InferenceGrant {
     pub perform: bool,
 }
 
-/// What a bearer may do with recorded measurements.
+/// The grant for recorded measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ObservabilityGrant {
     /// May write them.

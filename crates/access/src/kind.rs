@@ -1,6 +1,6 @@
 //! The names that tokens have for kinds of participants and for sources of tracks.
 
-/// What a participant is.
+/// The kind of a participant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ParticipantKind {
     /// A person, or a program like one.
@@ -68,7 +68,7 @@ impl KindDetail {
     }
 }
 
-/// What a track shows or sounds like.
+/// The source of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrackSource {
     /// Not said.

@@ -1,8 +1,8 @@
-//! What a participant may do.
+//! The permission of a participant.
 
 use crate::{Claims, ParticipantKind, TrackSource};
 
-/// What a participant may do, with the grant's blanks filled in.
+/// The permission of a participant: the grant with its blanks filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
     /// It may publish media.
@@ -28,7 +28,7 @@ pub struct Permission {
 }
 
 impl Permission {
-    /// What a token's claims allow.
+    /// The permission that a token's claims give.
     pub fn of(claims: &Claims) -> Self {
         let (grant, kind) = (&claims.video, claims.participant_kind());
         let publish = grant.can_publish.unwrap_or(true);
@@ -48,7 +48,8 @@ impl Permission {
         }
     }
 
-    /// Whether it may publish a track of this source. A source that nobody knows is granted nothing.
+    /// Whether it may publish a track of this source. A source that nobody knows is granted
+    /// nothing.
     pub fn may_publish(&self, from: TrackSource) -> bool {
         self.publish && self.sources.as_ref().is_none_or(|sources| sources.contains(&from))
     }

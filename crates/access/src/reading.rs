@@ -1,7 +1,9 @@
-//! Claims from JSON, as Go's decoder reads them: tokens are made for servers written in Go, and what those take is a good token.
+//! Claims from JSON, as Go's decoder reads them: tokens are made for servers written in Go, and
+//! what those take is a good token.
 //!
-//! Names are matched without regard to case, the last of several equal names counts, objects that come twice are merged, `null` is as if
-//! nothing had been said, and a lone surrogate is the replacement character. Nesting in claims that nobody reads is not followed.
+//! Names are matched without regard to case, the last of several equal names counts, objects that
+//! come twice are merged, `null` is as if nothing had been said, and a lone surrogate is the
+//! replacement character. Nesting in claims that nobody reads is not followed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,7 +61,8 @@ pub(crate) fn claims(json: &[u8]) -> Result<Claims, Unreadable> {
     Ok(claims)
 }
 
-/// The `alg` of a token's header; `None` when it names an extension that must be understood (RFC 7515 section 4.1.11): none is.
+/// The `alg` of a token's header; `None` when it names an extension that must be understood (RFC
+/// 7515 section 4.1.11): none is.
 pub(crate) fn algorithm(json: &[u8]) -> Result<Option<String>, Unreadable> {
     let json = text(json);
     let fields = fields(&json)?;
@@ -179,7 +182,7 @@ fn texts(value: &RawValue) -> Result<Vec<String>, Unreadable> {
     Ok(said.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// Whom a token is for: anybody, since nobody asks, but in one of the forms there are.
+/// The audience of a token, which may be anybody, but has to have one of the forms there are.
 fn audience(value: &RawValue) -> Result<(), Unreadable> {
     match serde_json::from_str(value.get())? {
         Value::Null | Value::String(_) => Ok(()),
@@ -188,7 +191,8 @@ fn audience(value: &RawValue) -> Result<(), Unreadable> {
     }
 }
 
-/// Seconds since 1970 as a number (RFC 7519 section 2), or as text with a number in it. Fractions are cut off; before 1970 is 1970.
+/// Seconds since 1970 as a number (RFC 7519 section 2), or as text with a number in it. Fractions
+/// are cut off; before 1970 is 1970.
 fn time(value: &RawValue) -> Result<Option<u64>, Unreadable> {
     if is_null(value) {
         return Ok(None);
@@ -246,7 +250,8 @@ impl<'de> Visitor<'de> for InOrder {
     }
 }
 
-/// JSON in which every text can be read: what is not UTF-8, or is half a surrogate pair, is the replacement character.
+/// JSON in which every text can be read: what is not UTF-8, or is half a surrogate pair, is the
+/// replacement character.
 fn text(json: &[u8]) -> Cow<'_, str> {
     let json = String::from_utf8_lossy(json);
     if !json.contains("\\ud") && !json.contains("\\uD") {

@@ -1,6 +1,7 @@
 //! Access tokens: JSON Web Tokens signed with HMAC-SHA256 (RFC 7519, RFC 7515).
 //!
-//! Libraries for tokens read the system's clock and the claims as serde does, so what is left of them here would be one HMAC.
+//! Libraries for tokens read the system's clock and the claims as serde does, so what is left of
+//! them here would be one HMAC.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +16,8 @@ use zeroize::Zeroizing;
 use crate::Claims;
 use crate::reading::{self, Unreadable};
 
-/// JWTs have no padding, but some issuers write it. Bits behind the last byte are not looked at, as Go's decoder does not.
+/// JWTs have no padding, but some issuers write it. Bits behind the last byte are not looked at, as
+/// Go's decoder does not.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()

@@ -1,4 +1,4 @@
-//! What an administrator asks of rooms, and the answers.
+//! Requests of administrators, and the answers.
 //!
 //! Source: LiveKit's `RoomService`, version 1.13 of the server.
 
@@ -35,14 +35,14 @@ pub enum AdminRequest {
     GetParticipant {
         /// The room's name.
         room: String,
-        /// Who.
+        /// The identity.
         identity: String,
     },
     /// Puts a participant out for good.
     RemoveParticipant {
         /// The room's name.
         room: String,
-        /// Who.
+        /// The identity.
         identity: String,
     },
     /// Mutes or unmutes a participant's track; its client is told to.
@@ -91,7 +91,7 @@ pub struct CreateRoom {
 pub struct UpdateParticipant {
     /// The room's name.
     pub room: String,
-    /// Who.
+    /// The identity.
     pub identity: String,
     /// Its name for people; empty leaves it as it is.
     pub name: String,
@@ -99,7 +99,7 @@ pub struct UpdateParticipant {
     pub metadata: String,
     /// Attributes that change; those with an empty value are removed.
     pub attributes: BTreeMap<String, String>,
-    /// What it may do from now on; `None` leaves it as it is.
+    /// Its permission from now on; `None` leaves it as it is.
     pub permission: Option<Permission>,
 }
 
@@ -129,9 +129,9 @@ pub struct SendData {
     pub destinations: Vec<String>,
     /// Receivers by id. With neither it goes to everybody.
     pub destination_sids: Vec<String>,
-    /// What it is about.
+    /// Its topic.
     pub topic: Option<String>,
-    /// What tells messages of one content apart: 16 bytes, or none.
+    /// A number that tells messages of one content apart: 16 bytes, or none.
     pub nonce: Vec<u8>,
 }
 

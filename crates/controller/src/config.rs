@@ -1,4 +1,4 @@
-//! What an operator may set, and what time it is in the world.
+//! Settings of the operator, and the calendar time.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use allocation::Loudest;
 
 use access::ApiKeys;
 
-/// What an operator may set.
+/// Settings of the operator.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Keys that sign access tokens.
@@ -17,15 +17,16 @@ pub struct Config {
     pub empty_timeout: Duration,
     /// The most participants a room takes; one more is refused.
     pub participants_max: usize,
-    /// Who of those in a room is shown to the others.
+    /// The participants of a room that are shown to the others.
     pub visible: Visible,
     /// Whether an administrator may unmute what a participant has muted.
     pub remote_unmute: bool,
-    /// How the voices are chosen that a large room hears; `None` for all of them, however many there are.
+    /// How the voices are chosen that a large room hears; `None` for all of them, however many
+    /// there are.
     pub voices: Option<Loudest>,
     /// STUN and TURN servers for clients. Ours needs none: it is reached at its own address.
     pub ice_servers: Vec<IceServer>,
-    /// Where this server is, as shown to clients.
+    /// The region of this server, as shown to clients.
     pub region: String,
     /// The name of this server among others, as shown to clients.
     pub node_id: String,
@@ -49,13 +50,14 @@ impl Config {
     }
 }
 
-/// Who of those in a room is shown to the others, hidden ones apart.
+/// The participants of a room that are shown to the others, hidden ones apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visible {
     /// All of them.
     #[default]
     Everybody,
-    /// Whoever publishes, or has since joining. The audience is counted and not listed: what everybody is told grows with those on stage.
+    /// Participants that publish, or have since joining. The others are counted and not listed, so
+    /// that updates grow with the number of publishers.
     Publishers,
 }
 

@@ -5,6 +5,6 @@ use crate::context::ParticipantRef;
 /// One signalling connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Whose it is.
+    /// Its participant.
     pub(crate) participant_ref: ParticipantRef,
 }

@@ -1,4 +1,4 @@
-//! What every part of the controller may use while it handles one input.
+//! The context of one input: everything that all parts of the controller may use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use southbound::{Command, Node, SubscriptionId, TrackId, TransportId};
 use crate::ids::{Ids, ParticipantKey, Random, RoomKey};
 use crate::{Config, Counter, Event, Output, WallClock};
 
-/// Where a participant is found.
+/// A participant in its room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ParticipantRef {
     pub(crate) room: RoomKey,
     pub(crate) participant: ParticipantKey,
 }
 
-/// Whose the names are that the agent uses.
+/// The participants that the agent's names belong to.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub(crate) transports: BTreeMap<TransportId, ParticipantRef>,
@@ -23,11 +23,11 @@ pub(crate) struct Index {
     pub(crate) subscriptions: BTreeMap<SubscriptionId, ParticipantRef>,
 }
 
-/// Who wants to be woken when. Waking somebody for nothing does no harm, so nothing is ever cancelled.
+/// Timers by their time. A timer that fires for nothing does no harm, so none is ever cancelled.
 #[derive(Debug, Default)]
 pub(crate) struct Timers(BTreeSet<(Instant, Timer)>);
 
-/// Who wants to be woken.
+/// The subject of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     Room(RoomKey),
@@ -45,7 +45,7 @@ impl Timers {
     }
 }
 
-/// What outlives an input and belongs to no room.
+/// State that outlives an input and belongs to no room.
 pub(crate) struct Core {
     pub(crate) config: Config,
     pub(crate) clock: WallClock,

@@ -70,7 +70,8 @@ impl fmt::Display for JoinError {
 impl std::error::Error for JoinError {}
 
 impl Controller {
-    /// `seed` is all the randomness there will be: production takes it from the operating system, a test from its name.
+    /// `seed` is all the randomness there will be: production takes it from the operating system, a
+    /// test from its name.
     pub fn new(config: Config, clock: WallClock, seed: [u8; 32]) -> Self {
         let core = Core {
             config,
@@ -94,8 +95,8 @@ impl Controller {
         self.core.clock = clock;
     }
 
-    /// Whether somebody of this identity could join a room as the rooms are now. A front end asks before it takes a connection,
-    /// while it can still refuse one with an answer that says why.
+    /// Whether somebody of this identity could join a room as the rooms are now. A front end asks
+    /// before it takes a connection, while it can still refuse one with an answer that says why.
     ///
     /// Errors: any [`JoinError`].
     pub fn check_admission(&self, room: &str, identity: &str) -> Result<(), JoinError> {
@@ -115,7 +116,8 @@ impl Controller {
         }
     }
 
-    /// Signs refreshed tokens with these keys from now on. Participants stay, whoever admitted them.
+    /// Signs refreshed tokens with these keys from now on. Participants stay, whoever admitted
+    /// them.
     pub fn set_keys(&mut self, keys: ApiKeys) {
         self.core.config.keys = keys;
     }
@@ -140,7 +142,8 @@ impl Controller {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; `None` when nothing is under way.
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; `None` when nothing is
+    /// under way.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.core.timers.first()
     }
@@ -280,7 +283,7 @@ impl Controller {
         });
     }
 
-    /// Whom a notice is about.
+    /// The participant that a notice is about.
     fn subject(&self, notice: &Notice) -> Option<ParticipantRef> {
         let of_transport = |transport: &TransportId| self.core.index.transports.get(transport).copied();
         match notice {

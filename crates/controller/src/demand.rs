@@ -12,7 +12,7 @@ pub(crate) struct Demand {
     pub(crate) backup: Option<VideoQuality>,
 }
 
-/// What a publisher was told of the demand for its video.
+/// The demand for a video that its publisher was last told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LastSent {
     pub(crate) demand: Demand,

@@ -28,7 +28,8 @@ impl Random {
         format!("{prefix}{}", self.text(12))
     }
 
-    /// Fresh ICE credentials: 71 bits of fragment, so that none comes twice on a node, and 190 of password.
+    /// Fresh ICE credentials: 71 bits of fragment, so that none comes twice on a node, and 190 of
+    /// password.
     pub(crate) fn credentials(&mut self) -> IceCredentials {
         IceCredentials {
             ufrag: self.text(12),
@@ -53,7 +54,8 @@ impl Random {
     }
 }
 
-/// SSRCs for one transport, each once: adding an odd number visits all 32-bit numbers before any comes back, so "never again" needs no memory.
+/// SSRCs for one transport, each once: adding an odd number visits all 32-bit numbers before any
+/// comes back, so "never again" needs no memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Ssrcs {
     next: u32,

@@ -1,4 +1,4 @@
-//! What goes into the controller and what comes out: plain values, which may be passed to another process.
+//! Inputs and outputs of the controller: plain values, which may be passed to another process.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use southbound::{Command, MessageId, Notice, TransportId};
 
 use crate::{AdminError, AdminReply, AdminRequest, DataMessage, EndReason, Join, Notification, Request, Resume};
 
-/// A participant's connection to a front end, over which it asks and is told. Front ends hand the names out and never use one
-/// twice.
+/// A participant's connection to a front end, over which it asks and is told. Front ends hand the
+/// names out and never use one twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
@@ -42,10 +42,11 @@ pub enum Input {
     Request {
         /// On which connection.
         connection: ConnectionId,
-        /// What it asks for.
+        /// The request.
         request: Box<Request>,
     },
-    /// A connection ended, whoever ended it. Said once for every connection, also for those that the controller ended.
+    /// A connection ended, whoever ended it. Said once for every connection, also for those that
+    /// the controller ended.
     Ended {
         /// Which connection.
         connection: ConnectionId,
@@ -63,7 +64,7 @@ pub enum Input {
     Admin {
         /// The name of the request. Its answer bears the same.
         request_id: AdminRequestId,
-        /// What is asked for.
+        /// The request.
         request: AdminRequest,
     },
     /// The agent noticed something.
@@ -77,14 +78,14 @@ pub enum Output {
     Notify {
         /// On which connection.
         connection: ConnectionId,
-        /// What it is told.
+        /// The notification.
         notification: Notification,
     },
     /// Tell several participants the same.
     NotifyMany {
         /// On which connections.
         connections: Vec<ConnectionId>,
-        /// What they are told.
+        /// The notification.
         notification: Notification,
     },
     /// End a connection after what was told on it before.
@@ -146,7 +147,7 @@ pub enum Event {
     Joined {
         /// The room's name.
         room: String,
-        /// Who.
+        /// The identity.
         identity: String,
         /// Which connection.
         connection: ConnectionId,
@@ -155,7 +156,7 @@ pub enum Event {
     Resumed {
         /// The room's name.
         room: String,
-        /// Who.
+        /// The identity.
         identity: String,
         /// The new connection.
         connection: ConnectionId,
@@ -164,23 +165,24 @@ pub enum Event {
     Left {
         /// The room's name.
         room: String,
-        /// Who.
+        /// The identity.
         identity: String,
         /// Why: the name of an [`EndReason`].
         reason: &'static str,
     },
-    /// A participant did not take reliable data for too long, and gets no more of it before it connects again.
+    /// A participant did not take reliable data for too long, and gets no more of it before it
+    /// connects again.
     DataTooSlow {
         /// The room's name.
         room: String,
-        /// Who.
+        /// The identity.
         identity: String,
     },
     /// A peer sent what it must not; what became of it is said in `what`.
     Misbehaved {
         /// Which connection.
         connection: ConnectionId,
-        /// What was wrong.
+        /// The mistake.
         what: String,
     },
     /// The agent could not do what it was told.
@@ -191,7 +193,7 @@ pub enum Event {
 }
 
 counting::counters! {
-    /// What is counted. Every refusal of input has a counter.
+    /// Counters of the controller. Every refusal of input has one.
     pub enum Counter {
         /// A message that is not of the front end's protocol.
         MalformedMessage = "signal_malformed",
@@ -219,7 +221,8 @@ counting::counters! {
         DataNotAllowed = "data_not_allowed",
         /// A reliable data packet that arrived before.
         DuplicateDataPacket = "data_duplicate",
-        /// Reliable data packets for a participant that has not offered a connection yet, beyond what is kept for it.
+        /// Reliable data packets for a participant that has not offered a connection yet, beyond
+        /// what is kept for it.
         EarlyDataDropped = "data_early_dropped",
         /// A message from a connection that is no participant's any more.
         UnknownConnection = "connection_unknown",

@@ -1,16 +1,19 @@
-//! Who may send what to whom: rooms, participants, publications and subscriptions.
+//! Rooms, participants, publications and subscriptions: the controller decides which media goes
+//! where.
 //!
-//! [`Controller`] is the one type to know. It is a state machine without a clock, a socket or a thread: front ends feed it
-//! [`Input`]s (somebody joins, a participant asks for something, the agent noticed something), it answers in [`Output`]s (tell
-//! this participant that, end that connection, tell the agent this [`Command`](southbound::Command)), and
-//! [`Controller::poll_timeout`] says when it wants to be called again. With the same seed and the same inputs at the same times
-//! it does the same things again.
+//! [`Controller`] is the one type to know. It is a state machine without a clock, a socket or a
+//! thread: front ends feed it [`Input`]s (somebody joins, a participant asks for something, the
+//! agent noticed something), it answers in [`Output`]s (tell this participant that, end that
+//! connection, tell the agent this [`Command`](southbound::Command)), and
+//! [`Controller::poll_timeout`] says when it wants to be called again. With the same seed and the
+//! same inputs at the same times it does the same things again.
 //!
-//! It speaks no protocol of clients. A front end reads what its clients say, makes [`Request`]s of it, and writes
-//! [`Notification`]s in the form they understand; what is special about a client it states as [`ClientTraits`]. The `livekit`
-//! crate is such a front end.
+//! It speaks no protocol of clients. A front end reads what its clients say, makes [`Request`]s of
+//! it, and writes [`Notification`]s in the form they understand; what is special about a client it
+//! states as [`ClientTraits`]. The `livekit` crate is such a front end.
 //!
-//! Media is negotiated here and never seen: addresses, keys and packets are the agent's and the data plane's.
+//! Media is negotiated here and never seen: addresses, keys and packets are the agent's and the
+//! data plane's.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]

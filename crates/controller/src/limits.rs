@@ -1,4 +1,5 @@
-//! Every limit, and what happens at it. They protect the server from its peers; no honest client comes near.
+//! Every limit, and what happens at it. They protect the server from its peers; no honest client
+//! comes near.
 
 use std::time::Duration;
 
@@ -10,57 +11,71 @@ pub const ROOMS_MAX: usize = 10_000;
 pub const TRACKS_MAX: usize = 64;
 /// Announced tracks that have no media section yet. One more is answered with `LIMIT_EXCEEDED`.
 pub const PENDING_TRACKS_MAX: usize = 20;
-/// Formats of media taken in a media section, apart from retransmissions. Further ones are not answered.
+/// Formats of media taken in a media section, apart from retransmissions. Further ones are not
+/// answered.
 pub const FORMATS_MAX: usize = 32;
 /// Subscriptions of one participant. Tracks over it are not sent; they are when others end.
 pub const SUBSCRIPTIONS_MAX: usize = 2000;
 /// One data packet, in bytes, as session descriptions say it. A larger one is dropped and counted.
 pub const DATA_PACKET_MAX: usize = 1 << 16;
-/// One data packet with its sender's name in it, in bytes: the most that clients on pion read. A larger one is dropped and counted.
+/// One data packet with its sender's name in it, in bytes: the most that clients on pion read. A
+/// larger one is dropped and counted.
 pub const SIGNED_PACKET_MAX: usize = (1 << 16) - 1;
-/// Reliable data packets kept for a participant that has not offered a connection yet, in bytes. Further ones are dropped and counted.
+/// Reliable data packets kept for a participant that has not offered a connection yet, in bytes.
+/// Further ones are dropped and counted.
 pub const EARLY_DATA_MAX: usize = 512 << 10;
 /// How long they are kept.
 pub const EARLY_DATA_AGE: Duration = Duration::from_secs(10);
-/// Reliable data packets kept of each participant for receivers that come back, in bytes. The oldest go first.
+/// Reliable data packets kept of each participant for receivers that come back, in bytes. The
+/// oldest go first.
 pub const DATA_REPLAY_MAX: usize = 1 << 20;
 /// How long a reliable data packet is kept for receivers that come back.
 pub const DATA_REPLAY_AGE: Duration = Duration::from_secs(30);
 /// Destinations of one data packet. One with more is dropped and counted.
 pub const DESTINATIONS_MAX: usize = 1000;
-/// Name of a participant, in bytes. A longer one is answered with `LIMIT_EXCEEDED`, at joining with 400.
+/// Name of a participant, in bytes. A longer one is answered with `LIMIT_EXCEEDED`, at joining with
+/// 400.
 pub const NAME_MAX: usize = 1024;
 /// Room names and identities, in bytes. A longer one is refused with 400.
 pub const IDENTITY_MAX: usize = 256;
-/// Metadata of a participant, in bytes. More is answered with `LIMIT_EXCEEDED`, at joining with 400.
+/// Metadata of a participant, in bytes. More is answered with `LIMIT_EXCEEDED`, at joining with
+/// 400.
 pub const METADATA_MAX: usize = 64 << 10;
-/// Attributes of a participant, keys and values together, in bytes. More is answered with `LIMIT_EXCEEDED`, at joining with 400.
+/// Attributes of a participant, keys and values together, in bytes. More is answered with
+/// `LIMIT_EXCEEDED`, at joining with 400.
 pub const ATTRIBUTES_MAX: usize = 64 << 10;
 /// Track ids in one request. The rest are left out and counted.
 pub const REQUEST_TRACKS_MAX: usize = 2000;
-/// Bytes of participants in one update, in rooms where changes are told together; one participant alone may take more. Beyond it there is another.
+/// Bytes of participants in one update, in rooms where changes are told together; one participant
+/// alone may take more. Beyond it there is another.
 pub const UPDATE_BYTES: usize = 128 << 10;
-/// Bytes that one identity may make each other participant of its room receive at once, by changing or by coming and going. Beyond it, and beyond
-/// [`NEWS_PER_SECOND`], its changes wait and are told together.
+/// Bytes that one identity may make each other participant of its room receive at once, by changing
+/// or by coming and going. Beyond it, and beyond [`NEWS_PER_SECOND`], its changes wait and are told
+/// together.
 pub const NEWS_BURST: u32 = 1 << 20;
 /// Bytes a second that one identity may make each other participant of its room receive for long.
 pub const NEWS_PER_SECOND: u32 = 128 << 10;
-/// Identities of a room whose news are accounted for beyond those who are there. Of the others it is forgotten what they were told.
+/// Identities of a room whose news are accounted for beyond those who are there. Of the others it
+/// is forgotten what they were told.
 pub const NEWS_REMEMBERED_MAX: usize = 1000;
 
 /// A participant whose media is not connected in this time is removed.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
-/// A participant whose signalling connection is gone and whose media has been silent for this time is removed.
+/// A participant whose signalling connection is gone and whose media has been silent for this time
+/// is removed.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
-/// A participant whose signalling connection is gone is removed after this time unless it comes back.
+/// A participant whose signalling connection is gone is removed after this time unless it comes
+/// back.
 pub const RESUME_TIMEOUT: Duration = Duration::from_secs(60);
 /// Of a track nobody wants as much of any more its publisher hears after this time.
 pub const DEMAND_FALLS_AFTER: Duration = Duration::from_secs(5);
 /// A client that closed its transport says in this time that it leaves, or else has to start over.
 pub const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
-/// A client that applies the offer it joined with after the greeting, and has said nothing in this time, is answered all the same.
+/// A client that applies the offer it joined with after the greeting, and has said nothing in this
+/// time, is answered all the same.
 pub const FIRST_OFFER_WAIT: Duration = Duration::from_millis(500);
-/// A client that was asked for media sections and has not offered them is asked again after this time.
+/// A client that was asked for media sections and has not offered them is asked again after this
+/// time.
 pub const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// An offer of ours that is not answered in this time makes the client start over.
 pub const NEGOTIATION_TIMEOUT: Duration = Duration::from_secs(15);

@@ -11,20 +11,20 @@ pub struct DataMessage {
     pub sequence: u32,
     /// The id of the sender's stay; empty where others do not see it. The controller writes it.
     pub sender_sid: String,
-    /// Who sent it; empty where others do not see it. The controller writes it over what the sender says, except for agents
-    /// that speak for another.
+    /// The sender's identity; empty where others do not see it. The controller writes it over what
+    /// the sender says, except for agents that speak for another.
     pub sender_identity: String,
     /// A program wrote it for the one it names as its sender. The controller writes it.
     pub generated: bool,
     /// Receivers by identity; empty is everybody else.
     pub destinations: Vec<String>,
-    /// What it says.
+    /// Its content.
     pub content: DataContent,
     /// Bytes it takes on a channel without its sender.
     pub len: usize,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataContent {
     /// Bytes of the application.
@@ -43,7 +43,7 @@ pub enum DataContent {
 pub struct UserData {
     /// The bytes.
     pub payload: Bytes,
-    /// What they are about.
+    /// The topic of the bytes.
     pub topic: Option<String>,
     /// The application's name for the message.
     pub id: Option<String>,
@@ -51,7 +51,7 @@ pub struct UserData {
     pub start_time: Option<u64>,
     /// When what it is about ends, as the application counts. Passed through.
     pub end_time: Option<u64>,
-    /// What tells messages of one content apart. Passed through.
+    /// A number that tells messages of one content apart. Passed through.
     pub nonce: Vec<u8>,
     /// Receivers by identity, from clients that say them here.
     pub destinations: Vec<String>,
@@ -62,13 +62,14 @@ pub struct UserData {
 /// Of what kind a packet is, as far as it decides who may send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
-    /// A chat message, or the beginning of a stream of text: an agent may write one for somebody else.
+    /// A chat message, or the beginning of a stream of text: an agent may write one for somebody
+    /// else.
     Text,
-    /// What somebody said, in writing.
+    /// Speech in writing.
     Transcription,
     /// Measurements of a client.
     Metrics,
-    /// Who speaks: only the server says so.
+    /// Levels of speakers, which only the server sends.
     Speakers,
     /// Nothing, or of a newer protocol.
     Unknown,

@@ -1,4 +1,4 @@
-//! What a participant is told, whatever protocol its front end speaks.
+//! Notifications to participants, in no client's protocol.
 
 use wire::Codec;
 
@@ -101,12 +101,12 @@ pub enum Notification {
     Ended {
         /// Why.
         reason: EndReason,
-        /// What it should do now.
+        /// The client's next step.
         action: EndAction,
     },
 }
 
-/// All there is to know when one joins.
+/// The first notification of a participant that joins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
     /// The room.
@@ -123,7 +123,7 @@ pub struct Joined {
     pub server: ServerInfo,
 }
 
-/// What there is to know when one comes back.
+/// The first notification of a participant that comes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resumed {
     /// Codecs it must do without.
@@ -262,7 +262,7 @@ impl EndReason {
     }
 }
 
-/// What a client should do when its session is over.
+/// The next step of a client whose session is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndAction {
     /// It should stay away.

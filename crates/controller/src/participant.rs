@@ -31,7 +31,7 @@ pub(crate) struct Participant {
     pub(crate) published: bool,
     /// The claims it joined or resumed with, from which refreshed tokens are made.
     pub(crate) claims: Claims,
-    /// What is special about its client.
+    /// Special needs of its client.
     pub(crate) traits: ClientTraits,
     /// The offer it joined with, until it can take an answer.
     pub(crate) first_offer: Option<FirstOffer>,
@@ -52,7 +52,7 @@ pub(crate) struct Participant {
     pub(crate) subscriptions: Subscriptions,
     /// Tracks it asked for, or asked not to have, by the track's id.
     pub(crate) subscription_overrides: BTreeMap<String, bool>,
-    /// Who may receive its tracks.
+    /// The receivers that its tracks are for.
     pub(crate) track_permissions: TrackPermissions,
     /// The participants that may receive them once it is announced.
     pub(crate) track_permissions_asked: Option<UpdateTrackPermissions>,
@@ -63,7 +63,7 @@ pub(crate) struct Participant {
     pub(crate) deadlines: Deadlines,
     /// When one of its transports fell silent; `None` while none is.
     pub(crate) silent_since: Option<Instant>,
-    /// What a test asked to go wrong when it comes back.
+    /// The failure that a test asked for when it comes back.
     pub(crate) simulated_fault: Option<SimulatedFault>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Asked {
     pub(crate) videos: usize,
 }
 
-/// Who may receive a participant's tracks.
+/// The receivers that a participant's tracks are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TrackPermissions {
     #[default]
@@ -122,7 +122,7 @@ pub(crate) struct Deadlines {
     pub(crate) refresh: Instant,
 }
 
-/// What a test asked to go wrong when the participant comes back.
+/// A failure that a test asked for when the participant comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SimulatedFault {
     /// The connection breaks after the first messages.
@@ -207,7 +207,7 @@ impl Participant {
         !self.permission.hidden && (visible == Visible::Everybody || self.published)
     }
 
-    /// Whether it lets another have a track of its own. Who records the room gets what there is.
+    /// Whether it lets another have a track of its own. A recorder gets every track.
     pub(crate) fn admits(&self, other: &Participant, track_sid: &str) -> bool {
         other.permission.recorder || self.track_permissions.admits(&other.identity, track_sid)
     }
@@ -219,7 +219,8 @@ impl Participant {
         }
     }
 
-    /// Tells the participant something, if there is a connection. One that comes back is told everything anew.
+    /// Tells the participant something, if there is a connection. One that comes back is told
+    /// everything anew.
     pub(crate) fn notify(&self, ctx: &mut Context<'_>, notification: Notification) {
         if let Some(connection) = self.connection() {
             ctx.out.push(Output::Notify {

@@ -1,4 +1,4 @@
-//! Where a track arrives, and as what.
+//! The media of a published track: its media section, its formats and its encodings.
 
 use access::TrackSource;
 use southbound::{PayloadFormat, Publication, TrackId, TransportId};
@@ -9,7 +9,7 @@ use crate::negotiation::{Section, codecs};
 use crate::subscription::Limit;
 use crate::{TrackInfo, VideoLayer, VideoQuality};
 
-/// Where a track arrives, and as what.
+/// The media of a published track: its media section, its formats and its encodings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PublicationMedia {
     pub(crate) mid: Mid,
@@ -55,12 +55,13 @@ impl PublicationMedia {
         }
     }
 
-    /// What is sent: the first codec of our answer.
+    /// The codec that is sent: the first of our answer.
     pub(crate) fn codec(&self) -> Option<Codec> {
         self.formats.first().and_then(Format::codec)
     }
 
-    /// For each payload type that comes, what a receiver calls it; `None` for a receiver that cannot decode what is sent.
+    /// For each payload type that comes, what a receiver calls it; `None` for a receiver that
+    /// cannot decode what is sent.
     pub(crate) fn formats_for(&self, receiver: &[Format]) -> Option<Vec<(PayloadType, PayloadFormat)>> {
         let formats = codecs::translate(&self.formats, receiver);
         let is_sent = |number: PayloadType| {
@@ -70,8 +71,8 @@ impl PublicationMedia {
         formats.iter().any(|(from, _)| is_sent(*from)).then_some(formats)
     }
 
-    /// The best encoding, and the best spatial layer inside one, for a receiver that wants no more than this. Where there are several encodings
-    /// the choice is between them; where there is one, between its layers.
+    /// The best encoding, and the best spatial layer inside one, for a receiver that wants no more
+    /// than this. With several encodings the choice is between them; with one, between its layers.
     pub(crate) fn limits(&self, limit: Limit) -> (u8, u8) {
         match &self.publication.encodings[..] {
             [only] if !only.layers.is_empty() => (0, rung(limit, only.layers.iter().copied())),
@@ -83,7 +84,7 @@ impl PublicationMedia {
         }
     }
 
-    /// What clients call the quality of an encoding. A single one has all the quality there is.
+    /// The clients' word for the quality of an encoding. A single one has all the quality there is.
     pub(crate) fn quality_of_encoding(&self, encoding: u8) -> VideoQuality {
         let encodings = &self.publication.encodings;
         let named = encodings.get(usize::from(encoding)).and_then(|encoding| encoding.rid);
@@ -125,7 +126,8 @@ fn layer_of(announced: &[VideoLayer], rid: Option<Rid>, position: usize) -> Opti
         .cloned()
 }
 
-/// The announced sizes of the layers inside a single encoding, in rising order; empty when there is one or nothing was announced.
+/// The announced sizes of the layers inside a single encoding, in rising order; empty when there is
+/// one or nothing was announced.
 fn spatial_layers(announced: &[VideoLayer]) -> Vec<(u32, u32)> {
     let mut layers: Vec<_> = announced.iter().map(|layer| (layer.width, layer.height)).collect();
     layers.sort_unstable();

@@ -47,9 +47,11 @@ impl QualityState {
     }
 }
 
-/// The E-model for Opus in short: delay costs little up to 160 ms one way, loss about 2.5 points of R a percent.
+/// The E-model for Opus in short: delay costs little up to 160 ms one way, loss about 2.5 points of
+/// R a percent.
 ///
-/// Source: ITU-T G.107, simplified as Cole and Rosenbluth, "Voice over IP performance monitoring" (2001).
+/// Source: ITU-T G.107, simplified as Cole and Rosenbluth, "Voice over IP performance monitoring"
+/// (2001).
 fn score(measured: &TransportQuality) -> f32 {
     let round_trip = measured.round_trip.unwrap_or_default().as_secs_f32() * 1000.0;
     let delay = round_trip / 2.0 + measured.jitter.as_secs_f32() * 2000.0 + 20.0;

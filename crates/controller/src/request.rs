@@ -1,4 +1,4 @@
-//! What a participant asks for, whatever protocol its front end speaks.
+//! Requests of participants, in no client's protocol.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,11 @@ pub enum PeerMode {
 /// Somebody joins a room.
 #[derive(Clone, Debug)]
 pub struct Join {
-    /// What its token says, verified.
+    /// The claims of its token, verified.
     pub claims: Claims,
     /// How many peer connections its client uses.
     pub mode: PeerMode,
-    /// What is special about its client.
+    /// Special needs of its client.
     pub traits: ClientTraits,
     /// It wants every track unless it says otherwise.
     pub auto_subscribe: bool,
@@ -44,13 +44,13 @@ pub struct Join {
 /// A participant comes back on a new connection, with its media still flowing.
 #[derive(Clone, Debug)]
 pub struct Resume {
-    /// What its token says, verified.
+    /// The claims of its token, verified.
     pub claims: Claims,
     /// How many peer connections its client uses.
     pub mode: PeerMode,
     /// The id of the stay it wants to go on with.
     pub sid: String,
-    /// What the client believes, when it came along.
+    /// The client's view of the session, when it came along.
     pub sync_state: Option<SyncState>,
     /// An offer, when it came along.
     pub offer: Option<Description>,
@@ -106,7 +106,8 @@ pub enum Request {
     SimulateFault(Option<Scenario>),
     /// It asks whether the server is there.
     Ping(Ping),
-    /// It says something that asks for nothing here. This shows that the client is there and has read what came before.
+    /// It says something that asks for nothing here. This shows that the client is there and has
+    /// read what came before.
     Alive,
     /// It leaves.
     Leave,
@@ -129,7 +130,7 @@ pub struct AddTrack {
     pub muted: bool,
     /// Silence is sent as well.
     pub disable_dtx: bool,
-    /// What it shows or sounds like.
+    /// Its source.
     pub source: TrackSource,
     /// The sizes it is sent in.
     pub layers: Vec<VideoLayer>,
@@ -147,9 +148,9 @@ pub struct AddTrack {
     pub stream: String,
     /// When the second codec is sent. Passed through.
     pub backup_codec_policy: BackupCodecPolicy,
-    /// What the client does to audio.
+    /// The client's processing of audio.
     pub audio_features: Vec<AudioFeature>,
-    /// What the client puts behind packets. Passed through.
+    /// The client's data behind packets. Passed through.
     pub packet_trailer_features: Vec<PacketTrailerFeature>,
 }
 
@@ -212,7 +213,7 @@ pub struct UpdateLayers {
     pub layers: Vec<VideoLayer>,
 }
 
-/// Who may have a publisher's tracks.
+/// The receivers that a publisher's tracks are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateTrackPermissions {
     /// Everybody may.
@@ -221,7 +222,7 @@ pub struct UpdateTrackPermissions {
     pub permissions: Vec<TrackPermission>,
 }
 
-/// What one receiver may have of a publisher.
+/// The tracks that one receiver may have of a publisher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrackPermission {
     /// The receiver by its id; empty where it is named by its identity.
@@ -234,7 +235,7 @@ pub struct TrackPermission {
     pub track_sids: Vec<String>,
 }
 
-/// What a client that came back believes.
+/// The view that a client has of its session when it comes back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncState {
     /// The tracks it publishes.
@@ -247,7 +248,7 @@ pub struct SyncState {
     pub disabled_sids: Vec<String>,
 }
 
-/// A change of what a participant says of itself. What is empty stays as it is.
+/// A change of a participant's name, metadata or attributes. Empty ones stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateMetadata {
     /// The client's number for the request.
@@ -260,12 +261,12 @@ pub struct UpdateMetadata {
     pub attributes: BTreeMap<String, String>,
 }
 
-/// What a client does to the audio of a track.
+/// A client's processing of the audio of a track.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateAudioTrack {
     /// The track.
     pub track_sid: String,
-    /// What it does.
+    /// Its processing.
     pub features: Vec<AudioFeature>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Room {
     pub(crate) name: String,
     pub(crate) sid: String,
     pub(crate) participants: BTreeMap<ParticipantKey, Participant>,
-    /// Whose track an id names.
+    /// Tracks by their ids.
     track_sids: BTreeMap<String, (ParticipantKey, TrackId)>,
     /// When the last participant left; `None` while somebody is there.
     pub(crate) empty_since: Option<Instant>,
@@ -41,13 +41,13 @@ pub(crate) struct Room {
     pub(crate) lifetime: Lifetime,
     /// Those who left lately, for those who were away when they did.
     departed: VecDeque<(Instant, ParticipantInfo)>,
-    /// Whose subscriptions changed while this input was handled.
+    /// Participants whose subscriptions changed while this input was handled.
     touched: BTreeSet<ParticipantKey>,
     /// Tracks of which more or less may be wanted since.
     demanded: BTreeSet<TrackId>,
-    /// Whose action this input is.
+    /// The participant that this input comes from.
     actor: Option<ParticipantKey>,
-    /// What everybody is told with the next tick.
+    /// Updates that wait for the next tick.
     batch: Batch,
     /// How much the others may yet hear of each, by identity.
     budgets: BTreeMap<String, Budget>,
@@ -119,8 +119,8 @@ impl Room {
         }
     }
 
-    /// Does what the input that was just handled made necessary: offers and requests for media sections, one for all changes,
-    /// and word to publishers of what is wanted of them.
+    /// Does what the input that was just handled made necessary: offers and requests for media
+    /// sections, one for all changes, and word to publishers of what is wanted of them.
     pub(crate) fn settle(&mut self, ctx: &mut Context<'_>) {
         self.postpone(ctx);
         while let Some(key) = self.touched.pop_first() {

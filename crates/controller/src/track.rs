@@ -14,11 +14,11 @@ use crate::{AddTrack, AudioFeature, CodecInfo, CodecRequest, DisabledCodecs, Lay
 pub(crate) struct Track {
     pub(crate) id: TrackId,
     pub(crate) kind: MediaKind,
-    /// What clients are told of it.
+    /// The track as clients are told of it.
     pub(crate) info: TrackInfo,
     /// The client's name for it.
     pub(crate) cid: String,
-    /// Where it arrives and as what, once a media section is found for it: from then on others can have it.
+    /// Its media, once a media section is found for it: from then on others can have it.
     pub(crate) media: Option<PublicationMedia>,
     /// A second codec it may arrive in.
     pub(crate) backup: Option<Backup>,
@@ -28,7 +28,8 @@ pub(crate) struct Track {
     pub(crate) demand: LastSent,
 }
 
-/// The same picture in a second codec, for receivers that cannot decode the first. Its publisher sends it once it is asked to.
+/// The same picture in a second codec, for receivers that cannot decode the first. Its publisher
+/// sends it once it is asked to.
 pub(crate) struct Backup {
     pub(crate) id: TrackId,
     pub(crate) codec: Codec,
@@ -161,7 +162,7 @@ impl Track {
         [Some(self.id), backup].into_iter().flatten()
     }
 
-    /// What is announced and has not arrived, with what the browser may call it and what it should be sent in.
+    /// The codecs that are announced and have not arrived, with the browser's names for them.
     pub(crate) fn expected(&self) -> impl Iterator<Item = Expected<'_>> {
         let primary = self.media.is_none().then(|| Expected {
             id: self.id,
@@ -204,7 +205,8 @@ impl Track {
         }
     }
 
-    /// The track arrives on this media section, or arrives there differently. Returns whether anything has changed.
+    /// The track arrives on this media section, or arrives there differently. Returns whether
+    /// anything has changed.
     pub(crate) fn arrive(&mut self, version: Version, transport: TransportId, section: &Section) -> bool {
         let layers = match version {
             Version::Primary => &self.info.layers,
@@ -270,7 +272,8 @@ fn sid(random: &mut Random, kind: MediaKind, source: TrackSource) -> String {
     random.sid(&format!("TR_{kind}{source}"))
 }
 
-/// Tracks of one stream are played in step. Screen and camera are not of one clock, so they are two streams.
+/// Tracks of one stream are played in step. Screen and camera are not of one clock, so they are two
+/// streams.
 fn stream(request: &AddTrack) -> String {
     match request.source {
         _ if !request.stream.is_empty() => request.stream.clone(),
@@ -279,7 +282,8 @@ fn stream(request: &AddTrack) -> String {
     }
 }
 
-/// The codecs of the request that we take, and VP8 for one that the client's device handles badly; the client follows what it is answered.
+/// The codecs of the request that we take, and VP8 for one that the client's device handles badly;
+/// the client follows what it is answered.
 fn wanted_codecs(kind: MediaKind, request: &AddTrack, disabled: DisabledCodecs) -> (Codec, Option<Codec>) {
     if kind == MediaKind::Audio {
         return (Codec::Opus, None);

@@ -1,14 +1,15 @@
-//! What is special about a client. Front ends know clients by name; the controller knows these.
+//! Traits of clients. Front ends know clients by name; the controller knows these.
 
 use wire::Codec;
 
 use crate::ClientCapability;
 
-/// What is special about a client. The default has nothing special.
+/// Traits of a client. The default has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientTraits {
-    /// It applies the offer it joined with only after it has read what follows the greeting. An answer that it reads before
-    /// is lost to it, and with that its connection. Others keep the offer and apply it when the answer comes.
+    /// It applies the offer it joined with only after it has read what follows the greeting. An
+    /// answer that it reads before is lost to it, and with that its connection. Others keep the
+    /// offer and apply it when the answer comes.
     pub applies_offer_after_greeting: bool,
     /// It tells its application of a track only when packets of it come, whatever descriptions say.
     pub learns_tracks_by_packets: bool,
@@ -18,7 +19,7 @@ pub struct ClientTraits {
     pub disabled_codecs: DisabledCodecs,
     /// The version of its protocol between clients. Passed through.
     pub client_protocol: i32,
-    /// What it can do. Passed through.
+    /// Its capabilities. Passed through.
     pub capabilities: Vec<ClientCapability>,
 }
 

@@ -26,7 +26,7 @@ pub struct HttpRequest<'a> {
     pub user_agent: Option<&'a str>,
 }
 
-/// What a path of this protocol asks for.
+/// A route of this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// As the path says it; a `join_request` parameter always means [`PeerMode::Single`].
@@ -53,15 +53,16 @@ impl Route {
 /// A participant that may join.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    /// What the token says, verified.
+    /// The claims of the token, verified.
     pub claims: Claims,
     /// How many peer connections.
     pub mode: PeerMode,
-    /// What software it is.
+    /// Its software.
     pub client: ClientInfo,
     /// How it wants to be served.
     pub settings: ConnectionSettings,
-    /// Attributes: those of the token, and over them those of the request where the token allows any.
+    /// Attributes: those of the token, and over them those of the request where the token allows
+    /// any.
     pub attributes: BTreeMap<String, String>,
     /// Metadata: of the request where the token allows any, or else of the token.
     pub metadata: String,
@@ -71,7 +72,7 @@ pub struct Admission {
     pub tracks: Vec<AddTrackRequest>,
     /// The first offer, when it came along with joining.
     pub offer: Option<Offer>,
-    /// What the client believes, when it came along with resuming.
+    /// The client's view of the session, when it came along with resuming.
     pub sync_state: Option<SyncState>,
 }
 
@@ -86,10 +87,12 @@ impl Admission {
         self.offer = self.offer.take().map(|offer| Offer::Read(offer.read()));
     }
 
-    /// Whether it could join as the rooms are now. To be asked before the WebSocket is upgraded, and for the validating routes,
-    /// which exist because browsers do not show a page the answer to a refused upgrade.
+    /// Whether it could join as the rooms are now. To be asked before the WebSocket is upgraded,
+    /// and for the validating routes, which exist because browsers do not show a page the answer to
+    /// a refused upgrade.
     ///
-    /// Errors: 404 when the room does not exist and is not created by joining, 503 when there is no room for it.
+    /// Errors: 404 when the room does not exist and is not created by joining, 503 when there is no
+    /// room for it.
     pub fn check(&self, controller: &Controller) -> Result<(), Refusal> {
         let outcome = controller.check_admission(self.room(), self.identity());
         outcome.map_err(Refusal::from)
@@ -164,9 +167,11 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Judges a request for any of the protocol's routes by its token and its parameters. `unix` is the time since 1970.
+/// Judges a request for any of the protocol's routes by its token and its parameters. `unix` is the
+/// time since 1970.
 ///
-/// Errors: 404 for other paths, 401 for a bad token or one that does not allow joining, 400 for everything else.
+/// Errors: 404 for other paths, 401 for a bad token or one that does not allow joining, 400 for
+/// everything else.
 pub fn admit(request: HttpRequest<'_>, keys: &ApiKeys, unix: Duration) -> Result<Admission, Refusal> {
     let route = Route::from_path(request.path).ok_or_else(|| Refusal::new(404, "not found"))?;
     let query = Query::parse(request.query);
@@ -213,7 +218,8 @@ fn check_claims(claims: &Claims) -> Result<(), Refusal> {
 
 fn admission(claims: Claims, mode: PeerMode, mut join: JoinRequest) -> Result<Admission, Refusal> {
     bounds::join(&mut join).map_err(|what| Refusal::new(400, format!("{} too long", what.0)))?;
-    // Also where it would change nothing: what the application signed is its word, and not its client's.
+    // Also where it would change nothing: what the application signed is its word, and not its
+    // client's.
     let says_of_itself = !join.metadata.is_empty() || !join.participant_attributes.is_empty();
     if says_of_itself && claims.video.can_update_own_metadata != Some(true) {
         return Err(Refusal::new(
@@ -316,7 +322,8 @@ mod tests {
         format!("join_request={}", URL_SAFE.encode(wrapped.encode_to_vec()))
     }
 
-    /// The forms in which a client may describe itself while it joins, on both paths; the last changes nothing.
+    /// The forms in which a client may describe itself while it joins, on both paths; the last
+    /// changes nothing.
     fn sayings() -> Vec<(&'static str, String)> {
         let attributes = |json: &str| format!("attributes={}", URL_SAFE.encode(json));
         let packed_attributes = |value: &str| {

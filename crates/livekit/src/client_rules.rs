@@ -54,7 +54,8 @@ fn named(mime: &str) -> Named {
     }
 }
 
-/// Whether a version is beyond another: by its numbers, or as text where it has anything but one to three numbers.
+/// Whether a version is beyond another: by its numbers, or as text where it has anything but one to
+/// three numbers.
 fn is_newer(version: &str, than: &str) -> bool {
     match (numbers(version), numbers(than)) {
         (Some(version), Some(than)) => version > than,

@@ -164,7 +164,7 @@ pub(crate) fn values<T: Numbered>(numbers: Vec<i32>) -> Vec<T> {
     numbers.into_iter().filter_map(T::of_number).collect()
 }
 
-/// What a participant may do.
+/// The permission of a participant.
 pub(crate) fn permission(permission: Permission) -> ParticipantPermission {
     ParticipantPermission {
         can_subscribe: permission.subscribe,

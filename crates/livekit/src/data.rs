@@ -14,8 +14,8 @@ const DATA_TRACK: &str = "_data_track";
 
 /// Reads what came on a channel; `None` for what is no message or is too long.
 ///
-/// On the protocol's own channels it is a packet. On a channel that an application opened itself it is bytes for everybody
-/// else, who get them as clients know user data: in a reliable packet.
+/// On the protocol's own channels it is a packet. On a channel that an application opened itself it
+/// is bytes for everybody else, who get them as clients know user data: in a reliable packet.
 pub(crate) fn read(label: &str, payload: &[u8]) -> Option<DataMessage> {
     if payload.len() > DATA_PACKET_MAX || label == DATA_TRACK {
         return None;

@@ -1,6 +1,8 @@
-//! How many values a message has, counted before it is decoded: a decoder takes hundreds of bytes for a value that came in two.
+//! How many values a message has, counted before it is decoded: a decoder takes hundreds of bytes
+//! for a value that came in two.
 //!
-//! Source: the encoding of Protocol Buffers, and which fields of the protocol's messages may be many.
+//! Source: the encoding of Protocol Buffers, and which fields of the protocol's messages may be
+//! many.
 
 use crate::limits::FIELDS_MAX;
 
@@ -40,7 +42,8 @@ pub(crate) const SIGNAL_REQUEST: Shape = Shape(&[
 /// `JoinRequest`.
 pub(crate) const JOIN_REQUEST: Shape = Shape(&[(1, &PLAIN), (5, &ADD_TRACK), (6, &PLAIN), (10, &SYNC_STATE)]);
 
-/// Whether a message of this shape has at most [`FIELDS_MAX`] fields. Of one that is malformed, what is in front of the mistake is counted.
+/// Whether a message of this shape has at most [`FIELDS_MAX`] fields. Of one that is malformed,
+/// what is in front of the mistake is counted.
 pub(crate) fn fit(message: &[u8], shape: &Shape) -> bool {
     let mut left = FIELDS_MAX;
     count(message, shape, &mut left).is_some()
@@ -69,7 +72,7 @@ fn next_field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Option<&'a [u8]>)> {
             let len = varint(rest)?;
             Some(take(rest, len)?)
         }
-        // Where groups begin and end.
+        // The begin and the end of groups.
         3 | 4 => None,
         5 => take(rest, 4).map(|_| None)?,
         _ => return None,

@@ -52,7 +52,8 @@ pub(crate) fn decode(frame: &Frame) -> Result<Option<signal_request::Message>, S
     Ok(request.message)
 }
 
-/// A message on its way to one client or to many; it is encoded once for each form that somebody wants.
+/// A message on its way to one client or to many; it is encoded once for each form that somebody
+/// wants.
 pub(crate) struct Outgoing {
     response: SignalResponse,
     binary: OnceCell<Bytes>,
@@ -68,7 +69,8 @@ impl Outgoing {
         }
     }
 
-    /// In the form a client speaks. What has no JSON form, as a value without a name has none, is sent as protobuf.
+    /// In the form a client speaks. A message without a JSON form, as one with a value that has no
+    /// name, is sent as protobuf.
     pub(crate) fn frame(&self, json: bool) -> Frame {
         let write = || serde_json::to_string(&self.response).ok().map(Into::into);
         if json && let Some(text) = self.text.get_or_init(write) {

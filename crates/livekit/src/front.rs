@@ -29,7 +29,7 @@ pub enum Input {
     Open {
         /// The new connection.
         connection: ConnectionId,
-        /// What the request was admitted as.
+        /// The admission of the request.
         admission: Box<Admission>,
     },
     /// A message arrived.
@@ -39,7 +39,8 @@ pub enum Input {
         /// The message, read by the connection's [`Inbox`](crate::Inbox).
         message: Box<Received>,
     },
-    /// A connection ended, whoever ended it. Said once for every connection that was opened, also for those we closed.
+    /// A connection ended, whoever ended it. Said once for every connection that was opened, also
+    /// for those we closed.
     Closed {
         /// Which connection.
         connection: ConnectionId,
@@ -58,7 +59,8 @@ pub enum Output {
         /// The message.
         frame: Frame,
     },
-    /// Close a connection after what was sent before. Only code 1000 tells a client not to come back.
+    /// Close a connection after what was sent before. Only code 1000 tells a client not to come
+    /// back.
     Close {
         /// Which connection.
         connection: ConnectionId,
@@ -88,7 +90,7 @@ pub struct Front {
     sessions: HashMap<ConnectionId, Session>,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Debug)]
 struct Session {
     /// The version of the protocol that its client speaks.
@@ -178,7 +180,7 @@ impl Front {
         controller::Input::Join { connection, join }
     }
 
-    /// What a client's message asks the controller; `None` for nothing.
+    /// The controller's request for a client's message; `None` for a message of a newer protocol.
     fn message(
         &mut self,
         connection: ConnectionId,
@@ -223,7 +225,8 @@ impl Front {
         Request::Alive
     }
 
-    /// Ends a connection whose client does not keep to the protocol. It may come back and do better: only its signalling is lost.
+    /// Ends a connection whose client does not keep to the protocol. It may come back and do
+    /// better: only its signalling is lost.
     fn hang_up(&mut self, connection: ConnectionId, why: Unusable, out: &mut Vec<Output>) -> controller::Input {
         let Unusable { code, counter, what } = why;
         out.push(Output::Count(counter));

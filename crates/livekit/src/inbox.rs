@@ -1,7 +1,7 @@
 //! Decoding of a client's frames, before the front end sees them.
 //!
-//! Reading is the part of a message that costs by its length. It needs nothing of the rooms, so it is done on the connection's own task: what one
-//! client has read keeps nobody else waiting.
+//! Reading is the part of a message that costs by its length. It needs nothing of the rooms, so it
+//! is done on the connection's own task: what one client has read keeps nobody else waiting.
 
 use std::time::Instant;
 

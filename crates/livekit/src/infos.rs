@@ -8,7 +8,8 @@ use wire::MediaKind;
 use crate::client_rules::enabled_codecs;
 use crate::convert::{Numbered, numbers, permission, value};
 
-/// Clients decide by the version of the server what it can do; this is the one whose protocol we speak.
+/// Clients decide by the version of the server what it can do; this is the one whose protocol we
+/// speak.
 pub(crate) const SERVER_VERSION: &str = "1.13.5";
 const PROTOCOL_VERSION: i32 = 17;
 

@@ -1,11 +1,13 @@
 //! The LiveKit client protocol, as a front end of the controller.
 //!
-//! A request to join comes as [`HttpRequest`] and is judged by [`admit`] without any state. `/rtc` and `/rtc/v1` differ in the
-//! number of peer connections a client uses, see [`PeerMode`](controller::PeerMode). What a client says on its WebSocket is
-//! read by an [`Inbox`], on the connection's own task. [`Front`] makes the controller's requests of it, and writes the
+//! A request to join comes as [`HttpRequest`] and is judged by [`admit`] without any state. `/rtc`
+//! and `/rtc/v1` differ in the number of peer connections a client uses, see
+//! [`PeerMode`](controller::PeerMode). A message of a client is read by an [`Inbox`],
+//! on the connection's own task. [`Front`] makes the controller's requests of it, and writes the
 //! controller's notifications as the messages that clients know.
 //!
-//! Everything that knows the protocol's messages is here. Like the controller it has no clock, no socket and no thread.
+//! Everything that knows the protocol's messages is here. Like the controller it has no clock, no
+//! socket and no thread.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests start the clock"))]

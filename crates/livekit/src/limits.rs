@@ -1,6 +1,7 @@
-//! Limits on what clients say, and what happens at them. They protect the server from its peers; no honest client comes near.
+//! Limits on what clients say, and what happens at them. They protect the server from its peers; no
+//! honest client comes near.
 //!
-//! What is kept of it has its limits in the controller.
+//! Limits on stored values are the controller's.
 
 pub(crate) use controller::limits::{
     ATTRIBUTES_MAX, DATA_PACKET_MAX, IDENTITY_MAX, METADATA_MAX, NAME_MAX, PARTICIPANTS_MAX, PENDING_TRACKS_MAX,
@@ -9,7 +10,8 @@ pub(crate) use controller::limits::{
 
 /// One signalling message, in bytes. A larger one closes the connection with 1009.
 pub const MESSAGE_MAX: usize = 2 << 20;
-/// Signalling messages a connection may send in a burst. Beyond it, and beyond [`MESSAGES_PER_SECOND`], it is closed with 1008.
+/// Signalling messages a connection may send in a burst. Beyond it, and beyond
+/// [`MESSAGES_PER_SECOND`], it is closed with 1008.
 pub const MESSAGES_BURST: u32 = 1000;
 /// Signalling messages a second a connection may send for long.
 pub const MESSAGES_PER_SECOND: u32 = 200;
@@ -17,7 +19,8 @@ pub const MESSAGES_PER_SECOND: u32 = 200;
 pub const MESSAGE_UNIT: usize = 16 << 10;
 /// This many media sections of an offer or an answer count as one more message.
 pub const SECTIONS_UNIT: usize = 4;
-/// Values in one message, in lists and maps together. A message with more closes the connection with 1009; at joining it is refused with 400.
+/// Values in one message, in lists and maps together. A message with more closes the connection
+/// with 1009; at joining it is refused with 400.
 pub const FIELDS_MAX: usize = 16_384;
 /// A joining client's request after decompression, in bytes. A larger one is refused with 400.
 pub const JOIN_REQUEST_MAX: usize = 1 << 20;
@@ -25,10 +28,11 @@ pub const JOIN_REQUEST_MAX: usize = 1 << 20;
 pub const LAYERS_MAX: usize = 8;
 /// Codecs one track is announced in. A track with more is answered with `LIMIT_EXCEEDED`.
 pub const CODECS_MAX: usize = 8;
-/// Any other text a client gives: track names, stream names, what it says of its software, in bytes. Longer ones are answered with `LIMIT_EXCEEDED`,
-/// at joining with 400.
+/// Any other text a client gives: track names, stream names, what it says of its software, in
+/// bytes. Longer ones are answered with `LIMIT_EXCEEDED`, at joining with 400.
 pub const TEXT_MAX: usize = 1024;
-/// A client's own name for a track, and other short words of the protocol, in bytes. Longer ones are answered with `LIMIT_EXCEEDED`.
+/// A client's own name for a track, and other short words of the protocol, in bytes. Longer ones
+/// are answered with `LIMIT_EXCEEDED`.
 pub const CID_MAX: usize = 256;
 /// The name of a simulcast layer, in bytes. A longer one is answered with `LIMIT_EXCEEDED`.
 pub const RID_MAX: usize = 64;

@@ -1,4 +1,5 @@
-//! What a joining client says of itself in the URL: single parameters on `/rtc`, one packed `join_request` on `/rtc/v1`.
+//! The query of a joining client: single parameters on `/rtc`, one packed `join_request` on
+//! `/rtc/v1`.
 
 use std::collections::BTreeMap;
 use std::io::Read;

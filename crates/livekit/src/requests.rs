@@ -1,4 +1,5 @@
-//! From a client's message to the controller's request, and back where the protocol repeats a request in its answer.
+//! From a client's message to the controller's request, and back where the protocol repeats a
+//! request in its answer.
 
 use controller::{
     AddTrack, CodecRequest, Counter, MuteTrack, Ping, RefusalReason, Request, Scenario, SyncState, TrackPermission,
@@ -18,7 +19,7 @@ use crate::infos::{layers, layers_told};
 use crate::limits::CID_MAX;
 use crate::notifications::refused;
 
-/// What becomes of a message.
+/// The outcome of a message.
 pub(crate) enum Translated {
     /// The controller decides about it.
     Request(Request),
@@ -36,7 +37,8 @@ pub(crate) struct Refused {
 /// Translates a message whose limits have been checked.
 pub(crate) fn translate(said: Said) -> Translated {
     Translated::Request(match said {
-        // Descriptions come as such. We are found at one address and find clients by their checks: candidates tell us nothing.
+        // Descriptions come as such. We are found at one address and find clients by their checks:
+        // candidates tell us nothing.
         Said::Offer(_) | Said::Answer(_) | Said::Trickle(_) => Request::Alive,
         Said::AddTrack(request) => Request::AddTrack(add_track(request)),
         Said::Mute(request) => Request::MuteTrack(MuteTrack {
@@ -112,8 +114,8 @@ impl Refused {
         }
     }
 
-    /// A text or a list is too long. The answer names the request by its ids and does not repeat it; messages without an answer
-    /// in the protocol are as if they had not come.
+    /// A text or a list is too long. The answer names the request by its ids and does not repeat
+    /// it; messages without an answer in the protocol are as if they had not come.
     pub(crate) fn excess(message: Said, what: Exceeded) -> Self {
         use request_response::Request;
         let (id, request) = match message {
@@ -259,7 +261,7 @@ fn permissions(request: proto::SubscriptionPermission) -> UpdateTrackPermissions
     }
 }
 
-/// What a client believes after it came back.
+/// The view that a client has of its session when it comes back.
 pub(crate) fn sync_state(state: proto::SyncState) -> SyncState {
     let published = state.publish_tracks.into_iter().filter_map(|published| published.track);
     let received = state.datachannel_receive_states.into_iter();
@@ -285,7 +287,8 @@ fn scenario(scenario: ProtoScenario) -> Option<Scenario> {
     })
 }
 
-/// A request as its answer repeats it, with the client's number for it; `None` for those that are not answered.
+/// A request as its answer repeats it, with the client's number for it; `None` for those that are
+/// not answered.
 pub(crate) fn repeated(request: Request) -> Option<(u32, request_response::Request)> {
     use request_response::Request as Repeated;
     Some(match request {

@@ -1,4 +1,4 @@
-//! What is special about clients, by what they say of themselves.
+//! Traits of clients, by their own description of themselves.
 
 use controller::ClientTraits;
 use livekit_protocol::ClientInfo;
@@ -10,7 +10,7 @@ use crate::convert::values;
 /// The first version of the protocol whose clients tell tracks of one stream apart.
 const STREAMS_IN_STEP: i32 = 10;
 
-/// What is special about a client.
+/// Traits of a client.
 pub(crate) fn of(client: ClientInfo) -> ClientTraits {
     let is_pion = client.sdk() == Sdk::Go;
     ClientTraits {

@@ -3,7 +3,8 @@
 use livekit_protocol::ClientInfo;
 use livekit_protocol::client_info::Sdk;
 
-/// Browsers by the mark that only they have among those that come later, and where their version stands.
+/// Browsers by the mark that only they have among those that come later, and where their version
+/// stands.
 const BROWSERS: [(&str, &str, &str); 13] = [
     ("FxiOS/", "FxiOS/", "firefox ios"),
     ("CriOS/", "CriOS/", "chrome mobile ios"),
@@ -20,7 +21,8 @@ const BROWSERS: [(&str, &str, &str); 13] = [
     ("Safari/", "Version/", "safari"),
 ];
 
-/// Systems by their mark. Android calls itself Linux as well, and phones of Apple say that they are like a Mac.
+/// Systems by their mark. Android calls itself Linux as well, and phones of Apple say that they are
+/// like a Mac.
 const SYSTEMS: [(&str, &str); 8] = [
     ("Windows", "windows"),
     ("Android", "android"),

@@ -1,4 +1,4 @@
-//! What an administrator may do to rooms.
+//! Requests of administrators.
 
 use std::time::Instant;
 

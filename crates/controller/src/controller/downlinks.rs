@@ -1,4 +1,4 @@
-//! Whose downlinks the agent's transports are, for those who watch: the agent knows how a transport does, and no names.
+//! Downlinks of participants, for monitoring: the agent knows how a transport does, and no names.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::subscription::Subscription;
 /// One participant's downlink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Downlink {
-    /// What it receives on.
+    /// The transport it receives on.
     pub transport: TransportId,
     /// The room's name.
     pub room: String,
-    /// Who.
+    /// The identity.
     pub identity: String,
-    /// What it is subscribed to.
+    /// Its subscriptions.
     pub subscriptions: BTreeMap<SubscriptionId, Subscribed>,
 }
 
@@ -27,9 +27,9 @@ pub struct Downlink {
 pub struct Subscribed {
     /// The track's id, as clients know it.
     pub track: String,
-    /// Whose it is: an identity.
+    /// The identity of its publisher.
     pub publisher: String,
-    /// What it shows: the name of its source in small letters.
+    /// The name of its source in small letters.
     pub source: String,
 }
 

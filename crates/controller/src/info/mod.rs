@@ -1,7 +1,8 @@
-//! What clients are told of rooms, participants and tracks.
+//! Rooms, participants and tracks, as clients are told of them.
 //!
-//! Plain values without borrows: a front end writes them in the form of its protocol, and they may be passed to another
-//! process. Fields that the controller does not decide by are passed from one client to the others, and say so.
+//! Plain values without borrows: a front end writes them in the form of its protocol, and they may
+//! be passed to another process. Fields that the controller does not decide by are passed from one
+//! client to the others, and say so.
 
 mod participant;
 mod room;

@@ -13,13 +13,13 @@ use crate::EndReason;
 pub struct ParticipantInfo {
     /// The id of its stay: one that joins again has another.
     pub sid: String,
-    /// Who it is.
+    /// Its identity.
     pub identity: String,
     /// How far it has come.
     pub state: ParticipantState,
     /// The tracks that others may have.
     pub tracks: Vec<TrackInfo>,
-    /// What the application says of it.
+    /// The application's metadata.
     pub metadata: String,
     /// When it joined, since 1970-01-01 UTC.
     pub joined: Duration,
@@ -27,19 +27,19 @@ pub struct ParticipantInfo {
     pub name: String,
     /// Rises with each change, so that what is told out of order can be put in order.
     pub version: u32,
-    /// What it may do.
+    /// Its permission.
     pub permission: Permission,
     /// It publishes, or has since joining.
     pub is_publisher: bool,
-    /// What it is.
+    /// Its kind.
     pub kind: ParticipantKind,
     /// Details of its kind.
     pub kind_details: Vec<KindDetail>,
-    /// What the application says of it, by name.
+    /// The application's attributes of it, by name.
     pub attributes: BTreeMap<String, String>,
     /// The version of its client's protocol between clients. Passed through.
     pub client_protocol: i32,
-    /// What its client can do. Passed through.
+    /// Its client's capabilities. Passed through.
     pub capabilities: Vec<ClientCapability>,
     /// Why it left, once it has.
     pub disconnect_reason: Option<EndReason>,
@@ -58,7 +58,7 @@ pub enum ParticipantState {
     Disconnected,
 }
 
-/// What a client can do that others may want to know of.
+/// A capability of a client that others may want to know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientCapability {
     /// Nothing: the value that stands for none.

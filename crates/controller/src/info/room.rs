@@ -19,7 +19,7 @@ pub struct RoomInfo {
     pub max_participants: u32,
     /// When it was created, since 1970-01-01 UTC.
     pub created: Duration,
-    /// What the application says of it.
+    /// The application's metadata.
     pub metadata: String,
     /// Participants, hidden ones apart.
     pub num_participants: u32,
@@ -29,12 +29,12 @@ pub struct RoomInfo {
     pub active_recording: bool,
 }
 
-/// What a client is told of the server when it joins or resumes.
+/// The server, as a client is told of it when it joins or resumes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
     /// STUN and TURN servers for the client.
     pub ice_servers: Vec<IceServer>,
-    /// Where the server is.
+    /// The region of the server.
     pub region: String,
     /// The name of the server among others.
     pub node_id: String,

@@ -24,7 +24,7 @@ pub struct TrackInfo {
     pub simulcast: bool,
     /// Silence is sent as well.
     pub disable_dtx: bool,
-    /// What it shows or sounds like.
+    /// Its source.
     pub source: TrackSource,
     /// The sizes it was announced in.
     pub layers: Vec<VideoLayer>,
@@ -42,11 +42,11 @@ pub struct TrackInfo {
     pub encryption: Encryption,
     /// Tracks of one stream are played in step.
     pub stream: String,
-    /// What its publisher does to audio.
+    /// Its publisher's processing of audio.
     pub audio_features: Vec<AudioFeature>,
     /// When its publisher sends the second codec. Passed through.
     pub backup_codec_policy: BackupCodecPolicy,
-    /// What its publisher puts behind packets. Passed through.
+    /// Its publisher's data behind packets. Passed through.
     pub packet_trailer_features: Vec<PacketTrailerFeature>,
 }
 
@@ -112,7 +112,7 @@ pub enum Encryption {
     Custom,
 }
 
-/// What a publisher does to audio before it sends it.
+/// A step of a publisher's audio processing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AudioFeature {
     /// It sends two channels.
@@ -143,7 +143,7 @@ pub enum BackupCodecPolicy {
     Regression,
 }
 
-/// What a publisher puts behind the payload of packets.
+/// Data that a publisher puts behind the payload of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketTrailerFeature {
     /// A time stamp of the application.

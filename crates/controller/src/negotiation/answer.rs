@@ -10,7 +10,7 @@ use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
 use super::section::{Down, Sides, Section, Up, Usage};
 
-/// What an offer changed.
+/// A change by an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// The peer stopped sending a track.
@@ -22,8 +22,8 @@ pub(crate) enum Change {
 }
 
 impl Peer {
-    /// Takes an offer in. What the peer sends that is new is [`Up::Unclaimed`] then, and where it could receive something it is [`Down::Idle`]; the
-    /// answer is written by [`answer`](Self::answer).
+    /// Takes an offer in. A new stream of the peer is [`Up::Unclaimed`] then, and a section that it
+    /// could receive on is [`Down::Idle`]; the answer is written by [`answer`](Self::answer).
     ///
     /// Errors: the offer cannot be used; nothing has changed.
     pub(crate) fn take_offer(
@@ -80,7 +80,8 @@ impl Peer {
         answer
     }
 
-    /// What sections without a published track say of Opus. Over a bundle one payload type has one meaning, so it is what a track says.
+    /// The Opus parameters of sections without a published track. Over a bundle one payload type
+    /// has one meaning, so it is what a track says.
     fn placeholder(&self) -> AudioWish {
         let wishes = self
             .sections

@@ -1,13 +1,16 @@
-//! What is taken of an offer of media without encryption where rooms may be copied: what a device can forward that copies packets and rewrites their numbers, and
-//! nothing else of them.
+//! Offers of media without encryption where rooms may be copied: only formats and extensions are
+//! taken that a device can forward which copies packets and rewrites their numbers, and nothing
+//! else of them.
 //!
-//! Clear media is for laboratories, to see such devices with real clients (Scallop, section 9.1). Retransmissions have streams of their own, which
-//! those devices do not make: who lost something asks its publisher.
+//! Clear media is for laboratories, to see such devices with real clients (Scallop, section 9.1).
+//! Retransmissions have streams of their own, which those devices do not make: who lost something
+//! asks its publisher.
 
 use wire::ExtensionKind;
 use wire::sdp::{Extension, Format, MediaSection};
 
-/// What says which stream a packet is of, what is written anew into each copy, and what goes on as it came.
+/// Extensions that name a packet's stream, that are written anew into each copy, or that go on as
+/// they came.
 const EXTENSIONS: [ExtensionKind; 10] = [
     ExtensionKind::Mid,
     ExtensionKind::Rid,
@@ -26,12 +29,13 @@ pub(super) fn is_clear(media_section: &MediaSection) -> bool {
     !media_section.protocol.contains("TLS")
 }
 
-/// What only a sender's own transport is reported on by.
+/// Extensions that only the reports on a sender's own transport need.
 const NUMBERING: [ExtensionKind; 2] = [ExtensionKind::AbsSendTime, ExtensionKind::TransportSequence];
 
-/// Leaves of what a peer sends nothing that its transport is reported on by: a browser forgets packets that are reported to have arrived, and where they are copied
-/// nobody else can send them again to who lost them. Without reports it would not send as much as it could, so it has no numbers either, and goes by what
-/// it is told of receivers' estimates (Scallop, section 5.3).
+/// Leaves of what a peer sends nothing that its transport is reported on by: a browser forgets
+/// packets that are reported to have arrived, and where they are copied nobody else can send them
+/// again to who lost them. Without reports it would not send as much as it could, so it has no
+/// numbers either, and goes by what it is told of receivers' estimates (Scallop, section 5.3).
 pub(super) fn strip_numbers(formats: &mut [Format], extensions: &mut Vec<Extension>) {
     for format in formats {
         format.feedback.remove("transport-cc");

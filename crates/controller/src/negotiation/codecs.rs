@@ -1,4 +1,5 @@
-//! Which codecs are taken, and which of one peer's payload types mean the same as which of another's.
+//! Which codecs are taken, and which of one peer's payload types mean the same as which of
+//! another's.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,13 +10,14 @@ use wire::{Codec, MediaKind, PayloadType};
 use super::{Flow, Ways};
 use crate::limits::FORMATS_MAX;
 
-/// What a receiver of video may tell us: how much its downlink carries, and what it misses.
+/// Feedback of receivers of video: how much the downlink carries, and which packets are missing.
 const VIDEO_FEEDBACK: [&str; 5] = ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"];
-/// What a receiver of audio may tell us: one report covers all that goes over a bundle.
+/// Feedback of receivers of audio: one report covers all streams of a bundle.
 const AUDIO_FEEDBACK: [&str; 1] = ["transport-cc"];
 
-/// What a publisher may send, as the protocol names it; also what clients choose their publishing codec from.
-/// Video comes first, and the most widely known of it: some clients look no further than the first, as in LiveKit.
+/// The codecs that publishers may send, by their MIME types; clients choose their publishing codec
+/// from them. Video comes first, and the most widely known of it: some clients look no further than
+/// the first, as in LiveKit.
 pub const MIME_TYPES: [(&str, Codec); 6] = [
     ("video/VP8", Codec::Vp8),
     ("video/H264", Codec::H264),
@@ -76,14 +78,16 @@ fn repairs(formats: &[Format]) -> HashMap<PayloadType, &Format> {
     repairs
 }
 
-/// Redundancy of two-channel Opus, and of nothing else: its parameters are the payload types of its blocks.
+/// Redundancy of two-channel Opus, and of nothing else: its parameters are the payload types of its
+/// blocks.
 fn is_redundant_opus(format: &Format, opus: &HashSet<PayloadType>) -> bool {
     let blocks = format.parameters.0.split('/');
     let mut numbers = blocks.map(|block| block.trim().parse().ok().and_then(PayloadType::new));
     format.channels == 2 && numbers.all(|number| number.is_some_and(|number| opus.contains(&number)))
 }
 
-/// Puts the formats of one codec first: a sender takes the first of our answer, and clients leave the choice to us.
+/// Puts the formats of one codec first: a sender takes the first of our answer, and clients leave
+/// the choice to us.
 pub(crate) fn prefer(formats: &mut [Format], codec: Codec) {
     let preferred = numbers_of(formats, |known| known == codec);
     formats.sort_by_key(|format| {
@@ -119,7 +123,8 @@ fn is_forwarded(format: &Format) -> bool {
     match format.codec() {
         Some(Codec::Opus | Codec::Vp8 | Codec::Av1) => true,
         Some(Codec::Vp9) => matches!(profile(format), "0" | "2"),
-        // Single-NAL packets (mode 0) cannot carry what browsers encode; High profile is not in everybody's decoder.
+        // Single-NAL packets (mode 0) cannot carry what browsers encode; High profile is not in
+        // everybody's decoder.
         Some(Codec::H264) => {
             format.parameters.value("packetization-mode") == Some("1")
                 && matches!(h264_profile(format), Some(0x42 | 0x4d))
@@ -141,7 +146,8 @@ fn feedback(format: &Format, ways: Ways) -> Feedback {
     ways.into_iter().flatten().flat_map(of_way).copied().collect()
 }
 
-/// Video parameters are echoed, what they limit being the client's own. Those of Opus say how *we* want to receive.
+/// Video parameters are echoed, what they limit being the client's own. Those of Opus say how *we*
+/// want to receive.
 fn parameters(format: &Format, audio: AudioWish) -> Parameters {
     if format.codec() != Some(Codec::Opus) {
         return format.parameters.clone();
@@ -174,8 +180,8 @@ fn payload_format(repairs: &HashMap<PayloadType, &Format>, format: &Format, code
     }
 }
 
-/// For each payload type of a publisher, what a receiver calls it; those the receiver cannot decode are missing. Who does not know redundant
-/// audio gets the Opus in it.
+/// The receiver's payload type for each of the publisher; those the receiver cannot decode are
+/// missing. A receiver that does not know redundant audio gets the Opus in it.
 pub(crate) fn translate(publisher: &[Format], receiver: &[Format]) -> Vec<(PayloadType, PayloadFormat)> {
     let repairs = repairs(receiver);
     let decoders: Vec<Coded<'_>> = receiver.iter().filter_map(Coded::of).collect();
@@ -224,8 +230,8 @@ impl<'a> Coded<'a> {
         })
     }
 
-    /// The decoder that serves best what is sent in this format. Encoders of browsers use the constrained part of H.264's Baseline whatever they
-    /// call it, so either name will do.
+    /// The decoder that serves best what is sent in this format. Encoders of browsers use the
+    /// constrained part of H.264's Baseline whatever they call it, so either name will do.
     fn best_of<'b>(&self, decoders: &'b [Coded<'b>]) -> Option<&'b Coded<'b>> {
         let fitting = decoders
             .iter()
@@ -257,11 +263,12 @@ fn h264_level(format: &Format) -> &str {
     format.parameters.value("profile-level-id").unwrap_or("42e01f")
 }
 
-/// What we offer to a receiver. The numbers are the protocol's customary ones; a retransmission is one above its media.
+/// The formats that we offer to a receiver. The numbers are the customary ones; a retransmission is
+/// one above its media.
 pub(crate) fn offered(kind: MediaKind, stereo: bool) -> Vec<Format> {
     match kind {
         MediaKind::Audio => {
-            // What comes in stereo is only played so by who is told in advance.
+            // Stereo is only played as such by receivers that are told in advance.
             let channels = if stereo { ";sprop-stereo=1" } else { "" };
             let parameters = format!("minptime=10;useinbandfec=1{channels}");
             vec![

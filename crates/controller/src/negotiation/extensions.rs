@@ -5,14 +5,16 @@ use wire::{ExtensionKind, ExtensionMap, MediaKind};
 
 use super::{Flow, Section, Ways};
 
-/// Those of the offered extensions that we take on a section that is used in these directions now, and in another perhaps later.
+/// Those of the offered extensions that we take on a section that is used in these directions now,
+/// and in another perhaps later.
 pub(crate) fn accept(offered: &[Extension], ways: Ways) -> Vec<Extension> {
     let is_numbered = || {
         offered
             .iter()
             .any(|extension| kind_of(extension) == Some(ExtensionKind::TransportSequence))
     };
-    // Sending times are for receivers that do not know transport-wide numbers. A sender would put both on every packet.
+    // Sending times are for receivers that do not know transport-wide numbers. A sender would put
+    // both on every packet.
     let spares_times = ways.contains(&Some(Flow::Up)) && is_numbered();
     let mut taken = ExtensionMap::default();
     let wanted = offered.iter().filter(|extension| {
@@ -24,11 +26,12 @@ pub(crate) fn accept(offered: &[Extension], ways: Ways) -> Vec<Extension> {
     wanted.cloned().collect()
 }
 
-/// What a transport negotiated for one direction, from what each of its sections did.
+/// The extension map of a transport for one direction, from those of its sections.
 ///
-/// Transport-wide numbers are put on every packet of a transport or on none. So they go out only when every section takes them: those of a section
-/// that does not would be missing in the receiver's reports, and be taken for lost. Where they do not, the receiver estimates by itself, from
-/// sending times.
+/// Transport-wide numbers are put on every packet of a transport or on none. So they go out only
+/// when every section takes them: those of a section that does not would be missing in the
+/// receiver's reports, and be taken for lost. Otherwise the receiver estimates by itself,
+/// from sending times.
 pub(crate) fn of_transport<'a>(sections: impl Iterator<Item = &'a Section> + Clone, flow: Flow) -> ExtensionMap {
     let numbered = flow == Flow::Up
         || sections
@@ -87,7 +90,7 @@ fn is_taken(kind: ExtensionKind, flow: Flow) -> bool {
     }
 }
 
-/// What we offer to a receiver, with ids that fit the one-byte form.
+/// The extensions that we offer to a receiver, with ids that fit the one-byte form.
 pub(crate) fn offered(kind: MediaKind) -> Vec<Extension> {
     use ExtensionKind as Kind;
     let all = [

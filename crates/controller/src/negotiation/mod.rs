@@ -1,7 +1,7 @@
 //! Offers and answers: what each media section of a transport is used for, and how that is said.
 //!
-//! [`Peer`] is one peer connection. It knows sections and what they are used for; what a track or a subscription is it does not
-//! know. Start there.
+//! [`Peer`] is one peer connection. It knows sections and what they are used for; what a track or a
+//! subscription is it does not know. Start there.
 
 mod answer;
 mod clear_rtp;

@@ -10,7 +10,8 @@ use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
 use super::section::{Down, Sides, Section, Usage};
 
-/// Whether an offer of ours is out. There is one at a time; what changes meanwhile goes into the next.
+/// Whether an offer of ours is out. There is one at a time; what changes meanwhile goes into the
+/// next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offering {
     /// The offer that is out.
@@ -27,7 +28,7 @@ pub(crate) struct Pending {
     pub(crate) since: Instant,
 }
 
-/// What became of a subscription in the peer's answer.
+/// The outcome for a subscription in the peer's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// The peer takes it.
@@ -37,15 +38,17 @@ pub(crate) enum Answered {
 }
 
 impl Peer {
-    /// Offers the data channels first, so that the connection exists before there is anything to receive.
+    /// Offers the data channels first, so that the connection exists before there is anything to
+    /// receive.
     pub(crate) fn add_data_section(&mut self) {
         let mid = self.next_mid();
         self.sections.push(Section::new(mid, SectionKind::Data, Usage::Data));
     }
 
-    /// A section for a track: the free one it was on before, another that is free again, or a new one.
+    /// A section for a track: the free one it was on before, another that is free again, or a new
+    /// one.
     pub(crate) fn section_for(&mut self, kind: MediaKind, track_sid: &str) -> &mut Section {
-        // What the peer last said of it was an answer to what we offered then.
+        // The peer's last description of it was an answer to our offer of then.
         let is_free = |section: &Section| section.usage == Usage::Media(Sides::default()) && section.media_kind() == Some(kind);
         let was_here = |section: &Section| section.first_track.as_deref() == Some(track_sid);
         let same = self.sections.iter().position(|section| is_free(section) && was_here(section));
@@ -94,7 +97,7 @@ impl Peer {
         if !same || answer.sections.len() > self.sections.len() {
             return Err(NegotiationError::SectionsChanged);
         }
-        // What we offered was encrypted.
+        // Our offer was encrypted.
         self.take_transport(answer, false)?;
         self.offering.pending = None;
         let (mut answered, disabled) = (Vec::new(), self.disabled);

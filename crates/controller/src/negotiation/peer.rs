@@ -49,7 +49,7 @@ pub(crate) enum PeerState {
     Disconnected,
 }
 
-/// What the peer said of its transport.
+/// The peer's description of its transport.
 #[derive(Clone, Debug, PartialEq)]
 struct Remote {
     ice: IceCredentials,
@@ -72,7 +72,8 @@ pub(crate) enum NegotiationError {
     Sdp(SdpError),
     /// It has no ICE user fragment and password.
     NoIce,
-    /// It has no certificate fingerprint with a hash function we know, and the node forwards nothing in clear.
+    /// It has no certificate fingerprint with a hash function we know, and the node forwards
+    /// nothing in clear.
     NoFingerprint,
     /// It has other media sections than the descriptions before it.
     SectionsChanged,
@@ -136,7 +137,7 @@ impl Peer {
         self.local = random.credentials();
     }
 
-    /// What the agent must know of the peer; `None` before it has described itself.
+    /// The peer's transport in the terms of the agent; `None` before the peer has described itself.
     pub(crate) fn connect(&self) -> Option<Command> {
         let remote = self.remote.as_ref()?;
         Some(Command::Connect {
@@ -180,7 +181,8 @@ impl Peer {
         sent.map(|(section, downlink)| (section.mid.to_string(), downlink.track_sid.clone()))
     }
 
-    /// Takes over what the peer says of its transport; true when it restarted ICE. `clear` is whether it may do without encryption.
+    /// Takes over what the peer says of its transport; true when it restarted ICE. `clear` is
+    /// whether it may do without encryption.
     pub(super) fn take_transport(
         &mut self,
         theirs: &SessionDescription,
@@ -197,7 +199,8 @@ impl Peer {
         self.remote = Some(Remote {
             ice,
             fingerprints: media_section.fingerprints.clone(),
-            // Who started the handshake stays who started it, whatever a later description offers.
+            // The side that started the handshake keeps that role, whatever a later description
+            // offers.
             dtls: known.map_or_else(|| our_role(media_section.setup), |known| known.dtls),
             sctp_port: sctp_port(theirs),
         });
@@ -253,8 +256,8 @@ impl Peer {
     }
 }
 
-/// The section whose transport all that are bundled share: the first of the bundle, or the next that says what is needed where the first does
-/// not (RFC 8843 section 7.2).
+/// The section whose transport all that are bundled share: the first of the bundle, or the next
+/// that says what is needed where the first does not (RFC 8843 section 7.2).
 fn transport_section(theirs: &SessionDescription, clear: bool) -> Option<&MediaSection> {
     let live = theirs.sections.iter().filter(|media_section| !media_section.rejected);
     let by_name: HashMap<Mid, &MediaSection> = live.clone().map(|media_section| (media_section.mid, media_section)).collect();
@@ -283,7 +286,8 @@ fn candidates(node: &Node) -> Vec<Candidate> {
         .collect()
 }
 
-/// We wait for the handshake unless the peer insists on waiting itself: a server is where many handshakes meet.
+/// We wait for the handshake unless the peer insists on waiting itself: a server is where many
+/// handshakes meet.
 fn our_role(theirs: Option<Setup>) -> DtlsRole {
     match theirs {
         Some(Setup::Passive) => DtlsRole::Client,

@@ -1,4 +1,5 @@
-//! What is kept of the descriptions a peer has sent: a browser says the same of most of its sections, and that is kept once.
+//! The peer's own descriptions of its sections. A browser says the same of most of them, and that
+//! is kept once.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use wire::Mid;
 use wire::sdp::{Extension, Format, MediaSection};
 
-/// What both sides take in a section.
+/// The formats and extensions that both sides take in a section.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Agreed {
     /// Formats, the preferred first.
@@ -16,7 +17,8 @@ pub(crate) struct Agreed {
     pub(super) extensions: Vec<Extension>,
 }
 
-/// What matters of a section later: neither its name nor what is said of the whole transport, and of streams only where it sends any.
+/// The part of a section that matters later: neither its name nor the transport, and streams only
+/// if it sends any.
 pub(super) fn essence(media_section: &MediaSection) -> MediaSection {
     let nameless = Mid::new("0").expect("a number is a token");
     let kept = MediaSection {

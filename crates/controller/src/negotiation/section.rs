@@ -20,10 +20,12 @@ pub(crate) struct Section {
     pub(crate) mid: Mid,
     pub(crate) kind: SectionKind,
     pub(crate) usage: Usage,
-    /// The [`essence`] of what the peer last said of the section; `None` while it has only been offered to it.
+    /// The [`essence`] of what the peer last said of the section; `None` while it has only been
+    /// offered to it.
     pub(crate) theirs: Option<Arc<MediaSection>>,
     pub(super) agreed: Arc<Agreed>,
-    /// The first track a section of ours carried. The peer's own track keeps that id for ever, whatever the section carries later.
+    /// The first track a section of ours carried. The peer's own track keeps that id for ever,
+    /// whatever the section carries later.
     pub(crate) first_track: Option<String>,
 }
 
@@ -38,7 +40,8 @@ pub(crate) enum Usage {
     Rejected,
 }
 
-/// The two directions of a media section. They are independent of each other: a client on pion publishes on a section that it receives on.
+/// The two directions of a media section. They are independent of each other: a client on pion
+/// publishes on a section that it receives on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sides {
     pub(crate) up: Up,
@@ -64,20 +67,20 @@ pub(crate) enum Down {
     #[default]
     Idle,
     Track(Downlink),
-    /// A track that has ended. One description must say that nothing is sent before the section carries another: a browser that never
-    /// hears of the end does not notice the change.
+    /// A track that has ended. One description must say that nothing is sent before the section
+    /// carries another: a browser that never hears of the end does not notice the change.
     Releasing {
         /// An offer that says so is out.
         told: bool,
     },
 }
 
-/// What a description of ours is made of.
+/// The terms that a description of ours is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terms {
-    /// What we offer.
+    /// Those that we offer.
     Offered,
-    /// What is left of an offer of theirs.
+    /// Those that are left of an offer of theirs.
     Agreed,
 }
 
@@ -179,8 +182,8 @@ impl Section {
         is_idle && self.media_kind() == Some(kind) && listens
     }
 
-    /// Whether the peer puts another track into a section that it sends on already: both descriptions name one, and neither the track nor a stream of it
-    /// is the same.
+    /// Whether the peer puts another track into a section that it sends on already: both
+    /// descriptions name one, and neither the track nor a stream of it is the same.
     pub(super) fn sends_another(&self, media_section: &MediaSection) -> bool {
         let track = |media_section: &MediaSection| media_section.msids.iter().find_map(|msid| msid.track.clone());
         let Some(before) = self.theirs.as_deref().filter(|_| self.uplink().is_some()) else {
@@ -196,7 +199,8 @@ impl Section {
         self.sides().is_none_or(|sides| sides.up == Up::Nothing)
     }
 
-    /// Whether what is negotiated here is for this direction. What carries nothing yet is for the way down.
+    /// Whether what is negotiated here is for this direction. A section that carries nothing yet is
+    /// for the way down.
     pub(crate) fn is_for(&self, flow: Flow) -> bool {
         let idle = Sides::default();
         let sides = self.sides().unwrap_or(&idle);
@@ -232,8 +236,8 @@ impl Section {
         self.theirs = Some(shared(essence(media_section), known));
     }
 
-    /// Works out what of the peer's offer to take, now that it is known what the section is used for. `copies` is whether clear media may be forwarded by
-    /// a device that only copies.
+    /// Works out what of the peer's offer to take, now that it is known what the section is used
+    /// for. `copies` is whether clear media may be forwarded by a device that only copies.
     pub(super) fn settle(
         &mut self,
         placeholder: AudioWish,
@@ -258,8 +262,8 @@ impl Section {
         if let Some(codec) = codec {
             codecs::prefer(&mut formats, codec);
         }
-        // Everything we take in either direction, whatever the section is used for now: a browser offers later sections only
-        // the extensions that were answered in earlier ones.
+        // Everything we take in either direction, whatever the section is used for now: a browser
+        // offers later sections only the extensions that were answered in earlier ones.
         let mut extensions = extensions::accept(&theirs.extensions, ways);
         if copies && clear_rtp::is_clear(theirs) {
             clear_rtp::strip(&mut formats, &mut extensions);
@@ -270,7 +274,8 @@ impl Section {
         self.agreed = shared(Agreed { formats, extensions }, known);
     }
 
-    /// Whether our description refuses the section: its use is over, or there is no codec in common.
+    /// Whether our description refuses the section: its use is over, or there is no codec in
+    /// common.
     pub(crate) fn is_refused(&self) -> bool {
         self.usage == Usage::Rejected || (self.media_kind().is_some() && self.formats().is_empty())
     }
@@ -298,13 +303,13 @@ impl Section {
         if ssrcs.is_empty() {
             return vec![encoding(rids.first().copied(), None, None)];
         }
-        // What offers retransmissions names their streams, whether or not they are taken.
+        // A section that offers retransmissions names their streams, whether or not they are taken.
         let repair = |ssrc: Ssrc| theirs.repair_of(ssrc).filter(|_| self.is_repaired());
         let named = |ssrc: &Ssrc| encoding(rids.first().copied(), Some(*ssrc), repair(*ssrc));
         ssrcs.iter().map(named).collect()
     }
 
-    /// What our description says of the section, apart from its transport.
+    /// Our description of the section, apart from its transport.
     pub(super) fn write(&self, terms: Terms, disabled: DisabledCodecs) -> MediaSection {
         let mut media_section = MediaSection::new(self.kind.clone(), self.mid);
         media_section.rejected = match terms {
@@ -410,7 +415,8 @@ fn encoding(rid: Option<Rid>, ssrc: Option<Ssrc>, rtx: Option<Ssrc>) -> Encoding
     }
 }
 
-/// The protocol's names for encodings are `q`, `h` and `f`: quarter, half and full. Others keep the order they are offered in.
+/// The protocol's names for encodings are `q`, `h` and `f`: quarter, half and full. Others keep the
+/// order they are offered in.
 fn quality_of(rid: Rid) -> u8 {
     match rid.as_str() {
         "q" => 0,

@@ -1,4 +1,4 @@
-//! What the agent noticed about one participant's transports.
+//! Notices of the agent about one participant's transports.
 
 use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
@@ -28,7 +28,8 @@ impl Room {
             Notice::ChannelClosed { transport, label, why } => self.channel_closed(ctx, key, transport, &label, why),
             Notice::Quality { transport, quality } => self.take_quality(ctx, key, transport, quality),
             Notice::Paused { subscription, paused } => self.take_pause(ctx, key, subscription, paused),
-            // Which tracks and encodings arrive is the agent's business, until somebody here decides by it.
+            // Which tracks and encodings arrive is the agent's business, until somebody here
+            // decides by it.
             Notice::Started { .. } | Notice::Encodings { .. } | Notice::Delivered { .. } => {}
             Notice::Node(_)
             | Notice::Audio(_)
@@ -99,7 +100,8 @@ impl Room {
         }
     }
 
-    /// A transport that is gone does not come back: a client that is still there has to join anew, one that is not is gone too.
+    /// A transport that is gone does not come back: a client that is still there has to join anew,
+    /// one that is not is gone too.
     fn transport_closed(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, reason: CloseReason) {
         let participant_ref = self.participant_ref(key);
         let Some(participant) = self.participants.get_mut(&key) else {

@@ -1,4 +1,4 @@
-//! What an administrator asks about rooms.
+//! An administrator's requests about rooms.
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! The controller in its own words: no client's protocol, and what an administrator may ask.
 //!
-//! Calls of clients are tested with the front end that reads their messages, in the `livekit` crate.
+//! Calls of clients are tested with the front end that reads their messages, in the `livekit`
+//! crate.
 
 #![allow(clippy::disallowed_methods, reason = "a test starts its clock somewhere")]
 

@@ -1,4 +1,4 @@
-//! What an administrator asks about participants and their tracks.
+//! An administrator's requests about participants and their tracks.
 
 use access::verify;
 use controller::{

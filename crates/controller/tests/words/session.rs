@@ -1,4 +1,5 @@
-//! A session without a signalling channel, as WHIP has it (RFC 9725): one join with an offer, one answer, one end.
+//! A session without a signalling channel, as WHIP has it (RFC 9725): one join with an offer, one
+//! answer, one end.
 
 use controller::{
     AddTrack, ClientTraits, EndCause, EndReason, Input, Join, Notification, Output, PeerMode, Population, Request,

@@ -15,7 +15,7 @@ pub const UNIX: Duration = Duration::from_secs(1_800_000_000);
 pub struct World {
     pub controller: Controller,
     pub now: Instant,
-    /// What came out of the last inputs, in order.
+    /// The outputs of the last input, in order.
     pub out: Vec<Output>,
     connections: u64,
 }
@@ -149,7 +149,7 @@ impl World {
         self.now = end;
     }
 
-    /// What a participant was told by the last input.
+    /// Notifications of the last input to one participant.
     pub fn told(&self, connection: ConnectionId) -> Vec<Notification> {
         let told = self.out.iter().filter_map(|output| match output {
             Output::Notify {

@@ -1,4 +1,5 @@
-//! As much of a browser as negotiation needs: sections in order, offers, answers, and the complaints a browser would make.
+//! As much of a browser as negotiation needs: sections in order, offers, answers, and the
+//! complaints a browser would make.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// What `livekit-client` sets up before it joins, or, with two connections, the one it publishes on.
+    /// The connection that `livekit-client` sets up before it joins, or, with two connections, the
+    /// one it publishes on.
     pub fn new(mode: PeerMode) -> Self {
         let mut description = parse(JOINING);
         if mode == PeerMode::Dual {
@@ -30,7 +32,7 @@ impl Browser {
         }
     }
 
-    /// What Chromium offers with `--disable-webrtc-encryption`: no data channels, which need DTLS.
+    /// Chromium's offer with `--disable-webrtc-encryption`: no data channels, which need DTLS.
     pub fn without_encryption() -> Self {
         let mut browser = Self::new(PeerMode::Single);
         let description = &mut browser.description;
@@ -230,7 +232,8 @@ fn complain_of_directions(offered: &MediaSection, answered: &MediaSection) {
     );
 }
 
-/// Over a bundle an id means one extension and a payload type one codec (RFC 8843), and each SSRC is in one section.
+/// Over a bundle an id means one extension and a payload type one codec (RFC 8843), and each SSRC
+/// is in one section.
 fn complain_of_bundle(description: &SessionDescription) {
     let (mut extensions, mut formats, mut ssrcs) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for section in description.sections.iter().filter(|section| !section.rejected) {

@@ -1,4 +1,5 @@
-//! Scripted clients against the controller: what comes in as messages and notices, what goes out as messages and commands.
+//! Scripted clients against the controller: what comes in as messages and notices, what goes out as
+//! messages and commands.
 //!
 //! Time and randomness are given, so a test that passes once passes always.
 

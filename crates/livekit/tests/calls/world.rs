@@ -211,7 +211,8 @@ impl World {
         }
     }
 
-    /// One round: the client offers, or, on two connections, answers what it was offered; then again while there is something to do.
+    /// One round: the client offers, or, on two connections, answers what it was offered; then
+    /// again while there is something to do.
     pub fn negotiate(&mut self, client: &mut Client) {
         self.offer(client);
         self.settle(client);
@@ -276,7 +277,8 @@ impl World {
         })
     }
 
-    /// The agent reports that all of a client's transports are connected, with the data channels the client uses.
+    /// The agent reports that all of a client's transports are connected, with the data channels
+    /// the client uses.
     pub fn connect(&mut self, client: &Client) {
         for transport in self.transports_of(client) {
             self.notice(Notice::Connected {
@@ -391,7 +393,8 @@ impl World {
         }
     }
 
-    /// Takes the messages that fit out of a client's inbox, and with them all that came before the last of them.
+    /// Takes the messages that fit out of a client's inbox, and with them all that came before the
+    /// last of them.
     pub fn take(&mut self, connection: ConnectionId, fits: impl Fn(&Message) -> bool) -> Vec<Message> {
         let inbox = self.inbox.entry(connection).or_default();
         let (taken, kept) = std::mem::take(inbox).into_iter().partition(|message| fits(message));
@@ -419,7 +422,8 @@ impl World {
         })
     }
 
-    /// How a client sees another now, by the updates that came; the last word counts. The updates are consumed.
+    /// How a client sees another now, by the updates that came; the last word counts. The updates
+    /// are consumed.
     pub fn seen(&mut self, connection: ConnectionId, identity: &str) -> Option<ParticipantInfo> {
         let updates = self.take(connection, |message| matches!(message, Message::Update(_)));
         let infos = updates.into_iter().flat_map(|message| match message {

@@ -50,8 +50,8 @@ impl Room {
         self.pass_on(ctx, None, &destinations, data, None);
     }
 
-    /// Receivers by identity, in order; empty is everybody else. Clients from before messages had destinations put them in the content,
-    /// some by id.
+    /// Receivers by identity, in order; empty is everybody else. Clients from before messages had
+    /// destinations put them in the content, some by id.
     fn destinations(&self, data: &DataMessage) -> Vec<String> {
         let mut destinations = data.destinations.clone();
         if let (true, DataContent::User(user)) = (destinations.is_empty(), &data.content) {
@@ -86,7 +86,8 @@ impl Room {
                 continue;
             }
             match (data.reliable, participant.downlink()) {
-                // A channel that is not open yet belongs to somebody who is still joining, and what must arrive waits for it.
+                // A channel that is not open yet belongs to somebody who is still joining, and what
+                // must arrive waits for it.
                 (true, Some(peer)) => to.push(peer.transport),
                 (true, None) => {
                     if !participant.data.keep_early(ctx.now, data.clone()) {
@@ -140,7 +141,8 @@ fn send_reliable(ctx: &mut Context<'_>, to: &Participant, data: DataMessage) {
     });
 }
 
-/// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are told by the server alone.
+/// Metrics are for those allowed to see them, transcriptions come from agents, and speakers are
+/// told by the server alone.
 fn may_send(participant: &Participant, content: &DataContent) -> bool {
     let permission = &participant.permission;
     let DataContent::Packet { kind, .. } = content else {
@@ -153,7 +155,8 @@ fn may_send(participant: &Participant, content: &DataContent) -> bool {
     }
 }
 
-/// Names the sender of a message, whatever the message says, except that agents may speak for others.
+/// Names the sender of a message, whatever the message says, except that agents may speak for
+/// others.
 fn sign(data: &mut DataMessage, participant: &Participant) {
     let is_hidden = participant.permission.hidden;
     let named = |name: &String| if is_hidden { String::new() } else { name.clone() };
@@ -164,7 +167,8 @@ fn sign(data: &mut DataMessage, participant: &Participant) {
     }
 }
 
-/// A chat message or a text stream header that an agent writes for somebody keeps that identity and is marked as generated.
+/// A chat message or a text stream header that an agent writes for somebody keeps that identity and
+/// is marked as generated.
 fn speaks_for_another(data: &DataMessage, participant: &Participant) -> bool {
     let is_text = matches!(
         data.content,

@@ -13,14 +13,16 @@ pub const LOSSY: &str = "_lossy";
 /// Data packets of one participant.
 #[derive(Debug, Default)]
 pub(crate) struct DataState {
-    /// The number of its last reliable packet. It numbers them from 1 and sends again what it cannot know to have arrived.
+    /// The number of its last reliable packet. It numbers them from 1 and sends again what it
+    /// cannot know to have arrived.
     pub(crate) last_sequence: u32,
     sent: VecDeque<Sent>,
     sent_bytes: usize,
     /// Packets for it from before it had a connection to get them on.
     early: VecDeque<(Instant, DataMessage)>,
     early_bytes: usize,
-    /// What it says it last received from others, by their ids, when it came back.
+    /// The numbers of the messages that it last received from others, by their ids, as it said when
+    /// it came back.
     pub(crate) received: BTreeMap<String, u32>,
 }
 
@@ -88,7 +90,7 @@ impl DataState {
         early.filter_map(move |(at, message)| (now < at + EARLY_DATA_AGE).then_some(message))
     }
 
-    /// What `identity` should have got after packet `sequence`.
+    /// The messages that `identity` should have got after number `sequence`.
     pub(crate) fn missed_by<'a>(&'a self, identity: &'a str, sequence: u32) -> impl Iterator<Item = &'a Sent> {
         self.sent.iter().filter(move |sent| {
             let addressed = sent.destinations.is_empty() || sent.destinations.iter().any(|known| known == identity);

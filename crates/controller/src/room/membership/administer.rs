@@ -1,4 +1,4 @@
-//! What an administrator does to a room and to those in it.
+//! An administrator's changes to a room and to its participants.
 
 use access::{Permission, VideoGrant};
 
@@ -83,7 +83,8 @@ impl Room {
     }
 }
 
-/// Writes a permission into the grant that refreshed tokens are made of, so that a client that starts over keeps it.
+/// Writes a permission into the grant that refreshed tokens are made of, so that a client that
+/// starts over keeps it.
 fn grant(grant: &mut VideoGrant, permission: &Permission) {
     let sources = permission.sources.iter().flatten();
     grant.can_publish = Some(permission.publish);

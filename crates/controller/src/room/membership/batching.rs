@@ -1,7 +1,9 @@
-//! Updates to everybody that wait: in large rooms for more of the same, so that one message tells it all; in rooms of any size until the
-//! account of an identity that changes all the time allows another one ([`budgets`](super::budgets)).
+//! Updates to everybody that wait: in large rooms for more of the same, so that one message tells
+//! it all; in rooms of any size until the account of an identity that changes all the time allows
+//! another one ([`budgets`](super::budgets)).
 //!
-//! Who acts is served at once; everybody else hears of it, and is offered what came of it, with the next tick.
+//! The participant that acts is served at once; the others hear of it, and are offered the tracks
+//! that came of it, with the next tick.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -20,7 +22,7 @@ const LARGE_FROM: usize = 50;
 /// How often everybody in a large room hears what is new.
 const TICK: Duration = Duration::from_millis(200);
 
-/// What waits for the next tick.
+/// Updates that wait for the next tick.
 #[derive(Debug, Default)]
 pub(in crate::room) struct Batch {
     due: Option<Instant>,
@@ -29,12 +31,13 @@ pub(in crate::room) struct Batch {
     demanded: BTreeSet<TrackId>,
 }
 
-/// What there is to tell of a participant.
+/// News of a participant.
 #[derive(Debug)]
 enum News {
     /// How it is when it is told.
     Changed {
-        /// Nobody begins to receive it before it is told: it changes too often, and each new receiver would have to hear of it first.
+        /// Nobody begins to receive it before it is told: it changes too often, and each new
+        /// receiver would have to hear of it first.
         held: bool,
     },
     /// That it left, in these words.
@@ -46,14 +49,15 @@ impl Room {
         self.participants.len() > LARGE_FROM
     }
 
-    /// Whoever this input is about, or comes from, is served at once even in a large room.
+    /// The participant that this input is about, or comes from, is served at once even in a large
+    /// room.
     pub(in crate::room) fn acts(&mut self, key: ParticipantKey) {
         self.actor = Some(key);
     }
 
     /// Whether others hear later of what this participant does now.
     pub(in crate::room) fn is_told_later(&self, ctx: &Context<'_>, identity: &str) -> bool {
-        // What is told of somebody stays in order, also from one stay to the next.
+        // News of one identity stay in order, also from one stay to the next.
         let mut waiting = self.batch.news.iter();
         self.is_large()
             || self.news_open_at(ctx, identity).is_some()
@@ -138,7 +142,8 @@ impl Room {
         }
     }
 
-    /// Tells what may be told now; the rest waits on. Returns those who may be received from now on.
+    /// Tells what may be told now; the rest waits on. Returns those who may be received from now
+    /// on.
     fn tell_news(&mut self, ctx: &mut Context<'_>, news: BTreeMap<ParticipantKey, News>) -> Vec<ParticipantKey> {
         let (mut infos, mut len, mut released) = (Vec::new(), 0, Vec::new());
         for (key, news) in news {
@@ -178,8 +183,8 @@ impl Room {
         }
     }
 
-    /// Clients drop the tracks of whom they have not heard of. So one that is about to be sent a description hears before the tick
-    /// what is new of those whose tracks it gets.
+    /// Clients drop the tracks of whom they have not heard of. So one that is about to be sent a
+    /// description hears before the tick what is new of those whose tracks it gets.
     pub(in crate::room) fn tell_publishers_first(&self, ctx: &mut Context<'_>, receiver: ParticipantKey) {
         let Some(participant) = self.participants.get(&receiver) else {
             return;

@@ -1,7 +1,9 @@
-//! How much one identity may make the others of its room hear: by changing, by coming and going, by choosing its audience.
+//! How much one identity may make the others of its room hear: by changing, by coming and going, by
+//! choosing its audience.
 //!
-//! All that a client stores is told to everybody each time a little of it changes, so a few bytes received could become many bytes sent. The
-//! account belongs to the identity and not to the participant, because a client that leaves and joins again is a new participant each time.
+//! All that a client stores is told to everybody each time a little of it changes, so a few bytes
+//! received could become many bytes sent. The account belongs to the identity and not to the
+//! participant, because a client that leaves and joins again is a new participant each time.
 
 use std::time::Instant;
 

@@ -16,7 +16,8 @@ use crate::{
 };
 
 impl Room {
-    /// Lets a participant in. Whoever was there under the same identity is put out: the newer one is where the person is.
+    /// Lets a participant in. A participant of the same identity that was there is put out: the
+    /// person is where the newer one is.
     pub(crate) fn join(&mut self, ctx: &mut Context<'_>, connection: ConnectionId, mut join: Join) -> ParticipantKey {
         if let Some(old) = self.by_identity(join.claims.identity()) {
             self.dismiss(ctx, old, EndReason::DuplicateIdentity, EndAction::Disconnect);
@@ -56,7 +57,8 @@ impl Room {
         key
     }
 
-    /// The peer connection a client waits for before it calls itself connected, with the data channels that everything is sent on.
+    /// The peer connection a client waits for before it calls itself connected, with the data
+    /// channels that everything is sent on.
     fn open_subscriber(&mut self, ctx: &mut Context<'_>, participant: &mut Participant) {
         let transport = ctx.core.ids.transport();
         let channels = vec![

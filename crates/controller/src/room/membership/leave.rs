@@ -108,7 +108,7 @@ impl Room {
         if self.departed.len() == DEPARTED_MAX {
             self.departed.pop_front();
         }
-        // Whoever was away needs to know who is gone, and not what it last said of itself.
+        // Participants that were away need to know who is gone, and not its last metadata.
         let gone = ParticipantInfo {
             metadata: String::new(),
             attributes: BTreeMap::new(),

@@ -1,4 +1,4 @@
-//! What participants say of themselves, and the tokens that let them come back.
+//! Names, metadata and attributes of participants, and the tokens that let them come back.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,8 @@ const TOKEN_REFRESH: Duration = Duration::from_secs(300);
 pub(in crate::room) struct TooLong;
 
 impl Room {
-    /// A client changes its name, metadata or attributes; empty ones stay as they are, empty attribute values are removed.
+    /// A client changes its name, metadata or attributes; empty ones stay as they are, empty
+    /// attribute values are removed.
     pub(in crate::room) fn update_metadata(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateMetadata) {
         let Some(participant) = self.participants.get(&key) else {
             return;
@@ -51,7 +52,8 @@ impl Room {
         }
     }
 
-    /// Changes what is said of a participant; empty texts stay as they are, attributes with an empty value are removed.
+    /// Changes what is said of a participant; empty texts stay as they are, attributes with an
+    /// empty value are removed.
     ///
     /// Errors: the attributes would be too long; nothing has changed.
     pub(in crate::room) fn change_metadata(
@@ -83,7 +85,8 @@ impl Room {
             (&name, &metadata, &attributes) != (&participant.name, &participant.metadata, &participant.attributes);
         (participant.name, participant.metadata, participant.attributes) = (name, metadata, attributes);
         if is_new {
-            // The news before the answer: a client that reads the answer first would base its next change on what was before.
+            // The news before the answer: a client that reads the answer first would base its next
+            // change on what was before.
             self.announce_to_all(ctx, key);
             self.refresh_token(ctx, key);
         }
@@ -100,8 +103,8 @@ impl Room {
         }
     }
 
-    /// Sends a token by which a client that starts over is what it is now. It is good for as long as the one the application signed, and long enough
-    /// to be followed by the next in any case.
+    /// Sends a token by which a client that starts over is what it is now. It is good for as long
+    /// as the one the application signed, and long enough to be followed by the next in any case.
     pub(in crate::room) fn refresh_token(&self, ctx: &mut Context<'_>, key: ParticipantKey) {
         let Some(participant) = self.participants.get(&key) else {
             return;

@@ -1,4 +1,4 @@
-//! Who is in a room: coming, going and coming back, and what the others are told of it.
+//! Members of a room: joining, leaving and resuming, and the updates that others get of it.
 
 mod administer;
 pub(in crate::room) mod budgets;

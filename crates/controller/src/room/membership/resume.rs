@@ -21,7 +21,8 @@ impl Room {
         (found.sid == resume.sid && found.mode == resume.mode).then_some(found.key)
     }
 
-    /// Swaps the connection and tells everything that may have been missed. Media is not touched, except that both sides restart ICE.
+    /// Swaps the connection and tells everything that may have been missed. Media is not touched,
+    /// except that both sides restart ICE.
     pub(crate) fn resume(
         &mut self,
         ctx: &mut Context<'_>,
@@ -101,7 +102,7 @@ impl Room {
         self.detach(ctx, key);
     }
 
-    /// What a client that came back believes.
+    /// The view that a client has of its session when it comes back.
     pub(in crate::room) fn take_sync_state(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, state: SyncState) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;

@@ -8,7 +8,7 @@ use crate::room::speaking::levels::{INTERVAL, Speaker};
 use crate::{Counter, EndAction, EndCause, EndReason, Notification, Output, Scenario};
 
 impl Room {
-    /// Whatever is asked for happens to the one who asks, and to nobody else.
+    /// The failure happens to the participant that asks for it, and to nobody else.
     pub(in crate::room) fn simulate(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, scenario: Option<Scenario>) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
@@ -18,7 +18,8 @@ impl Room {
             Some(Scenario::ServerLeave) => self.dismiss(ctx, key, EndReason::ServerShutdown, EndAction::Disconnect),
             Some(Scenario::FullReconnect) => self.dismiss(ctx, key, EndReason::ClientInitiated, EndAction::Reconnect),
             Some(Scenario::NodeFailure) => self.vanish(ctx, key),
-            // There is no other node to move to; what a move looks like to a client is to resume and find its session.
+            // There is no other node to move to; what a move looks like to a client is to resume
+            // and find its session.
             Some(Scenario::Migration) => {
                 let (reason, action) = (EndReason::Migration, EndAction::Resume);
                 participant.notify(ctx, Notification::Ended { reason, action });

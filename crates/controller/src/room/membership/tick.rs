@@ -1,4 +1,4 @@
-//! What time alone makes necessary.
+//! Deadlines and timers of a room.
 
 use crate::room::Room;
 use crate::context::{Context, Timer};
@@ -7,7 +7,7 @@ use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
 use crate::participant::Link;
 use crate::{Counter, EndAction, EndReason};
 
-/// What a deadline that has passed means for a participant.
+/// The consequence of a deadline that has passed.
 enum Overdue {
     Removal(EndReason),
     Restart(EndReason),
@@ -60,7 +60,8 @@ impl Room {
         }
     }
 
-    /// The signalling connection is gone. Whose media never flowed is gone as well; everybody else may come back.
+    /// The signalling connection is gone. A participant whose media never flowed is gone as well;
+    /// others may come back.
     pub(crate) fn detach(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
         let participant_ref = self.participant_ref(key);
         let Some(participant) = self.participants.get_mut(&key) else {

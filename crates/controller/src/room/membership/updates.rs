@@ -29,7 +29,8 @@ impl Room {
         self.broadcast_update(ctx, vec![info], Some(key));
     }
 
-    /// Tells everybody how a participant is now, itself too and at once: it asked for the change and waits for it.
+    /// Tells everybody how a participant is now, itself too and at once: it asked for the change
+    /// and waits for it.
     pub(in crate::room) fn announce_to_all(&mut self, ctx: &mut Context<'_>, key: ParticipantKey) {
         self.announce(ctx, key);
         if let Some(participant) = self.participants.get(&key) {
@@ -53,7 +54,8 @@ impl Room {
         self.notify_many(ctx, others, Notification::Participants(infos));
     }
 
-    /// Somebody came or went. Everybody is told how many there are, once for all who come or go about the same time.
+    /// Somebody came or went. Everybody is told how many there are, once for all who come or go
+    /// about the same time.
     pub(in crate::room) fn population_changed(&mut self, ctx: &mut Context<'_>) {
         if self.census.is_none() {
             let delay = if self.is_large() {

@@ -45,7 +45,8 @@ impl Room {
         Ok(description)
     }
 
-    /// The offer that came with joining. It is answered when the client can take the answer: at once, or once it shows by a message that it has got so far.
+    /// The offer that came with joining. It is answered when the client can take the answer: at
+    /// once, or once it shows by a message that it has got so far.
     pub(in crate::room) fn take_first_offer(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, offer: Description) {
         let participant_ref = self.participant_ref(key);
         let found = self.participants.get_mut(&key);
@@ -144,7 +145,8 @@ impl Room {
             return;
         };
         let transport = ctx.core.ids.transport();
-        // The client opens the data channels here, and uses them both ways when there is no other connection.
+        // The client opens the data channels here, and uses them both ways when there is no other
+        // connection.
         let peer = Peer::new(
             transport,
             &mut ctx.core.random,
@@ -229,7 +231,8 @@ impl Room {
         }
     }
 
-    /// A description that cannot be used leaves no common state to go on from, so the client has to start over.
+    /// A description that cannot be used leaves no common state to go on from, so the client has to
+    /// start over.
     fn give_up(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, error: &NegotiationError) {
         ctx.count(Counter::BadDescription);
         if let Some(connection) = self.participants.get(&key).and_then(Participant::connection) {
@@ -242,7 +245,8 @@ impl Room {
     }
 }
 
-/// What a client has yet to add, after an offer that added this much. Any offer is an answer to being asked for none.
+/// The media sections that a client has yet to add, after an offer that added this many. Any offer
+/// is an answer to being asked for none.
 fn still_asked(asked: Option<Asked>, audios: usize, videos: usize) -> Option<Asked> {
     let asked = asked?;
     let left = Asked {

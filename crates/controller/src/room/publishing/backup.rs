@@ -1,7 +1,8 @@
 //! The second codec of a video, for receivers that cannot decode the first.
 //!
-//! A publisher announces it with the track and does not send it. Once a receiver needs it, the publisher is told that it is wanted,
-//! announces it by the track's own id and offers a second media section.
+//! A publisher announces it with the track and does not send it. Once a receiver needs it, the
+//! publisher is told that it is wanted, announces it by the track's own id and offers a second
+//! media section.
 
 use southbound::{Command, TrackId};
 
@@ -38,7 +39,8 @@ impl Room {
         }
     }
 
-    /// The second codec is no longer sent. Who got it begins anew, and waits for it if nothing else will do.
+    /// The second codec is no longer sent. Its receivers begin anew, and wait for it if nothing
+    /// else will do.
     pub(in crate::room) fn lose_backup(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, name: TrackId) {
         let Some(participant) = self.participants.get_mut(&publisher) else {
             return;

@@ -1,7 +1,8 @@
-//! What of a track anybody wants: its publisher need not send the rest ("dynacast").
+//! The demand for a track: its publisher need not send the rest ("dynacast").
 //!
-//! A publisher hears at once when more is wanted, and only after a while when less is: people who scroll or resize come back.
-//! What is wanted is the best any receiver asked for, and everything below it, to which receivers may have to fall.
+//! A publisher hears at once when more is wanted, and only after a while when less is: people who
+//! scroll or resize come back. The demand is the best quality any receiver asked for, and
+//! everything below it, to which receivers may have to fall.
 
 use southbound::TrackId;
 use wire::MediaKind;
@@ -54,7 +55,7 @@ impl Room {
         }
     }
 
-    /// What anybody wants of a video; `None` for what there is no choice in.
+    /// The demand for a video; `None` for tracks without a choice.
     fn demand_for(&self, publisher: ParticipantKey, id: TrackId) -> Option<Demand> {
         let track = self.participants.get(&publisher)?.tracks.get(&id)?;
         if track.kind != MediaKind::Video || track.media.is_none() {

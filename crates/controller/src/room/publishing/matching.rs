@@ -1,8 +1,9 @@
 //! Which announced track a media section carries.
 //!
-//! A section names its track, and most clients announce it by the same name. Some browsers make up another; then the kind decides, as in LiveKit
-//! (`getPendingTrack`). Where more tracks of a kind wait than sections came, the ones announced last are meant: those before them
-//! were announced and never offered, and will not come any more.
+//! A section names its track, and most clients announce it by the same name. Some browsers make up
+//! another; then the kind decides, as in LiveKit (`getPendingTrack`). If more tracks of a kind wait
+//! than sections came, the ones announced last are meant: those before them were announced and
+//! never offered, and will not come any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,12 +38,14 @@ pub(in crate::room) fn claims(sections: &[Section], tracks: &BTreeMap<TrackId, T
     let arrived: BTreeSet<&str> = tracks.values().flat_map(Track::arrived_names).collect();
     for kind in [MediaKind::Audio, MediaKind::Video] {
         let sections = unclaimed.iter().filter(|section| section.media_kind() == Some(kind));
-        // An announcement under the name of a track that is there already is for the time after that one.
+        // An announcement under the name of a track that is there already is for the time after
+        // that one.
         let waiting = expected
             .iter()
             .filter(|(track, expected)| track.kind == kind && !arrived.iter().any(|name| expected.is_called(name)));
         let mut waiting: Vec<_> = waiting.collect();
-        // A first codec before a second one: these are offered under the names they were announced by.
+        // A first codec before a second one: these are offered under the names they were announced
+        // by.
         waiting.sort_by_key(|(track, expected)| expected.id == track.id);
         let stale = waiting.len().saturating_sub(sections.clone().count());
         let found = sections.zip(&waiting[stale..]);
@@ -51,7 +54,8 @@ pub(in crate::room) fn claims(sections: &[Section], tracks: &BTreeMap<TrackId, T
     claims
 }
 
-/// The track a client announces a second time before it has come: it has not heard the answer, or asks again.
+/// The track a client announces a second time before it has come: it has not heard the answer, or
+/// asks again.
 pub(in crate::room) fn announced_before<'a>(participant: &'a Participant, kind: MediaKind, cid: &str) -> Option<&'a Track> {
     let is_it = |track: &&Track| !cid.is_empty() && track.media.is_none() && track.kind == kind && track.cid == cid;
     participant.tracks.values().find(is_it)

@@ -1,4 +1,5 @@
-//! Tracks on their way in: announced by `add_track`, found in an offer, in whichever order the two come.
+//! Tracks on their way in: announced by `add_track`, found in an offer, in whichever order the two
+//! come.
 
 use southbound::{Command, TrackId};
 use wire::Mid;
@@ -68,8 +69,8 @@ impl Room {
         }
     }
 
-    /// Finds the announced tracks that sections without one carry: by the client's id for the track, else by kind, since some browsers
-    /// change ids.
+    /// Finds the announced tracks that sections without one carry: by the client's id for the
+    /// track, else by kind, since some browsers change ids.
     pub(in crate::room) fn claim(&mut self, key: ParticipantKey) -> Vec<(Mid, TrackId)> {
         let Some(participant) = self.participants.get_mut(&key) else {
             return Vec::new();
@@ -87,7 +88,8 @@ impl Room {
         claims.into_iter().map(|(mid, uplink)| (mid, uplink.track)).collect()
     }
 
-    /// A track has its media section, in one of its codecs: the agent may expect it and everybody may have it.
+    /// A track has its media section, in one of its codecs: the agent may expect it and everybody
+    /// may have it.
     pub(in crate::room) fn arrive(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, mid: Mid, name: TrackId) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;

@@ -6,11 +6,13 @@ use crate::ids::ParticipantKey;
 use crate::participant::TrackPermissions;
 use crate::{Notification, UpdateTrackPermissions};
 
-/// About what a receiver is sent for each track that it may have from now on, or no longer, in bytes: word of it, and its part of a description.
+/// About what a receiver is sent for each track that it may have from now on, or no longer, in
+/// bytes: word of it, and its part of a description.
 const UPDATE_LEN: usize = 2048;
 
 impl Room {
-    /// A publisher says who may have its tracks. One that says so all the time is heard when the others may hear of it again.
+    /// A publisher says who may have its tracks. One that says so all the time is heard when the
+    /// others may hear of it again.
     pub(in crate::room) fn update_track_permissions(
         &mut self,
         ctx: &mut Context<'_>,

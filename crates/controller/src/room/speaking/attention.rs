@@ -1,4 +1,4 @@
-//! Who has the attention of a room, made steady enough that pictures may change with it.
+//! The order of speakers in a room, made steady enough that video quality may change with it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::room::speaking::levels::Speaker;
 
 /// So many voices have a place; more at once is noise.
 const PLACES: usize = 3;
-/// Who falls silent keeps the place so long, since conversations come back to who just spoke.
+/// A speaker that falls silent keeps its place so long, since conversations come back to it.
 const LINGER: Duration = Duration::from_secs(4);
 /// Places change no more often than this.
 const CHANGE_AFTER: Duration = Duration::from_secs(1);
@@ -43,7 +43,7 @@ impl Attention {
         }
     }
 
-    /// Who has the attention, most of it first.
+    /// The speakers that have the attention, most of it first.
     pub(crate) fn places(&self) -> &[ParticipantKey] {
         &self.places
     }

@@ -1,4 +1,4 @@
-//! Who is speaking, made steady enough to be shown.
+//! Levels of speakers, made steady enough to be shown.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -42,13 +42,14 @@ pub(crate) struct Speaker {
 }
 
 impl Speakers {
-    /// What was heard of one track of a participant in the interval that ends.
+    /// Takes the level of one track of a participant in the interval that ends.
     pub(crate) fn hear(&mut self, participant: ParticipantKey, activity: AudioActivity) {
         let share = activity.active.as_secs_f32() / INTERVAL.as_secs_f32();
         if activity.level > ACTIVE_LEVEL || share < ACTIVE_SHARE {
             return;
         }
-        // Loudness as people hear it is closer to decibels than to amplitude: 0 dBov is 1, the threshold just above 0.
+        // Loudness as people hear it is closer to decibels than to amplitude: 0 dBov is 1, the
+        // threshold just above 0.
         let level = 1.0 - f32::from(activity.level) / f32::from(ACTIVE_LEVEL + 1);
         let heard = self.heard.entry(participant).or_default();
         *heard = heard.max(level);
@@ -64,7 +65,8 @@ impl Speakers {
         let mut changed = Vec::new();
         self.levels.retain(|participant, level| {
             let observed = heard.get(participant).copied().unwrap_or(0.0);
-            // Starting to speak is told at once; falling silent takes two intervals, the pause between two words.
+            // Starting to speak is told at once; falling silent takes two intervals, the pause
+            // between two words.
             level.smoothed = if observed > level.smoothed {
                 observed
             } else {
@@ -97,7 +99,7 @@ impl Speakers {
         !self.levels.is_empty()
     }
 
-    /// Who speaks, as it was last told.
+    /// The speakers, as clients were last told.
     pub(crate) fn speaking(&self) -> impl Iterator<Item = Speaker> {
         let told = self.levels.iter().filter(|(_, level)| level.told > 0.0);
         told.map(|(participant, level)| Speaker {

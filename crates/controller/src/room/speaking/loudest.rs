@@ -1,4 +1,4 @@
-//! Whose voice a large room hears.
+//! The voices that a large room hears.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -26,12 +26,13 @@ impl Voices {
         }
     }
 
-    /// What was heard in the interval that ended, in -dBov; tracks that are missing were silent.
+    /// Takes the levels of the interval that ended, in -dBov; tracks that are missing were silent.
     pub(crate) fn hear(&mut self, levels: BTreeMap<TrackId, u8>) {
         self.levels = levels;
     }
 
-    /// Chooses among all microphones there are; what has changed, true for those that are held back from now on.
+    /// Chooses among all microphones there are; what has changed, true for those that are held back
+    /// from now on.
     pub(crate) fn choose(&mut self, now: Instant, microphones: &[TrackId]) -> Vec<(TrackId, bool)> {
         let level = |track: &TrackId| self.levels.get(track).copied().unwrap_or(SILENCE);
         let voices: Vec<_> = microphones

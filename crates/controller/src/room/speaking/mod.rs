@@ -1,4 +1,4 @@
-//! Who speaks, who is heard and who has the attention of a room.
+//! Speakers of a room: levels, the voices that are heard, and the order of attention.
 
 pub(in crate::room) mod attention;
 pub(in crate::room) mod levels;

@@ -9,7 +9,7 @@ use crate::room::speaking::levels::{INTERVAL, Speaker};
 use crate::{Notification, SpeakerInfo};
 
 impl Room {
-    /// What was heard of this room's tracks in the last interval.
+    /// Takes the audio levels of this room's tracks in the last interval.
     pub(crate) fn take_audio(
         &mut self,
         ctx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! What follows from who speaks: whose voice is sent at all, and whose picture matters most.
+//! Consequences of who speaks: which voices are sent at all, and whose video matters most.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Room {
     }
 }
 
-/// What a screen sounds like is never held back: nobody is heard less for it.
+/// The sound of a screen is never held back: nobody is heard less for it.
 fn is_voice(track: &Track) -> bool {
     track.kind == MediaKind::Audio && track.media.is_some() && track.info.source != TrackSource::ScreenShareAudio
 }

@@ -22,8 +22,8 @@ struct Delivery<'a> {
 }
 
 impl Room {
-    /// Gives waiting subscriptions a media section: on a connection we offer a free one or a new one, on one the client offers a free one
-    /// if there is any. Returns those that got one.
+    /// Gives waiting subscriptions a media section: on a connection we offer a free one or a new
+    /// one, on one the client offers a free one if there is any. Returns those that got one.
     pub(in crate::room) fn place_subscriptions(&mut self, receiver: ParticipantKey, may_add: bool) -> Vec<SubscriptionId> {
         let Some(participant) = self.participants.get(&receiver) else {
             return Vec::new();
@@ -67,7 +67,8 @@ impl Room {
         Some(())
     }
 
-    /// Both sides agree on a subscription's section: the agent may send, in a codec the receiver can decode.
+    /// Both sides agree on a subscription's section: the agent may send, in a codec the receiver
+    /// can decode.
     pub(in crate::room) fn activate(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
         let Some(subscription) = self.subscription(receiver, id) else {
             return;
@@ -97,8 +98,9 @@ impl Room {
         self.participants.get(&receiver)?.subscriptions.get(id)
     }
 
-    /// Begins anew the subscriptions of which what is sent can no longer be decoded: their receiver may still take the other codec. One that is
-    /// under way cannot change, since what is on an SSRC has one codec for good.
+    /// Begins anew the subscriptions of which what is sent can no longer be decoded: their receiver
+    /// may still take the other codec. One that is under way cannot change, since what is on an
+    /// SSRC has one codec for good.
     pub(in crate::room) fn review_decoders(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey) {
         let Some(participant) = self.participants.get(&receiver) else {
             return;
@@ -128,7 +130,8 @@ impl Room {
         publisher.notify(ctx, Notification::TrackSubscribed { track_sid });
     }
 
-    /// The receiver cannot decode what the publisher sends. The wish is turned into its opposite, or it would be tried for ever.
+    /// The receiver cannot decode what the publisher sends. The wish is turned into its opposite,
+    /// or it would be tried for ever.
     pub(in crate::room) fn refuse_subscription(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
         let Some(delivery) = self.delivery(receiver, id) else {
             return;
@@ -148,7 +151,8 @@ impl Room {
         }
     }
 
-    /// A track arrives differently now in one of its codecs: what the receivers of that were told to translate it to has changed with it.
+    /// A track arrives differently now in one of its codecs: what the receivers of that were told
+    /// to translate it to has changed with it.
     pub(in crate::room) fn refresh_subscriptions_to(
         &mut self,
         ctx: &mut Context<'_>,
@@ -185,7 +189,8 @@ impl Room {
         })
     }
 
-    /// An active subscription in the terms of the agent; `None` when receiver and publisher have no codec in common.
+    /// An active subscription in the terms of the agent; `None` when receiver and publisher have no
+    /// codec in common.
     fn describe(&self, receiver: ParticipantKey, id: SubscriptionId) -> Option<southbound::Subscription> {
         let delivery = self.delivery(receiver, id)?;
         let SubscriptionState::Active(mid, version) = delivery.subscription.state else {
@@ -236,9 +241,10 @@ impl Delivery<'_> {
         }
     }
 
-    /// Clients find the participant before the bar, and the track by its own id, or by their map from media sections to tracks. Tracks
-    /// of one stream are played in step. `None` for clients that can do neither, and for streams whose name does not fit: publishers
-    /// choose it, receivers have to read it.
+    /// Clients find the participant before the bar, and the track by its own id, or by their map
+    /// from media sections to tracks. Tracks of one stream are played in step. `None` for clients
+    /// that can do neither, and for streams whose name does not fit: publishers choose it,
+    /// receivers have to read it.
     fn msid_by_stream(&self) -> Option<Msid> {
         const STREAM_MAX: usize = 32;
         let stream = self.track.info.stream.as_str();
@@ -248,8 +254,9 @@ impl Delivery<'_> {
         (is_fit && knows).then(|| self.msid(stream))
     }
 
-    /// With the track behind the bar, where clients look first. It is not played in step with others then, but found even where the
-    /// browser calls it by the name of a track that was on its media section before.
+    /// With the track behind the bar, where clients look first. It is not played in step with
+    /// others then, but found even where the browser calls it by the name of a track that was on
+    /// its media section before.
     fn msid_by_track(&self) -> Msid {
         self.msid(self.track.sid())
     }
@@ -262,7 +269,8 @@ impl Delivery<'_> {
     }
 }
 
-/// A section whose subscription is over. Its receiver must hear of it before it carries another track.
+/// A section whose subscription is over. Its receiver must hear of it before it carries another
+/// track.
 pub(in crate::room) fn release(participant: &mut Participant, id: SubscriptionId) {
     let Some(peer) = participant.downlink_mut() else {
         return;

@@ -1,4 +1,4 @@
-//! Who gets which track.
+//! Subscriptions: which participant receives which track.
 
 use southbound::{Command, SubscriptionId, TrackId};
 
@@ -153,7 +153,8 @@ impl Room {
         self.forget_old_overrides(receiver);
     }
 
-    /// Wishes about tracks that are gone are dropped, so that the list is never longer than the tracks of the room.
+    /// Wishes about tracks that are gone are dropped, so that the list is never longer than the
+    /// tracks of the room.
     fn forget_old_overrides(&mut self, receiver: ParticipantKey) {
         if let Some(participant) = self.participants.get_mut(&receiver) {
             participant.subscription_overrides.retain(|sid, _| self.track_sids.contains_key(sid));

@@ -1,4 +1,5 @@
-//! A client's messages cost the others a bounded number of bytes, whatever they hold and however many there are.
+//! A client's messages cost the others a bounded number of bytes, whatever they hold and however
+//! many there are.
 
 use std::time::Duration;
 
@@ -120,8 +121,8 @@ fn tracks() -> Vec<(&'static str, AddTrackRequest)> {
     ]
 }
 
-/// One of every message there is but descriptions, which are read and not passed on, each with one field out of all proportion. Lists are short
-/// enough for the count of values before decoding.
+/// One of every message there is but descriptions, which are read and not passed on, each with one
+/// field out of all proportion. Lists are short enough for the count of values before decoding.
 fn messages(sid: &str) -> Vec<Said> {
     let sid = || sid.to_owned();
     let description = |sdp, ids: Vec<String>| SessionDescription {
@@ -278,7 +279,8 @@ fn messages(sid: &str) -> Vec<Said> {
     messages
 }
 
-/// Whether what is too much of a message are values that are said twice or have no name, which is nothing to refuse.
+/// Whether what is too much of a message are values that are said twice or have no name, which is
+/// nothing to refuse.
 fn is_set(message: &Said) -> bool {
     match message {
         Said::AddTrack(request) => request.audio_features.len() + request.packet_trailer_features.len() > 0,
@@ -318,7 +320,7 @@ fn no_message_is_long_for_others() {
         let limited = world.count(Counter::LimitExceeded);
         let before = [heard(&world, &bob).0, heard(&world, &joe).0];
         world.say(mallory.connection, message);
-        // What was stored is told with the next change.
+        // The stored value is told with the next change.
         for muted in [true, false] {
             world.say(
                 mallory.connection,

@@ -25,7 +25,8 @@ fn packet(sequence: u32, to: &[&str]) -> DataPacket {
     }
 }
 
-/// The first transport a client has is the one it publishes on, except with two, where the one it receives on was opened first.
+/// The first transport a client has is the one it publishes on, except with two, where the one it
+/// receives on was opened first.
 fn uplink(world: &World, client: &Client) -> TransportId {
     *world.transports_of(client).last().unwrap()
 }
@@ -202,7 +203,8 @@ fn what_is_no_packet_is_counted_and_dropped() {
     assert_eq!(world.count(Counter::BadDataPacket), 3);
 }
 
-/// Packets that an agent may send for somebody else, packets that it sends in its own name, and the name they arrive under.
+/// Packets that an agent may send for somebody else, packets that it sends in its own name, and the
+/// name they arrive under.
 #[test]
 fn an_agent_writes_in_the_name_of_whom_it_writes_down() {
     let text = |header| {

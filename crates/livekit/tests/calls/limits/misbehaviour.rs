@@ -1,4 +1,5 @@
-//! Whatever a client sends, it is refused with the reason the protocol has for it, counted, and costs nobody else anything.
+//! Messages that must not be sent are refused with the reason the protocol has for them, are
+//! counted, and cost nobody else anything.
 
 use controller::Counter;
 use controller::PeerMode::{Dual, Single};

@@ -1,4 +1,4 @@
-//! What is too much, and what is no message.
+//! Limits, and messages that are none.
 
 mod bounds;
 mod data;

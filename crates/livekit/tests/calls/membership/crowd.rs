@@ -1,4 +1,5 @@
-//! Rooms of a thousand: what everybody is told grows with those on stage, and comes in few messages.
+//! Rooms of a thousand: what everybody is told grows with those on stage, and comes in few
+//! messages.
 
 use std::time::Duration;
 

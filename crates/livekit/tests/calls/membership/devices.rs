@@ -1,4 +1,5 @@
-//! Needs of some devices and SDKs: codecs that they are not asked for, and answers that wait until they can be taken.
+//! Needs of some devices and SDKs: codecs that they are not asked for, and answers that wait until
+//! they can be taken.
 
 use std::time::Duration;
 

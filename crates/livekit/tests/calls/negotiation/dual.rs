@@ -1,4 +1,5 @@
-//! Two peer connections: the client offers the one it publishes on, the server the one it receives on.
+//! Two peer connections: the client offers the one it publishes on, the server the one it receives
+//! on.
 
 use controller::Counter;
 use controller::PeerMode::{Dual, Single};
@@ -196,7 +197,8 @@ fn a_section_is_used_again_after_its_track_has_ended() {
     let [_data, video] = &description.sections[..] else {
         panic!("{description:?}")
     };
-    // The browser's track has the first one's id for ever, so the client is told in the only place it looks before.
+    // The browser's track has the first one's id for ever, so the client is told in the only place
+    // it looks before.
     let track = &offer.mid_to_track_id[video.mid.as_str()];
     assert_eq!(video.msids[0].stream, format!("{}|{track}", ada.sid));
 }

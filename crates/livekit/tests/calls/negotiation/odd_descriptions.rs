@@ -1,4 +1,5 @@
-//! One odd line or section of a description costs that line or section; the session goes on with the rest.
+//! One odd line or section of a description costs that line or section; the session goes on with
+//! the rest.
 
 use controller::Counter;
 use controller::PeerMode::Dual;

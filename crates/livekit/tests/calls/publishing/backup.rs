@@ -155,7 +155,7 @@ fn what_nobody_needs_any_more_is_not_asked_for_any_more() {
     world.advance(HYSTERESIS);
     assert_eq!(asked(&mut world, &ada).unwrap(), Vec::<String>::new());
     join_without_vp9(&mut world, "cat");
-    // What the newcomer can decode is known once its section is agreed on.
+    // The newcomer's codecs are known once its section is agreed on.
     assert!(asked(&mut world, &ada).unwrap().contains(&"vp8".to_owned()), "at once");
     world.advance(HYSTERESIS);
     assert_eq!(asked(&mut world, &ada).unwrap(), ["vp8"]);

@@ -1,4 +1,5 @@
-//! One media section for both directions, as clients on pion use it: they publish on a section that they receive on.
+//! One media section for both directions, as clients on pion use it: they publish on a section that
+//! they receive on.
 
 use controller::PeerMode::Single;
 use livekit_protocol::TrackSource;

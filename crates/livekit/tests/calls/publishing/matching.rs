@@ -1,4 +1,5 @@
-//! Which announcement a media section is for, and that everybody is told the same of what came of it.
+//! Which announcement a media section is for, and that everybody is told the same of what came of
+//! it.
 
 use controller::PeerMode::{Dual, Single};
 use livekit_protocol::signal_request::Message as Said;

@@ -1,4 +1,4 @@
-//! What a token does not grant does not happen, and the client is told.
+//! Requests beyond a token's grants are refused, and the client is told.
 
 use access::VideoGrant;
 use controller::Counter;

@@ -73,7 +73,7 @@ fn a_receiver_that_reads_it_gets_it_whole() {
     );
 }
 
-/// What a receiver is sent whose answer `section` changes.
+/// The subscriptions of a receiver whose answer `section` changes.
 fn received(change: impl Fn(&mut MediaSection)) -> Vec<(u8, u8, Codec)> {
     let mut world = World::new();
     let mut ada = world.join("ada", Single);

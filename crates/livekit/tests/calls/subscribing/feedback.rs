@@ -1,4 +1,4 @@
-//! What is agreed so that receivers can say how much their downlink carries.
+//! Negotiation of the feedback by which receivers say how much their downlink carries.
 
 use controller::PeerMode::{Dual, Single};
 use livekit_protocol::TrackSource;
@@ -101,7 +101,7 @@ fn what_we_offer_to_a_receiver_has_all_it_may_report_by() {
     }
 }
 
-/// What comes of an offer that a receiver answers after `change`.
+/// The outcome of an offer that a receiver answers after `change`.
 fn answered(change: impl Fn(&mut MediaSection)) -> ExtensionMap {
     let mut world = World::new();
     let mut ada = world.join("ada", Dual);

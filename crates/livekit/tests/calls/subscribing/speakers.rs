@@ -1,4 +1,4 @@
-//! Who speaks and how well everybody is connected.
+//! Speakers, and the quality of connections.
 
 use std::time::Duration;
 

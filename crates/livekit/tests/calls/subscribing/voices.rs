@@ -1,4 +1,5 @@
-//! What follows from who speaks: large rooms hear the loudest few, and pictures of speakers matter more.
+//! Consequences of who speaks: large rooms hear the loudest few, and video of speakers matters
+//! more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -45,7 +46,7 @@ fn hear(world: &mut World, levels: &[(TrackId, u8)]) {
     world.notice(Notice::Audio(heard.collect()));
 }
 
-/// What is held back by all that was commanded so far.
+/// The tracks that are held back by all commands so far.
 fn held(world: &World) -> BTreeSet<TrackId> {
     let mut held = BTreeSet::new();
     for command in &world.commands {

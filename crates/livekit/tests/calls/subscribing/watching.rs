@@ -1,4 +1,4 @@
-//! Whoever watches learns whose downlinks there are.
+//! Monitoring learns whose downlinks there are.
 
 use controller::PeerMode::{Dual, Single};
 use livekit_protocol::TrackSource;

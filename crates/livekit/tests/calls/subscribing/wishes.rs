@@ -1,4 +1,4 @@
-//! What receivers say of how they want a track reaches the agent in full.
+//! Track settings of receivers reach the agent in full.
 
 use controller::PeerMode::Single;
 use livekit_protocol::signal_request::Message as Said;
@@ -10,7 +10,8 @@ use wire::MediaKind;
 
 use crate::world::{Client, World, add_track};
 
-/// `ada` publishes a scalable video of 320x180, 640x360 and 1280x720 in one encoding, and `bob` gets it.
+/// `ada` publishes a scalable video of 320x180, 640x360 and 1280x720 in one encoding, and `bob`
+/// gets it.
 struct Scalable {
     world: World,
     ada: Client,
