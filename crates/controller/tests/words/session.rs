@@ -38,10 +38,14 @@ fn one_join_with_an_offer_is_answered_and_publishes() {
     assert!(answer.expect("an answer").contains("a=recvonly"), "{answer:?}");
     let published = |output: &Output| matches!(output, Output::Command(Command::Publish(_)));
     assert!(world.out.iter().any(published));
-    assert!(
-        world.told(bob).iter().any(|told| matches!(told, Notification::Offer(_))),
-        "others get it"
-    );
+    let is_shown = |told: &Notification| {
+        let Notification::Participants(infos) = told else {
+            return false;
+        };
+        infos.iter().any(|info| info.identity == "encoder" && info.tracks.len() == 1)
+    };
+    assert!(world.told(bob).iter().any(is_shown), "others are told of the track");
+    assert_eq!(world.controller.population().subscriptions, 1, "and get it");
 
     world.request(publisher, Request::Leave);
     let ended = Output::End {

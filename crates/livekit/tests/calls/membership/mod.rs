@@ -1,6 +1,6 @@
 //! Coming, going and coming back.
 
-mod crowd;
+mod batching;
 mod devices;
 mod reconnect;
 mod rooms;
