@@ -9,7 +9,7 @@ use std::thread;
 use agent::{Agent, Handshake, Handshaken};
 use tracing::error;
 
-use crate::node::Waker;
+use crate::media_thread::Waker;
 use crate::{clock, niceness};
 
 /// How many parts of handshakes are handed to each thread at once: enough that none waits for the agent. The others wait there, where

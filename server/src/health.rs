@@ -8,8 +8,8 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::clock;
+use crate::controller_task;
 use crate::observe::Observer;
-use crate::signal;
 use crate::sip;
 
 /// How long a part may take to answer. A healthy one answers within milliseconds.
@@ -21,7 +21,7 @@ const AGE_MAX: Duration = Duration::from_millis(200);
 /// The parts that are asked. Cheap to clone.
 #[derive(Clone)]
 pub struct Health {
-    controller: signal::Handle,
+    controller: controller_task::Handle,
     observer: Observer,
     sip: Option<sip::Handle>,
     last: Arc<Mutex<Option<Answer>>>,
@@ -36,7 +36,7 @@ pub struct Unwell(pub &'static str);
 
 impl Health {
     /// Puts the parts together.
-    pub fn new(controller: signal::Handle, observer: Observer, sip: Option<sip::Handle>) -> Self {
+    pub fn new(controller: controller_task::Handle, observer: Observer, sip: Option<sip::Handle>) -> Self {
         Health {
             controller,
             observer,

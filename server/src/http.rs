@@ -17,6 +17,7 @@ use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
 use tracing::debug;
 
+use crate::controller_task::Handle;
 use crate::guest::{Guest, welcome};
 use crate::health::{Health, Unwell};
 use crate::metrics::Metrics;
@@ -25,8 +26,7 @@ use crate::places::Places;
 use crate::receivers::{self, Denial, ReceiverView, ReceiversView};
 use crate::scrape::Scrape;
 use crate::settings::Current;
-use crate::signal::Handle;
-use crate::{clock, dev, page, socket, websocket};
+use crate::{client_session, clock, dev, page, websocket};
 
 /// The largest body of any request.
 const BODY_MAX: usize = 4 << 10;
@@ -209,7 +209,7 @@ async fn signalling(http: &Http, route: Route, guest: Guest, mut parts: Parts) -
         return page::text(StatusCode::SERVICE_UNAVAILABLE, "too many connections\n");
     };
     let controller = http.controller.clone();
-    tokio::spawn(socket::run(upgrade, Box::new(admission), controller, places));
+    tokio::spawn(client_session::run(upgrade, Box::new(admission), controller, places));
     answer
 }
 

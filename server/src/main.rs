@@ -1,13 +1,15 @@
 //! `weir`: the program. It owns what the rest of Weir may not touch: clocks, sockets, threads, files and the environment.
 //!
-//! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts together; [`node`] runs the agent
-//! and its data plane on a thread with [`handshakes`] on others, [`signal`] runs the controller on a task, [`http`] feeds it, and [`sip`] is the same for calls of SIP proxies. How receivers do is asked of both,
+//! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts together; [`media_thread`] runs the agent
+//! and its data plane on a thread with [`handshakes`] on others, [`controller_task`] runs the controller on a task, [`http`] feeds it, and [`sip`] is the same for calls of SIP proxies. How receivers do is asked of both,
 //! by message, in [`receivers`].
 
 mod cli;
 mod client;
+mod client_session;
 mod clock;
 mod config;
+mod controller_task;
 mod cpu_latency;
 mod dev;
 mod guest;
@@ -17,9 +19,9 @@ mod http;
 mod inspect;
 mod listen;
 mod log;
+mod media_thread;
 mod metrics;
 mod niceness;
-mod node;
 mod observe;
 mod origin;
 mod outbox;
@@ -33,10 +35,8 @@ mod reload;
 mod scrape;
 mod serve;
 mod settings;
-mod signal;
 mod signals;
 mod sip;
-mod socket;
 mod token;
 mod websocket;
 

@@ -8,7 +8,7 @@ use agent::{Agent, Receiver};
 use southbound::TransportId;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::node::Waker;
+use crate::media_thread::Waker;
 
 /// How many questions may wait. Whoever asks more waits for a place.
 const QUESTIONS_MAX: usize = 16;

@@ -5,7 +5,7 @@ use std::fmt;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::node::Ended;
+use crate::media_thread::Ended;
 
 /// Which part ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use serde::Serialize;
 use southbound::TransportId;
 
 use crate::clock;
+use crate::controller_task::Handle;
 use crate::observe::{Observer, Unavailable};
-use crate::signal::Handle;
 pub use view::{ReceiverView, granted_name, limit_name};
 
 /// The most receivers one answer tells of.

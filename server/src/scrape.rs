@@ -8,10 +8,10 @@ use southbound::TransportId;
 use tokio::sync::Mutex;
 
 use crate::clock;
+use crate::controller_task::Handle;
 use crate::metrics::{Metrics, Named, Summary, write_named};
 use crate::observe::{Observer, Unavailable};
 use crate::receivers::RECEIVERS_MAX;
-use crate::signal::Handle;
 
 /// How long receivers are not looked at again: scraping more often costs the media node nothing.
 const SUMMARY_AGE_MAX: Duration = Duration::from_secs(1);

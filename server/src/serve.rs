@@ -28,7 +28,7 @@ use crate::reload::Reload;
 use crate::scrape::Scrape;
 use crate::settings::{Current, Settings, api_keys};
 use crate::signals::{Asked, Signals};
-use crate::{cli, listen, node, plane, signal, sip};
+use crate::{cli, controller_task, listen, media_thread, plane, sip};
 
 /// How many notices may wait for the controller before the agent waits for it.
 const NOTICES_MAX: usize = 16_384;
@@ -69,7 +69,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     let clocks = Clocks::read();
     let metrics = Metrics::default();
     metrics.watch_log(log.lost());
-    let waker = node::Waker::default();
+    let waker = media_thread::Waker::default();
 
     let to_wake = waker.clone();
     let plane = plane::open(&config, clocks.media, Arc::new(move || to_wake.wake()), &metrics)?;
@@ -93,12 +93,13 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
     let (observations, observed) = mpsc::channel(NOTICES_MAX);
-    let listeners = node::Listeners { notices, observations };
+    let listeners = media_thread::Listeners { notices, observations };
     let (observer, questions) = Observer::new(waker.clone());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
-    let (commands, node_ended) = node::start(agent, plane, waker, listeners, questions, metrics.clone(), cpu_latency)?;
+    let (commands, node_ended) =
+        media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), cpu_latency)?;
     let controller = Controller::new(controller_config(&config, api_keys(&config)), clocks.wall, seed()?);
-    let (controller, controller_ended) = signal::start(controller, noticed, commands.clone(), metrics.clone());
+    let (controller, controller_ended) = controller_task::start(controller, noticed, commands.clone(), metrics.clone());
     let mut parts = Parts::new(node_ended, controller_ended);
     let mut sip_handle = None;
     if let Some(config) = &config.sip {

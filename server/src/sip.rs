@@ -25,8 +25,8 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::config;
+use crate::media_thread::CommandSender;
 use crate::metrics::Metrics;
-use crate::node::CommandSender;
 use access::Access;
 use saver::Saver;
 use task::Protocol;

@@ -33,7 +33,7 @@ use crate::observe::Observer;
 use crate::places::{Limits, Places};
 use crate::scrape::Scrape;
 use crate::settings::{Current, Settings};
-use crate::{node, signal, token};
+use crate::{controller_task, media_thread, token};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const LIMITS: Limits = Limits {
@@ -58,7 +58,7 @@ fn settings(metrics: &str) -> Settings {
 
 struct Server {
     router: Router,
-    controller: signal::Handle,
+    controller: controller_task::Handle,
     controller_task: JoinHandle<()>,
     places: Places,
     settings: Current,
@@ -72,20 +72,20 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let settings = Current::new(settings(metrics));
     let clocks = Clocks::read();
     let metrics = Metrics::default();
-    let waker = node::Waker::default();
+    let waker = media_thread::Waker::default();
     let address = "127.0.0.1:7882".parse().unwrap();
     let of_agent = agent::Config::new(vec![address], Certificate::generate().unwrap());
     let agent = Agent::new(of_agent, clocks.media, 1);
     let (notices, noticed) = mpsc::channel(16);
     let (observer, questions) = Observer::new(waker.clone());
     let plane = Box::new(plane(clocks.media));
-    let listeners = node::Listeners {
+    let listeners = media_thread::Listeners {
         notices,
         observations: mpsc::channel(1).0,
     };
-    let (commands, _) = node::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
+    let (commands, _) = media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
-    let (controller, controller_task) = signal::start(controller, noticed, commands, metrics.clone());
+    let (controller, controller_task) = controller_task::start(controller, noticed, commands, metrics.clone());
     let http = Http {
         controller: controller.clone(),
         settings: settings.clone(),

@@ -20,8 +20,8 @@ use super::access::Access;
 use super::notify::Notifier;
 use super::saver::Saver;
 use crate::clock;
+use crate::media_thread::CommandSender;
 use crate::metrics::Metrics;
-use crate::node::CommandSender;
 
 /// How many requests may wait. Beyond it sockets wait, and what does not fit their buffers is asked again.
 const REQUESTS_MAX: usize = 4_096;

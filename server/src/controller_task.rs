@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 
 use crate::clock::{self, Clocks};
+use crate::media_thread::CommandSender;
 use crate::metrics::Metrics;
-use crate::node::CommandSender;
 use crate::outbox::{Outbox, ToSocket, Told, outbox};
 
 /// How many inputs may wait. Beyond it sockets wait, which slows their clients down.
@@ -155,7 +155,7 @@ pub fn start(
     metrics: Metrics,
 ) -> (Handle, JoinHandle<()>) {
     let (asks, asked) = mpsc::channel(INPUTS_MAX);
-    let task = Signal {
+    let task = ControllerTask {
         controller,
         front: Front::default(),
         commands,
@@ -174,7 +174,7 @@ pub fn start(
     (handle, running)
 }
 
-struct Signal {
+struct ControllerTask {
     controller: Controller,
     front: Front,
     commands: CommandSender,
@@ -184,7 +184,7 @@ struct Signal {
     out: Vec<Output>,
 }
 
-impl Signal {
+impl ControllerTask {
     async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut notices: mpsc::Receiver<Notice>) {
         let mut in_a_row = 0;
         loop {

@@ -16,9 +16,9 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::clock;
+use crate::controller_task::Handle;
 use crate::outbox::{ToSocket, Told};
 use crate::places::Place;
-use crate::signal::Handle;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
 type Stream = TokioIo<Upgraded>;
