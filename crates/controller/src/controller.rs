@@ -309,7 +309,10 @@ impl Controller {
         let mut heard: BTreeMap<RoomKey, Vec<(ParticipantKey, AudioActivity)>> = BTreeMap::new();
         for activity in activities {
             if let Some(participant_ref) = self.core.index.tracks.get(&activity.track) {
-                heard.entry(participant_ref.room).or_default().push((participant_ref.participant, activity));
+                heard
+                    .entry(participant_ref.room)
+                    .or_default()
+                    .push((participant_ref.participant, activity));
             }
         }
         for (key, heard) in heard {

@@ -20,7 +20,6 @@
 pub mod limits;
 
 mod admin;
-mod publication_media;
 mod budget;
 mod config;
 mod connection;
@@ -34,6 +33,7 @@ mod message;
 mod negotiation;
 mod notification;
 mod participant;
+mod publication_media;
 mod quality;
 mod request;
 mod room;
@@ -47,7 +47,6 @@ pub use allocation::Loudest;
 pub use budget::{Budget, Rate};
 pub use config::{Config, IceServer, Visible, WallClock};
 pub use controller::{Controller, Downlink, JoinError, Population, Subscribed};
-pub use room::data::{LOSSY, RELIABLE};
 pub use info::{
     AudioFeature, BackupCodecPolicy, ClientCapability, CodecInfo, ConnectionQuality, Encryption, LayerMode,
     PacketTrailerFeature, ParticipantInfo, ParticipantState, RoomInfo, ServerInfo, TrackInfo, VideoLayer, VideoQuality,
@@ -64,4 +63,5 @@ pub use request::{
     TrackPermission, TrackSettings, UpdateAudioTrack, UpdateLayers, UpdateMetadata, UpdateSubscription,
     UpdateTrackPermissions, UpdateVideoTrack,
 };
+pub use room::data::{LOSSY, RELIABLE};
 pub use traits::{ClientTraits, CodecSet, DisabledCodecs};

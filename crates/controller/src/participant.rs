@@ -7,10 +7,10 @@ use access::{Claims, Permission};
 use southbound::TrackId;
 
 use crate::context::Context;
-use crate::room::data::DataState;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Peer, PeerState};
 use crate::quality::QualityState;
+use crate::room::data::DataState;
 use crate::subscription::Subscriptions;
 use crate::track::Track;
 use crate::{

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use southbound::TrackId;
 
-use crate::budget::Budget;
 use self::membership::batching::Batch;
 use self::speaking::attention::Attention;
 use self::speaking::levels::Speakers;
 use self::speaking::loudest::Voices;
+use crate::budget::Budget;
 use crate::context::{Context, ParticipantRef};
 use crate::ids::{ParticipantKey, RoomKey};
 use crate::participant::Participant;

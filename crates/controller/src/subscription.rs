@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use southbound::{SubscriptionId, TrackId, Wanted};
 use wire::{MediaKind, Mid};
 
-use crate::publication_media::PublicationMedia;
 use crate::ids::ParticipantKey;
+use crate::publication_media::PublicationMedia;
 use crate::track::Version;
 use crate::{TrackSettings, VideoQuality};
 

@@ -4,10 +4,10 @@ use access::TrackSource;
 use southbound::{TrackId, TransportId};
 use wire::{Codec, MediaKind};
 
-use crate::publication_media::PublicationMedia;
 use crate::demand::LastSent;
 use crate::ids::{Ids, Random};
 use crate::negotiation::{AudioWish, Section};
+use crate::publication_media::PublicationMedia;
 use crate::{AddTrack, AudioFeature, CodecInfo, CodecRequest, DisabledCodecs, LayerMode, TrackInfo};
 
 /// One published track.

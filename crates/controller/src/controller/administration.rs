@@ -187,7 +187,9 @@ impl Controller {
         act: impl FnOnce(&mut Room, &mut Context<'_>, ParticipantKey) -> Reply,
     ) -> Reply {
         let participant_ref = self.find(room, identity).ok_or(AdminError::ParticipantNotFound)?;
-        let reply = self.in_room(now, participant_ref.room, out, |room, ctx| act(room, ctx, participant_ref.participant));
+        let reply = self.in_room(now, participant_ref.room, out, |room, ctx| {
+            act(room, ctx, participant_ref.participant)
+        });
         reply.unwrap_or(Err(AdminError::RoomNotFound))
     }
 

@@ -8,7 +8,7 @@ use wire::{MediaKind, Mid};
 
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
-use super::section::{Down, Sides, Section, Up, Usage};
+use super::section::{Down, Section, Sides, Up, Usage};
 
 /// A change by an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +33,13 @@ impl Peer {
         may_publish: bool,
     ) -> Result<Vec<Change>, NegotiationError> {
         let known = self.sections.iter().zip(&offer.sections);
-        let recycled = |section: &Section, media_section: &MediaSection| section.usage == Usage::Rejected && !media_section.rejected;
+        let recycled = |section: &Section, media_section: &MediaSection| {
+            section.usage == Usage::Rejected && !media_section.rejected
+        };
         let mut same = known.clone().map(|(section, media_section)| {
-            (section.mid == media_section.mid && section.kind == media_section.kind) || recycled(section, media_section) || media_section.rejected
+            (section.mid == media_section.mid && section.kind == media_section.kind)
+                || recycled(section, media_section)
+                || media_section.rejected
         });
         if offer.sections.len() < self.sections.len() || !same.all(|same| same) {
             return Err(NegotiationError::SectionsChanged);
@@ -49,8 +53,11 @@ impl Peer {
         for (position, media_section) in offer.sections.iter().enumerate() {
             let bundled = bundle.contains(&media_section.mid) || (bundle.is_empty() && position == 0);
             if position == self.sections.len() {
-                self.sections
-                    .push(Section::new(media_section.mid, media_section.kind.clone(), Usage::Rejected));
+                self.sections.push(Section::new(
+                    media_section.mid,
+                    media_section.kind.clone(),
+                    Usage::Rejected,
+                ));
             }
             let section = &mut self.sections[position];
             let is_other_track = section.sends_another(media_section);
@@ -95,7 +102,13 @@ impl Peer {
     }
 }
 
-fn take_section(section: &mut Section, media_section: &MediaSection, bundled: bool, may_publish: bool, changes: &mut Vec<Change>) {
+fn take_section(
+    section: &mut Section,
+    media_section: &MediaSection,
+    bundled: bool,
+    may_publish: bool,
+    changes: &mut Vec<Change>,
+) {
     section.mid = media_section.mid;
     section.kind.clone_from(&media_section.kind);
     let usage = next_usage(section, media_section, bundled, may_publish);

@@ -8,7 +8,7 @@ use wire::{MediaKind, Mid};
 
 use super::codecs::AudioWish;
 use super::peer::{NegotiationError, Peer};
-use super::section::{Down, Sides, Section, Usage};
+use super::section::{Down, Section, Sides, Usage};
 
 /// Whether an offer of ours is out. There is one at a time; what changes meanwhile goes into the
 /// next.
@@ -49,9 +49,13 @@ impl Peer {
     /// one.
     pub(crate) fn section_for(&mut self, kind: MediaKind, track_sid: &str) -> &mut Section {
         // The peer's last description of it was an answer to our offer of then.
-        let is_free = |section: &Section| section.usage == Usage::Media(Sides::default()) && section.media_kind() == Some(kind);
+        let is_free =
+            |section: &Section| section.usage == Usage::Media(Sides::default()) && section.media_kind() == Some(kind);
         let was_here = |section: &Section| section.first_track.as_deref() == Some(track_sid);
-        let same = self.sections.iter().position(|section| is_free(section) && was_here(section));
+        let same = self
+            .sections
+            .iter()
+            .position(|section| is_free(section) && was_here(section));
         let free = same.or_else(|| self.sections.iter().position(is_free));
         let position = free.unwrap_or_else(|| {
             let mid = self.next_mid();

@@ -163,7 +163,10 @@ impl Peer {
 
     /// The peer's own description of its sections.
     pub(super) fn remote_sections(&self) -> HashSet<Arc<MediaSection>> {
-        self.sections.iter().filter_map(|section| section.theirs.clone()).collect()
+        self.sections
+            .iter()
+            .filter_map(|section| section.theirs.clone())
+            .collect()
     }
 
     /// The formats and extensions that both sides take.
@@ -177,7 +180,10 @@ impl Peer {
 
     /// Media sections that we send on: which carries which track.
     pub(crate) fn mid_to_track_id(&self) -> impl Iterator<Item = (String, String)> {
-        let sent = self.sections.iter().filter_map(|section| Some((section, section.downlink()?)));
+        let sent = self
+            .sections
+            .iter()
+            .filter_map(|section| Some((section, section.downlink()?)));
         sent.map(|(section, downlink)| (section.mid.to_string(), downlink.track_sid.clone()))
     }
 
@@ -215,7 +221,11 @@ impl Peer {
         } else {
             Terms::Agreed
         };
-        let mut sections: Vec<MediaSection> = self.sections.iter().map(|section| section.write(terms, self.disabled)).collect();
+        let mut sections: Vec<MediaSection> = self
+            .sections
+            .iter()
+            .map(|section| section.write(terms, self.disabled))
+            .collect();
         let live = sections.iter_mut().filter(|media_section| !media_section.rejected);
         for (position, media_section) in live.enumerate() {
             self.describe_transport(media_section, node, setup);
@@ -260,10 +270,14 @@ impl Peer {
 /// that says what is needed where the first does not (RFC 8843 section 7.2).
 fn transport_section(theirs: &SessionDescription, clear: bool) -> Option<&MediaSection> {
     let live = theirs.sections.iter().filter(|media_section| !media_section.rejected);
-    let by_name: HashMap<Mid, &MediaSection> = live.clone().map(|media_section| (media_section.mid, media_section)).collect();
+    let by_name: HashMap<Mid, &MediaSection> = live
+        .clone()
+        .map(|media_section| (media_section.mid, media_section))
+        .collect();
     let mut bundled = theirs.bundle.iter().filter_map(|mid| by_name.get(mid).copied());
     let is_whole = |media_section: &&MediaSection| {
-        media_section.ice.is_some() && (!media_section.fingerprints.is_empty() || clear && clear_rtp::is_clear(media_section))
+        media_section.ice.is_some()
+            && (!media_section.fingerprints.is_empty() || clear && clear_rtp::is_clear(media_section))
     };
     let first = bundled.clone().next();
     let whole = bundled.find(is_whole);
@@ -275,7 +289,9 @@ fn transport_section(theirs: &SessionDescription, clear: bool) -> Option<&MediaS
 /// The SCTP port of data channels: 5000 unless another is said.
 fn sctp_port(theirs: &SessionDescription) -> Option<u16> {
     let live = theirs.sections.iter().filter(|media_section| !media_section.rejected);
-    let data = live.clone().find(|media_section| media_section.kind == SectionKind::Data)?;
+    let data = live
+        .clone()
+        .find(|media_section| media_section.kind == SectionKind::Data)?;
     Some(data.sctp_port.unwrap_or(SCTP_PORT))
 }
 

@@ -177,7 +177,10 @@ impl Section {
 
     /// Whether a subscription to a track of this kind could use it at once.
     pub(crate) fn is_free_for(&self, kind: MediaKind) -> bool {
-        let listens = self.theirs.as_ref().is_none_or(|media_section| media_section.direction.receives());
+        let listens = self
+            .theirs
+            .as_ref()
+            .is_none_or(|media_section| media_section.direction.receives());
         let is_idle = self.sides().is_some_and(|sides| sides.down == Down::Idle);
         is_idle && self.media_kind() == Some(kind) && listens
     }
@@ -383,7 +386,10 @@ impl Section {
 
 /// Names the SSRCs of a track on its way down, and what they belong to.
 fn write_source(media_section: &mut MediaSection, downlink: &Downlink) {
-    let repaired = media_section.formats.iter().any(|format| format.retransmits().is_some());
+    let repaired = media_section
+        .formats
+        .iter()
+        .any(|format| format.retransmits().is_some());
     let repair = repaired.then_some(downlink.repair);
     let msid = format!("{} {}", downlink.msid.stream, downlink.track_sid);
     for ssrc in [Some(downlink.ssrc), repair].into_iter().flatten() {

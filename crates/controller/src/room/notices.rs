@@ -4,11 +4,11 @@ use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
 use super::Room;
 use crate::context::{Context, Timer};
-use crate::room::data::RELIABLE;
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
 use crate::negotiation::{Peer, PeerState};
 use crate::participant::Link;
+use crate::room::data::RELIABLE;
 use crate::{Counter, EndAction, EndReason, Event, ParticipantState};
 
 impl Room {

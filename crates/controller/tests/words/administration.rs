@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use controller::{
-    AdminError, AdminReply, AdminRequest, Config, CreateRoom, DataContent, EndAction, EndReason, JoinError, Notification,
-    Output, PeerMode, Population, RoomInfo, SendData,
+    AdminError, AdminReply, AdminRequest, Config, CreateRoom, DataContent, EndAction, EndReason, JoinError,
+    Notification, Output, PeerMode, Population, RoomInfo, SendData,
 };
 
 use crate::world::{UNIX, World, keys};
@@ -167,7 +167,10 @@ fn data_goes_to_everybody_or_to_those_named() {
         let DataContent::User(user) = data.content else {
             panic!("bytes of the application");
         };
-        assert_eq!((&user.payload[..], user.topic.as_deref()), (&b"hello"[..], Some("chat")));
+        assert_eq!(
+            (&user.payload[..], user.topic.as_deref()),
+            (&b"hello"[..], Some("chat"))
+        );
     }
     let bad_nonce = world.ask(send(&[], 5)).unwrap_err();
     assert!(matches!(bad_nonce, AdminError::InvalidArgument(_)));

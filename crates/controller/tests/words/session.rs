@@ -42,7 +42,9 @@ fn one_join_with_an_offer_is_answered_and_publishes() {
         let Notification::Participants(infos) = told else {
             return false;
         };
-        infos.iter().any(|info| info.identity == "encoder" && info.tracks.len() == 1)
+        infos
+            .iter()
+            .any(|info| info.identity == "encoder" && info.tracks.len() == 1)
     };
     assert!(world.told(bob).iter().any(is_shown), "others are told of the track");
     assert_eq!(world.controller.population().subscriptions, 1, "and get it");

@@ -2,12 +2,12 @@
 
 use southbound::MessageId;
 
-use crate::room::Room;
 use crate::context::Context;
-use crate::room::data::LOSSY;
 use crate::ids::ParticipantKey;
 use crate::limits::{DESTINATIONS_MAX, SIGNED_PACKET_MAX};
 use crate::participant::Participant;
+use crate::room::Room;
+use crate::room::data::LOSSY;
 use crate::{Counter, DataContent, DataMessage, Output, PacketKind};
 
 impl Room {

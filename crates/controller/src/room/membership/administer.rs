@@ -2,9 +2,9 @@
 
 use access::{Permission, VideoGrant};
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
+use crate::room::Room;
 use crate::{AdminError, CreateRoom, MuteTrack, Notification, ParticipantInfo, RoomInfo, TrackInfo, UpdateParticipant};
 
 impl Room {

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use southbound::TrackId;
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::UPDATE_BYTES;
 use crate::participant::Participant;
+use crate::room::Room;
 use crate::{Notification, ParticipantInfo};
 
 /// A room of more participants than this is large.
@@ -84,7 +84,12 @@ impl Room {
         self.expect_tick(ctx, opens);
     }
 
-    pub(in crate::room) fn tell_departure_later(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, info: ParticipantInfo) {
+    pub(in crate::room) fn tell_departure_later(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        info: ParticipantInfo,
+    ) {
         let opens = self.news_open_at(ctx, &info.identity);
         self.batch.news.insert(key, News::Left(Box::new(info)));
         self.expect_tick(ctx, opens);

@@ -7,10 +7,10 @@
 
 use std::time::Instant;
 
-use crate::room::Room;
 use crate::budget::{Budget, Rate};
 use crate::context::Context;
 use crate::limits::{NEWS_BURST, NEWS_PER_SECOND, NEWS_REMEMBERED_MAX};
+use crate::room::Room;
 
 const RATE: Rate = Rate {
     per_second: NEWS_PER_SECOND,

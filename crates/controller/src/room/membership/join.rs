@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use southbound::Channel;
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
-use crate::room::data::{LOSSY, RELIABLE};
 use crate::ids::ParticipantKey;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::negotiation::Peer;
 use crate::participant::Participant;
+use crate::room::Room;
+use crate::room::data::{LOSSY, RELIABLE};
 use crate::{
     ConnectionId, EndAction, EndReason, Event, Join, Joined, Notification, ParticipantState, PeerMode, ServerInfo,
 };
@@ -81,7 +81,10 @@ impl Room {
         );
         peer.add_data_section();
         peer.offering.needed = true;
-        ctx.core.index.transports.insert(transport, self.participant_ref(participant.key));
+        ctx.core
+            .index
+            .transports
+            .insert(transport, self.participant_ref(participant.key));
         ctx.command(peer.open());
         participant.subscriber = Some(peer);
         self.touched.insert(participant.key);

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use southbound::Command;
 use wire::MediaKind;
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
+use crate::room::Room;
 use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantInfo, ParticipantState};
 
 /// Departures kept for those who are away.

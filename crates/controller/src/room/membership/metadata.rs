@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use access::{Claims, sign};
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::ATTRIBUTES_MAX;
+use crate::room::Room;
 use crate::{Notification, RefusalReason, Request, UpdateMetadata};
 
 /// How long a refreshed token is good for at least.
@@ -22,7 +22,12 @@ pub(in crate::room) struct TooLong;
 impl Room {
     /// A client changes its name, metadata or attributes; empty ones stay as they are, empty
     /// attribute values are removed.
-    pub(in crate::room) fn update_metadata(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateMetadata) {
+    pub(in crate::room) fn update_metadata(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        request: UpdateMetadata,
+    ) {
         let Some(participant) = self.participants.get(&key) else {
             return;
         };

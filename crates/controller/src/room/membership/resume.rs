@@ -1,10 +1,10 @@
 //! Coming back on a new connection, with the media still flowing.
 
-use crate::room::Room;
 use super::join::server_info;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::{Link, Participant, SimulatedFault};
+use crate::room::Room;
 use crate::subscription::Settings;
 use crate::{
     ConnectionId, EndAction, EndCause, EndReason, Event, Notification, Output, Resume, Resumed, SyncState,

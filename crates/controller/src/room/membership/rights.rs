@@ -3,11 +3,11 @@
 use access::{Claims, Permission};
 use southbound::TrackId;
 
-use crate::room::Room;
 use crate::Notification;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Section, Up};
+use crate::room::Room;
 
 impl Room {
     /// Name, metadata and attributes stay as they were set in the call.
@@ -20,7 +20,12 @@ impl Room {
     }
 
     /// Ends what a participant may no longer do, and begins what it may do now.
-    pub(in crate::room) fn set_permission(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, permission: Permission) {
+    pub(in crate::room) fn set_permission(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        permission: Permission,
+    ) {
         let was_recorded = self.is_recorded();
         let Some(participant) = self.participants.get_mut(&key) else {
             return;

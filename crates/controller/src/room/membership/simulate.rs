@@ -1,9 +1,9 @@
 //! Failures on request: clients test with them that they recover.
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::{Link, SimulatedFault};
+use crate::room::Room;
 use crate::room::speaking::levels::{INTERVAL, Speaker};
 use crate::{Counter, EndAction, EndCause, EndReason, Notification, Output, Scenario};
 
@@ -25,7 +25,9 @@ impl Room {
                 participant.notify(ctx, Notification::Ended { reason, action });
             }
             Some(Scenario::DisconnectOnResume) => participant.simulated_fault = Some(SimulatedFault::Disconnect),
-            Some(Scenario::DisconnectOnResumeSilently) => participant.simulated_fault = Some(SimulatedFault::DisconnectSilently),
+            Some(Scenario::DisconnectOnResumeSilently) => {
+                participant.simulated_fault = Some(SimulatedFault::DisconnectSilently)
+            }
             // There is only UDP here; the client starts over by itself and finds it again.
             Some(Scenario::SwitchCandidateProtocol) => {}
             None => ctx.count(Counter::NotAllowed),

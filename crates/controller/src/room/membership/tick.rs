@@ -1,10 +1,10 @@
 //! Deadlines and timers of a room.
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
 use crate::participant::Link;
+use crate::room::Room;
 use crate::{Counter, EndAction, EndReason};
 
 /// The consequence of a deadline that has passed.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
+use crate::room::Room;
 use crate::{Notification, ParticipantInfo};
 
 /// How long a change of numbers may wait for others.

@@ -4,12 +4,12 @@ use southbound::Command;
 use wire::MediaKind;
 use wire::sdp::SessionDescription;
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::FIRST_OFFER_WAIT;
 use crate::negotiation::{Answered, Change, NegotiationError, Peer};
 use crate::participant::{Asked, FirstOffer, Participant};
+use crate::room::Room;
 use crate::subscription::SubscriptionState;
 use crate::{Counter, Description, EndAction, EndReason, Event, LocalDescription, Notification, PeerMode};
 
@@ -93,7 +93,12 @@ impl Room {
         let known = peer.sections.len();
         let changes = peer.take_offer(offer, &node, may_publish)?;
         let added = &peer.sections[known..];
-        let count = |kind| added.iter().filter(|section| section.media_kind() == Some(kind)).count();
+        let count = |kind| {
+            added
+                .iter()
+                .filter(|section| section.media_kind() == Some(kind))
+                .count()
+        };
         participant.asked = still_asked(participant.asked, count(MediaKind::Audio), count(MediaKind::Video));
         for change in changes {
             self.apply(ctx, key, change);

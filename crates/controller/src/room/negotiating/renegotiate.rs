@@ -2,12 +2,12 @@
 
 use wire::MediaKind;
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{ASK_AGAIN, NEGOTIATION_TIMEOUT};
 use crate::negotiation::{PeerState, Section};
 use crate::participant::Asked;
+use crate::room::Room;
 use crate::{LocalDescription, Notification, PeerMode};
 
 impl Room {

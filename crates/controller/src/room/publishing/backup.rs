@@ -6,10 +6,10 @@
 
 use southbound::{Command, TrackId};
 
-use crate::room::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::participant::Participant;
+use crate::room::Room;
 use crate::subscription::SubscriptionState;
 use crate::track::{Version, video_codec};
 use crate::{AddTrack, Notification, RefusalReason};
@@ -71,7 +71,10 @@ impl Room {
 }
 
 /// Whether a request that names a track of its sender's may be for that track's second codec.
-pub(in crate::room) fn check_backup(participant: &Participant, request: &AddTrack) -> Result<(), (RefusalReason, &'static str)> {
+pub(in crate::room) fn check_backup(
+    participant: &Participant,
+    request: &AddTrack,
+) -> Result<(), (RefusalReason, &'static str)> {
     let track = participant
         .track_by_sid(&request.sid)
         .ok_or((RefusalReason::NotFound, "no track with this id"))?;
@@ -80,9 +83,7 @@ pub(in crate::room) fn check_backup(participant: &Participant, request: &AddTrac
         Some(backup) if said.is_some_and(|codec| codec != backup.codec) => {
             Err((RefusalReason::UnsupportedType, "not the codec that was announced"))
         }
-        Some(backup) if backup.media.is_some() => {
-            Err((RefusalReason::UnsupportedType, "this codec is there already"))
-        }
+        Some(backup) if backup.media.is_some() => Err((RefusalReason::UnsupportedType, "this codec is there already")),
         Some(_) => Ok(()),
         None => Err((
             RefusalReason::UnsupportedType,

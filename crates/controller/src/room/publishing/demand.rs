@@ -7,11 +7,11 @@
 use southbound::TrackId;
 use wire::MediaKind;
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::demand::{Demand, LastSent};
 use crate::ids::ParticipantKey;
 use crate::limits::DEMAND_FALLS_AFTER;
+use crate::room::Room;
 use crate::track::Track;
 use crate::{CodecDemand, Notification, TrackDemand, VideoQuality};
 

@@ -56,7 +56,11 @@ pub(in crate::room) fn claims(sections: &[Section], tracks: &BTreeMap<TrackId, T
 
 /// The track a client announces a second time before it has come: it has not heard the answer, or
 /// asks again.
-pub(in crate::room) fn announced_before<'a>(participant: &'a Participant, kind: MediaKind, cid: &str) -> Option<&'a Track> {
+pub(in crate::room) fn announced_before<'a>(
+    participant: &'a Participant,
+    kind: MediaKind,
+    cid: &str,
+) -> Option<&'a Track> {
     let is_it = |track: &&Track| !cid.is_empty() && track.media.is_none() && track.kind == kind && track.cid == cid;
     participant.tracks.values().find(is_it)
 }

@@ -4,7 +4,6 @@
 use southbound::{Command, TrackId};
 use wire::Mid;
 
-use crate::room::Room;
 use super::backup::check_backup;
 use super::matching;
 use crate::context::Context;
@@ -12,6 +11,7 @@ use crate::ids::ParticipantKey;
 use crate::limits::{PENDING_TRACKS_MAX, TRACKS_MAX};
 use crate::negotiation::{Section, Up};
 use crate::participant::Participant;
+use crate::room::Room;
 use crate::track::{Track, Version};
 use crate::{
     AddTrack, MuteTrack, Notification, RefusalReason, Request, UpdateAudioTrack, UpdateLayers, UpdateVideoTrack,
@@ -180,7 +180,12 @@ impl Room {
         }
     }
 
-    pub(in crate::room) fn update_audio_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateAudioTrack) {
+    pub(in crate::room) fn update_audio_track(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        request: UpdateAudioTrack,
+    ) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };
@@ -200,7 +205,12 @@ impl Room {
         }
     }
 
-    pub(in crate::room) fn update_video_track(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, request: UpdateVideoTrack) {
+    pub(in crate::room) fn update_video_track(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ParticipantKey,
+        request: UpdateVideoTrack,
+    ) {
         let Some(participant) = self.participants.get_mut(&key) else {
             return;
         };

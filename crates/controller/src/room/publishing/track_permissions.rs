@@ -1,9 +1,9 @@
 //! Publishers deciding who may have their tracks.
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::participant::TrackPermissions;
+use crate::room::Room;
 use crate::{Notification, UpdateTrackPermissions};
 
 /// About what a receiver is sent for each track that it may have from now on, or no longer, in
@@ -40,14 +40,23 @@ impl Room {
     }
 
     /// The permissions that a publisher stated before it was announced.
-    pub(in crate::room) fn update_track_permissions_as_asked(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey) {
+    pub(in crate::room) fn update_track_permissions_as_asked(
+        &mut self,
+        ctx: &mut Context<'_>,
+        publisher: ParticipantKey,
+    ) {
         let found = self.participants.get_mut(&publisher);
         if let Some(request) = found.and_then(|found| found.track_permissions_asked.take()) {
             self.update_track_permissions(ctx, publisher, request);
         }
     }
 
-    fn set_track_permissions(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, request: UpdateTrackPermissions) {
+    fn set_track_permissions(
+        &mut self,
+        ctx: &mut Context<'_>,
+        publisher: ParticipantKey,
+        request: UpdateTrackPermissions,
+    ) {
         let track_permissions = if request.all_participants {
             TrackPermissions::Everybody
         } else {

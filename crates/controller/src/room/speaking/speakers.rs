@@ -2,9 +2,9 @@
 
 use southbound::{AudioActivity, TrackId};
 
-use crate::room::Room;
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
+use crate::room::Room;
 use crate::room::speaking::levels::{INTERVAL, Speaker};
 use crate::{Notification, SpeakerInfo};
 

@@ -6,9 +6,9 @@ use access::TrackSource;
 use southbound::{AudioActivity, Command, TrackId};
 use wire::MediaKind;
 
-use crate::room::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::room::Room;
 use crate::room::speaking::levels::Speaker;
 use crate::track::Track;
 
@@ -45,7 +45,9 @@ impl Room {
                 .get(key)
                 .into_iter()
                 .flat_map(|participant| participant.tracks.values());
-            let pictures = tracks.filter(|track| is_face(track)).flat_map(|track| track.all_media());
+            let pictures = tracks
+                .filter(|track| is_face(track))
+                .flat_map(|track| track.all_media());
             places.extend(pictures.map(|media| (media.publication.track, place)));
         }
         let before = std::mem::replace(&mut self.attended, places);

@@ -4,11 +4,11 @@ use southbound::{Command, SubscriptionId, TrackId};
 use wire::Mid;
 use wire::sdp::Msid;
 
-use crate::room::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Down, Downlink, Section};
 use crate::participant::Participant;
+use crate::room::Room;
 use crate::subscription::{Subscription, SubscriptionState};
 use crate::track::{Track, Version};
 use crate::{Notification, SubscriptionError};
@@ -24,7 +24,11 @@ struct Delivery<'a> {
 impl Room {
     /// Gives waiting subscriptions a media section: on a connection we offer a free one or a new
     /// one, on one the client offers a free one if there is any. Returns those that got one.
-    pub(in crate::room) fn place_subscriptions(&mut self, receiver: ParticipantKey, may_add: bool) -> Vec<SubscriptionId> {
+    pub(in crate::room) fn place_subscriptions(
+        &mut self,
+        receiver: ParticipantKey,
+        may_add: bool,
+    ) -> Vec<SubscriptionId> {
         let Some(participant) = self.participants.get(&receiver) else {
             return Vec::new();
         };
@@ -132,7 +136,12 @@ impl Room {
 
     /// The receiver cannot decode what the publisher sends. The wish is turned into its opposite,
     /// or it would be tried for ever.
-    pub(in crate::room) fn refuse_subscription(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+    pub(in crate::room) fn refuse_subscription(
+        &mut self,
+        ctx: &mut Context<'_>,
+        receiver: ParticipantKey,
+        id: SubscriptionId,
+    ) {
         let Some(delivery) = self.delivery(receiver, id) else {
             return;
         };
@@ -145,7 +154,12 @@ impl Room {
     }
 
     /// Tells the agent how a subscription is now.
-    pub(in crate::room) fn send_subscription(&self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+    pub(in crate::room) fn send_subscription(
+        &self,
+        ctx: &mut Context<'_>,
+        receiver: ParticipantKey,
+        id: SubscriptionId,
+    ) {
         if let Some(command) = self.describe(receiver, id) {
             ctx.command(Command::Subscribe(command));
         }

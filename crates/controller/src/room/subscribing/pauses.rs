@@ -2,9 +2,9 @@
 
 use southbound::SubscriptionId;
 
-use crate::room::Room;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
+use crate::room::Room;
 use crate::subscription::Subscription;
 use crate::{Notification, StreamState};
 

@@ -2,11 +2,11 @@
 
 use southbound::{Command, SubscriptionId, TrackId};
 
-use crate::room::Room;
 use super::deliver::release;
 use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::limits::{REQUEST_TRACKS_MAX, SUBSCRIPTIONS_MAX};
+use crate::room::Room;
 use crate::subscription::{Settings, Subscription, SubscriptionState};
 use crate::{Counter, Notification, SubscriptionError, TrackSettings, UpdateSubscription};
 
@@ -24,7 +24,12 @@ impl Room {
     }
 
     /// A new track goes to everybody who wants and may have it.
-    pub(in crate::room) fn offer_to_everybody(&mut self, ctx: &mut Context<'_>, publisher: ParticipantKey, track: TrackId) {
+    pub(in crate::room) fn offer_to_everybody(
+        &mut self,
+        ctx: &mut Context<'_>,
+        publisher: ParticipantKey,
+        track: TrackId,
+    ) {
         for receiver in self.others(publisher) {
             self.reconcile(ctx, receiver, publisher, track);
         }
@@ -56,7 +61,11 @@ impl Room {
         let Some(track) = from.tracks.get(&track).filter(|track| track.media.is_some()) else {
             return false;
         };
-        let wanted = to.subscription_overrides.get(track.sid()).copied().unwrap_or(to.auto_subscribe);
+        let wanted = to
+            .subscription_overrides
+            .get(track.sid())
+            .copied()
+            .unwrap_or(to.auto_subscribe);
         let allowed = to.permission.subscribe && from.admits(to, track.sid());
         wanted && allowed && receiver != publisher && !from.permission.hidden
     }
@@ -96,7 +105,12 @@ impl Room {
         self.touched.insert(receiver);
     }
 
-    pub(in crate::room) fn end_subscription(&mut self, ctx: &mut Context<'_>, receiver: ParticipantKey, id: SubscriptionId) {
+    pub(in crate::room) fn end_subscription(
+        &mut self,
+        ctx: &mut Context<'_>,
+        receiver: ParticipantKey,
+        id: SubscriptionId,
+    ) {
         let Some(participant) = self.participants.get_mut(&receiver) else {
             return;
         };
@@ -157,7 +171,9 @@ impl Room {
     /// tracks of the room.
     fn forget_old_overrides(&mut self, receiver: ParticipantKey) {
         if let Some(participant) = self.participants.get_mut(&receiver) {
-            participant.subscription_overrides.retain(|sid, _| self.track_sids.contains_key(sid));
+            participant
+                .subscription_overrides
+                .retain(|sid, _| self.track_sids.contains_key(sid));
         }
     }
 
