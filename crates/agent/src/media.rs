@@ -6,39 +6,13 @@
 //! `key_frames` asks for key frames, `feedback_in` reads RTCP, `reports` writes it. How much a receiver gets of what it wants is decided by
 //! `estimate` (what its downlink carries), `allocate` (who gets how much of that) and `speaker_rank` (who is worth a place at all).
 
-mod activity;
-mod allocate;
-mod arrivals;
-mod audio;
-mod binding;
 mod budget;
-mod deferred_rtx;
-mod down_track;
-mod estimate;
-mod feedback;
-mod feedback_in;
-mod filling;
-mod key_frames;
-mod layer_bitrate;
+mod downlink;
 mod media_transport;
-mod nack;
-mod nack_upstream;
 mod observe;
-mod offers;
-mod overload;
-mod playout;
-mod publish;
-mod quality;
 mod rate_limit;
-mod remb_in;
-mod remb_out;
-mod reports;
-mod rtx;
-mod select;
-mod speaker_rank;
-mod stale_rtx;
-mod subscribe;
-mod up_track;
+mod rtcp;
+mod uplink;
 
 use std::collections::BTreeMap;
 
@@ -49,13 +23,13 @@ use crate::context::Context;
 use crate::ids::Ids;
 use crate::map::Map;
 use crate::timers::Timer;
-use audio::Hearing;
-pub(crate) use binding::UnmappedStream;
-pub(crate) use down_track::Current;
-use down_track::DownTrack;
+pub(crate) use downlink::down_track::Current;
+use downlink::down_track::DownTrack;
 use media_transport::MediaTransport;
-use overload::Overload;
-use up_track::{Track, UpTrack};
+use uplink::audio::Hearing;
+pub(crate) use uplink::binding::UnmappedStream;
+use uplink::overload::Overload;
+use uplink::up_track::{Track, UpTrack};
 
 /// All media of the node. What is large is boxed: the leaves of a tree that is filled in order stay half empty.
 #[derive(Default)]

@@ -1,5 +1,10 @@
 //! What one receiver's downlink carries, and who gets how much of it.
 
+pub(in crate::media) mod allocate;
+pub(in crate::media) mod estimate;
+pub(in crate::media) mod remb_in;
+pub(in crate::media) mod speaker_rank;
+
 use std::time::{Duration, Instant};
 
 use allocation::{Allocator, BitRate, FallbackChooser, Grant, Headroom, PerStream, Subscription, Thresholds};
@@ -8,9 +13,9 @@ use dataplane::Departure;
 use southbound::SubscriptionId;
 use wire::rtcp::ArrivalTicks;
 
-use super::remb_in::RembIn;
 use crate::Policy;
 use crate::limits::ESTIMATE_MAX;
+use crate::media::budget::remb_in::RembIn;
 use crate::receivers::DownlinkState;
 
 /// A receiver that could report and has not after so long never will: it gets all it wants.
@@ -55,7 +60,7 @@ const EASE: f64 = 1.5;
 const SIZES: [BitRate; 3] = [BitRate::kilo(160), BitRate::kilo(450), BitRate::kilo(1_700)];
 
 /// One downlink's estimator and policy.
-pub(super) struct Budget {
+pub(in crate::media) struct Budget {
     estimator: Gcc,
     policy: Box<dyn allocation::Policy + Send>,
     fallbacks: FallbackChooser,
@@ -82,15 +87,15 @@ pub(super) struct Budget {
 
 /// What one subscription gets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    pub(super) grant: Grant,
+pub(in crate::media) struct Share {
+    pub(in crate::media) grant: Grant,
     /// The smaller size that goes on beside it.
-    pub(super) keeps: Option<u8>,
+    pub(in crate::media) keeps: Option<u8>,
 }
 
 /// How a receiver's path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Path {
+pub(in crate::media) enum Path {
     Free,
     /// Packets wait long in it.
     Full,
@@ -110,7 +115,7 @@ enum Evidence {
 }
 
 impl Budget {
-    pub(super) fn new(policy: Policy) -> Self {
+    pub(in crate::media) fn new(policy: Policy) -> Self {
         Budget {
             estimator: Gcc::new(bandwidth::Config::default()),
             policy: divide_by(policy),
@@ -131,7 +136,7 @@ impl Budget {
     }
 
     /// Packets left.
-    pub(super) fn departed(&mut self, departures: &[Departure]) {
+    pub(in crate::media) fn departed(&mut self, departures: &[Departure]) {
         let sent = |departure: &Departure| Sent {
             number: departure.transport_sequence,
             at: departure.at,
@@ -147,7 +152,11 @@ impl Budget {
     }
 
     /// The receiver reports on packets.
-    pub(super) fn reported(&mut self, now: Instant, report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>) {
+    pub(in crate::media) fn reported(
+        &mut self,
+        now: Instant,
+        report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>,
+    ) {
         self.estimator.report(now, report);
         // Reports on packets that were never sent are no evidence.
         if self.evidence != Evidence::Reports && self.reports_packets() {
@@ -157,7 +166,12 @@ impl Budget {
     }
 
     /// The receiver says what it believes its downlink carries of these streams.
-    pub(super) fn receiver_estimates(&mut self, now: Instant, streams: Vec<SubscriptionId>, bits_per_second: u64) {
+    pub(in crate::media) fn receiver_estimates(
+        &mut self,
+        now: Instant,
+        streams: Vec<SubscriptionId>,
+        bits_per_second: u64,
+    ) {
         let remb_in = self.remb_in.get_or_insert_with(RembIn::new);
         remb_in.said(now, streams, bits_per_second);
         self.evidence = Evidence::Reports;
@@ -179,30 +193,30 @@ impl Budget {
     }
 
     /// Whether the receiver reports which packets arrived.
-    pub(super) fn reports_packets(&self) -> bool {
+    pub(in crate::media) fn reports_packets(&self) -> bool {
         self.estimate().round_trip.is_some()
     }
 
-    pub(super) fn estimate(&self) -> Estimate {
+    pub(in crate::media) fn estimate(&self) -> Estimate {
         self.estimator.estimate()
     }
 
     /// The next probe to send.
-    pub(super) fn poll_probe(&mut self) -> Option<bandwidth::Probe> {
+    pub(in crate::media) fn poll_probe(&mut self) -> Option<bandwidth::Probe> {
         let probe = self.estimator.poll_probe()?;
         self.probes += 1;
         Some(probe)
     }
 
     /// When its timer is to come, where that is sooner than it would. The estimator puts most of its times off before they come, with nearly every packet.
-    pub(super) fn new_timer(&mut self) -> Option<Instant> {
+    pub(in crate::media) fn new_timer(&mut self) -> Option<Instant> {
         let due = self.estimator.poll_timeout()?;
         let is_sooner = self.timer.is_none_or(|timer| due < timer);
         is_sooner.then(|| *self.timer.insert(due))
     }
 
     /// Its timer has come; whether the estimator had something to do.
-    pub(super) fn timeout(&mut self, now: Instant) -> bool {
+    pub(in crate::media) fn timeout(&mut self, now: Instant) -> bool {
         self.timer = None;
         let is_due = self.estimator.poll_timeout().is_some_and(|due| due <= now);
         if is_due {
@@ -212,28 +226,28 @@ impl Budget {
     }
 
     /// Whether anything was said of what is sent.
-    pub(super) fn reports(&self) -> bool {
+    pub(in crate::media) fn reports(&self) -> bool {
         self.evidence == Evidence::Reports
     }
 
     /// Whether what is believed is worth refusing a video for.
-    pub(super) fn is_trusted(&self, now: Instant) -> bool {
+    pub(in crate::media) fn is_trusted(&self, now: Instant) -> bool {
         self.reported
             .is_some_and(|since| now.saturating_duration_since(since) >= TRUSTED)
     }
 
     /// Whether there is nothing to go by, and never will be.
-    pub(super) fn is_deaf(&self, now: Instant) -> bool {
+    pub(in crate::media) fn is_deaf(&self, now: Instant) -> bool {
         matches!(self.evidence, Evidence::Departures(since) if now.saturating_duration_since(since) >= DEAF)
     }
 
     /// Whether what is allocated is more than may be sent by this estimate.
-    pub(super) fn is_exceeded(&self, estimate: &Estimate) -> bool {
+    pub(in crate::media) fn is_exceeded(&self, estimate: &Estimate) -> bool {
         self.allocated > divisible(estimate)
     }
 
     /// How the path is by this estimate.
-    pub(super) fn path(&self, estimate: &Estimate) -> Path {
+    pub(in crate::media) fn path(&self, estimate: &Estimate) -> Path {
         match is_congested(estimate) {
             _ if self.allocated as f64 > divisible(estimate) as f64 * CUT => Path::Cut,
             true => Path::Full,
@@ -242,14 +256,14 @@ impl Budget {
     }
 
     /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.
-    pub(super) fn is_at_ease(&self) -> bool {
+    pub(in crate::media) fn is_at_ease(&self) -> bool {
         let has_all = self.remb_in.is_none() && self.allocated >= self.wanted;
         has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
     }
 
     /// What the downlink is found to carry, once that is worth telling somebody else. It is no limit to whoever sends while all that is wanted is sent with room to spare: then
     /// nobody has looked for more.
-    pub(super) fn carries(&self, now: Instant) -> Option<u64> {
+    pub(in crate::media) fn carries(&self, now: Instant) -> Option<u64> {
         let known = self.reports_packets() && self.is_trusted(now);
         known.then(|| match self.is_at_ease() {
             true => ESTIMATE_MAX,
@@ -258,12 +272,12 @@ impl Budget {
     }
 
     /// Whether packets wait for long in the path.
-    pub(super) fn is_congested(&self) -> bool {
+    pub(in crate::media) fn is_congested(&self) -> bool {
         is_congested(&self.estimate())
     }
 
     /// Whether packets have ceased to wait for long in the path since it was asked last.
-    pub(super) fn has_drained(&mut self, now: Instant, estimate: &Estimate) -> bool {
+    pub(in crate::media) fn has_drained(&mut self, now: Instant, estimate: &Estimate) -> bool {
         let before = self.congested;
         self.congested = is_congested(estimate).then(|| before.unwrap_or(now));
         before.is_some() && self.congested.is_none()
@@ -279,7 +293,7 @@ impl Budget {
     }
 
     /// The pace to write by this estimate, if it is another one than was written.
-    pub(super) fn new_pace(&mut self, now: Instant, estimate: &Estimate) -> Option<Option<u64>> {
+    pub(in crate::media) fn new_pace(&mut self, now: Instant, estimate: &Estimate) -> Option<Option<u64>> {
         let pace = match self.evidence {
             Evidence::Reports => {
                 let times = |factor: f64| (estimate.sendable as f64 * factor) as u64;
@@ -302,7 +316,7 @@ impl Budget {
     }
 
     /// Divides what may be sent now: what each subscription gets.
-    pub(super) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
+    pub(in crate::media) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
         self.follow_remb_in(now);
         let estimate = self.estimate();
         let room = Headroom {
@@ -334,7 +348,7 @@ impl Budget {
             .collect()
     }
 
-    pub(super) fn state(&self) -> DownlinkState {
+    pub(in crate::media) fn state(&self) -> DownlinkState {
         DownlinkState {
             estimate: self.estimate(),
             reports: self.reports(),

@@ -8,9 +8,9 @@ use southbound::{SubscriptionId, TransportId};
 use wire::MediaKind;
 use wire::codec::Layer;
 
-use super::Media;
-use super::budget::Budget;
-use super::down_track::{Choice, DownTrack};
+use crate::media::Media;
+use crate::media::budget::Budget;
+use crate::media::downlink::down_track::{Choice, DownTrack};
 use crate::receivers::{Granted, LayerRate, Receiver, SubscriptionState, Target};
 
 impl Media {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Counts what was admitted since a window began; the next window begins with the first thing after it.
 #[derive(Debug)]
-pub(super) struct RateLimit {
+pub(in crate::media) struct RateLimit {
     limit: u32,
     window: Duration,
     began: Option<Instant>,
@@ -12,7 +12,7 @@ pub(super) struct RateLimit {
 }
 
 impl RateLimit {
-    pub(super) const fn new(limit: u32, window: Duration) -> Self {
+    pub(in crate::media) const fn new(limit: u32, window: Duration) -> Self {
         RateLimit {
             limit,
             window,
@@ -22,12 +22,12 @@ impl RateLimit {
     }
 
     /// Whether something that counts for so much may be done now.
-    pub(super) fn admit(&mut self, now: Instant, cost: u32) -> bool {
+    pub(in crate::media) fn admit(&mut self, now: Instant, cost: u32) -> bool {
         self.admit_up_to(now, cost, self.limit)
     }
 
     /// Whether nothing more would be admitted now with this limit.
-    pub(super) fn is_used_up(&self, now: Instant, limit: u32) -> bool {
+    pub(in crate::media) fn is_used_up(&self, now: Instant, limit: u32) -> bool {
         self.used >= limit && self.is_open(now)
     }
 
@@ -37,13 +37,13 @@ impl RateLimit {
     }
 
     /// When the next window may begin, if none does before.
-    pub(super) fn reopens(&self, now: Instant) -> Instant {
+    pub(in crate::media) fn reopens(&self, now: Instant) -> Instant {
         let end = self.began.map(|began| began + self.window);
         end.filter(|end| *end > now).unwrap_or(now + self.window)
     }
 
     /// The same as [`admit`](Self::admit) with another limit.
-    pub(super) fn admit_up_to(&mut self, now: Instant, cost: u32, limit: u32) -> bool {
+    pub(in crate::media) fn admit_up_to(&mut self, now: Instant, cost: u32, limit: u32) -> bool {
         if !self.is_open(now) {
             (self.began, self.used) = (Some(now), 0);
         }

@@ -1,0 +1,96 @@
+//! Packets to be sent again as soon as the path has room for them.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use southbound::SubscriptionId;
+
+/// How long one waits, at most: who misses a packet for longer goes on from a key frame.
+const MEMORY: Duration = Duration::from_secs(1);
+
+/// How many one receiver may be owed.
+const MAX: usize = 64;
+
+/// What one receiver is to have sent again when its path has drained enough; oldest first.
+///
+/// Refusing what does not fit now would refuse it for good. libwebrtc ceases to ask for a packet once a later picture is continuous without it, and with
+/// spatial layers the small size of the next picture is: its decoder waits for the rest of the large one nevertheless, until the next key frame.
+#[derive(Debug, Default)]
+pub(in crate::media) struct DeferredRtx(VecDeque<DeferredPacket>);
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::media) struct DeferredPacket {
+    /// When it was put off.
+    pub(in crate::media) since: Instant,
+    pub(in crate::media) subscription: SubscriptionId,
+    pub(in crate::media) sequence: u16,
+}
+
+impl DeferredPacket {
+    /// Whether it waits for too long.
+    pub(in crate::media) fn is_forgotten(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) >= MEMORY
+    }
+}
+
+impl DeferredRtx {
+    /// Puts a packet off. Says whether it is owed now: not if too many are.
+    pub(in crate::media) fn defer(&mut self, now: Instant, subscription: SubscriptionId, sequence: u16) -> bool {
+        let same = |packet: &DeferredPacket| (packet.subscription, packet.sequence) == (subscription, sequence);
+        let is_deferred = self.0.iter().any(same);
+        let has_room = self.0.len() < MAX;
+        if !is_deferred && has_room {
+            self.0.push_back(DeferredPacket {
+                since: now,
+                subscription,
+                sequence,
+            });
+        }
+        is_deferred || has_room
+    }
+
+    pub(in crate::media) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What waits for longest.
+    pub(in crate::media) fn first(&self) -> Option<DeferredPacket> {
+        self.0.front().copied()
+    }
+
+    /// Takes what waits for longest off the list.
+    pub(in crate::media) fn pop(&mut self) {
+        self.0.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_owed_once_and_not_for_ever() {
+        let start = Instant::now();
+        let mut deferred = DeferredRtx::default();
+        assert!(deferred.defer(start, SubscriptionId(1), 7));
+        assert!(deferred.defer(start, SubscriptionId(1), 7));
+        assert!(deferred.defer(start + MEMORY / 2, SubscriptionId(2), 7));
+        let first = |deferred: &DeferredRtx| {
+            deferred
+                .first()
+                .map(|packet| (packet.subscription.0, packet.is_forgotten(start + MEMORY)))
+        };
+        assert_eq!(first(&deferred), Some((1, true)));
+        deferred.pop();
+        assert_eq!(first(&deferred), Some((2, false)));
+        deferred.pop();
+        assert!(deferred.is_empty());
+    }
+
+    #[test]
+    fn who_asks_for_everything_is_owed_little() {
+        let mut deferred = DeferredRtx::default();
+        let defer = |sequence: &u16| deferred.defer(Instant::now(), SubscriptionId(1), *sequence);
+        assert_eq!((0..u16::MAX).filter(defer).count(), MAX);
+    }
+}

@@ -1,0 +1,330 @@
+//! One receiver's copy of a track.
+
+use std::time::{Duration, Instant};
+
+use dataplane::{LegId, Replica, ReplicaFormat, ReplicaId, Rewriting, StreamKey};
+use southbound::{PayloadFormat, Subscription};
+use wire::codec::Layer;
+use wire::extension::PlayoutDelay;
+use wire::{Codec, PayloadType};
+
+use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
+use crate::media::budget::Path;
+use crate::media::downlink::rtx::RtxHistory;
+use crate::media::downlink::stale_rtx::StaleRtx;
+use crate::media::rate_limit::RateLimit;
+use crate::media::rtcp::quality::Reported;
+use crate::media::uplink::remb_out::Sent;
+
+/// After a fall to the smallest picture the key frame that makes it as large as granted waits for so long: encoders make up for two in a row by leaving pictures out, and the
+/// queue is shorter then.
+const SMALL: Duration = Duration::from_secs(2);
+
+/// A subscription with what has become of it.
+pub(in crate::media) struct DownTrack {
+    pub(in crate::media) subscription: Subscription,
+    /// Its entry, once the receiver has a leg. The first sequence numbers are fixed with it.
+    pub(in crate::media) entry: Option<Entry>,
+    /// What the table has.
+    pub(in crate::media) written: Option<Replica>,
+    /// How much of the track it gets.
+    pub(in crate::media) choice: Choice,
+    /// The smaller picture size that goes on beside it.
+    pub(in crate::media) keeps: Option<u8>,
+    /// Whether it gets the smallest picture before what it is granted: the path is full.
+    pub(in crate::media) small: Small,
+    /// Nobody gets the track at the moment.
+    pub(in crate::media) held: bool,
+    /// Others are among the few that are shown.
+    pub(in crate::media) left_out: bool,
+    /// Whether the controller was told that nothing of it is sent.
+    pub(in crate::media) told_paused: bool,
+    /// The stream it should come from.
+    pub(in crate::media) source: Option<StreamKey>,
+    /// What it does get.
+    pub(in crate::media) current: Option<Current>,
+    pub(in crate::media) delivered: bool,
+    /// Packets that were sent in place of media.
+    pub(in crate::media) fills: u8,
+    pub(in crate::media) rtx_history: RtxHistory,
+    /// What is not sent again for want of use.
+    pub(in crate::media) stale_rtx: StaleRtx,
+    /// How many packets of it had been sent by the last round of reports.
+    pub(in crate::media) counted: u64,
+    /// How much of it is sent, as far as its publisher is to know.
+    pub(in crate::media) sent: Sent,
+    /// How long its receiver is to hold pictures back.
+    pub(in crate::media) playout_delay: Option<PlayoutDelay>,
+    /// The key frames its receiver asked for.
+    pub(in crate::media) key_frames: RateLimit,
+    pub(in crate::media) reported: Reported,
+    /// Number of the last full intra request: the same again is a repetition (RFC 5104 section 4.3.1).
+    pub(in crate::media) intra_request: Option<u8>,
+}
+
+/// The fixed part of a table entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::media) struct Entry {
+    pub(in crate::media) replica: ReplicaId,
+    pub(in crate::media) first_sequence: u16,
+    pub(in crate::media) rtx_first_sequence: u16,
+    pub(in crate::media) rewriting: Rewriting,
+}
+
+/// How much of a track a receiver gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::media) enum Choice {
+    /// As much as it wants: nothing limits it.
+    Free,
+    /// It is not decided yet.
+    Undecided,
+    /// Nothing arrives yet; the lowest that comes will be sent.
+    Expecting,
+    /// Up to this layer of the source.
+    Granted(Layer),
+    /// Nothing: the downlink does not carry it.
+    NoRoom,
+}
+
+/// Whether a subscription gets the smallest picture in place of the one it is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::media) enum Small {
+    No,
+    /// It begins anew with it.
+    First,
+    /// It began with it, and stays there for the time being.
+    Until(Instant),
+}
+
+/// What a replica forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Current {
+    pub(crate) source: StreamKey,
+    pub(crate) layer: Layer,
+    /// Whether it needs a key frame of this source to get to its target, or to go on at all.
+    pub(crate) awaits_key_frame: bool,
+}
+
+impl DownTrack {
+    pub(in crate::media) fn new(subscription: Subscription) -> Self {
+        DownTrack {
+            subscription,
+            entry: None,
+            written: None,
+            choice: Choice::Free,
+            keeps: None,
+            small: Small::No,
+            held: false,
+            left_out: false,
+            told_paused: false,
+            source: None,
+            current: None,
+            delivered: false,
+            fills: 0,
+            rtx_history: RtxHistory::default(),
+            stale_rtx: StaleRtx::default(),
+            counted: 0,
+            sent: Sent::default(),
+            playout_delay: None,
+            key_frames: RateLimit::new(KEY_FRAMES_MAX, KEY_FRAMES_WINDOW),
+            reported: Reported::default(),
+            intra_request: None,
+        }
+    }
+
+    /// Whether anything of it is sent.
+    pub(in crate::media) fn is_sent(&self) -> bool {
+        let is_allowed = match self.choice {
+            Choice::Free | Choice::Expecting | Choice::Granted(_) => true,
+            Choice::Undecided | Choice::NoRoom => false,
+        };
+        is_allowed && self.subscription.wanted.enabled && !self.held && !self.left_out
+    }
+
+    /// Whether it waits for a key frame of this stream.
+    pub(in crate::media) fn awaits(&self, key: StreamKey) -> bool {
+        let has_it = |current: Current| current.source == key && !current.awaits_key_frame;
+        self.is_sent() && self.source == Some(key) && !self.current.is_some_and(has_it)
+    }
+
+    /// Whether it waits for a key frame to get less: of another source, or a smaller picture of this one. `is_lower` tells whether its source is of a lower encoding
+    /// than another.
+    pub(in crate::media) fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
+        let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
+            return false;
+        };
+        match self.source == Some(current.source) {
+            true => current.awaits_key_frame && current.layer.spatial > layer.spatial,
+            false => is_lower(current.source),
+        }
+    }
+
+    /// Whether it goes on with a key frame when it gets this instead of what it got.
+    fn begins_anew(&self, next: Current) -> bool {
+        self.current.is_none_or(|before| {
+            let other_size = before.layer.spatial != next.layer.spatial;
+            before.source != next.source || before.awaits_key_frame && !next.awaits_key_frame && other_size
+        })
+    }
+
+    /// Whether it gets a smaller picture than it should: a larger one can wait.
+    pub(in crate::media) fn is_rising(&self) -> bool {
+        let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
+            return false;
+        };
+        self.source == Some(current.source) && current.layer.spatial < layer.spatial
+    }
+
+    /// Decides whether it gets the smallest picture in place of what it is granted; `is_larger` tells whether that is less than something it gets. Returns whether it gets all of it
+    /// from now on.
+    pub(in crate::media) fn follow_path(
+        &mut self,
+        now: Instant,
+        path: Path,
+        is_larger: impl FnOnce(Current) -> bool,
+    ) -> bool {
+        match self.small {
+            _ if path == Path::Cut && self.current.is_some_and(is_larger) => {
+                self.small = match self.keeps {
+                    // It is there at once, and what is granted would need a key frame as any.
+                    Some(_) => Small::Until(now + SMALL),
+                    None => Small::First,
+                };
+            }
+            Small::Until(end) if end <= now && path == Path::Free => {
+                self.small = Small::No;
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Notes what it forwards, and what became of the small picture it was to begin with: one that was kept needed no key frame.
+    pub(in crate::media) fn forwards(&mut self, now: Instant, current: Current) {
+        let begins_anew = self.begins_anew(current);
+        if begins_anew {
+            self.stale_rtx.begin(now);
+        }
+        if self.small == Small::First && self.source == Some(current.source) && !current.awaits_key_frame {
+            self.small = match begins_anew {
+                true => Small::Until(now + SMALL),
+                false => Small::No,
+            };
+        }
+        self.current = Some(current);
+    }
+
+    /// The highest layer it should get of its source now.
+    fn target(&self) -> Layer {
+        let wanted = Layer {
+            spatial: self.subscription.wanted.spatial_max,
+            temporal: u8::MAX,
+        };
+        match self.choice {
+            Choice::Granted(layer) if self.small != Small::No => Layer { spatial: 0, ..layer },
+            Choice::Granted(layer) => layer,
+            Choice::Expecting => Layer { spatial: 0, ..wanted },
+            Choice::Free | Choice::Undecided | Choice::NoRoom => wanted,
+        }
+    }
+
+    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean; `is_lowering` asks for fewer pictures for the time being.
+    pub(in crate::media) fn replica(
+        &self,
+        leg: LegId,
+        entry: Entry,
+        published: &[PayloadFormat],
+        is_lowering: bool,
+    ) -> Replica {
+        let subscription = &self.subscription;
+        let is_redundant = |source: PayloadType| {
+            let found = published.iter().find(|format| format.payload_type == source);
+            found.is_some_and(|format| format.codec == Codec::Red)
+        };
+        let format = |(source, format): &(PayloadType, PayloadFormat)| ReplicaFormat {
+            source: *source,
+            payload_type: format.payload_type,
+            rtx: format.rtx,
+            primary_only: format.codec != Codec::Red && is_redundant(*source),
+        };
+        Replica {
+            leg,
+            ssrc: subscription.ssrc,
+            first_sequence: entry.first_sequence,
+            rtx: subscription.rtx.map(|rtx| (rtx, entry.rtx_first_sequence)),
+            formats: subscription.formats.iter().map(format).collect(),
+            mid: subscription.mid,
+            playout_delay: self.playout_delay,
+            source: self.source,
+            target: match is_lowering && self.keeps.is_none() {
+                // What there is too much of goes on until the key frame comes; fewer pictures of it take less at once.
+                true => Layer {
+                    temporal: 0,
+                    ..self.target()
+                },
+                false => self.target(),
+            },
+            keeps: self.keeps,
+            rewriting: entry.rewriting,
+            paused: !self.is_sent(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use southbound::{SubscriptionId, TrackId, TransportId, Wanted};
+    use wire::Ssrc;
+
+    use super::*;
+
+    const SOURCE: StreamKey = StreamKey {
+        leg: LegId(0),
+        ssrc: Ssrc(7),
+    };
+
+    fn shown(spatial: u8) -> Current {
+        Current {
+            source: SOURCE,
+            layer: Layer { spatial, temporal: 2 },
+            awaits_key_frame: false,
+        }
+    }
+
+    /// Granted the middle one of three sizes where the largest is sent, on a path that was cut at this time.
+    #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
+    fn cut(keeps: Option<u8>) -> (DownTrack, Instant) {
+        let mut down_track = DownTrack::new(Subscription {
+            subscription: SubscriptionId(1),
+            transport: TransportId(1),
+            track: TrackId(1),
+            ssrc: Ssrc(1),
+            rtx: None,
+            mid: None,
+            formats: Vec::new(),
+            wanted: Wanted::BEST,
+            fill: false,
+        });
+        let now = Instant::now();
+        down_track.choice = Choice::Granted(shown(1).layer);
+        (down_track.source, down_track.current, down_track.keeps) = (Some(SOURCE), Some(shown(2)), keeps);
+        let is_larger = |current: Current| current.layer.spatial > 1;
+        assert!(!down_track.follow_path(now, Path::Cut, is_larger));
+        down_track.current = Some(shown(0));
+        (down_track, now)
+    }
+
+    #[test]
+    fn a_small_picture_that_was_kept_goes_on_as_long_as_one_that_began_anew() {
+        let (mut down_track, now) = cut(Some(0));
+        assert_eq!(down_track.target(), shown(0).layer);
+        down_track.forwards(now, shown(0));
+        let never = |_: Current| false;
+        assert!(!down_track.follow_path(now + SMALL / 2, Path::Free, never));
+        assert_eq!(down_track.target(), shown(0).layer, "a key frame would come too soon");
+        assert!(!down_track.follow_path(now + SMALL, Path::Full, never));
+        assert!(down_track.follow_path(now + SMALL, Path::Free, never));
+        assert_eq!(down_track.target(), shown(1).layer);
+    }
+}

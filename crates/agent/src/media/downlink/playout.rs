@@ -1,0 +1,302 @@
+//! How long a receiver is told to hold pictures back, so that what it lost is repaired in time.
+//!
+//! Browsers hold pictures back for as long as packets' delays vary. A packet that is sent again comes a round trip later than its picture, and that is mostly too
+//! late: pictures on which nothing depends are left out, and the others stutter. So while a receiver asks for many packets again, its pictures say
+//! how long that takes. A path that loses nothing adds no delay.
+//!
+//! A repair is lost as easily as what it repairs, and is mostly not asked for again: a browser stops asking for a picture as soon as a later one can be decoded without
+//! it, and of video in temporal layers every second picture is such a one. So where many packets are lost each is [sent again](crate::media::downlink::rtx) more than once.
+//!
+//! What counts as lost is what is asked for, for the first time: that is known sooner than any report, and of every receiver.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use dataplane::{ReplicaId, ReplicaStatistics};
+use southbound::{SubscriptionId, TransportId};
+use wire::extension::PlayoutDelay;
+
+use crate::Counter;
+use crate::context::Context;
+use crate::media::Media;
+use crate::media::budget::Budget;
+use crate::media::downlink::down_track::DownTrack;
+use crate::media::downlink::rtx::SPREAD;
+
+/// Over which losses are counted; and to know at once that there are any.
+const WINDOW: Duration = Duration::from_secs(3);
+const QUICK: Duration = Duration::from_secs(1);
+
+/// So few lost packets in a window are chance; and from so many on it does not matter how many more there are.
+const ASKED_MIN: usize = 3;
+const ASKED_MAX: usize = 1_000;
+
+/// From which loss on there is to be time for repairs, and from which each packet is sent again twice and three times: so that of pictures of four packets
+/// one in five hundred is not repaired at all. Shape: parts of the packets sent.
+const LOSSES: [f64; 3] = [0.01, 0.02, 0.08];
+
+/// A loss is noticed with the next packet, which for the last one of a picture is that of the next picture. So long is that, at most; and where it is not known.
+const INTERVAL_MAX: Duration = Duration::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(33);
+
+/// What else a repair has to wait for: a picture's packets do not leave at once, and it takes time to decode and to draw.
+const REST: Duration = Duration::from_millis(40);
+
+/// A delay that was needed stays for so long: a path that lost packets will lose more, and every change of the delay makes pictures run faster or slower.
+const STAYS: Duration = Duration::from_secs(15);
+
+/// A delay that is so little longer than what is needed stays.
+const STEP: Duration = Duration::from_millis(10);
+
+/// Delays are told in steps of so much, so that a round trip that varies a little changes nothing.
+const UNIT_MS: u128 = 10;
+
+/// What one receiver loses, and how long it is told to hold pictures back for it.
+#[derive(Debug, Default)]
+pub(in crate::media) struct Playout {
+    /// When packets were asked for, each once.
+    asked: VecDeque<Instant>,
+    /// Packets of pictures sent in a second.
+    rate: u64,
+    told: Option<Told>,
+}
+
+/// What a receiver was told last.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    delay: Duration,
+    /// When so much was needed last.
+    needed: Instant,
+    /// What was needed at most since then.
+    since: Duration,
+}
+
+impl Told {
+    fn new(delay: Duration, now: Instant) -> Self {
+        Told {
+            delay,
+            needed: now,
+            since: Duration::ZERO,
+        }
+    }
+}
+
+impl Playout {
+    /// The receiver misses `count` packets it did not ask for before.
+    fn missed(&mut self, now: Instant, count: usize) {
+        self.asked.extend(std::iter::repeat_n(now, count.min(ASKED_MAX)));
+        let beyond = self.asked.len().saturating_sub(ASKED_MAX);
+        self.asked.drain(..beyond);
+    }
+
+    /// Looks at what was lost lately; whether the receiver is to be told another delay. A repair comes `repair` after its picture.
+    fn follow(&mut self, now: Instant, repair: Duration, max: Duration) -> bool {
+        let is_past = |at: &Instant| now.saturating_duration_since(*at) >= WINDOW;
+        while self.asked.front().is_some_and(is_past) {
+            self.asked.pop_front();
+        }
+        let needed = match self.losses(now) {
+            0 => Duration::ZERO,
+            copies => delay(repair, copies).min(max),
+        };
+        let before = self.delay();
+        match &mut self.told {
+            None if needed.is_zero() => {}
+            None => self.told = Some(Told::new(needed, now)),
+            Some(told) if needed > told.delay => *told = Told::new(needed, now),
+            Some(told) if needed + STEP >= told.delay => *told = Told::new(told.delay, now),
+            Some(told) if now.saturating_duration_since(told.needed) >= STAYS => *told = Told::new(told.since, now),
+            Some(told) => told.since = told.since.max(needed),
+        }
+        self.delay() != before
+    }
+
+    /// How often a packet is to be sent again that was asked for.
+    pub(in crate::media) fn copies(&self, now: Instant) -> u32 {
+        self.losses(now).max(1)
+    }
+
+    /// How many of [`LOSSES`] are reached: the first already by what was lost in a short time.
+    fn losses(&self, now: Instant) -> u32 {
+        let quickly = self.reached(now, QUICK).min(1);
+        quickly.max(self.reached(now, WINDOW))
+    }
+
+    fn reached(&self, now: Instant, window: Duration) -> u32 {
+        let is_within = |at: &&Instant| now.saturating_duration_since(**at) < window;
+        let lost = self.asked.iter().rev().take_while(is_within).count();
+        let sent = self.rate as f64 * window.as_secs_f64();
+        if lost < ASKED_MIN || sent == 0.0 {
+            return 0;
+        }
+        LOSSES.iter().filter(|part| lost as f64 >= **part * sent).count() as u32
+    }
+
+    /// The delay in force; zero is none.
+    pub(in crate::media) fn delay(&self) -> Duration {
+        self.told.map_or(Duration::ZERO, |told| told.delay)
+    }
+
+    /// What pictures say. Who was told a delay once is told when there is none any more: receivers keep to the last word.
+    fn word(&self) -> Option<PlayoutDelay> {
+        self.told.map(|told| PlayoutDelay::at_least(told.delay))
+    }
+}
+
+/// How long pictures are held back so that the last of so many copies of a repair is in time.
+fn delay(repair: Duration, copies: u32) -> Duration {
+    let exact = repair + SPREAD * (copies - 1) + REST;
+    Duration::from_millis(exact.as_millis().next_multiple_of(UNIT_MS) as u64)
+}
+
+impl Media {
+    /// A receiver asks for packets of a subscription for the first time.
+    pub(in crate::media) fn missed(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: TransportId,
+        id: SubscriptionId,
+        count: usize,
+    ) {
+        if count == 0 || !self.is_picture(id) {
+            return;
+        }
+        let Some(peer) = self.peers.get_mut(&transport) else {
+            return;
+        };
+        // What a full queue loses is cured by sending less, not by waiting.
+        if !peer.budget.as_ref().is_some_and(Budget::is_congested) {
+            peer.playout.missed(cx.now, count);
+            self.follow_losses(cx, transport);
+        }
+    }
+
+    /// Counts what was sent to a receiver in this round of reports.
+    pub(in crate::media) fn count_sent(&mut self, transport: TransportId, replicas: &[(ReplicaId, ReplicaStatistics)]) {
+        let mut rate = 0;
+        for (replica, statistics) in replicas {
+            let Some(id) = self.by_replica.get(replica).copied().filter(|id| self.is_picture(*id)) else {
+                continue;
+            };
+            if let Some(down_track) = self.down_tracks.get_mut(&id) {
+                rate += statistics.packets.saturating_sub(down_track.counted);
+                down_track.counted = statistics.packets;
+            }
+        }
+        if let Some(peer) = self.peers.get_mut(&transport) {
+            peer.playout.rate = rate;
+        }
+    }
+
+    /// Tells a receiver how long to hold pictures back, if that changed.
+    pub(in crate::media) fn follow_losses(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let interval = self.picture_interval(transport);
+        let Some(peer) = self.peers.get_mut(&transport) else {
+            return;
+        };
+        let Some(round_trip) = peer.least_round_trip() else {
+            return;
+        };
+        let max = cx.shared.config.playout_delay_max;
+        if !peer.playout.follow(cx.now, interval + round_trip, max) {
+            return;
+        }
+        cx.count(Counter::PlayoutDelayChanged);
+        for id in self.peers[&transport].subscriptions.clone() {
+            self.write_replica(cx, id);
+        }
+    }
+
+    /// The longest time between two pictures of what a receiver gets.
+    fn picture_interval(&self, transport: TransportId) -> Duration {
+        let subscriptions = self.peers.get(&transport).map(|peer| &peer.subscriptions);
+        let down_tracks = subscriptions
+            .into_iter()
+            .flatten()
+            .filter_map(|id| self.down_tracks.get(id));
+        let intervals = down_tracks.filter_map(|down_track| {
+            let fps = self.pictures_per_second(down_track)?;
+            Some(Duration::from_secs(1).checked_div(fps)?.min(INTERVAL_MAX))
+        });
+        intervals.max().unwrap_or(INTERVAL)
+    }
+
+    fn pictures_per_second(&self, down_track: &DownTrack) -> Option<u32> {
+        let current = down_track.current.filter(|_| down_track.is_sent())?;
+        let encoding = self.up_tracks.get(&current.source)?.encoding as u8;
+        let offers = &self.tracks.get(&down_track.subscription.track)?.offers.0;
+        let layer = |offer: &allocation::Offer| offer.target.layer;
+        let theirs = offers.iter().filter(|offer| {
+            let is_within =
+                layer(offer).spatial <= current.layer.spatial && layer(offer).temporal <= current.layer.temporal;
+            offer.target.encoding == encoding && is_within
+        });
+        theirs.map(|offer| u32::from(offer.fps)).max()
+    }
+
+    /// What the packets of a subscription say of it.
+    pub(in crate::media) fn playout_delay(&self, id: SubscriptionId) -> Option<PlayoutDelay> {
+        let down_track = self.down_tracks.get(&id).filter(|_| self.is_picture(id))?;
+        self.peers.get(&down_track.subscription.transport)?.playout.word()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A picture's time at 30 a second, and a round trip of 50 ms.
+    const REPAIR: Duration = Duration::from_millis(83);
+    const MAX: Duration = Duration::from_millis(400);
+
+    fn millis(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    /// A receiver of 200 packets a second that loses `lost` of them in each of so many seconds; its delay after each.
+    fn run(playout: &mut Playout, now: &mut Instant, lost: usize, seconds: usize) -> Vec<u64> {
+        playout.rate = 200;
+        let second = |_| {
+            *now += Duration::from_secs(1);
+            playout.missed(*now, lost);
+            playout.follow(*now, REPAIR, MAX);
+            playout.delay().as_millis() as u64
+        };
+        (0..seconds).map(second).collect()
+    }
+
+    #[test]
+    fn more_loss_leaves_time_for_more_copies() {
+        let (mut playout, mut now) = (Playout::default(), Instant::now());
+        assert_eq!(run(&mut playout, &mut now, 0, 3), [0, 0, 0]);
+        assert_eq!(playout.word(), None);
+        assert_eq!(run(&mut playout, &mut now, 3, 4).last(), Some(&130));
+        assert_eq!(run(&mut playout, &mut now, 10, 4).last(), Some(&150));
+        assert_eq!(run(&mut playout, &mut now, 30, 4).last(), Some(&170));
+        assert_eq!(playout.word(), Some(PlayoutDelay::at_least(millis(170))));
+    }
+
+    #[test]
+    fn a_delay_comes_at_once_and_goes_late() {
+        let (mut playout, mut now) = (Playout::default(), Instant::now());
+        assert_eq!(run(&mut playout, &mut now, 12, 2), [150, 150]);
+        assert_eq!(run(&mut playout, &mut now, 3, 14).last(), Some(&150));
+        assert_eq!(run(&mut playout, &mut now, 3, 4).last(), Some(&130));
+        assert_eq!(run(&mut playout, &mut now, 0, 15).last(), Some(&130));
+        assert_eq!(run(&mut playout, &mut now, 0, 18).last(), Some(&0));
+        assert_eq!(playout.word(), Some(PlayoutDelay::NORMAL));
+    }
+
+    #[test]
+    fn two_lost_packets_are_chance_and_the_most_is_kept_to() {
+        let (mut playout, mut now) = (Playout::default(), Instant::now());
+        playout.rate = 10;
+        playout.missed(now, 2);
+        assert!(!playout.follow(now, REPAIR, MAX));
+        playout.missed(now, 200_000);
+        assert!(playout.follow(now, Duration::from_secs(2), MAX));
+        assert_eq!(playout.delay(), MAX);
+        now += Duration::from_secs(1);
+        assert!(!playout.follow(now, millis(300), MAX), "hardly another one");
+    }
+}

@@ -1,0 +1,76 @@
+//! Which packets a receiver asks for in vain: those before the key frame it goes on from.
+
+use std::time::{Duration, Instant};
+
+/// How long it is remembered. Who misses a packet for longer asks for a key frame instead.
+const MEMORY: Duration = Duration::from_secs(2);
+
+/// What was sent of one subscription before it went on with a key frame.
+///
+/// What was lost of a larger picture that did not fit is asked for when the smaller one already comes, and would fill the path again. A device says that it goes on
+/// from another source or in another size, but not with which number. What is asked for sooner than anything sent after that can be was sent before it,
+/// though, and so was everything with a lower number.
+#[derive(Debug, Default)]
+pub(in crate::media) struct StaleRtx(Option<Since>);
+
+#[derive(Clone, Copy, Debug)]
+struct Since {
+    at: Instant,
+    /// The newest that was asked for when only what was sent before could be.
+    newest: Option<u16>,
+}
+
+impl StaleRtx {
+    /// It goes on with a key frame.
+    pub(in crate::media) fn begin(&mut self, now: Instant) {
+        self.0 = Some(Since { at: now, newest: None });
+    }
+
+    /// Whether it went on with a key frame after that time.
+    pub(in crate::media) fn began_after(&self, time: Instant) -> bool {
+        self.0.is_some_and(|since| since.at > time)
+    }
+
+    /// Whether a packet that is asked for now was sent before. Nothing that was sent after is asked for sooner than this time later.
+    pub(in crate::media) fn has(&mut self, now: Instant, sequence: u16, soonest: Duration) -> bool {
+        let Some(since) = self.0.as_mut().filter(|since| now < since.at + MEMORY) else {
+            return false;
+        };
+        let is_newer = |newest: u16| sequence.wrapping_sub(newest).wrapping_sub(1) < u16::MAX / 2;
+        if now < since.at + soonest {
+            since.newest = Some(since.newest.filter(|newest| !is_newer(*newest)).unwrap_or(sequence));
+        }
+        since.newest.is_some_and(|newest| !is_newer(newest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_at_once_and_what_is_older_is_of_no_use() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut stale_rtx = StaleRtx::default();
+        assert!(!stale_rtx.has(at(0), 7, Duration::from_millis(100)));
+        stale_rtx.begin(at(0));
+        let mut has = |millis, sequence| stale_rtx.has(at(millis), sequence, Duration::from_millis(100));
+        assert!(has(20, 3));
+        assert!(has(99, u16::MAX));
+        assert!(has(99, 1));
+        for (sequence, expected) in [(3, true), (u16::MAX - 9, true), (4, false), (500, false)] {
+            assert_eq!(has(200, sequence), expected, "{sequence}");
+        }
+        assert!(!has(2_000, 3), "numbers come round");
+    }
+
+    #[test]
+    fn nothing_is_known_of_what_is_asked_for_later() {
+        let start = Instant::now();
+        let mut stale_rtx = StaleRtx::default();
+        stale_rtx.begin(start);
+        let soonest = Duration::from_millis(100);
+        assert!(!stale_rtx.has(start + soonest, 3, soonest));
+    }
+}

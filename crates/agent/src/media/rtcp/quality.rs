@@ -1,0 +1,133 @@
+//! How a transport does, summed up for the controller.
+
+use std::time::Duration;
+
+use southbound::{Notice, TransportId, TransportQuality};
+use wire::rtcp::ReportBlock;
+
+use crate::context::Context;
+use crate::media::Media;
+
+/// A notice for every so many rounds of reports.
+const ROUNDS: u32 = 3;
+
+/// What has been measured on one transport since the last notice.
+#[derive(Debug, Default)]
+pub(in crate::media) struct Quality {
+    rounds: u32,
+    uplink: Tally,
+    downlink: Tally,
+    jitter: Duration,
+}
+
+/// Packets that were expected, and how many of them are lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::media) struct Tally {
+    pub(in crate::media) expected: u64,
+    pub(in crate::media) lost: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.expected += other.expected;
+        self.lost += other.lost;
+    }
+
+    fn ratio(self) -> f32 {
+        if self.expected == 0 {
+            0.0
+        } else {
+            self.lost.min(self.expected) as f32 / self.expected as f32
+        }
+    }
+}
+
+/// What a receiver reported of one subscription last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::media) struct Reported {
+    last: Option<(u32, i32)>,
+}
+
+impl Reported {
+    /// What was expected and lost since the report before.
+    fn since_last(&mut self, block: &ReportBlock) -> Tally {
+        let now = (block.highest_sequence, block.cumulative_lost);
+        let Some((highest, lost)) = self.last.replace(now) else {
+            return Tally::default();
+        };
+        // A report out of order, or a receiver that began anew, tells nothing.
+        let expected = i64::from(block.highest_sequence.wrapping_sub(highest) as i32).max(0) as u64;
+        let lost = i64::from(block.cumulative_lost - lost).clamp(0, expected as i64) as u64;
+        Tally { expected, lost }
+    }
+}
+
+impl Quality {
+    /// Packets of the peer that were expected, and not received before repair.
+    pub(in crate::media) fn measured_uplink(&mut self, tally: Tally) {
+        self.uplink.add(tally);
+    }
+
+    /// A receiver reported on a subscription whose clock runs at `clock_rate`.
+    pub(in crate::media) fn measured_downlink(
+        &mut self,
+        reported: &mut Reported,
+        block: &ReportBlock,
+        clock_rate: u32,
+    ) {
+        self.downlink.add(reported.since_last(block));
+        let jitter = Duration::from_micros(u64::from(block.jitter) * 1_000_000 / u64::from(clock_rate.max(1)));
+        self.jitter = self.jitter.max(jitter);
+    }
+}
+
+impl Media {
+    /// A round of reports is over.
+    pub(in crate::media) fn report_quality(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(peer) = self.peers.get_mut(&transport) else {
+            return;
+        };
+        peer.quality.rounds += 1;
+        if peer.quality.rounds < ROUNDS {
+            return;
+        }
+        let quality = std::mem::take(&mut peer.quality);
+        if quality.uplink.expected + quality.downlink.expected > 0 {
+            let quality = TransportQuality {
+                uplink_loss: quality.uplink.ratio(),
+                downlink_loss: quality.downlink.ratio(),
+                round_trip: peer.round_trip(),
+                jitter: quality.jitter,
+            };
+            cx.notice(Notice::Quality { transport, quality });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_is_counted_between_two_reports() {
+        let block = |highest_sequence, cumulative_lost| ReportBlock {
+            highest_sequence,
+            cumulative_lost,
+            ..Default::default()
+        };
+        let (mut quality, mut reported) = (Quality::default(), Reported::default());
+        quality.measured_downlink(&mut reported, &block(1_000, 50), 90_000);
+        quality.measured_downlink(
+            &mut reported,
+            &ReportBlock {
+                jitter: 900,
+                ..block(1_100, 60)
+            },
+            90_000,
+        );
+        quality.measured_downlink(&mut reported, &block(1_050, 40), 90_000);
+        assert_eq!((quality.downlink.expected, quality.downlink.lost), (100, 10));
+        assert_eq!(quality.jitter, Duration::from_millis(10));
+        assert_eq!(Tally::default().ratio(), 0.0);
+    }
+}

@@ -1,0 +1,82 @@
+//! Which encodings of a track arrive.
+//!
+//! A publisher stops encodings it has no bandwidth for without a word; receivers must be served from another one then.
+
+use std::time::Duration;
+
+use dataplane::StreamKey;
+use southbound::{Notice, TrackId};
+
+use crate::context::Context;
+use crate::media::Media;
+use crate::timers::Timer;
+
+/// An encoding of which nothing has come for this long does not arrive any more.
+const SILENCE_MAX: Duration = Duration::from_millis(1_500);
+
+/// How often that is looked at.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+impl Media {
+    /// A packet of this stream came.
+    pub(in crate::media) fn heard_from(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(up_track) = self.up_tracks.get_mut(&key) else {
+            return;
+        };
+        let Some(track) = self.tracks.get_mut(&up_track.track) else {
+            return;
+        };
+        if track.encodings[up_track.encoding].active.replace(cx.now).is_some() {
+            return;
+        }
+        up_track.key_frames.restart();
+        up_track.layer_bitrate.restart(cx.now);
+        let id = up_track.track;
+        if !std::mem::replace(&mut track.started, true) {
+            cx.notice(Notice::Started { track: id });
+        }
+        cx.notice(Notice::Encodings {
+            track: id,
+            active: track.active(),
+        });
+        cx.routine_timer_by(Timer::Activity(id), cx.now + INTERVAL);
+        self.reselect(cx, id);
+        self.ask_again(cx, key);
+    }
+
+    /// Looks for encodings that have stopped.
+    pub(crate) fn check_activity(&mut self, cx: &mut Context<'_>, id: TrackId) {
+        let Some(track) = self.tracks.get_mut(&id) else { return };
+        let before = track.active();
+        for encoding in &mut track.encodings {
+            encoding.active = encoding
+                .active
+                .filter(|at| cx.now.saturating_duration_since(*at) < SILENCE_MAX);
+        }
+        let after = track.active();
+        if after != 0 {
+            cx.routine_timer(Timer::Activity(id), cx.now + INTERVAL);
+        }
+        if before != after {
+            cx.notice(Notice::Encodings {
+                track: id,
+                active: after,
+            });
+            self.reselect(cx, id);
+        }
+    }
+
+    /// Those who wait for this stream asked while it did not arrive: asks again, now that it does.
+    fn ask_again(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(track) = self
+            .up_tracks
+            .get(&key)
+            .and_then(|up_track| self.tracks.get(&up_track.track))
+        else {
+            return;
+        };
+        if track.subscribers.iter().any(|id| self.awaits(*id, key)) {
+            self.want_key_frame(cx, key);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What is heard: audio levels, summed up for whoever decides who speaks.
+//!
+//! Source: RFC 6464.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use southbound::{AudioActivity, Notice, TrackId};
+
+use crate::context::Context;
+use crate::media::Media;
+use crate::timers::Timer;
+
+/// Over which the levels are summed up.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Quieter packets count as silence, in -dBov.
+const AUDIBLE: u8 = 50;
+
+/// What one packet stands for: the length of an Opus frame as everybody sends it.
+const PACKET: Duration = Duration::from_millis(20);
+
+/// What was heard since the last notice.
+#[derive(Debug, Default)]
+pub(in crate::media) struct Hearing {
+    heard: BTreeMap<TrackId, Heard>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    packets: u32,
+    levels: u32,
+}
+
+impl Hearing {
+    /// Nothing of this track is of interest any more.
+    pub(in crate::media) fn forget(&mut self, track: TrackId) {
+        self.heard.remove(&track);
+    }
+
+    /// A packet of this track had this level.
+    pub(in crate::media) fn heard(&mut self, cx: &mut Context<'_>, track: TrackId, level: u8) {
+        if level > AUDIBLE {
+            return;
+        }
+        let heard = self.heard.entry(track).or_default();
+        heard.packets += 1;
+        heard.levels += u32::from(level);
+        cx.timer_by(Timer::Audio, cx.now + INTERVAL);
+    }
+}
+
+impl Media {
+    /// Says what was heard; once more, with nothing, when everybody has fallen silent.
+    pub(crate) fn report_audio(&mut self, cx: &mut Context<'_>) {
+        let activity = |(track, heard): (TrackId, Heard)| AudioActivity {
+            track,
+            level: (heard.levels / heard.packets) as u8,
+            active: (PACKET * heard.packets).min(INTERVAL),
+        };
+        let heard: Vec<_> = std::mem::take(&mut self.hearing.heard)
+            .into_iter()
+            .map(activity)
+            .collect();
+        if !heard.is_empty() {
+            cx.timer(Timer::Audio, cx.now + INTERVAL);
+        }
+        cx.notice(Notice::Audio(heard));
+    }
+}

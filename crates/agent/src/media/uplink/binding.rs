@@ -1,0 +1,336 @@
+//! Which stream is which encoding of which track.
+//!
+//! A mid in the packets says which track they are of, and one that no track has says that they are of none. Within a track, or without a mid, an encoding is
+//! found by its SSRC where the description names one; else by the rid its packets carry; else, for a peer that sends nothing of all that, by a payload type
+//! only one track has.
+//!
+//! Source: RFC 8843 section 9.2, RFC 8852.
+
+use dataplane::{LegId, StreamKey, Update};
+use southbound::{TrackId, TransportId};
+use wire::{Mid, PayloadType, Rid, Ssrc};
+
+use crate::Counter;
+use crate::context::Context;
+use crate::limits::UNBOUND_STREAMS_MAX;
+use crate::media::Media;
+use crate::media::uplink::up_track::{Track, UpTrack};
+use crate::timers::Timer;
+
+/// A stream as the data plane described it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnmappedStream {
+    pub(crate) ssrc: Ssrc,
+    pub(crate) payload_type: PayloadType,
+    pub(crate) mid: Option<Mid>,
+    pub(crate) rid: Option<Rid>,
+    pub(crate) repaired_rid: Option<Rid>,
+}
+
+/// By which sign a stream was found, the weaker first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    /// Only by its payload type, and its rid if it has one: another track may have the same.
+    PayloadType,
+    /// By its mid or its SSRC.
+    Name,
+}
+
+/// What a stream turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Media,
+    Retransmissions,
+}
+
+impl Media {
+    /// A stream arrives that is not in the table.
+    pub(crate) fn unknown_stream(&mut self, cx: &mut Context<'_>, leg: LegId, stream: UnmappedStream) {
+        let Some(transport) = self.by_leg.get(&leg).copied() else {
+            return;
+        };
+        if self.map_stream(cx, transport, stream) {
+            return;
+        }
+        cx.count(Counter::StreamUnexplained);
+        let Some(peer) = self.peers.get_mut(&transport) else {
+            return;
+        };
+        if peer.unmapped.len() >= UNBOUND_STREAMS_MAX {
+            peer.unmapped.pop_front();
+        }
+        peer.unmapped.push_back(stream);
+    }
+
+    /// Tries again to explain what arrived before its publication.
+    pub(in crate::media) fn map_unmapped(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(peer) = self.peers.get_mut(&transport) else {
+            return;
+        };
+        let remembered = std::mem::take(&mut peer.unmapped);
+        let left: Vec<_> = remembered
+            .into_iter()
+            .filter(|stream| !self.map_stream(cx, transport, *stream))
+            .collect();
+        if let Some(peer) = self.peers.get_mut(&transport) {
+            peer.unmapped.extend(left);
+        }
+    }
+
+    /// Binds the streams whose SSRCs the description names.
+    pub(in crate::media) fn bind_described(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let described = self.tracks[&track].publication.encodings.clone();
+        for (encoding, description) in described.iter().enumerate() {
+            if let Some(rtx) = description.rtx {
+                self.bind(cx, track, encoding, rtx, Role::Retransmissions);
+            }
+            if let Some(ssrc) = description.ssrc {
+                self.bind(cx, track, encoding, ssrc, Role::Media);
+            }
+        }
+    }
+
+    /// Takes the stream of an encoding out of the table.
+    pub(in crate::media) fn unbind(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
+        let Some(known) = self.tracks.get_mut(&track) else {
+            return;
+        };
+        let Some(key) = known.encodings[encoding].stream.take() else {
+            return;
+        };
+        known.encodings[encoding].active = None;
+        known.offers.1 = None;
+        self.up_tracks.remove(&key);
+        for subscription in &known.subscribers {
+            if let Some(down_track) = self.down_tracks.get_mut(subscription) {
+                down_track.source = down_track.source.filter(|source| *source != key);
+                down_track.current = down_track.current.filter(|current| current.source != key);
+            }
+        }
+        cx.write(Update::RemoveStream(key));
+        cx.shared.timers.clear(Timer::Nack(key));
+        cx.shared.timers.clear(Timer::KeyFrame(key));
+    }
+
+    fn map_stream(&mut self, cx: &mut Context<'_>, transport: TransportId, stream: UnmappedStream) -> bool {
+        let Some(peer) = self.peers.get(&transport) else {
+            return false;
+        };
+        let matches = peer.tracks.iter().filter_map(|track| {
+            let (encoding, role, sign) = role_in(&self.tracks[track], &stream)?;
+            Some((sign, *track, encoding, role))
+        });
+        let matches: Vec<_> = matches.collect();
+        let best = matches.iter().map(|(sign, ..)| *sign).max();
+        let mut best = matches.iter().filter(|(sign, ..)| Some(*sign) == best);
+        match (best.next(), best.next()) {
+            (Some((_, track, encoding, role)), None) => {
+                self.bind(cx, *track, *encoding, stream.ssrc, *role);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn bind(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, ssrc: Ssrc, role: Role) {
+        let Some(known) = self.tracks.get_mut(&track) else {
+            return;
+        };
+        let Some(leg) = self.peers.get(&known.publication.transport).and_then(|peer| peer.leg) else {
+            return;
+        };
+        let (key, state) = (StreamKey { leg, ssrc }, &mut known.encodings[encoding]);
+        match role {
+            Role::Media if state.stream != Some(key) => self.bind_media(cx, track, encoding, key),
+            Role::Retransmissions if state.rtx != Some(ssrc) => {
+                state.rtx = Some(ssrc);
+                self.write_stream(cx, track, encoding);
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a stream into the table, in place of the one that was its encoding's before.
+    fn bind_media(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, key: StreamKey) {
+        self.unbind(cx, track, encoding);
+        if let Some(other) = self
+            .up_tracks
+            .get(&key)
+            .map(|up_track| (up_track.track, up_track.encoding))
+        {
+            self.unbind(cx, other.0, other.1);
+        }
+        let known = self.tracks.get_mut(&track).expect("the caller found it");
+        if let Err(error) = cx.try_write(Update::SetStream(key, known.stream(encoding, None))) {
+            let transport = known.publication.transport;
+            return cx.refused(transport, error, "the data plane holds all the streams it can");
+        }
+        known.encodings[encoding].stream = Some(key);
+        self.up_tracks
+            .insert(key, UpTrack::new(track, encoding, known.has_nack()));
+        self.reselect(cx, track);
+    }
+
+    /// Writes the entry of an encoding's stream again, if it has one.
+    pub(in crate::media) fn write_stream(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
+        let known = &self.tracks[&track];
+        let Some(key) = known.encodings[encoding].stream else {
+            return;
+        };
+        let reference = self.up_tracks.get(&key).and_then(UpTrack::table_reference);
+        cx.write(Update::SetStream(key, known.stream(encoding, reference)));
+    }
+}
+
+/// Which encoding of `track` a stream is, and which part in it it has.
+fn role_in(track: &Track, stream: &UnmappedStream) -> Option<(usize, Role, Sign)> {
+    let publication = &track.publication;
+    let named = stream.mid.zip(publication.mid);
+    if named.is_some_and(|(said, ours)| said != ours) {
+        return None;
+    }
+    let by_ssrc = publication.encodings.iter().enumerate().find_map(|(index, encoding)| {
+        let role = if encoding.ssrc == Some(stream.ssrc) {
+            Role::Media
+        } else if encoding.rtx == Some(stream.ssrc) {
+            Role::Retransmissions
+        } else {
+            return None;
+        };
+        Some((index, role))
+    });
+    if let Some((encoding, role)) = by_ssrc {
+        return Some((encoding, role, Sign::Name));
+    }
+    let is_media = publication
+        .formats
+        .iter()
+        .any(|format| format.payload_type == stream.payload_type);
+    let is_rtx = publication
+        .formats
+        .iter()
+        .any(|format| format.rtx == Some(stream.payload_type));
+    let role = match (is_media, is_rtx) {
+        (true, _) => Role::Media,
+        (false, true) => Role::Retransmissions,
+        (false, false) => return None,
+    };
+    let rid = if role == Role::Media {
+        stream.rid
+    } else {
+        stream.repaired_rid.or(stream.rid)
+    };
+    let encoding = match (rid, publication.encodings.as_slice()) {
+        (_, [only]) if only.rid.is_none() || rid.is_none() || only.rid == rid => 0,
+        (Some(_), encodings) => encodings.iter().position(|encoding| encoding.rid == rid)?,
+        (None, _) => return None,
+    };
+    // Without a mid the payload type is all there is, and a stream that is already there explains itself.
+    let is_taken = match role {
+        Role::Media => track.encodings[encoding].stream.is_some(),
+        Role::Retransmissions => track.encodings[encoding].rtx.is_some(),
+    };
+    match named {
+        Some(_) => Some((encoding, role, Sign::Name)),
+        None => (!is_taken).then_some((encoding, role, Sign::PayloadType)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use southbound::{Encoding, PayloadFormat, Publication};
+    use wire::{Codec, MediaKind};
+
+    fn track(mid: Option<&str>, rids: &[Option<&str>]) -> Track {
+        let payload_type = |value| PayloadType::new(value).unwrap();
+        let format = PayloadFormat {
+            payload_type: payload_type(96),
+            codec: Codec::Vp8,
+            rtx: Some(payload_type(97)),
+            nack: true,
+        };
+        let encoding = |rid: &Option<&str>| Encoding {
+            rid: rid.map(|rid| Rid::new(rid).unwrap()),
+            ssrc: None,
+            rtx: None,
+            width: 0,
+            height: 0,
+            layers: Vec::new(),
+        };
+        Track::new(Publication {
+            track: TrackId(1),
+            transport: TransportId(1),
+            kind: MediaKind::Video,
+            mid: mid.map(|mid| Mid::new(mid).unwrap()),
+            formats: vec![format],
+            encodings: rids.iter().map(encoding).collect(),
+            muted: false,
+            source: Default::default(),
+        })
+    }
+
+    fn stream(payload_type: u8, mid: &str, rid: &str, repaired: &str) -> UnmappedStream {
+        UnmappedStream {
+            ssrc: Ssrc(5),
+            payload_type: PayloadType::new(payload_type).unwrap(),
+            mid: Mid::new(mid),
+            rid: Rid::new(rid),
+            repaired_rid: Rid::new(repaired),
+        }
+    }
+
+    fn found(track: &Track, stream: &UnmappedStream) -> Option<(usize, Role)> {
+        role_in(track, stream).map(|(encoding, role, _)| (encoding, role))
+    }
+
+    #[test]
+    fn a_mid_counts_before_an_ssrc_and_an_ssrc_before_a_payload_type() {
+        let mut described = track(Some("0"), &[None]);
+        described.publication.encodings[0].ssrc = Some(Ssrc(5));
+        let sign = |stream: &UnmappedStream| role_in(&described, stream).map(|(.., sign)| sign);
+        assert_eq!(sign(&stream(96, "1", "", "")), None, "the packets say whose they are");
+        assert_eq!(sign(&stream(96, "0", "", "")), Some(Sign::Name));
+        assert_eq!(sign(&stream(96, "", "", "")), Some(Sign::Name));
+        let mut other = stream(96, "", "", "");
+        other.ssrc = Ssrc(6);
+        assert_eq!(sign(&other), Some(Sign::PayloadType));
+        assert!(Sign::Name > Sign::PayloadType);
+    }
+
+    #[test]
+    fn simulcast_is_told_apart_by_mid_and_rid() {
+        let simulcast = track(Some("2"), &[Some("q"), Some("h"), Some("f")]);
+        assert_eq!(found(&simulcast, &stream(96, "2", "h", "")), Some((1, Role::Media)));
+        assert_eq!(
+            found(&simulcast, &stream(97, "2", "", "f")),
+            Some((2, Role::Retransmissions))
+        );
+        assert_eq!(found(&simulcast, &stream(96, "3", "h", "")), None);
+        assert_eq!(found(&simulcast, &stream(96, "2", "x", "")), None);
+        assert_eq!(found(&simulcast, &stream(96, "2", "", "")), None);
+        assert_eq!(found(&simulcast, &stream(98, "2", "h", "")), None);
+    }
+
+    #[test]
+    fn a_single_encoding_needs_no_rid_and_a_single_track_no_mid() {
+        let single = track(Some("0"), &[None]);
+        assert_eq!(found(&single, &stream(96, "0", "", "")), Some((0, Role::Media)));
+        assert_eq!(
+            found(&single, &stream(97, "0", "", "")),
+            Some((0, Role::Retransmissions))
+        );
+        assert_eq!(found(&single, &stream(96, "", "", "")), Some((0, Role::Media)));
+        let mut taken = single;
+        taken.encodings[0].stream = Some(StreamKey {
+            leg: dataplane::LegId(1),
+            ssrc: Ssrc(9),
+        });
+        assert_eq!(found(&taken, &stream(96, "", "", "")), None);
+        assert_eq!(
+            found(&taken, &stream(96, "0", "", "")),
+            Some((0, Role::Media)),
+            "its SSRC changed"
+        );
+    }
+}

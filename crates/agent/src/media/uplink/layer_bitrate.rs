@@ -1,0 +1,209 @@
+//! How much of a stream arrives, layer by layer.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use dataplane::Arrival;
+use wire::codec::Layer;
+
+use crate::limits::LAYERS_MAX;
+
+/// Packets are counted together for so long,
+const SPAN: Duration = Duration::from_millis(500);
+/// and so many of those counts make a rate.
+const SPANS: usize = 5;
+/// So many say what it was for longer.
+const LONG_SPANS: usize = 20;
+/// Of the highest one of five counts no more than this multiple of the one in the middle counts: a key frame that a receiver asks for is no faster stream, and
+/// would make others ask for theirs. What larger pictures need, which may be key frames alone, counts when it comes again within the time of all.
+const USUAL: f64 = 1.5;
+/// Less than this long says nothing yet.
+const READY: Duration = Duration::from_secs(1);
+
+/// Those, and the one under way.
+const SLOTS: usize = LONG_SPANS + 1;
+
+/// Counts one stream's packets. What it says changes when a span ends and never in between, so that it is the same whoever asks when.
+#[derive(Debug, Default)]
+pub(in crate::media) struct LayerBitrate {
+    began: Option<Instant>,
+    /// The newest span, counted from the beginning.
+    span: u64,
+    layers: BTreeMap<(u8, u8), [Tally; SLOTS]>,
+    /// Its packets say which layer they are of.
+    layered: bool,
+    /// Those that do not say so all the same.
+    unsaid: [Tally; SLOTS],
+    /// What was known before the stream paused: the best guess of what comes after.
+    before: Vec<Measured>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    bytes: u64,
+    /// Those of frames that larger pictures need.
+    above: u64,
+    frames: u32,
+}
+
+/// One layer's own packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::media) struct Measured {
+    pub(in crate::media) layer: Layer,
+    /// Shape: bits per second of UDP payload.
+    pub(in crate::media) rate: u64,
+    /// The part of it that goes out with larger pictures, too.
+    pub(in crate::media) needed_above: u64,
+    /// Shape: frames per second.
+    pub(in crate::media) frames: f64,
+}
+
+impl LayerBitrate {
+    /// The stream starts, perhaps again.
+    pub(in crate::media) fn restart(&mut self, now: Instant) {
+        let before = match self.began {
+            Some(_) => self.measured_until_silence(),
+            None => Vec::new(),
+        };
+        if !before.is_empty() {
+            self.before = before;
+        }
+        (self.began, self.span) = (Some(now), 0);
+        self.layers.clear();
+        self.unsaid = Default::default();
+    }
+
+    /// A packet came.
+    pub(in crate::media) fn arrived(&mut self, packet: &Arrival) {
+        self.layered |= packet.layer.is_some();
+        let began = *self.began.get_or_insert(packet.at);
+        self.advance(span_at(began, packet.at));
+        let layer = packet.layer.unwrap_or_default();
+        let key = (layer.spatial, layer.temporal);
+        let tallies = match packet.layer {
+            None if self.layered => &mut self.unsaid,
+            _ if self.layers.len() >= LAYERS_MAX && !self.layers.contains_key(&key) => return,
+            _ => self.layers.entry(key).or_default(),
+        };
+        let tally = &mut tallies[self.span as usize % SLOTS];
+        tally.bytes += u64::from(packet.size);
+        tally.above += u64::from(packet.size) * u64::from(packet.needed_above);
+        tally.frames += u32::from(packet.ends_frame);
+    }
+
+    /// What is known of each layer, the lowest first; what was before the stream paused until enough has come since; `None` where nothing is known.
+    pub(in crate::media) fn measured(&mut self, now: Instant) -> Option<Vec<Measured>> {
+        let began = self.began?;
+        self.advance(span_at(began, now));
+        if now.saturating_duration_since(began) >= READY {
+            return Some(self.over_whole_spans());
+        }
+        (!self.before.is_empty()).then(|| self.before.clone())
+    }
+
+    /// What is known of the time before now, in which nothing came.
+    fn measured_until_silence(&self) -> Vec<Measured> {
+        if self.span == 0 {
+            return Vec::new();
+        }
+        self.over_whole_spans()
+    }
+
+    /// When what [`measured`](Self::measured) says may change next.
+    pub(in crate::media) fn changes_at(&self, now: Instant) -> Instant {
+        let began = self.began.unwrap_or(now);
+        began + SPAN * (span_at(began, now) as u32 + 1)
+    }
+
+    fn over_whole_spans(&self) -> Vec<Measured> {
+        let measured = |(spatial, temporal), tallies| Measured {
+            layer: Layer { spatial, temporal },
+            rate: self.rate(tallies, |tally| tally.bytes),
+            needed_above: self.rate(tallies, |tally| tally.above),
+            frames: self.frames(tallies),
+        };
+        let layers: Vec<Measured> = self.layers.iter().map(|(key, it)| measured(*key, it)).collect();
+        if layers.iter().any(|layer| layer.rate > 0) {
+            return layers;
+        }
+        // What ends pictures is no padding: they are there all the same, and who reads them has not seen what their descriptors refer to, as when they came to
+        // another data plane by then. If they counted for nothing, nobody would switch to them, and ask for the key frame that says it again.
+        let whole = measured((0, 0), &self.unsaid);
+        if whole.frames > 0.0 { vec![whole] } else { layers }
+    }
+
+    /// Bits per second: of what comes now, or came for longer if that is more. Who has just made a key frame, or has no time to encode, sends less for a moment
+    /// than what a larger picture will take.
+    fn rate(&self, tallies: &[Tally; SLOTS], bytes: fn(&Tally) -> u64) -> u64 {
+        let over = |spans| rate(self.newest(tallies, spans).map(bytes));
+        match over(SPANS) {
+            0 => 0,
+            now => now.max(over(LONG_SPANS)),
+        }
+    }
+
+    /// Frames a second: likewise. An encoder leaves some out after a key frame, and a size that were worth less for it would be given up, which takes the next one.
+    fn frames(&self, tallies: &[Tally; SLOTS]) -> f64 {
+        let over = |spans| {
+            let newest = self.newest(tallies, spans);
+            let count = newest.len();
+            newest.map(|tally| f64::from(tally.frames)).sum::<f64>() / seconds(count)
+        };
+        match over(SPANS) {
+            0.0 => 0.0,
+            now => now.max(over(LONG_SPANS)),
+        }
+    }
+
+    /// The counts of the last whole spans, at most so many.
+    fn newest<'a>(
+        &self,
+        tallies: &'a [Tally; SLOTS],
+        spans: usize,
+    ) -> impl ExactSizeIterator<Item = &'a Tally> + use<'a> {
+        let (span, whole) = (self.span as usize, self.span.min(spans as u64) as usize);
+        (1..whole + 1).map(move |back| &tallies[(span - back) % SLOTS])
+    }
+
+    /// Begins the spans up to this one, empty.
+    fn advance(&mut self, span: u64) {
+        let new = span.saturating_sub(self.span).min(SLOTS as u64);
+        for index in 1..=new {
+            for spans in self.layers.values_mut().chain([&mut self.unsaid]) {
+                spans[(span - new + index) as usize % SLOTS] = Tally::default();
+            }
+        }
+        self.span = self.span.max(span);
+    }
+}
+
+/// Bits per second, of the busiest spans no more than is usual once there are enough to know that.
+fn rate(bytes: impl ExactSizeIterator<Item = u64>) -> u64 {
+    let mut counts = [0; LONG_SPANS];
+    let count = bytes.len();
+    let counts = &mut counts[..count];
+    for (count, bytes) in counts.iter_mut().zip(bytes) {
+        *count = bytes;
+    }
+    counts.sort_unstable();
+    let most = match count < SPANS {
+        true => u64::MAX,
+        false => ((counts[count / 2] as f64 * USUAL) as u64).max(counts[count - 1 - count / SPANS]),
+    };
+    let sum: u64 = counts.iter().map(|bytes| *bytes.min(&most)).sum();
+    match count {
+        0 => 0,
+        count => (sum as f64 * 8.0 / seconds(count)) as u64,
+    }
+}
+
+fn seconds(spans: usize) -> f64 {
+    (SPAN * spans as u32).as_secs_f64()
+}
+
+fn span_at(began: Instant, at: Instant) -> u64 {
+    (at.saturating_duration_since(began).as_millis() / SPAN.as_millis()) as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Tracks come, change and go.
+
+use dataplane::Update;
+use southbound::{Encoding, Notice, Publication, TrackId};
+
+use crate::Counter;
+use crate::context::Context;
+use crate::limits::TRACKS_PER_TRANSPORT_MAX;
+use crate::media::Media;
+use crate::media::uplink::up_track::{EncodingState, Track};
+use crate::timers::Timer;
+
+impl Media {
+    /// A track may arrive, or differently than before.
+    pub(crate) fn publish(&mut self, cx: &mut Context<'_>, publication: Publication) {
+        let (track, transport) = (publication.track, publication.transport);
+        let Some(peer) = self.peers.get_mut(&transport) else {
+            cx.count(Counter::MediaDangling);
+            return;
+        };
+        if self
+            .tracks
+            .get(&track)
+            .is_some_and(|known| known.publication.transport != transport)
+        {
+            self.unpublish(cx, track);
+            return self.publish(cx, publication);
+        }
+        if !peer.tracks.contains(&track) && peer.tracks.len() >= TRACKS_PER_TRANSPORT_MAX {
+            cx.count(Counter::MediaFull);
+            cx.notice(Notice::Refused {
+                transport,
+                why: "a transport publishes too many tracks".into(),
+            });
+            return;
+        }
+        peer.tracks.insert(track);
+        match self.tracks.contains_key(&track) {
+            true => self.republish(cx, publication),
+            false => drop(self.tracks.insert(track, Track::new(publication))),
+        }
+        self.bind_described(cx, track);
+        self.map_unmapped(cx, transport);
+        self.adopt_subscribers(cx, track);
+    }
+
+    /// A track may no longer arrive; its subscriptions end with it.
+    pub(crate) fn unpublish(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let Some(known) = self.tracks.get(&track) else { return };
+        for subscription in known.subscribers.clone() {
+            self.unsubscribe(cx, subscription);
+        }
+        for encoding in 0..self.tracks[&track].encodings.len() {
+            self.unbind(cx, track, encoding);
+        }
+        let gone = self.tracks.remove(&track).expect("found above");
+        if let Some(peer) = self.peers.get_mut(&gone.publication.transport) {
+            peer.tracks.remove(&track);
+        }
+        cx.shared.timers.clear(Timer::Activity(track));
+        self.hearing.forget(track);
+    }
+
+    /// Keeps the streams of encodings that are still the same ones.
+    fn republish(&mut self, cx: &mut Context<'_>, publication: Publication) {
+        let track = publication.track;
+        let known = &self.tracks[&track];
+        let kept: Vec<EncodingState> = publication
+            .encodings
+            .iter()
+            .map(|encoding| {
+                let same = |old: &Encoding| (old.rid, old.ssrc) == (encoding.rid, encoding.ssrc);
+                let position = known.publication.encodings.iter().position(same);
+                position.map(|position| known.encodings[position]).unwrap_or_default()
+            })
+            .collect();
+        let is_kept = |state: &EncodingState| kept.iter().any(|kept| kept.stream == state.stream);
+        let gone: Vec<usize> = (0..known.encodings.len())
+            .filter(|index| !is_kept(&known.encodings[*index]))
+            .collect();
+        for encoding in gone {
+            self.unbind(cx, track, encoding);
+        }
+        let known = self.tracks.get_mut(&track).expect("it is republished");
+        known.encodings = kept;
+        known.publication = publication;
+        known.offers.1 = None;
+        self.rewrite_streams(cx, track);
+    }
+
+    /// The entries of a track's streams, again: its formats may have changed.
+    fn rewrite_streams(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let known = &self.tracks[&track];
+        for (encoding, state) in known.encodings.iter().enumerate() {
+            let Some(key) = state.stream else { continue };
+            let Some(up_track) = self.up_tracks.get_mut(&key) else {
+                continue;
+            };
+            up_track.encoding = encoding;
+            cx.write(Update::SetStream(
+                key,
+                known.stream(encoding, up_track.table_reference()),
+            ));
+        }
+    }
+}
