@@ -1,415 +1,186 @@
-//! What one receiver's downlink carries, and who gets how much of it.
+//! What each receiver's downlink carries, and how that is divided.
 
-pub(in crate::media) mod allocate;
-pub(in crate::media) mod estimate;
-pub(in crate::media) mod remb_in;
-pub(in crate::media) mod speaker_rank;
+mod downlink_budget;
+mod remb_in;
 
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Instant;
 
-use allocation::{Allocator, BitRate, FallbackChooser, Grant, Headroom, PerStream, Subscription, Thresholds};
-use bandwidth::{Estimate, Estimator, Gcc, ProbeId, Sent};
-use dataplane::Departure;
-use southbound::SubscriptionId;
-use wire::rtcp::ArrivalTicks;
+use allocation::{Key, LastN, VideoSlot};
+use dataplane::{Departure, Inject, LegId, Update};
+use southbound::TransportId;
 
-use crate::Policy;
-use crate::limits::ESTIMATE_MAX;
-use crate::media::budget::remb_in::RembIn;
-use crate::receivers::DownlinkState;
+use crate::Counter;
+use crate::context::Context;
+use crate::timers::Timer;
+pub(in crate::media) use downlink_budget::{Budget, Path, Share};
 
-/// A receiver that could report and has not after so long never will: it gets all it wants.
-const DEAF: Duration = Duration::from_secs(4);
+/// The budgets of all receivers.
+#[derive(Default)]
+pub(in crate::media) struct Budgets(BTreeMap<TransportId, Box<Receiver>>);
 
-/// Only what has been reported on for so long is worth refusing a video for: what came first is measured by probes, and sound is counted as guessed.
-const TRUSTED: Duration = Duration::from_secs(2);
-
-/// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough that the path's queue stays short. Where bursts were seen to
-/// pass faster, they may.
-const PACE: f64 = 2.5;
-
-/// And so much faster where packets wait for long in the path already: faster would not be sooner, and the key frame of a smaller picture would be what
-/// the full queue drops.
-const PACE_CONGESTED: f64 = 1.2;
-
-/// And so fast until the first report: a first key frame does not wait, nor does it come all at once. Shape: bits per second.
-const PACE_START: u64 = 3_000_000;
-
-/// A queue this long delays a key frame more than it takes to make one.
-const CONGESTED: Duration = Duration::from_millis(100);
-
-/// Beyond this many times what may be divided, what is sent is too much by far.
-const CUT: f64 = 1.5;
-
-/// This part of the estimate is divided even while a queue drains.
-const DRAINING: f64 = 0.8;
-
-/// A queue that is still as long after this does not drain by the pace alone: what is sent, with what is kept and what is sent again, takes all that the path carries.
-const STUCK: Duration = Duration::from_millis(500);
-
-/// A pace is written anew when it changed by this part.
-const PACE_STEP: f64 = 0.05;
-
-/// So much more is looked for than everything takes: a rise needs a margin, and a probe that finds hardly more than is known does not count.
-const WANTED: f64 = 1.5;
-
-/// Streams may become so much larger before the next look without filling the downlink.
-const EASE: f64 = 1.5;
-
-/// What browsers send of a camera at 320x180, 640x360 and 1280x720.
-const SIZES: [BitRate; 3] = [BitRate::kilo(160), BitRate::kilo(450), BitRate::kilo(1_700)];
-
-/// One downlink's estimator and policy.
-pub(in crate::media) struct Budget {
-    estimator: Gcc,
-    policy: Box<dyn allocation::Policy + Send>,
-    fallbacks: FallbackChooser,
-    evidence: Evidence,
-    /// What the receiver estimates by itself, if it does.
-    remb_in: Option<RembIn>,
-    /// What of each subscription was granted last takes so much. Shape: bits per second, in the order of the subscriptions.
-    granted: Vec<(SubscriptionId, u64)>,
-    /// When it first was an estimate of something.
-    reported: Option<Instant>,
-    pace: Option<u64>,
-    /// When the estimator is looked at next, if it is: then or before it asks for it.
-    timer: Option<Instant>,
-    /// What left last, kept only to be filled again.
-    sent: Vec<Sent>,
-    allocated: u64,
-    /// What is kept beside that.
-    kept: u64,
-    wanted: u64,
-    probes: u64,
-    /// Since when packets wait for long in the path, as of when that was last looked at.
-    congested: Option<Instant>,
+#[derive(Default)]
+struct Receiver {
+    /// Whether what we send carries transport-wide numbers, which a receiver reports on.
+    is_numbered: bool,
+    /// Whether it estimates by itself and says so.
+    has_remb: bool,
+    /// What its downlink carries, where that can be known.
+    budget: Option<Budget>,
+    /// Which videos it is shown, where that is limited.
+    shown: Option<LastN>,
 }
 
-/// What one subscription gets.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::media) struct Share {
-    pub(in crate::media) grant: Grant,
-    /// The smaller size that goes on beside it.
-    pub(in crate::media) keeps: Option<u8>,
+/// What follows from what is believed of a downlink.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::media) struct Belief {
+    /// More is allocated than may be sent.
+    pub(in crate::media) is_exceeded: bool,
+    /// A queue is gone that packets waited in.
+    pub(in crate::media) has_drained: bool,
 }
 
-/// How a receiver's path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::media) enum Path {
-    Free,
-    /// Packets wait long in it.
-    Full,
-    /// It carries far less than is allocated: what was sent of that meanwhile stands in it.
-    Cut,
-}
+impl Budgets {
+    /// Adds a transport; nothing happens when it is there.
+    pub(in crate::media) fn open(&mut self, transport: TransportId) {
+        self.0.entry(transport).or_default();
+    }
 
-/// What the estimator has to go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Evidence {
-    /// Nothing has left yet.
-    Nothing,
-    /// Packets leave since then, and nothing is said of them.
-    Departures(Instant),
-    /// The receiver reports.
-    Reports,
-}
+    /// Removes a transport.
+    pub(in crate::media) fn close(&mut self, transport: TransportId) {
+        self.0.remove(&transport);
+    }
 
-impl Budget {
-    pub(in crate::media) fn new(policy: Policy) -> Self {
-        Budget {
-            estimator: Gcc::new(bandwidth::Config::default()),
-            policy: divide_by(policy),
-            fallbacks: FallbackChooser::default(),
-            evidence: Evidence::Nothing,
-            remb_in: None,
-            granted: Vec::new(),
-            reported: None,
-            pace: None,
-            timer: None,
-            sent: Vec::new(),
-            allocated: 0,
-            kept: 0,
-            wanted: 0,
-            probes: 0,
-            congested: None,
+    /// Notes whether what a transport is sent carries transport-wide numbers.
+    pub(in crate::media) fn described(&mut self, transport: TransportId, is_numbered: bool) {
+        if let Some(known) = self.0.get_mut(&transport) {
+            known.is_numbered = is_numbered;
         }
     }
 
-    /// Packets left.
-    pub(in crate::media) fn departed(&mut self, departures: &[Departure]) {
-        let sent = |departure: &Departure| Sent {
-            number: departure.transport_sequence,
-            at: departure.at,
-            size: departure.size,
-            probe: departure.probe.map(ProbeId),
+    /// The budget of a receiver, where one is kept.
+    pub(in crate::media) fn get(&self, transport: TransportId) -> Option<&Budget> {
+        self.0.get(&transport)?.budget.as_ref()
+    }
+
+    pub(in crate::media) fn get_mut(&mut self, transport: TransportId) -> Option<&mut Budget> {
+        self.0.get_mut(&transport)?.budget.as_mut()
+    }
+
+    /// Whether packets wait for long in a receiver's path.
+    pub(in crate::media) fn is_congested(&self, transport: TransportId) -> bool {
+        self.get(transport).is_some_and(Budget::is_congested)
+    }
+
+    /// Whether a receiver without a budget could have one.
+    pub(in crate::media) fn may_begin(&self, cx: &Context<'_>, transport: TransportId) -> bool {
+        let known = self.0.get(&transport);
+        let is_possible = |known: &Receiver| known.budget.is_none() && (known.is_numbered || known.has_remb);
+        cx.shared.config.adaptation && known.is_some_and(|known| is_possible(known))
+    }
+
+    /// Begins to keep a budget.
+    pub(in crate::media) fn begin(&mut self, cx: &Context<'_>, transport: TransportId) {
+        if let Some(known) = self.0.get_mut(&transport) {
+            known.budget = Some(Budget::new(cx.shared.config.policy));
+        }
+    }
+
+    /// A receiver says what it believes its downlink carries.
+    pub(in crate::media) fn has_remb(&mut self, transport: TransportId) {
+        if let Some(known) = self.0.get_mut(&transport) {
+            known.has_remb = true;
+        }
+    }
+
+    /// A receiver's downlink is to be divided anew at `at` or before.
+    pub(in crate::media) fn allocate_by(&self, cx: &mut Context<'_>, transport: TransportId, at: Instant) {
+        if self.get(transport).is_some() {
+            cx.timer_by(Timer::Allocate(transport), at);
+        }
+    }
+
+    /// Packets left. Returns whether that changes what is believed: with a receiver that reports it is what that says of them that does.
+    pub(in crate::media) fn departed(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: TransportId,
+        leg: LegId,
+        departures: &[Departure],
+    ) -> bool {
+        let Some(budget) = self.get_mut(transport) else {
+            return false;
         };
-        if let (Evidence::Nothing, Some(first)) = (self.evidence, departures.first()) {
-            self.evidence = Evidence::Departures(first.at);
+        budget.departed(departures);
+        if budget.reports() {
+            follow_probes(cx, transport, leg, budget);
+            return false;
         }
-        self.sent.clear();
-        self.sent.extend(departures.iter().map(sent));
-        self.estimator.sent(&self.sent);
+        true
     }
 
-    /// The receiver reports on packets.
-    pub(in crate::media) fn reported(
+    /// A time the estimator asked for has come. Returns whether that changes what is believed.
+    pub(in crate::media) fn timeout(
         &mut self,
-        now: Instant,
-        report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>,
-    ) {
-        self.estimator.report(now, report);
-        // Reports on packets that were never sent are no evidence.
-        if self.evidence != Evidence::Reports && self.reports_packets() {
-            self.evidence = Evidence::Reports;
-            self.reported.get_or_insert(now);
-        }
-    }
-
-    /// The receiver says what it believes its downlink carries of these streams.
-    pub(in crate::media) fn receiver_estimates(
-        &mut self,
-        now: Instant,
-        streams: Vec<SubscriptionId>,
-        bits_per_second: u64,
-    ) {
-        let remb_in = self.remb_in.get_or_insert_with(RembIn::new);
-        remb_in.said(now, streams, bits_per_second);
-        self.evidence = Evidence::Reports;
-        self.reported.get_or_insert(now);
-        match self.reports_packets() {
-            // Beside better evidence it is a bound, as it is.
-            true => self.estimator.remb(now, bits_per_second),
-            false => self.follow_remb_in(now),
-        }
-    }
-
-    /// Believes what the receiver does, where nothing else is known. Time alone changes it.
-    fn follow_remb_in(&mut self, now: Instant) {
-        let (wanted, reports_packets) = ((self.wanted as f64 * WANTED) as u64, self.reports_packets());
-        if let (Some(remb_in), false) = (&mut self.remb_in, reports_packets) {
-            let rate = remb_in.rate(now, &self.granted, wanted);
-            self.estimator.remb(now, rate);
-        }
-    }
-
-    /// Whether the receiver reports which packets arrived.
-    pub(in crate::media) fn reports_packets(&self) -> bool {
-        self.estimate().round_trip.is_some()
-    }
-
-    pub(in crate::media) fn estimate(&self) -> Estimate {
-        self.estimator.estimate()
-    }
-
-    /// The next probe to send.
-    pub(in crate::media) fn poll_probe(&mut self) -> Option<bandwidth::Probe> {
-        let probe = self.estimator.poll_probe()?;
-        self.probes += 1;
-        Some(probe)
-    }
-
-    /// When its timer is to come, where that is sooner than it would. The estimator puts most of its times off before they come, with nearly every packet.
-    pub(in crate::media) fn new_timer(&mut self) -> Option<Instant> {
-        let due = self.estimator.poll_timeout()?;
-        let is_sooner = self.timer.is_none_or(|timer| due < timer);
-        is_sooner.then(|| *self.timer.insert(due))
-    }
-
-    /// Its timer has come; whether the estimator had something to do.
-    pub(in crate::media) fn timeout(&mut self, now: Instant) -> bool {
-        self.timer = None;
-        let is_due = self.estimator.poll_timeout().is_some_and(|due| due <= now);
-        if is_due {
-            self.estimator.timeout(now);
+        cx: &mut Context<'_>,
+        transport: TransportId,
+        leg: Option<LegId>,
+    ) -> bool {
+        let Some(budget) = self.get_mut(transport) else {
+            return false;
+        };
+        let is_due = budget.timeout(cx.now);
+        if let (false, Some(leg)) = (is_due, leg) {
+            follow_probes(cx, transport, leg, budget);
         }
         is_due
     }
 
-    /// Whether anything was said of what is sent.
-    pub(in crate::media) fn reports(&self) -> bool {
-        self.evidence == Evidence::Reports
-    }
-
-    /// Whether what is believed is worth refusing a video for.
-    pub(in crate::media) fn is_trusted(&self, now: Instant) -> bool {
-        self.reported
-            .is_some_and(|since| now.saturating_duration_since(since) >= TRUSTED)
-    }
-
-    /// Whether there is nothing to go by, and never will be.
-    pub(in crate::media) fn is_deaf(&self, now: Instant) -> bool {
-        matches!(self.evidence, Evidence::Departures(since) if now.saturating_duration_since(since) >= DEAF)
-    }
-
-    /// Whether what is allocated is more than may be sent by this estimate.
-    pub(in crate::media) fn is_exceeded(&self, estimate: &Estimate) -> bool {
-        self.allocated > divisible(estimate)
-    }
-
-    /// How the path is by this estimate.
-    pub(in crate::media) fn path(&self, estimate: &Estimate) -> Path {
-        match is_congested(estimate) {
-            _ if self.allocated as f64 > divisible(estimate) as f64 * CUT => Path::Cut,
-            true => Path::Full,
-            false => Path::Free,
+    /// Writes the pace and sends the probes that follow from what is believed now.
+    pub(in crate::media) fn follow(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId) -> Belief {
+        let Some(budget) = self.get_mut(transport) else {
+            return Belief::default();
+        };
+        follow_probes(cx, transport, leg, budget);
+        let estimate = budget.estimate();
+        if let Some(pace) = budget.new_pace(cx.now, &estimate) {
+            cx.write(Update::SetPace(leg, pace));
+        }
+        Belief {
+            is_exceeded: budget.is_exceeded(&estimate),
+            has_drained: budget.has_drained(cx.now, &estimate),
         }
     }
 
-    /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.
-    pub(in crate::media) fn is_at_ease(&self) -> bool {
-        let has_all = self.remb_in.is_none() && self.allocated >= self.wanted;
-        has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
-    }
-
-    /// What the downlink is found to carry, once that is worth telling somebody else. It is no limit to whoever sends while all that is wanted is sent with room to spare: then
-    /// nobody has looked for more.
-    pub(in crate::media) fn carries(&self, now: Instant) -> Option<u64> {
-        let known = self.reports_packets() && self.is_trusted(now);
-        known.then(|| match self.is_at_ease() {
-            true => ESTIMATE_MAX,
-            false => self.estimate().target,
-        })
-    }
-
-    /// Whether packets wait for long in the path.
-    pub(in crate::media) fn is_congested(&self) -> bool {
-        is_congested(&self.estimate())
-    }
-
-    /// Whether packets have ceased to wait for long in the path since it was asked last.
-    pub(in crate::media) fn has_drained(&mut self, now: Instant, estimate: &Estimate) -> bool {
-        let before = self.congested;
-        self.congested = is_congested(estimate).then(|| before.unwrap_or(now));
-        before.is_some() && self.congested.is_none()
-    }
-
-    /// What is kept makes up for a fall, in which least may be sent: it goes when the path does not carry it, and not when a queue has to drain, unless that does not.
-    fn room_to_keep(&self, now: Instant, room: Headroom) -> BitRate {
-        let is_stuck = |since| now.saturating_duration_since(since) >= STUCK;
-        match self.congested.is_some_and(is_stuck) {
-            true => room.now,
-            false => room.carried,
-        }
-    }
-
-    /// The pace to write by this estimate, if it is another one than was written.
-    pub(in crate::media) fn new_pace(&mut self, now: Instant, estimate: &Estimate) -> Option<Option<u64>> {
-        let pace = match self.evidence {
-            Evidence::Reports => {
-                let times = |factor: f64| (estimate.sendable as f64 * factor) as u64;
-                Some(match is_congested(estimate) {
-                    true => times(PACE_CONGESTED),
-                    false => times(PACE).max(estimate.burst.unwrap_or(0)),
-                })
-            }
-            Evidence::Departures(_) if self.is_deaf(now) => None,
-            Evidence::Nothing | Evidence::Departures(_) => Some(PACE_START),
+    /// Chooses the videos a receiver is shown, sorted by key.
+    pub(in crate::media) fn choose_shown(
+        &mut self,
+        transport: TransportId,
+        most: usize,
+        slots: &[VideoSlot],
+    ) -> Vec<Key> {
+        let Some(known) = self.0.get_mut(&transport) else {
+            return Vec::new();
         };
-        let is_same = match (self.pace, pace) {
-            (Some(before), Some(after)) => (before.abs_diff(after) as f64) < before as f64 * PACE_STEP,
-            (before, after) => before == after,
-        };
-        (!is_same).then(|| {
-            self.pace = pace;
-            pace
-        })
-    }
-
-    /// Divides what may be sent now: what each subscription gets.
-    pub(in crate::media) fn allocate(&mut self, now: Instant, subscriptions: &[Subscription<'_>]) -> Vec<Share> {
-        self.follow_remb_in(now);
-        let estimate = self.estimate();
-        let room = Headroom {
-            now: BitRate(divisible(&estimate)),
-            carried: BitRate(estimate.target),
-        };
-        let room_to_keep = self.room_to_keep(now, room);
-        let allocation = self.policy.allocate(now, room, subscriptions);
-        (self.allocated, self.wanted) = (allocation.used.0, allocation.wanted.0);
-        self.estimator.wanted(allocation.wanted.scaled(WANTED).0);
-        self.estimator.held_back(self.allocated < self.wanted);
-        if self.remb_in.is_some() {
-            let granted = subscriptions.iter().zip(allocation.grants);
-            self.granted.clear();
-            self.granted.extend(
-                granted.map(|(subscription, grant)| (SubscriptionId(subscription.key.0), rate(subscription, grant))),
-            );
-        }
-        let kept = self
-            .fallbacks
-            .choose(room_to_keep, allocation.used, subscriptions, allocation.grants);
-        self.kept = kept.used.0;
-        let shares = allocation.grants.iter().zip(kept.sizes);
-        shares
-            .map(|(grant, keeps)| Share {
-                grant: *grant,
-                keeps: *keeps,
-            })
-            .collect()
-    }
-
-    pub(in crate::media) fn state(&self) -> DownlinkState {
-        DownlinkState {
-            estimate: self.estimate(),
-            reports: self.reports(),
-            pace: self.pace,
-            allocated: self.allocated + self.kept,
-            wanted: self.wanted,
-            probes: self.probes,
-            anomalies: self.estimator.anomalies(),
-        }
+        let shown = known.shown.get_or_insert_with(|| LastN::new(most));
+        shown.choose(slots).to_vec()
     }
 }
 
-/// Whether packets wait for long in the path.
-fn is_congested(estimate: &Estimate) -> bool {
-    estimate.queue >= CONGESTED
-}
-
-/// What may be divided: the pace alone drains a queue that is short, since other sizes cost key frames now and again when it is gone.
-fn divisible(estimate: &Estimate) -> u64 {
-    let most = (estimate.target as f64 * DRAINING) as u64;
-    estimate.sendable.max(most)
-}
-
-fn divide_by(policy: Policy) -> Box<dyn allocation::Policy + Send> {
-    match policy {
-        Policy::Utility => Box::new(Allocator::new(allocation::Config::default())),
-        Policy::Thresholds => Box::new(PerStream::new(Thresholds::sizes(&SIZES))),
+/// Sends the probes that the estimator asks for, and sees to it that it is asked again in time.
+fn follow_probes(cx: &mut Context<'_>, transport: TransportId, leg: LegId, budget: &mut Budget) {
+    while let Some(probe) = budget.poll_probe() {
+        let what = Inject::Probe {
+            leg,
+            probe: probe.id.0,
+            rate: probe.rate,
+            bytes: probe.bytes,
+            packets: probe.packets,
+        };
+        cx.plane.inject(cx.now, what);
+        cx.count(Counter::ProbeSent);
     }
-}
-
-/// What a grant takes: its layer, and those it is built on.
-fn rate(subscription: &Subscription<'_>, grant: &Grant) -> u64 {
-    let target = grant.target();
-    target.map_or(0, |target| target.cost(subscription.offers).0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_kept_goes_when_a_queue_does_not_drain() {
-        let (mut budget, start) = (Budget::new(Policy::Utility), Instant::now());
-        let queue = |milliseconds| Estimate {
-            queue: Duration::from_millis(milliseconds),
-            ..Budget::new(Policy::Utility).estimate()
-        };
-        let room = Headroom {
-            now: BitRate::kilo(340),
-            carried: BitRate::kilo(425),
-        };
-        let mut look = |after, milliseconds| {
-            let now = start + Duration::from_millis(after);
-            let has_drained = budget.has_drained(now, &queue(milliseconds));
-            (has_drained, budget.room_to_keep(now, room))
-        };
-        assert_eq!(look(0, 90), (false, room.carried));
-        assert_eq!(look(100, 300), (false, room.carried));
-        assert_eq!(look(550, 150), (false, room.carried));
-        assert_eq!(look(600, 100), (false, room.now));
-        assert_eq!(look(700, 99), (true, room.carried));
-        assert_eq!(look(1200, 300), (false, room.carried));
+    if let Some(at) = budget.new_timer() {
+        cx.timer(Timer::Estimate(transport), at);
     }
 }

@@ -1,141 +1,195 @@
-//! A transport as media sees it.
+//! A transport, as far as both directions of its media share it.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
-use allocation::LastN;
 use dataplane::LegId;
 use rand::Rng;
 use rand::rngs::StdRng;
-use southbound::{SubscriptionId, TrackId};
-use wire::{NtpTime, Ssrc};
+use southbound::{TransportId, TransportQuality};
+use wire::Ssrc;
+use wire::rtcp::{ReportBlock, RtcpWriter};
 
 use crate::limits::RTCP_PER_SECOND_MAX;
 use crate::map::Map;
-use crate::media::budget::Budget;
-use crate::media::downlink::deferred_rtx::DeferredRtx;
-use crate::media::downlink::playout::Playout;
-use crate::media::downlink::rtx::{Copies, together};
+use crate::media::quality::Quality;
 use crate::media::rate_limit::RateLimit;
-use crate::media::rtcp::quality::Quality;
-use crate::media::rtcp::reports::Pending;
-use crate::media::uplink::binding::UnmappedStream;
-use crate::media::uplink::feedback::Feedback;
-use crate::media::uplink::remb_out::RembOut;
 
-/// What flows over one transport, in both directions.
+/// All transports, by id and by leg. What is large is boxed: the leaves of a tree that is filled in order stay half empty.
+#[derive(Default)]
+pub(in crate::media) struct MediaTransports {
+    all: BTreeMap<TransportId, Box<MediaTransport>>,
+    by_leg: Map<LegId, TransportId>,
+}
+
+/// What media needs of one transport, whichever way it flows.
 pub(in crate::media) struct MediaTransport {
-    pub(in crate::media) leg: Option<LegId>,
-    /// Whether packets can be sent there yet.
-    pub(in crate::media) keyed: bool,
-    /// Who we are in RTCP that is about nobody's stream in particular.
-    pub(in crate::media) ssrc: Ssrc,
-    /// The name under which all of this peer's streams go to others, so that receivers play its sound and picture together (RFC 7022).
-    pub(in crate::media) cname: String,
-    pub(in crate::media) tracks: BTreeSet<TrackId>,
-    pub(in crate::media) subscriptions: BTreeSet<SubscriptionId>,
-    /// The subscription each SSRC we send here belongs to.
-    pub(in crate::media) by_ssrc: Map<Ssrc, SubscriptionId>,
-    /// Streams that arrive and that no publication explains yet; oldest first.
-    pub(in crate::media) unmapped: VecDeque<UnmappedStream>,
-    pub(in crate::media) feedback: Feedback,
-    pub(in crate::media) pending: Pending,
-    pub(in crate::media) quality: Quality,
-    /// What it loses, and how long it is to hold pictures back for that.
-    pub(in crate::media) playout: Playout,
-    /// What is to be sent to it once more.
-    pub(in crate::media) copies: Copies,
-    /// What it is to have sent again once the path has room.
-    pub(in crate::media) deferred_rtx: DeferredRtx,
-    /// What it had sent again while its path was full.
-    pub(in crate::media) rtx_limit: RateLimit,
+    leg: Option<LegId>,
+    is_keyed: bool,
+    ssrc: Ssrc,
+    cname: String,
+    is_clear: bool,
+    quality: Quality,
+    /// Smoothed round-trip time of the congestion control, where there is one.
+    estimated_round_trip: Option<Duration>,
     /// Smoothed round-trip time, once receiver reports have told.
     reported_round_trip: Option<Duration>,
     /// The same by what it sent again because we asked, which is all a publisher tells that receives nothing.
     rtx_round_trip: Option<Duration>,
-    /// Whether what we send carries transport-wide numbers, which a receiver reports on.
-    pub(in crate::media) numbered: bool,
-    /// Whether what it sends does, which we report on.
-    pub(in crate::media) reported: bool,
-    /// What its receivers estimate, where it is told.
-    pub(in crate::media) remb_out: RembOut,
-    /// Whether nothing is encrypted.
-    pub(in crate::media) clear: bool,
-    /// Whether it estimates by itself and says so.
-    pub(in crate::media) estimates: bool,
-    /// How much RTCP is read of it.
-    pub(in crate::media) rtcp: RateLimit,
-    /// What its downlink carries, where that can be known.
-    pub(in crate::media) budget: Option<Budget>,
-    /// Which videos it is shown, where that is limited.
-    pub(in crate::media) shown: Option<LastN>,
-    /// What is added to the peer's wall clock to get ours, by its fastest sender reports. One for all its streams, so that they stay in step.
-    pub(in crate::media) clock_offset: Option<i64>,
+    rtcp: RateLimit,
+}
+
+impl MediaTransports {
+    /// Adds a transport; nothing happens when it is there.
+    pub(in crate::media) fn open(&mut self, rng: &mut StdRng, transport: TransportId) {
+        self.all
+            .entry(transport)
+            .or_insert_with(|| Box::new(MediaTransport::new(rng)));
+    }
+
+    /// Removes a transport.
+    pub(in crate::media) fn close(&mut self, transport: TransportId) {
+        let closed = self.all.remove(&transport);
+        closed
+            .and_then(|closed| closed.leg)
+            .and_then(|leg| self.by_leg.remove(&leg));
+    }
+
+    /// Notes the leg of a transport. Returns whether the transport is known.
+    pub(in crate::media) fn leg_added(&mut self, transport: TransportId, leg: LegId) -> bool {
+        let Some(known) = self.all.get_mut(&transport) else {
+            return false;
+        };
+        known.leg = Some(leg);
+        self.by_leg.insert(leg, transport);
+        true
+    }
+
+    pub(in crate::media) fn get(&self, transport: TransportId) -> Option<&MediaTransport> {
+        self.all.get(&transport).map(Box::as_ref)
+    }
+
+    pub(in crate::media) fn get_mut(&mut self, transport: TransportId) -> Option<&mut MediaTransport> {
+        self.all.get_mut(&transport).map(Box::as_mut)
+    }
+
+    /// The transport that has this leg.
+    pub(in crate::media) fn with_leg(&self, leg: LegId) -> Option<TransportId> {
+        self.by_leg.get(&leg).copied()
+    }
+
+    pub(in crate::media) fn by_leg(&self, leg: LegId) -> Option<&MediaTransport> {
+        self.get(self.with_leg(leg)?)
+    }
+
+    pub(in crate::media) fn leg(&self, transport: TransportId) -> Option<LegId> {
+        self.get(transport)?.leg
+    }
+
+    pub(in crate::media) fn is_clear(&self, transport: TransportId) -> bool {
+        self.get(transport).is_some_and(|known| known.is_clear)
+    }
+
+    pub(in crate::media) fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.by_leg.is_empty()
+    }
 }
 
 impl MediaTransport {
-    pub(in crate::media) fn new(rng: &mut StdRng) -> Self {
+    fn new(rng: &mut StdRng) -> Self {
         MediaTransport {
             leg: None,
-            keyed: false,
+            is_keyed: false,
             ssrc: Ssrc(rng.random_range(1..=u32::MAX)),
             cname: format!("{:016x}", rng.random::<u64>()),
-            tracks: BTreeSet::new(),
-            subscriptions: BTreeSet::new(),
-            by_ssrc: Map::default(),
-            unmapped: VecDeque::new(),
-            feedback: Feedback::default(),
-            pending: Pending::default(),
+            is_clear: false,
             quality: Quality::default(),
-            playout: Playout::default(),
-            copies: Copies::default(),
-            deferred_rtx: DeferredRtx::default(),
-            rtx_limit: together(),
+            estimated_round_trip: None,
             reported_round_trip: None,
             rtx_round_trip: None,
-            numbered: false,
-            reported: false,
-            remb_out: RembOut::default(),
-            clear: false,
             rtcp: RateLimit::new(RTCP_PER_SECOND_MAX, Duration::from_secs(1)),
-            estimates: false,
-            budget: None,
-            shown: None,
-            clock_offset: None,
         }
     }
 
-    /// A receiver report measured the way to the peer and back.
+    pub(in crate::media) fn leg(&self) -> Option<LegId> {
+        self.leg
+    }
+
+    /// Whether packets can be sent there yet.
+    pub(in crate::media) fn is_keyed(&self) -> bool {
+        self.is_keyed
+    }
+
+    pub(in crate::media) fn keyed(&mut self) {
+        self.is_keyed = true;
+    }
+
+    /// Notes whether nothing is encrypted.
+    pub(in crate::media) fn described(&mut self, is_clear: bool) {
+        self.is_clear = is_clear;
+    }
+
+    pub(in crate::media) fn is_clear(&self) -> bool {
+        self.is_clear
+    }
+
+    /// The SSRC of RTCP that is about no stream in particular.
+    pub(in crate::media) fn ssrc(&self) -> Ssrc {
+        self.ssrc
+    }
+
+    /// The name under which all of this peer's streams go to others, so that receivers play its sound and picture together
+    /// (RFC 7022).
+    pub(in crate::media) fn cname(&self) -> &str {
+        &self.cname
+    }
+
+    /// Begins a compound packet: RTCP has a report and a name in front (RFC 3550 section 6.1).
+    pub(in crate::media) fn compound<'a>(&self, out: &'a mut Vec<u8>, blocks: &[ReportBlock]) -> RtcpWriter<'a> {
+        RtcpWriter::receiver_report(out, self.ssrc, &self.cname, blocks)
+    }
+
+    /// Whether RTCP that costs so much is read now.
+    pub(in crate::media) fn admit_rtcp(&mut self, now: Instant, cost: u32) -> bool {
+        self.rtcp.admit(now, cost)
+    }
+
+    pub(in crate::media) fn quality(&mut self) -> &mut Quality {
+        &mut self.quality
+    }
+
+    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was expected.
+    pub(in crate::media) fn end_of_round(&mut self) -> Option<TransportQuality> {
+        let round_trip = self.round_trip();
+        self.quality.end_of_round(round_trip)
+    }
+
+    /// Notes the round-trip time that the congestion control knows.
+    pub(in crate::media) fn estimated(&mut self, round_trip: Option<Duration>) {
+        self.estimated_round_trip = round_trip;
+    }
+
+    /// Notes a round-trip time that a receiver report measured.
     pub(in crate::media) fn measured(&mut self, round_trip: Duration) {
         smooth(&mut self.reported_round_trip, round_trip);
     }
 
-    /// A packet that was asked for once came so long after that.
+    /// Notes after what time a packet came that was asked for once.
     pub(in crate::media) fn measured_by_rtx(&mut self, round_trip: Duration) {
         smooth(&mut self.rtx_round_trip, round_trip);
     }
 
     /// Smoothed round-trip time, once anything has told.
     pub(in crate::media) fn round_trip(&self) -> Option<Duration> {
-        let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
-        estimated.or(self.reported_round_trip).or(self.rtx_round_trip)
+        self.estimated_round_trip
+            .or(self.reported_round_trip)
+            .or(self.rtx_round_trip)
     }
 
     /// The shortest of the round-trip times that are known: each of them may contain time the peer took to answer.
     pub(in crate::media) fn least_round_trip(&self) -> Option<Duration> {
-        let estimated = self.budget.as_ref().and_then(|budget| budget.estimate().round_trip);
-        let known = [estimated, self.reported_round_trip, self.rtx_round_trip];
+        let known = [self.estimated_round_trip, self.reported_round_trip, self.rtx_round_trip];
         known.into_iter().flatten().min()
-    }
-
-    /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The fastest one is nearest to the truth;
-    /// slower ones pull only a little, enough to follow two clocks that drift apart.
-    pub(in crate::media) fn compared_clocks(&mut self, sent: NtpTime, arrived: NtpTime) {
-        let sample = arrived.0.wrapping_sub(sent.0) as i64;
-        self.clock_offset = Some(match self.clock_offset {
-            Some(offset) if sample > offset => offset.saturating_add(sample.saturating_sub(offset) / 64),
-            _ => sample,
-        });
     }
 }
 

@@ -1,5 +1,5 @@
-//! RTCP that concerns both directions of a transport.
+//! RTCP from peers and to them.
 
-pub(in crate::media) mod feedback_in;
-pub(in crate::media) mod quality;
-pub(in crate::media) mod reports;
+mod receive;
+mod remb;
+mod reports;

@@ -25,7 +25,7 @@ const GROWTH: f64 = 1.08;
 
 /// A transport's receiver-side estimates.
 #[derive(Debug)]
-pub(in crate::media) struct RembIn {
+pub(super) struct RembIn {
     /// No two of them are about the same stream.
     shares: Vec<Share>,
     /// Shape: bits per second.
@@ -58,7 +58,7 @@ impl Share {
 }
 
 impl RembIn {
-    pub(in crate::media) fn new() -> Self {
+    pub(super) fn new() -> Self {
         RembIn {
             shares: Vec::new(),
             rate: START,
@@ -67,7 +67,7 @@ impl RembIn {
     }
 
     /// The receiver estimates so much for these streams together.
-    pub(in crate::media) fn said(&mut self, now: Instant, mut streams: Vec<SubscriptionId>, rate: u64) {
+    pub(super) fn said(&mut self, now: Instant, mut streams: Vec<SubscriptionId>, rate: u64) {
         streams.sort_unstable();
         streams.dedup();
         let mut before = None;
@@ -87,7 +87,7 @@ impl RembIn {
     }
 
     /// What to believe, while so much is sent of each stream and so much is of use in all. Shape: `sent` in the order of its streams.
-    pub(in crate::media) fn rate(&mut self, now: Instant, sent: &[(SubscriptionId, u64)], wanted: u64) -> u64 {
+    pub(super) fn rate(&mut self, now: Instant, sent: &[(SubscriptionId, u64)], wanted: u64) -> u64 {
         self.shares
             .retain(|share| now.saturating_duration_since(share.at) <= FRESH);
         let sent_of = |stream: &SubscriptionId| {

@@ -16,26 +16,26 @@ const MAX: usize = 64;
 /// Refusing what does not fit now would refuse it for good. libwebrtc ceases to ask for a packet once a later picture is continuous without it, and with
 /// spatial layers the small size of the next picture is: its decoder waits for the rest of the large one nevertheless, until the next key frame.
 #[derive(Debug, Default)]
-pub(in crate::media) struct DeferredRtx(VecDeque<DeferredPacket>);
+pub(super) struct DeferredRtx(VecDeque<DeferredPacket>);
 
 #[derive(Clone, Copy, Debug)]
-pub(in crate::media) struct DeferredPacket {
+pub(super) struct DeferredPacket {
     /// When it was put off.
-    pub(in crate::media) since: Instant,
-    pub(in crate::media) subscription: SubscriptionId,
-    pub(in crate::media) sequence: u16,
+    pub(super) since: Instant,
+    pub(super) subscription: SubscriptionId,
+    pub(super) sequence: u16,
 }
 
 impl DeferredPacket {
     /// Whether it waits for too long.
-    pub(in crate::media) fn is_forgotten(&self, now: Instant) -> bool {
+    pub(super) fn is_forgotten(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.since) >= MEMORY
     }
 }
 
 impl DeferredRtx {
     /// Puts a packet off. Says whether it is owed now: not if too many are.
-    pub(in crate::media) fn defer(&mut self, now: Instant, subscription: SubscriptionId, sequence: u16) -> bool {
+    pub(super) fn defer(&mut self, now: Instant, subscription: SubscriptionId, sequence: u16) -> bool {
         let same = |packet: &DeferredPacket| (packet.subscription, packet.sequence) == (subscription, sequence);
         let is_deferred = self.0.iter().any(same);
         let has_room = self.0.len() < MAX;
@@ -49,17 +49,17 @@ impl DeferredRtx {
         is_deferred || has_room
     }
 
-    pub(in crate::media) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// What waits for longest.
-    pub(in crate::media) fn first(&self) -> Option<DeferredPacket> {
+    pub(super) fn first(&self) -> Option<DeferredPacket> {
         self.0.front().copied()
     }
 
     /// Takes what waits for longest off the list.
-    pub(in crate::media) fn pop(&mut self) {
+    pub(super) fn pop(&mut self) {
         self.0.pop_front();
     }
 }

@@ -8,72 +8,72 @@ use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, PayloadType};
 
+use super::sent_rate::SentRate;
+use super::stale_rtx::StaleRtx;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 use crate::media::budget::Path;
-use crate::media::downlink::rtx::RtxHistory;
-use crate::media::downlink::stale_rtx::StaleRtx;
+use crate::media::quality::Reported;
 use crate::media::rate_limit::RateLimit;
-use crate::media::rtcp::quality::Reported;
-use crate::media::uplink::remb_out::Sent;
+use crate::media::rtx_history::RtxHistory;
 
 /// After a fall to the smallest picture the key frame that makes it as large as granted waits for so long: encoders make up for two in a row by leaving pictures out, and the
 /// queue is shorter then.
 const SMALL: Duration = Duration::from_secs(2);
 
 /// A subscription with what has become of it.
-pub(in crate::media) struct DownTrack {
-    pub(in crate::media) subscription: Subscription,
+pub(super) struct DownTrack {
+    pub(super) subscription: Subscription,
     /// Its entry, once the receiver has a leg. The first sequence numbers are fixed with it.
-    pub(in crate::media) entry: Option<Entry>,
+    pub(super) entry: Option<Entry>,
     /// What the table has.
-    pub(in crate::media) written: Option<Replica>,
+    pub(super) written: Option<Replica>,
     /// How much of the track it gets.
-    pub(in crate::media) choice: Choice,
+    pub(super) choice: Choice,
     /// The smaller picture size that goes on beside it.
-    pub(in crate::media) keeps: Option<u8>,
+    pub(super) keeps: Option<u8>,
     /// Whether it gets the smallest picture before what it is granted: the path is full.
-    pub(in crate::media) small: Small,
+    pub(super) small: Small,
     /// Nobody gets the track at the moment.
-    pub(in crate::media) held: bool,
+    pub(super) held: bool,
     /// Others are among the few that are shown.
-    pub(in crate::media) left_out: bool,
+    pub(super) left_out: bool,
     /// Whether the controller was told that nothing of it is sent.
-    pub(in crate::media) told_paused: bool,
+    pub(super) told_paused: bool,
     /// The stream it should come from.
-    pub(in crate::media) source: Option<StreamKey>,
+    pub(super) source: Option<StreamKey>,
     /// What it does get.
-    pub(in crate::media) current: Option<Current>,
-    pub(in crate::media) delivered: bool,
+    pub(super) current: Option<Current>,
+    pub(super) delivered: bool,
     /// Packets that were sent in place of media.
-    pub(in crate::media) fills: u8,
-    pub(in crate::media) rtx_history: RtxHistory,
+    pub(super) fills: u8,
+    pub(super) rtx_history: RtxHistory,
     /// What is not sent again for want of use.
-    pub(in crate::media) stale_rtx: StaleRtx,
+    pub(super) stale_rtx: StaleRtx,
     /// How many packets of it had been sent by the last round of reports.
-    pub(in crate::media) counted: u64,
+    pub(super) counted: u64,
     /// How much of it is sent, as far as its publisher is to know.
-    pub(in crate::media) sent: Sent,
+    pub(super) sent: SentRate,
     /// How long its receiver is to hold pictures back.
-    pub(in crate::media) playout_delay: Option<PlayoutDelay>,
+    pub(super) playout_delay: Option<PlayoutDelay>,
     /// The key frames its receiver asked for.
-    pub(in crate::media) key_frames: RateLimit,
-    pub(in crate::media) reported: Reported,
+    pub(super) key_frames: RateLimit,
+    pub(super) reported: Reported,
     /// Number of the last full intra request: the same again is a repetition (RFC 5104 section 4.3.1).
-    pub(in crate::media) intra_request: Option<u8>,
+    pub(super) intra_request: Option<u8>,
 }
 
 /// The fixed part of a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::media) struct Entry {
-    pub(in crate::media) replica: ReplicaId,
-    pub(in crate::media) first_sequence: u16,
-    pub(in crate::media) rtx_first_sequence: u16,
-    pub(in crate::media) rewriting: Rewriting,
+pub(super) struct Entry {
+    pub(super) replica: ReplicaId,
+    pub(super) first_sequence: u16,
+    pub(super) rtx_first_sequence: u16,
+    pub(super) rewriting: Rewriting,
 }
 
 /// How much of a track a receiver gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::media) enum Choice {
+pub(super) enum Choice {
     /// As much as it wants: nothing limits it.
     Free,
     /// It is not decided yet.
@@ -88,7 +88,7 @@ pub(in crate::media) enum Choice {
 
 /// Whether a subscription gets the smallest picture in place of the one it is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::media) enum Small {
+pub(super) enum Small {
     No,
     /// It begins anew with it.
     First,
@@ -106,7 +106,7 @@ pub(crate) struct Current {
 }
 
 impl DownTrack {
-    pub(in crate::media) fn new(subscription: Subscription) -> Self {
+    pub(super) fn new(subscription: Subscription) -> Self {
         DownTrack {
             subscription,
             entry: None,
@@ -124,7 +124,7 @@ impl DownTrack {
             rtx_history: RtxHistory::default(),
             stale_rtx: StaleRtx::default(),
             counted: 0,
-            sent: Sent::default(),
+            sent: SentRate::default(),
             playout_delay: None,
             key_frames: RateLimit::new(KEY_FRAMES_MAX, KEY_FRAMES_WINDOW),
             reported: Reported::default(),
@@ -133,7 +133,7 @@ impl DownTrack {
     }
 
     /// Whether anything of it is sent.
-    pub(in crate::media) fn is_sent(&self) -> bool {
+    pub(super) fn is_sent(&self) -> bool {
         let is_allowed = match self.choice {
             Choice::Free | Choice::Expecting | Choice::Granted(_) => true,
             Choice::Undecided | Choice::NoRoom => false,
@@ -142,14 +142,14 @@ impl DownTrack {
     }
 
     /// Whether it waits for a key frame of this stream.
-    pub(in crate::media) fn awaits(&self, key: StreamKey) -> bool {
+    pub(super) fn awaits(&self, key: StreamKey) -> bool {
         let has_it = |current: Current| current.source == key && !current.awaits_key_frame;
         self.is_sent() && self.source == Some(key) && !self.current.is_some_and(has_it)
     }
 
     /// Whether it waits for a key frame to get less: of another source, or a smaller picture of this one. `is_lower` tells whether its source is of a lower encoding
     /// than another.
-    pub(in crate::media) fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
+    pub(super) fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
         let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
             return false;
         };
@@ -168,7 +168,7 @@ impl DownTrack {
     }
 
     /// Whether it gets a smaller picture than it should: a larger one can wait.
-    pub(in crate::media) fn is_rising(&self) -> bool {
+    pub(super) fn is_rising(&self) -> bool {
         let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
             return false;
         };
@@ -177,12 +177,7 @@ impl DownTrack {
 
     /// Decides whether it gets the smallest picture in place of what it is granted; `is_larger` tells whether that is less than something it gets. Returns whether it gets all of it
     /// from now on.
-    pub(in crate::media) fn follow_path(
-        &mut self,
-        now: Instant,
-        path: Path,
-        is_larger: impl FnOnce(Current) -> bool,
-    ) -> bool {
+    pub(super) fn follow_path(&mut self, now: Instant, path: Path, is_larger: impl FnOnce(Current) -> bool) -> bool {
         match self.small {
             _ if path == Path::Cut && self.current.is_some_and(is_larger) => {
                 self.small = match self.keeps {
@@ -201,7 +196,7 @@ impl DownTrack {
     }
 
     /// Notes what it forwards, and what became of the small picture it was to begin with: one that was kept needed no key frame.
-    pub(in crate::media) fn forwards(&mut self, now: Instant, current: Current) {
+    pub(super) fn forwards(&mut self, now: Instant, current: Current) {
         let begins_anew = self.begins_anew(current);
         if begins_anew {
             self.stale_rtx.begin(now);
@@ -230,13 +225,7 @@ impl DownTrack {
     }
 
     /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean; `is_lowering` asks for fewer pictures for the time being.
-    pub(in crate::media) fn replica(
-        &self,
-        leg: LegId,
-        entry: Entry,
-        published: &[PayloadFormat],
-        is_lowering: bool,
-    ) -> Replica {
+    pub(super) fn replica(&self, leg: LegId, entry: Entry, published: &[PayloadFormat], is_lowering: bool) -> Replica {
         let subscription = &self.subscription;
         let is_redundant = |source: PayloadType| {
             let found = published.iter().find(|format| format.payload_type == source);

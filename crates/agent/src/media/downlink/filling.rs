@@ -7,13 +7,14 @@
 
 use std::time::Duration;
 
-use southbound::{PayloadFormat, SubscriptionId};
+use southbound::{PayloadFormat, SubscriptionId, TransportId};
 use wire::Codec;
+
+use super::down_track::DownTrack;
+use super::{Downlink, Env};
 
 use crate::context::Context;
 use crate::limits::FILLS_MAX;
-use crate::media::Media;
-use crate::media::downlink::down_track::DownTrack;
 use crate::timers::Timer;
 
 /// Media that comes has so long to do so, and between two packets in its place lies as much.
@@ -21,26 +22,34 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A frame of Opus that nothing is heard of.
 const SILENCE: [u8; 3] = [0xf8, 0xff, 0xfe];
 
-impl Media {
+impl Downlink {
+    /// A transport can be sent its tracks from now on.
+    pub(in crate::media) fn keyed(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, transport: TransportId) {
+        for id in self.subscriptions_of(transport) {
+            self.begin_filling(cx, env, id);
+        }
+        self.want_first_key_frames(cx, env, transport);
+    }
+
     /// A receiver can be sent a track from now on.
-    pub(in crate::media) fn begin_filling(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
-        if self.is_to_fill(id) {
+    pub(super) fn begin_filling(&self, cx: &mut Context<'_>, env: &Env<'_>, id: SubscriptionId) {
+        if self.is_to_fill(env, id) {
             cx.shared.timers.set_by(Timer::Fill(id), cx.now + INTERVAL);
         }
     }
 
     /// Nothing of a track has come for a while.
-    pub(crate) fn fill(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
-        if !self.is_to_fill(id) {
+    pub(in crate::media) fn fill(&mut self, cx: &mut Context<'_>, env: &Env<'_>, id: SubscriptionId) {
+        if !self.is_to_fill(env, id) {
             return;
         }
-        let Some(down_track) = self.down_tracks.get_mut(&id) else {
+        let Some(known) = self.tracks.get_mut(&id) else {
             return;
         };
-        let Some((entry, format)) = down_track.entry.zip(format(down_track)) else {
+        let Some((entry, format)) = known.entry.zip(format(known)) else {
             return;
         };
-        down_track.fills += 1;
+        known.fills += 1;
         let payload: &[u8] = match format.codec {
             Codec::Opus => &SILENCE,
             _ => &[],
@@ -49,19 +58,19 @@ impl Media {
         cx.shared.timers.set(Timer::Fill(id), cx.now + INTERVAL);
     }
 
-    fn is_to_fill(&self, id: SubscriptionId) -> bool {
-        self.down_tracks.get(&id).is_some_and(|down_track| {
-            let is_keyed = self.peers.get(&down_track.subscription.transport);
-            let is_keyed = is_keyed.is_some_and(|peer| peer.keyed);
-            let is_empty = down_track.subscription.fill && !down_track.delivered && down_track.fills < FILLS_MAX;
-            is_empty && is_keyed && down_track.is_sent() && down_track.entry.is_some()
+    fn is_to_fill(&self, env: &Env<'_>, id: SubscriptionId) -> bool {
+        self.tracks.get(&id).is_some_and(|known| {
+            let transport = env.transports.get(known.subscription.transport);
+            let is_keyed = transport.is_some_and(|transport| transport.is_keyed());
+            let is_empty = known.subscription.fill && !known.delivered && known.fills < FILLS_MAX;
+            is_empty && is_keyed && known.is_sent() && known.entry.is_some()
         })
     }
 }
 
 /// Plain Opus where the receiver takes it, else what it calls the publisher's first format.
-fn format(down_track: &DownTrack) -> Option<PayloadFormat> {
-    let formats = &down_track.subscription.formats;
+fn format(known: &DownTrack) -> Option<PayloadFormat> {
+    let formats = &known.subscription.formats;
     let opus = formats.iter().find(|(_, format)| format.codec == Codec::Opus);
     opus.or(formats.first()).map(|(_, format)| *format)
 }

@@ -5,23 +5,16 @@
 //! how long that takes. A path that loses nothing adds no delay.
 //!
 //! A repair is lost as easily as what it repairs, and is mostly not asked for again: a browser stops asking for a picture as soon as a later one can be decoded without
-//! it, and of video in temporal layers every second picture is such a one. So where many packets are lost each is [sent again](crate::media::downlink::rtx) more than once.
+//! it, and of video in temporal layers every second picture is such a one. So where many packets are lost each is [sent again](super::rtx) more than once.
 //!
 //! What counts as lost is what is asked for, for the first time: that is known sooner than any report, and of every receiver.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use dataplane::{ReplicaId, ReplicaStatistics};
-use southbound::{SubscriptionId, TransportId};
 use wire::extension::PlayoutDelay;
 
-use crate::Counter;
-use crate::context::Context;
-use crate::media::Media;
-use crate::media::budget::Budget;
-use crate::media::downlink::down_track::DownTrack;
-use crate::media::downlink::rtx::SPREAD;
+use super::copies::SPREAD;
 
 /// Over which losses are counted; and to know at once that there are any.
 const WINDOW: Duration = Duration::from_secs(3);
@@ -36,8 +29,8 @@ const ASKED_MAX: usize = 1_000;
 const LOSSES: [f64; 3] = [0.01, 0.02, 0.08];
 
 /// A loss is noticed with the next packet, which for the last one of a picture is that of the next picture. So long is that, at most; and where it is not known.
-const INTERVAL_MAX: Duration = Duration::from_millis(100);
-const INTERVAL: Duration = Duration::from_millis(33);
+pub(super) const INTERVAL_MAX: Duration = Duration::from_millis(100);
+pub(super) const INTERVAL: Duration = Duration::from_millis(33);
 
 /// What else a repair has to wait for: a picture's packets do not leave at once, and it takes time to decode and to draw.
 const REST: Duration = Duration::from_millis(40);
@@ -53,7 +46,7 @@ const UNIT_MS: u128 = 10;
 
 /// What one receiver loses, and how long it is told to hold pictures back for it.
 #[derive(Debug, Default)]
-pub(in crate::media) struct Playout {
+pub(super) struct Playout {
     /// When packets were asked for, each once.
     asked: VecDeque<Instant>,
     /// Packets of pictures sent in a second.
@@ -83,14 +76,19 @@ impl Told {
 
 impl Playout {
     /// The receiver misses `count` packets it did not ask for before.
-    fn missed(&mut self, now: Instant, count: usize) {
+    pub(super) fn missed(&mut self, now: Instant, count: usize) {
         self.asked.extend(std::iter::repeat_n(now, count.min(ASKED_MAX)));
         let beyond = self.asked.len().saturating_sub(ASKED_MAX);
         self.asked.drain(..beyond);
     }
 
+    /// So many packets of pictures are sent in a second.
+    pub(super) fn sent(&mut self, rate: u64) {
+        self.rate = rate;
+    }
+
     /// Looks at what was lost lately; whether the receiver is to be told another delay. A repair comes `repair` after its picture.
-    fn follow(&mut self, now: Instant, repair: Duration, max: Duration) -> bool {
+    pub(super) fn follow(&mut self, now: Instant, repair: Duration, max: Duration) -> bool {
         let is_past = |at: &Instant| now.saturating_duration_since(*at) >= WINDOW;
         while self.asked.front().is_some_and(is_past) {
             self.asked.pop_front();
@@ -112,7 +110,7 @@ impl Playout {
     }
 
     /// How often a packet is to be sent again that was asked for.
-    pub(in crate::media) fn copies(&self, now: Instant) -> u32 {
+    pub(super) fn copies(&self, now: Instant) -> u32 {
         self.losses(now).max(1)
     }
 
@@ -133,12 +131,12 @@ impl Playout {
     }
 
     /// The delay in force; zero is none.
-    pub(in crate::media) fn delay(&self) -> Duration {
+    pub(super) fn delay(&self) -> Duration {
         self.told.map_or(Duration::ZERO, |told| told.delay)
     }
 
     /// What pictures say. Who was told a delay once is told when there is none any more: receivers keep to the last word.
-    fn word(&self) -> Option<PlayoutDelay> {
+    pub(super) fn word(&self) -> Option<PlayoutDelay> {
         self.told.map(|told| PlayoutDelay::at_least(told.delay))
     }
 }
@@ -147,98 +145,6 @@ impl Playout {
 fn delay(repair: Duration, copies: u32) -> Duration {
     let exact = repair + SPREAD * (copies - 1) + REST;
     Duration::from_millis(exact.as_millis().next_multiple_of(UNIT_MS) as u64)
-}
-
-impl Media {
-    /// A receiver asks for packets of a subscription for the first time.
-    pub(in crate::media) fn missed(
-        &mut self,
-        cx: &mut Context<'_>,
-        transport: TransportId,
-        id: SubscriptionId,
-        count: usize,
-    ) {
-        if count == 0 || !self.is_picture(id) {
-            return;
-        }
-        let Some(peer) = self.peers.get_mut(&transport) else {
-            return;
-        };
-        // What a full queue loses is cured by sending less, not by waiting.
-        if !peer.budget.as_ref().is_some_and(Budget::is_congested) {
-            peer.playout.missed(cx.now, count);
-            self.follow_losses(cx, transport);
-        }
-    }
-
-    /// Counts what was sent to a receiver in this round of reports.
-    pub(in crate::media) fn count_sent(&mut self, transport: TransportId, replicas: &[(ReplicaId, ReplicaStatistics)]) {
-        let mut rate = 0;
-        for (replica, statistics) in replicas {
-            let Some(id) = self.by_replica.get(replica).copied().filter(|id| self.is_picture(*id)) else {
-                continue;
-            };
-            if let Some(down_track) = self.down_tracks.get_mut(&id) {
-                rate += statistics.packets.saturating_sub(down_track.counted);
-                down_track.counted = statistics.packets;
-            }
-        }
-        if let Some(peer) = self.peers.get_mut(&transport) {
-            peer.playout.rate = rate;
-        }
-    }
-
-    /// Tells a receiver how long to hold pictures back, if that changed.
-    pub(in crate::media) fn follow_losses(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let interval = self.picture_interval(transport);
-        let Some(peer) = self.peers.get_mut(&transport) else {
-            return;
-        };
-        let Some(round_trip) = peer.least_round_trip() else {
-            return;
-        };
-        let max = cx.shared.config.playout_delay_max;
-        if !peer.playout.follow(cx.now, interval + round_trip, max) {
-            return;
-        }
-        cx.count(Counter::PlayoutDelayChanged);
-        for id in self.peers[&transport].subscriptions.clone() {
-            self.write_replica(cx, id);
-        }
-    }
-
-    /// The longest time between two pictures of what a receiver gets.
-    fn picture_interval(&self, transport: TransportId) -> Duration {
-        let subscriptions = self.peers.get(&transport).map(|peer| &peer.subscriptions);
-        let down_tracks = subscriptions
-            .into_iter()
-            .flatten()
-            .filter_map(|id| self.down_tracks.get(id));
-        let intervals = down_tracks.filter_map(|down_track| {
-            let fps = self.pictures_per_second(down_track)?;
-            Some(Duration::from_secs(1).checked_div(fps)?.min(INTERVAL_MAX))
-        });
-        intervals.max().unwrap_or(INTERVAL)
-    }
-
-    fn pictures_per_second(&self, down_track: &DownTrack) -> Option<u32> {
-        let current = down_track.current.filter(|_| down_track.is_sent())?;
-        let encoding = self.up_tracks.get(&current.source)?.encoding as u8;
-        let offers = &self.tracks.get(&down_track.subscription.track)?.offers.0;
-        let layer = |offer: &allocation::Offer| offer.target.layer;
-        let theirs = offers.iter().filter(|offer| {
-            let is_within =
-                layer(offer).spatial <= current.layer.spatial && layer(offer).temporal <= current.layer.temporal;
-            offer.target.encoding == encoding && is_within
-        });
-        theirs.map(|offer| u32::from(offer.fps)).max()
-    }
-
-    /// What the packets of a subscription say of it.
-    pub(in crate::media) fn playout_delay(&self, id: SubscriptionId) -> Option<PlayoutDelay> {
-        let down_track = self.down_tracks.get(&id).filter(|_| self.is_picture(id))?;
-        self.peers.get(&down_track.subscription.transport)?.playout.word()
-    }
 }
 
 #[cfg(test)]

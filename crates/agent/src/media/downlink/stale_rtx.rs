@@ -11,7 +11,7 @@ const MEMORY: Duration = Duration::from_secs(2);
 /// from another source or in another size, but not with which number. What is asked for sooner than anything sent after that can be was sent before it,
 /// though, and so was everything with a lower number.
 #[derive(Debug, Default)]
-pub(in crate::media) struct StaleRtx(Option<Since>);
+pub(super) struct StaleRtx(Option<Since>);
 
 #[derive(Clone, Copy, Debug)]
 struct Since {
@@ -22,17 +22,17 @@ struct Since {
 
 impl StaleRtx {
     /// It goes on with a key frame.
-    pub(in crate::media) fn begin(&mut self, now: Instant) {
+    pub(super) fn begin(&mut self, now: Instant) {
         self.0 = Some(Since { at: now, newest: None });
     }
 
     /// Whether it went on with a key frame after that time.
-    pub(in crate::media) fn began_after(&self, time: Instant) -> bool {
+    pub(super) fn began_after(&self, time: Instant) -> bool {
         self.0.is_some_and(|since| since.at > time)
     }
 
     /// Whether a packet that is asked for now was sent before. Nothing that was sent after is asked for sooner than this time later.
-    pub(in crate::media) fn has(&mut self, now: Instant, sequence: u16, soonest: Duration) -> bool {
+    pub(super) fn has(&mut self, now: Instant, sequence: u16, soonest: Duration) -> bool {
         let Some(since) = self.0.as_mut().filter(|since| now < since.at + MEMORY) else {
             return false;
         };

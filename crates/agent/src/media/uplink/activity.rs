@@ -7,8 +7,8 @@ use std::time::Duration;
 use dataplane::StreamKey;
 use southbound::{Notice, TrackId};
 
+use super::{StreamChange, Uplink};
 use crate::context::Context;
-use crate::media::Media;
 use crate::timers::Timer;
 
 /// An encoding of which nothing has come for this long does not arrive any more.
@@ -17,21 +17,21 @@ const SILENCE_MAX: Duration = Duration::from_millis(1_500);
 /// How often that is looked at.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-impl Media {
+impl Uplink {
     /// A packet of this stream came.
-    pub(in crate::media) fn heard_from(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(up_track) = self.up_tracks.get_mut(&key) else {
+    pub(super) fn heard_from(&mut self, cx: &mut Context<'_>, key: StreamKey) {
+        let Some(stream) = self.streams.get_mut(&key) else {
             return;
         };
-        let Some(track) = self.tracks.get_mut(&up_track.track) else {
+        let Some(track) = self.tracks.get_mut(&stream.track) else {
             return;
         };
-        if track.encodings[up_track.encoding].active.replace(cx.now).is_some() {
+        if track.encodings[stream.encoding].active.replace(cx.now).is_some() {
             return;
         }
-        up_track.key_frames.restart();
-        up_track.layer_bitrate.restart(cx.now);
-        let id = up_track.track;
+        stream.key_frames.restart();
+        stream.layer_bitrate.restart(cx.now);
+        let id = stream.track;
         if !std::mem::replace(&mut track.started, true) {
             cx.notice(Notice::Started { track: id });
         }
@@ -40,12 +40,12 @@ impl Media {
             active: track.active(),
         });
         cx.routine_timer_by(Timer::Activity(id), cx.now + INTERVAL);
-        self.reselect(cx, id);
-        self.ask_again(cx, key);
+        self.changed(id);
+        self.changes.push(StreamChange::Arrives(id, key));
     }
 
     /// Looks for encodings that have stopped.
-    pub(crate) fn check_activity(&mut self, cx: &mut Context<'_>, id: TrackId) {
+    pub(in crate::media) fn check_activity(&mut self, cx: &mut Context<'_>, id: TrackId) {
         let Some(track) = self.tracks.get_mut(&id) else { return };
         let before = track.active();
         for encoding in &mut track.encodings {
@@ -62,21 +62,7 @@ impl Media {
                 track: id,
                 active: after,
             });
-            self.reselect(cx, id);
-        }
-    }
-
-    /// Those who wait for this stream asked while it did not arrive: asks again, now that it does.
-    fn ask_again(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(track) = self
-            .up_tracks
-            .get(&key)
-            .and_then(|up_track| self.tracks.get(&up_track.track))
-        else {
-            return;
-        };
-        if track.subscribers.iter().any(|id| self.awaits(*id, key)) {
-            self.want_key_frame(cx, key);
+            self.changed(id);
         }
     }
 }

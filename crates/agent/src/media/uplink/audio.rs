@@ -8,7 +8,6 @@ use std::time::Duration;
 use southbound::{AudioActivity, Notice, TrackId};
 
 use crate::context::Context;
-use crate::media::Media;
 use crate::timers::Timer;
 
 /// Over which the levels are summed up.
@@ -22,7 +21,7 @@ const PACKET: Duration = Duration::from_millis(20);
 
 /// What was heard since the last notice.
 #[derive(Debug, Default)]
-pub(in crate::media) struct Hearing {
+pub(super) struct Hearing {
     heard: BTreeMap<TrackId, Heard>,
 }
 
@@ -34,12 +33,26 @@ struct Heard {
 
 impl Hearing {
     /// Nothing of this track is of interest any more.
-    pub(in crate::media) fn forget(&mut self, track: TrackId) {
+    pub(super) fn forget(&mut self, track: TrackId) {
         self.heard.remove(&track);
     }
 
+    /// Says what was heard; once more, with nothing, when everybody has fallen silent.
+    pub(super) fn report(&mut self, cx: &mut Context<'_>) {
+        let activity = |(track, heard): (TrackId, Heard)| AudioActivity {
+            track,
+            level: (heard.levels / heard.packets) as u8,
+            active: (PACKET * heard.packets).min(INTERVAL),
+        };
+        let heard: Vec<_> = std::mem::take(&mut self.heard).into_iter().map(activity).collect();
+        if !heard.is_empty() {
+            cx.timer(Timer::Audio, cx.now + INTERVAL);
+        }
+        cx.notice(Notice::Audio(heard));
+    }
+
     /// A packet of this track had this level.
-    pub(in crate::media) fn heard(&mut self, cx: &mut Context<'_>, track: TrackId, level: u8) {
+    pub(super) fn heard(&mut self, cx: &mut Context<'_>, track: TrackId, level: u8) {
         if level > AUDIBLE {
             return;
         }
@@ -47,24 +60,5 @@ impl Hearing {
         heard.packets += 1;
         heard.levels += u32::from(level);
         cx.timer_by(Timer::Audio, cx.now + INTERVAL);
-    }
-}
-
-impl Media {
-    /// Says what was heard; once more, with nothing, when everybody has fallen silent.
-    pub(crate) fn report_audio(&mut self, cx: &mut Context<'_>) {
-        let activity = |(track, heard): (TrackId, Heard)| AudioActivity {
-            track,
-            level: (heard.levels / heard.packets) as u8,
-            active: (PACKET * heard.packets).min(INTERVAL),
-        };
-        let heard: Vec<_> = std::mem::take(&mut self.hearing.heard)
-            .into_iter()
-            .map(activity)
-            .collect();
-        if !heard.is_empty() {
-            cx.timer(Timer::Audio, cx.now + INTERVAL);
-        }
-        cx.notice(Notice::Audio(heard));
     }
 }

@@ -8,24 +8,16 @@
 
 use dataplane::{LegId, StreamKey, Update};
 use southbound::{TrackId, TransportId};
-use wire::{Mid, PayloadType, Rid, Ssrc};
+use wire::Ssrc;
+
+use super::up_track::{Track, UpTrack};
+use super::{StreamChange, UnmappedStream, Uplink};
 
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::UNBOUND_STREAMS_MAX;
-use crate::media::Media;
-use crate::media::uplink::up_track::{Track, UpTrack};
+use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;
-
-/// A stream as the data plane described it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct UnmappedStream {
-    pub(crate) ssrc: Ssrc,
-    pub(crate) payload_type: PayloadType,
-    pub(crate) mid: Option<Mid>,
-    pub(crate) rid: Option<Rid>,
-    pub(crate) repaired_rid: Option<Rid>,
-}
 
 /// By which sign a stream was found, the weaker first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,55 +35,66 @@ enum Role {
     Retransmissions,
 }
 
-impl Media {
+impl Uplink {
     /// A stream arrives that is not in the table.
-    pub(crate) fn unknown_stream(&mut self, cx: &mut Context<'_>, leg: LegId, stream: UnmappedStream) {
-        let Some(transport) = self.by_leg.get(&leg).copied() else {
+    pub(in crate::media) fn unknown_stream(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        leg: LegId,
+        stream: UnmappedStream,
+    ) {
+        let Some(transport) = transports.with_leg(leg) else {
             return;
         };
-        if self.map_stream(cx, transport, stream) {
+        if self.map_stream(cx, transports, transport, stream) {
             return;
         }
         cx.count(Counter::StreamUnexplained);
-        let Some(peer) = self.peers.get_mut(&transport) else {
+        let Some(publisher) = self.publishers.get_mut(&transport) else {
             return;
         };
-        if peer.unmapped.len() >= UNBOUND_STREAMS_MAX {
-            peer.unmapped.pop_front();
+        if publisher.unmapped.len() >= UNBOUND_STREAMS_MAX {
+            publisher.unmapped.pop_front();
         }
-        peer.unmapped.push_back(stream);
+        publisher.unmapped.push_back(stream);
     }
 
     /// Tries again to explain what arrived before its publication.
-    pub(in crate::media) fn map_unmapped(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(peer) = self.peers.get_mut(&transport) else {
+    pub(super) fn map_unmapped(&mut self, cx: &mut Context<'_>, transports: &MediaTransports, transport: TransportId) {
+        let Some(publisher) = self.publishers.get_mut(&transport) else {
             return;
         };
-        let remembered = std::mem::take(&mut peer.unmapped);
+        let remembered = std::mem::take(&mut publisher.unmapped);
         let left: Vec<_> = remembered
             .into_iter()
-            .filter(|stream| !self.map_stream(cx, transport, *stream))
+            .filter(|stream| !self.map_stream(cx, transports, transport, *stream))
             .collect();
-        if let Some(peer) = self.peers.get_mut(&transport) {
-            peer.unmapped.extend(left);
+        if let Some(publisher) = self.publishers.get_mut(&transport) {
+            publisher.unmapped.extend(left);
         }
     }
 
     /// Binds the streams whose SSRCs the description names.
-    pub(in crate::media) fn bind_described(&mut self, cx: &mut Context<'_>, track: TrackId) {
+    pub(in crate::media) fn bind_described(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        track: TrackId,
+    ) {
         let described = self.tracks[&track].publication.encodings.clone();
         for (encoding, description) in described.iter().enumerate() {
             if let Some(rtx) = description.rtx {
-                self.bind(cx, track, encoding, rtx, Role::Retransmissions);
+                self.bind(cx, transports, track, encoding, rtx, Role::Retransmissions);
             }
             if let Some(ssrc) = description.ssrc {
-                self.bind(cx, track, encoding, ssrc, Role::Media);
+                self.bind(cx, transports, track, encoding, ssrc, Role::Media);
             }
         }
     }
 
     /// Takes the stream of an encoding out of the table.
-    pub(in crate::media) fn unbind(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
+    pub(super) fn unbind(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
         let Some(known) = self.tracks.get_mut(&track) else {
             return;
         };
@@ -100,23 +103,24 @@ impl Media {
         };
         known.encodings[encoding].active = None;
         known.offers.1 = None;
-        self.up_tracks.remove(&key);
-        for subscription in &known.subscribers {
-            if let Some(down_track) = self.down_tracks.get_mut(subscription) {
-                down_track.source = down_track.source.filter(|source| *source != key);
-                down_track.current = down_track.current.filter(|current| current.source != key);
-            }
-        }
+        self.streams.remove(&key);
         cx.write(Update::RemoveStream(key));
         cx.shared.timers.clear(Timer::Nack(key));
         cx.shared.timers.clear(Timer::KeyFrame(key));
+        self.changes.push(StreamChange::Gone(track, key));
     }
 
-    fn map_stream(&mut self, cx: &mut Context<'_>, transport: TransportId, stream: UnmappedStream) -> bool {
-        let Some(peer) = self.peers.get(&transport) else {
+    fn map_stream(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        transport: TransportId,
+        stream: UnmappedStream,
+    ) -> bool {
+        let Some(publisher) = self.publishers.get(&transport) else {
             return false;
         };
-        let matches = peer.tracks.iter().filter_map(|track| {
+        let matches = publisher.tracks.iter().filter_map(|track| {
             let (encoding, role, sign) = role_in(&self.tracks[track], &stream)?;
             Some((sign, *track, encoding, role))
         });
@@ -125,18 +129,26 @@ impl Media {
         let mut best = matches.iter().filter(|(sign, ..)| Some(*sign) == best);
         match (best.next(), best.next()) {
             (Some((_, track, encoding, role)), None) => {
-                self.bind(cx, *track, *encoding, stream.ssrc, *role);
+                self.bind(cx, transports, *track, *encoding, stream.ssrc, *role);
                 true
             }
             _ => false,
         }
     }
 
-    fn bind(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, ssrc: Ssrc, role: Role) {
+    fn bind(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        track: TrackId,
+        encoding: usize,
+        ssrc: Ssrc,
+        role: Role,
+    ) {
         let Some(known) = self.tracks.get_mut(&track) else {
             return;
         };
-        let Some(leg) = self.peers.get(&known.publication.transport).and_then(|peer| peer.leg) else {
+        let Some(leg) = transports.leg(known.publication.transport) else {
             return;
         };
         let (key, state) = (StreamKey { leg, ssrc }, &mut known.encodings[encoding]);
@@ -153,11 +165,7 @@ impl Media {
     /// Puts a stream into the table, in place of the one that was its encoding's before.
     fn bind_media(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize, key: StreamKey) {
         self.unbind(cx, track, encoding);
-        if let Some(other) = self
-            .up_tracks
-            .get(&key)
-            .map(|up_track| (up_track.track, up_track.encoding))
-        {
+        if let Some(other) = self.streams.get(&key).map(|stream| (stream.track, stream.encoding)) {
             self.unbind(cx, other.0, other.1);
         }
         let known = self.tracks.get_mut(&track).expect("the caller found it");
@@ -166,18 +174,18 @@ impl Media {
             return cx.refused(transport, error, "the data plane holds all the streams it can");
         }
         known.encodings[encoding].stream = Some(key);
-        self.up_tracks
+        self.streams
             .insert(key, UpTrack::new(track, encoding, known.has_nack()));
-        self.reselect(cx, track);
+        self.changed(track);
     }
 
     /// Writes the entry of an encoding's stream again, if it has one.
-    pub(in crate::media) fn write_stream(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
+    fn write_stream(&mut self, cx: &mut Context<'_>, track: TrackId, encoding: usize) {
         let known = &self.tracks[&track];
         let Some(key) = known.encodings[encoding].stream else {
             return;
         };
-        let reference = self.up_tracks.get(&key).and_then(UpTrack::table_reference);
+        let reference = self.streams.get(&key).and_then(UpTrack::table_reference);
         cx.write(Update::SetStream(key, known.stream(encoding, reference)));
     }
 }
@@ -240,7 +248,7 @@ fn role_in(track: &Track, stream: &UnmappedStream) -> Option<(usize, Role, Sign)
 mod tests {
     use super::*;
     use southbound::{Encoding, PayloadFormat, Publication};
-    use wire::{Codec, MediaKind};
+    use wire::{Codec, MediaKind, Mid, PayloadType, Rid};
 
     fn track(mid: Option<&str>, rids: &[Option<&str>]) -> Track {
         let payload_type = |value| PayloadType::new(value).unwrap();

@@ -5,15 +5,13 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use southbound::TransportId;
-use wire::rtcp::{ArrivalTicks, RtcpWriter, TransportFeedbackWriter};
+use wire::rtcp::{ArrivalTicks, TransportFeedbackWriter};
 use wire::{Ssrc, Unwrapper};
 
-use crate::context::Context;
-use crate::media::Media;
+use crate::media::media_transport::MediaTransport;
 
 /// How long an arrival waits to be reported at least. Reports to all publishers leave together, in the next round of routine work.
-pub(in crate::media) const INTERVAL: Duration = Duration::from_millis(25);
+pub(super) const INTERVAL: Duration = Duration::from_millis(25);
 
 /// A range wider than this is not one report's: the sender has jumped, and what lies between was never sent.
 const RANGE_MAX: u64 = 2_000;
@@ -26,7 +24,7 @@ const MEMORY: Duration = Duration::from_millis(500);
 
 /// Arrivals on one transport: those not reported yet, and those that may have to be said again.
 #[derive(Debug, Default)]
-pub(in crate::media) struct Feedback {
+pub(super) struct Feedback {
     unwrapper: Unwrapper,
     /// From number `start` on; the last is one that came.
     arrivals: VecDeque<Option<Instant>>,
@@ -42,7 +40,7 @@ pub(in crate::media) struct Feedback {
 
 impl Feedback {
     /// A packet with this transport-wide number came.
-    pub(in crate::media) fn arrived(&mut self, number: u16, at: Instant, media: Ssrc) {
+    pub(super) fn arrived(&mut self, number: u16, at: Instant, media: Ssrc) {
         let number = self.unwrapper.extend(number);
         if !self.enter(number, at) {
             return;
@@ -88,8 +86,26 @@ impl Feedback {
     }
 
     /// How many arrivals wait.
-    pub(in crate::media) fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    /// Makes the packets that report what arrived since the last time.
+    pub(super) fn compounds(&mut self, now: Instant, epoch: Instant, publisher: &MediaTransport) -> Vec<Vec<u8>> {
+        let arrivals = self.take(now, epoch);
+        let media = self.media;
+        let writer = self
+            .writer
+            .get_or_insert_with(|| TransportFeedbackWriter::new(publisher.ssrc(), media));
+        let (mut rest, mut compounds) = (arrivals.as_slice(), Vec::new());
+        while !rest.is_empty() {
+            let mut compound = Vec::with_capacity(COMPOUND_MAX);
+            publisher.compound(&mut compound, &[]);
+            let room = COMPOUND_MAX - compound.len();
+            rest = writer.write_next(rest, room, &mut compound);
+            compounds.push(compound);
+        }
+        compounds
     }
 
     /// Takes what is to be reported: every number from the first unreported one on, with its arrival or without. A packet that comes
@@ -116,31 +132,6 @@ impl Feedback {
             self.forget_oldest();
         }
         report
-    }
-}
-
-impl Media {
-    /// Reports what has arrived on a transport.
-    pub(crate) fn send_feedback(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(peer) = self.peers.get_mut(&transport) else {
-            return;
-        };
-        let (Some(leg), feedback) = (peer.leg, &mut peer.feedback) else {
-            return;
-        };
-        let arrivals = feedback.take(cx.now, cx.shared.clock.origin);
-        let media = feedback.media;
-        let writer = feedback
-            .writer
-            .get_or_insert_with(|| TransportFeedbackWriter::new(peer.ssrc, media));
-        let mut rest = arrivals.as_slice();
-        while !rest.is_empty() {
-            let mut compound = Vec::with_capacity(COMPOUND_MAX);
-            RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, &[]);
-            let room = COMPOUND_MAX - compound.len();
-            rest = writer.write_next(rest, room, &mut compound);
-            cx.send_rtcp(leg, &compound);
-        }
     }
 }
 

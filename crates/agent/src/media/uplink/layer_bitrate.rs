@@ -25,7 +25,7 @@ const SLOTS: usize = LONG_SPANS + 1;
 
 /// Counts one stream's packets. What it says changes when a span ends and never in between, so that it is the same whoever asks when.
 #[derive(Debug, Default)]
-pub(in crate::media) struct LayerBitrate {
+pub(super) struct LayerBitrate {
     began: Option<Instant>,
     /// The newest span, counted from the beginning.
     span: u64,
@@ -48,19 +48,19 @@ struct Tally {
 
 /// One layer's own packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::media) struct Measured {
-    pub(in crate::media) layer: Layer,
+pub(super) struct Measured {
+    pub(super) layer: Layer,
     /// Shape: bits per second of UDP payload.
-    pub(in crate::media) rate: u64,
+    pub(super) rate: u64,
     /// The part of it that goes out with larger pictures, too.
-    pub(in crate::media) needed_above: u64,
+    pub(super) needed_above: u64,
     /// Shape: frames per second.
-    pub(in crate::media) frames: f64,
+    pub(super) frames: f64,
 }
 
 impl LayerBitrate {
     /// The stream starts, perhaps again.
-    pub(in crate::media) fn restart(&mut self, now: Instant) {
+    pub(super) fn restart(&mut self, now: Instant) {
         let before = match self.began {
             Some(_) => self.measured_until_silence(),
             None => Vec::new(),
@@ -74,7 +74,7 @@ impl LayerBitrate {
     }
 
     /// A packet came.
-    pub(in crate::media) fn arrived(&mut self, packet: &Arrival) {
+    pub(super) fn arrived(&mut self, packet: &Arrival) {
         self.layered |= packet.layer.is_some();
         let began = *self.began.get_or_insert(packet.at);
         self.advance(span_at(began, packet.at));
@@ -92,7 +92,7 @@ impl LayerBitrate {
     }
 
     /// What is known of each layer, the lowest first; what was before the stream paused until enough has come since; `None` where nothing is known.
-    pub(in crate::media) fn measured(&mut self, now: Instant) -> Option<Vec<Measured>> {
+    pub(super) fn measured(&mut self, now: Instant) -> Option<Vec<Measured>> {
         let began = self.began?;
         self.advance(span_at(began, now));
         if now.saturating_duration_since(began) >= READY {
@@ -110,7 +110,7 @@ impl LayerBitrate {
     }
 
     /// When what [`measured`](Self::measured) says may change next.
-    pub(in crate::media) fn changes_at(&self, now: Instant) -> Instant {
+    pub(super) fn changes_at(&self, now: Instant) -> Instant {
         let began = self.began.unwrap_or(now);
         began + SPAN * (span_at(began, now) as u32 + 1)
     }

@@ -1,287 +1,95 @@
-//! Asking publishers for packets that were lost on the way.
+//! Asking publishers for packets: those that were lost on the way, and those that receivers lost where the data plane keeps none.
 //!
-//! A gap is asked for when it has stayed open for [`GRACE`] or three newer packets have come, again after each round trip, until it is
-//! filled, too old or asked for often enough. A gap too wide to be worth filling is a key frame's business.
+//! Browsers ask and answer alike: asked for the same packet again within their round trip they do nothing, so asking sooner is of
+//! no use. The round trip is what the peer's receiver reports say; a publisher that receives nothing reports nothing, and there it
+//! is measured by what it sends again. While the node itself loses packets, less is asked for ([`overload`](super::overload)).
 //!
-//! Browsers ask and answer alike: asked for the same packet again within their round trip they do nothing, so asking sooner is of no use. The round
-//! trip is what the peer's receiver reports say; a publisher that receives nothing reports nothing, and there it is measured by what it
-//! sends again. While the node itself loses packets, less is asked for ([`overload`](crate::media::uplink::overload)).
+//! Several receivers often lose the same packet, and each asks again until it has come, so a publisher is asked for a packet once in
+//! a round trip, however many receivers miss it. The data plane knows to which of them it goes. That is done without encryption only:
+//! where there is some, a receiver takes a packet again only as a retransmission that was made for it.
 //!
-//! Source: RFC 4585 section 6.2.1.
+//! Source: RFC 4585 section 6.2.1; Scallop section 5.3.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dataplane::StreamKey;
-use wire::rtcp::RtcpWriter;
-use wire::{SequenceNumber, Unwrapper};
+use wire::SequenceNumber;
 
+use super::Uplink;
 use crate::Counter;
 use crate::context::Context;
-use crate::limits::{MISSING_AGE_MAX, MISSING_MAX, NACKS_PER_PACKET_MAX};
-use crate::media::Media;
-use crate::media::media_transport::MediaTransport;
+use crate::limits::UPSTREAM_NACKS_PER_SECOND_MAX;
+use crate::media::media_transport::{MediaTransport, MediaTransports};
+use crate::media::rtx_history::RtxBounds;
 use crate::timers::Timer;
-
-/// How long packets may be out of order before that is loss.
-const GRACE: Duration = Duration::from_millis(10);
-
-/// How many newer packets make it loss at once.
-const NEWER: u64 = 3;
 
 /// Taken for the round trip until it is known, and its bounds.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 const ROUND_TRIP_MAX: Duration = Duration::from_millis(800);
 
-/// What is missing of one stream.
-#[derive(Debug, Default)]
-pub(in crate::media) struct NackTracker {
-    unwrapper: Unwrapper,
-    /// In order. Few, and looked through with each packet that arrives while there are any.
-    missing: Vec<Missing>,
-    /// How long after it was asked for the newest packet came that was asked for once.
-    round_trip: Option<Duration>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Missing {
-    number: u64,
-    since: Instant,
-    /// The packet that showed the gap.
-    behind: u64,
-    asked: u8,
-    asked_at: Instant,
-    due: Instant,
-}
-
-impl Missing {
-    /// Whether enough packets have come behind it to ask for it without waiting.
-    fn is_overdue(&self, highest: u64) -> bool {
-        self.asked == 0 && highest + 1 >= self.behind + NEWER
-    }
-}
-
-/// What a packet says about those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::media) enum Gap {
-    /// Nothing new.
-    None,
-    /// Something is to be asked for at this time.
-    Later(Instant),
-    /// Something is to be asked for now.
-    Now,
-    /// More is missing than can be asked for.
-    TooWide,
-}
-
-impl NackTracker {
-    /// A packet came.
-    pub(in crate::media) fn arrived(&mut self, now: Instant, sequence: u16, recovered: bool) -> Gap {
-        let before = self.unwrapper.highest();
-        let number = self.unwrapper.extend(sequence);
-        let Some(before) = before else { return Gap::None };
-        if number <= before {
-            // Which of several requests was answered nobody can tell.
-            let place = self.missing.binary_search_by_key(&number, |missing| missing.number);
-            let filled = place
-                .ok()
-                .map(|place| self.missing.remove(place))
-                .filter(|missing| recovered && missing.asked == 1);
-            self.round_trip = filled
-                .map(|missing| now.saturating_duration_since(missing.asked_at))
-                .or(self.round_trip);
-            return Gap::None;
-        }
-        let wide = (number - before) as usize + self.missing.len();
-        if wide > MISSING_MAX {
-            self.missing.clear();
-            return Gap::TooWide;
-        }
-        let new = |missing| Missing {
-            number: missing,
-            since: now,
-            behind: number,
-            asked: 0,
-            asked_at: now,
-            due: now + GRACE,
-        };
-        self.missing.extend((before + 1..number).map(new));
-        match self.missing.is_empty() {
-            true => Gap::None,
-            false if self.missing.iter().any(|missing| missing.is_overdue(number)) => Gap::Now,
-            false if number == before + 1 => Gap::None,
-            false => Gap::Later(now + GRACE),
-        }
-    }
-
-    /// What to ask for now, in order, no more than `room`, and how many were given up. `again` is when to ask for the same again.
-    fn due(&mut self, now: Instant, again: Duration, room: usize) -> (Vec<SequenceNumber>, u64) {
-        let before = self.missing.len();
-        let highest = self.unwrapper.highest().unwrap_or(0);
-        let mut asked = Vec::new();
-        self.missing.retain_mut(|missing| {
-            if missing.asked >= NACKS_PER_PACKET_MAX || now.saturating_duration_since(missing.since) >= MISSING_AGE_MAX
-            {
-                return false;
-            }
-            if missing.due > now && !missing.is_overdue(highest) {
-                return true;
-            }
-            if asked.len() >= room {
-                return false;
-            }
-            missing.asked += 1;
-            missing.asked_at = now;
-            missing.due = now + again;
-            asked.push(SequenceNumber(missing.number as u16));
-            true
-        });
-        (asked, (before - self.missing.len()) as u64)
-    }
-
-    /// Whether a packet is missing, so that it is asked for in time.
-    pub(in crate::media) fn misses(&self, sequence: u16) -> bool {
-        self.missing.iter().any(|missing| missing.number as u16 == sequence)
-    }
-
-    /// What a retransmission told of the round trip, once.
-    pub(in crate::media) fn take_round_trip(&mut self) -> Option<Duration> {
-        self.round_trip.take()
-    }
-
-    fn next(&self) -> Option<Instant> {
-        self.missing.iter().map(|missing| missing.due).min()
-    }
-}
-
-impl Media {
+impl Uplink {
     /// Asks for what is due of one stream.
-    pub(crate) fn send_nacks(&mut self, cx: &mut Context<'_>, key: StreamKey) {
-        let Some(peer) = self
-            .by_leg
-            .get(&key.leg)
-            .and_then(|transport| self.peers.get(transport))
-        else {
+    pub(in crate::media) fn send_nacks(&mut self, cx: &mut Context<'_>, transports: &MediaTransports, key: StreamKey) {
+        let Some(publisher) = transports.by_leg(key.leg) else {
             return;
         };
-        let Some(nack) = self.up_tracks.get_mut(&key).and_then(|up_track| up_track.nack.as_mut()) else {
+        let Some(nack) = self.streams.get_mut(&key).and_then(|stream| stream.nack.as_mut()) else {
             return;
         };
         let room = self.overload.room(cx.now, cx.plane);
-        let (asked, given_up) = nack.due(cx.now, peer.asks_again_after(), room);
+        let (asked, given_up) = nack.due(cx.now, asks_again_after(publisher), room);
         cx.count_many(Counter::LossGivenUp, given_up);
         if !asked.is_empty() {
             self.overload.asked(asked.len());
-            cx.count_many(Counter::NackSent, asked.len() as u64);
-            let mut compound = Vec::new();
-            RtcpWriter::receiver_report(&mut compound, peer.ssrc, &peer.cname, &[]).nack(key.ssrc, asked);
-            cx.send_rtcp(key.leg, &compound);
+            send(cx, publisher, key, asked);
         }
         match nack.next() {
             Some(at) => cx.timer(Timer::Nack(key), at),
             None => cx.shared.timers.clear(Timer::Nack(key)),
         }
     }
+
+    /// Receivers miss these packets of a stream, by its own numbers.
+    pub(in crate::media) fn nack_upstream(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        key: StreamKey,
+        sequences: &[u16],
+    ) {
+        let (Some(publisher), Some(stream)) = (transports.by_leg(key.leg), self.streams.get_mut(&key)) else {
+            return;
+        };
+        let bounds = RtxBounds {
+            round_trip: asks_again_after(publisher),
+            per_second: UPSTREAM_NACKS_PER_SECOND_MAX,
+            together: None,
+            copies: 1,
+        };
+        let mut asked = Vec::new();
+        for sequence in sequences {
+            let is_missing_here = stream.nack.as_ref().is_some_and(|nack| nack.misses(*sequence));
+            match !is_missing_here && stream.upstream_nacks.admit_alone(cx.now, *sequence, bounds) {
+                true => asked.push(SequenceNumber(*sequence)),
+                false => cx.count(Counter::NackThrottled),
+            }
+        }
+        if !asked.is_empty() {
+            send(cx, publisher, key, asked);
+        }
+    }
 }
 
-impl MediaTransport {
-    /// How long after a request it is of use to repeat it.
-    pub(in crate::media) fn asks_again_after(&self) -> Duration {
-        self.round_trip()
-            .unwrap_or(ROUND_TRIP)
-            .clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX)
-    }
+fn send(cx: &mut Context<'_>, publisher: &MediaTransport, key: StreamKey, asked: Vec<SequenceNumber>) {
+    cx.count_many(Counter::NackSent, asked.len() as u64);
+    let mut compound = Vec::new();
+    publisher.compound(&mut compound, &[]).nack(key.ssrc, asked);
+    cx.send_rtcp(key.leg, &compound);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ROOM: usize = usize::MAX;
-
-    fn numbers(asked: &[SequenceNumber]) -> Vec<u16> {
-        asked.iter().map(|sequence| sequence.0).collect()
-    }
-
-    #[test]
-    fn a_gap_is_asked_for_after_the_grace_and_again_each_round_trip() {
-        let start = Instant::now();
-        let at = |millis| start + Duration::from_millis(millis);
-        let mut nack = NackTracker::default();
-        for sequence in [65_533, 65_534] {
-            assert_eq!(nack.arrived(at(0), sequence, false), Gap::None);
-        }
-        assert_eq!(nack.arrived(at(1), 1, false), Gap::Later(at(11)));
-        let round_trip = Duration::from_millis(50);
-        assert_eq!(nack.due(at(5), round_trip, ROOM).0, []);
-        assert_eq!(numbers(&nack.due(at(11), round_trip, ROOM).0), [65_535, 0]);
-        assert_eq!(nack.arrived(at(40), 65_535, false), Gap::None);
-        assert_eq!(numbers(&nack.due(at(61), round_trip, ROOM).0), [0]);
-        assert_eq!(nack.next(), Some(at(111)));
-    }
-
-    #[test]
-    fn three_newer_packets_make_it_loss_at_once() {
-        let now = Instant::now();
-        let mut nack = NackTracker::default();
-        assert_eq!(nack.arrived(now, 1, false), Gap::None);
-        assert!(matches!(nack.arrived(now, 3, false), Gap::Later(_)));
-        assert_eq!(nack.arrived(now, 4, false), Gap::None);
-        assert_eq!(nack.arrived(now, 5, false), Gap::Now);
-        assert_eq!(numbers(&nack.due(now, ROUND_TRIP, ROOM).0), [2]);
-        assert_eq!(nack.arrived(now, 6, false), Gap::None, "asked for already");
-    }
-
-    #[test]
-    fn what_does_not_come_is_given_up_and_never_forgotten_too_early() {
-        let start = Instant::now();
-        let mut nack = NackTracker::default();
-        nack.arrived(start, 1, false);
-        nack.arrived(start, 3, false);
-        let (mut asked, mut given_up, mut now) = (0, 0, start);
-        while let Some(next) = nack.next() {
-            now = next;
-            let (due, gone) = nack.due(now, Duration::from_millis(20), ROOM);
-            (asked, given_up) = (asked + due.len(), given_up + gone);
-        }
-        assert_eq!((asked, given_up), (usize::from(NACKS_PER_PACKET_MAX), 1));
-        assert!(now - start < MISSING_AGE_MAX);
-    }
-
-    #[test]
-    fn what_comes_again_when_asked_once_tells_the_round_trip() {
-        let start = Instant::now();
-        let at = |millis| start + Duration::from_millis(millis);
-        let mut nack = NackTracker::default();
-        nack.arrived(at(0), 1, false);
-        nack.arrived(at(0), 5, false);
-        nack.due(at(10), ROUND_TRIP, ROOM);
-        nack.arrived(at(20), 2, false);
-        assert_eq!(nack.take_round_trip(), None, "it was only late");
-        nack.arrived(at(75), 3, true);
-        assert_eq!(nack.take_round_trip(), Some(Duration::from_millis(65)));
-        nack.due(at(110), ROUND_TRIP, ROOM);
-        nack.arrived(at(120), 4, true);
-        assert_eq!(nack.take_round_trip(), None, "asked for twice");
-    }
-
-    #[test]
-    fn what_there_is_no_room_for_is_given_up() {
-        let start = Instant::now();
-        let mut nack = NackTracker::default();
-        nack.arrived(start, 1, false);
-        nack.arrived(start, 6, false);
-        let (asked, given_up) = nack.due(start + GRACE, ROUND_TRIP, 3);
-        assert_eq!((numbers(&asked), given_up), (vec![2, 3, 4], 1));
-        assert!(!nack.misses(5));
-    }
-
-    #[test]
-    fn a_gap_wider_than_the_limit_is_not_asked_for() {
-        let now = Instant::now();
-        let mut nack = NackTracker::default();
-        nack.arrived(now, 1, false);
-        assert_eq!(nack.arrived(now, 2 + MISSING_MAX as u16, false), Gap::TooWide);
-        assert_eq!(nack.next(), None);
-    }
+/// How long after a request it is of use to repeat it.
+fn asks_again_after(publisher: &MediaTransport) -> Duration {
+    let round_trip = publisher.round_trip().unwrap_or(ROUND_TRIP);
+    round_trip.clamp(ROUND_TRIP_MIN, ROUND_TRIP_MAX)
 }

@@ -7,8 +7,8 @@ use southbound::{Encoding, TrackId};
 use wire::MediaKind;
 use wire::codec::Layer;
 
-use crate::media::Media;
-use crate::media::uplink::layer_bitrate::Measured;
+use super::Uplink;
+use super::layer_bitrate::Measured;
 
 /// How long a track of which nothing arrives is not looked at; it is as soon as anything does.
 const IDLE: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ const UNMEASURED: Layer = Layer {
     temporal: u8::MAX,
 };
 
-impl Media {
+impl Uplink {
     /// Brings a track's offers up to date. They are made once for all its receivers.
     pub(in crate::media) fn refresh_offers(&mut self, now: Instant, id: TrackId) {
         let Some(track) = self.tracks.get_mut(&id) else { return };
@@ -38,12 +38,12 @@ impl Media {
         let mut until = now + IDLE;
         for (index, (encoding, state)) in track.publication.encodings.iter().zip(&track.encodings).enumerate() {
             let stream = state.stream.filter(|_| state.active.is_some());
-            let Some(up_track) = stream.and_then(|key| self.up_tracks.get_mut(&key)) else {
+            let Some(stream) = stream.and_then(|key| self.streams.get_mut(&key)) else {
                 continue;
             };
             let index = index.min(usize::from(u8::MAX)) as u8;
-            until = until.min(up_track.layer_bitrate.changes_at(now));
-            match up_track.layer_bitrate.measured(now) {
+            until = until.min(stream.layer_bitrate.changes_at(now));
+            match stream.layer_bitrate.measured(now) {
                 Some(measured) => offers.extend(by_measure(index, encoding, &measured)),
                 None => offers.push(by_guess(kind, index, encoding)),
             }

@@ -3,7 +3,7 @@
 //! A packet that was lost because a worker came too late is asked for like any other, comes again, and is one more for that worker to read; and each of its receivers
 //! asks for it, up to ten times, which is work for nothing, for it is not here. Without a bound, a moment in which more comes than can be
 //! read goes on for as long as the calls do. So while the device loses packets, what publishers are asked for is a small part of what arrives,
-//! of all together, what is beyond that is given up, and a key frame repairs it, of which there are few, too ([`key_frames`](crate::media::uplink::key_frames)); and of each
+//! of all together, what is beyond that is given up, and a key frame repairs it, of which there are few, too ([`key_frames`](super::key_frames)); and of each
 //! subscription few packets are sent again ([`RESENDS_PER_SECOND_MIN`](crate::limits::RESENDS_PER_SECOND_MIN)).
 
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What the device loses, and what may be asked for meanwhile.
 #[derive(Debug, Default)]
-pub(in crate::media) struct Overload {
+pub(super) struct Overload {
     looked: Option<Instant>,
     lost: u64,
     seen: Option<Instant>,
@@ -33,12 +33,12 @@ pub(in crate::media) struct Overload {
 
 impl Overload {
     /// So many packets arrived.
-    pub(in crate::media) fn arrived(&mut self, packets: usize) {
+    pub(super) fn arrived(&mut self, packets: usize) {
         self.saved = self.saved.saturating_add(packets as u32).min(SAVED_MAX);
     }
 
     /// How many packets publishers may be asked for now.
-    pub(in crate::media) fn room(&mut self, now: Instant, plane: &mut dyn DataPlane) -> usize {
+    pub(super) fn room(&mut self, now: Instant, plane: &mut dyn DataPlane) -> usize {
         match self.is_seen(now, plane) {
             true => (self.saved / ARRIVALS_PER_PACKET) as usize,
             false => usize::MAX,
@@ -46,7 +46,7 @@ impl Overload {
     }
 
     /// Whether the device loses packets.
-    pub(in crate::media) fn is_seen(&mut self, now: Instant, plane: &mut dyn DataPlane) -> bool {
+    pub(super) fn is_seen(&mut self, now: Instant, plane: &mut dyn DataPlane) -> bool {
         let is_recent = |at: Option<Instant>, limit| at.is_some_and(|at| now.saturating_duration_since(at) < limit);
         if !is_recent(self.looked, LOOK_INTERVAL) {
             self.looked = Some(now);
@@ -60,7 +60,7 @@ impl Overload {
     }
 
     /// So many were asked for.
-    pub(in crate::media) fn asked(&mut self, packets: usize) {
+    pub(super) fn asked(&mut self, packets: usize) {
         let cost = (packets as u32).saturating_mul(ARRIVALS_PER_PACKET);
         self.saved = self.saved.saturating_sub(cost);
     }

@@ -3,59 +3,54 @@
 use dataplane::Update;
 use southbound::{Encoding, Notice, Publication, TrackId};
 
+use super::Uplink;
+use super::up_track::{EncodingState, Track};
 use crate::Counter;
 use crate::context::Context;
 use crate::limits::TRACKS_PER_TRANSPORT_MAX;
-use crate::media::Media;
-use crate::media::uplink::up_track::{EncodingState, Track};
+use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;
 
-impl Media {
-    /// A track may arrive, or differently than before.
-    pub(crate) fn publish(&mut self, cx: &mut Context<'_>, publication: Publication) {
+impl Uplink {
+    /// A track may arrive, or differently than before. Returns whether it is taken.
+    pub(in crate::media) fn publish(
+        &mut self,
+        cx: &mut Context<'_>,
+        transports: &MediaTransports,
+        publication: Publication,
+    ) -> bool {
         let (track, transport) = (publication.track, publication.transport);
-        let Some(peer) = self.peers.get_mut(&transport) else {
+        let Some(publisher) = self.publishers.get_mut(&transport) else {
             cx.count(Counter::MediaDangling);
-            return;
+            return false;
         };
-        if self
-            .tracks
-            .get(&track)
-            .is_some_and(|known| known.publication.transport != transport)
-        {
-            self.unpublish(cx, track);
-            return self.publish(cx, publication);
-        }
-        if !peer.tracks.contains(&track) && peer.tracks.len() >= TRACKS_PER_TRANSPORT_MAX {
+        if !publisher.tracks.contains(&track) && publisher.tracks.len() >= TRACKS_PER_TRANSPORT_MAX {
             cx.count(Counter::MediaFull);
             cx.notice(Notice::Refused {
                 transport,
                 why: "a transport publishes too many tracks".into(),
             });
-            return;
+            return false;
         }
-        peer.tracks.insert(track);
+        publisher.tracks.insert(track);
         match self.tracks.contains_key(&track) {
             true => self.republish(cx, publication),
             false => drop(self.tracks.insert(track, Track::new(publication))),
         }
-        self.bind_described(cx, track);
-        self.map_unmapped(cx, transport);
-        self.adopt_subscribers(cx, track);
+        self.bind_described(cx, transports, track);
+        self.map_unmapped(cx, transports, transport);
+        true
     }
 
-    /// A track may no longer arrive; its subscriptions end with it.
-    pub(crate) fn unpublish(&mut self, cx: &mut Context<'_>, track: TrackId) {
+    /// A track may no longer arrive. Its subscriptions have ended.
+    pub(in crate::media) fn unpublish(&mut self, cx: &mut Context<'_>, track: TrackId) {
         let Some(known) = self.tracks.get(&track) else { return };
-        for subscription in known.subscribers.clone() {
-            self.unsubscribe(cx, subscription);
-        }
-        for encoding in 0..self.tracks[&track].encodings.len() {
+        for encoding in 0..known.encodings.len() {
             self.unbind(cx, track, encoding);
         }
         let gone = self.tracks.remove(&track).expect("found above");
-        if let Some(peer) = self.peers.get_mut(&gone.publication.transport) {
-            peer.tracks.remove(&track);
+        if let Some(publisher) = self.publishers.get_mut(&gone.publication.transport) {
+            publisher.tracks.remove(&track);
         }
         cx.shared.timers.clear(Timer::Activity(track));
         self.hearing.forget(track);
@@ -93,14 +88,11 @@ impl Media {
         let known = &self.tracks[&track];
         for (encoding, state) in known.encodings.iter().enumerate() {
             let Some(key) = state.stream else { continue };
-            let Some(up_track) = self.up_tracks.get_mut(&key) else {
+            let Some(stream) = self.streams.get_mut(&key) else {
                 continue;
             };
-            up_track.encoding = encoding;
-            cx.write(Update::SetStream(
-                key,
-                known.stream(encoding, up_track.table_reference()),
-            ));
+            stream.encoding = encoding;
+            cx.write(Update::SetStream(key, known.stream(encoding, stream.table_reference())));
         }
     }
 }

@@ -1,34 +1,32 @@
 //! What a publisher announced, and the streams of it that arrive.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use allocation::Offer;
 use dataplane::{Stream, StreamFormat, StreamKey};
-use southbound::{Publication, SubscriptionId, TrackId};
+use southbound::{Publication, TrackId};
 use wire::{MediaKind, NtpTime, RtpTimestamp, Ssrc};
 
-use crate::media::downlink::rtx::RtxHistory;
-use crate::media::rtcp::reports::ReceiverHistory;
-use crate::media::uplink::key_frames::KeyFrames;
-use crate::media::uplink::layer_bitrate::LayerBitrate;
-use crate::media::uplink::nack::NackTracker;
+use super::key_frames::KeyFrames;
+use super::layer_bitrate::LayerBitrate;
+use super::nack_tracker::NackTracker;
+use super::receiver_history::ReceiverHistory;
+use crate::media::rtx_history::RtxHistory;
 
 /// A track with what has become of it.
 pub(in crate::media) struct Track {
-    pub(in crate::media) publication: Publication,
+    pub(super) publication: Publication,
     /// One for each of the publication's encodings.
-    pub(in crate::media) encodings: Vec<EncodingState>,
-    pub(in crate::media) subscribers: BTreeSet<SubscriptionId>,
-    pub(in crate::media) started: bool,
+    pub(super) encodings: Vec<EncodingState>,
+    pub(super) started: bool,
     /// Nobody gets it at the moment.
-    pub(in crate::media) held: bool,
+    pub(super) is_held: bool,
     /// Its place among those who speak.
-    pub(in crate::media) speaker_rank: Option<u8>,
+    pub(super) speaker_rank: Option<u8>,
     /// When it last had one.
-    pub(in crate::media) spoke: Option<Instant>,
+    pub(super) spoke: Option<Instant>,
     /// What arrives of it, and until when that is so.
-    pub(in crate::media) offers: (Vec<Offer>, Option<Instant>),
+    pub(super) offers: (Vec<Offer>, Option<Instant>),
 }
 
 /// One encoding, as far as its streams are known.
@@ -42,37 +40,64 @@ pub(in crate::media) struct EncodingState {
 }
 
 /// One stream that is in the table.
-pub(in crate::media) struct UpTrack {
-    pub(in crate::media) track: TrackId,
-    pub(in crate::media) encoding: usize,
+pub(super) struct UpTrack {
+    pub(super) track: TrackId,
+    pub(super) encoding: usize,
     /// The newest sender report: one instant in both of the publisher's clocks, and when we got it.
-    pub(in crate::media) reference: Option<(NtpTime, RtpTimestamp, Instant)>,
+    pub(super) reference: Option<(NtpTime, RtpTimestamp, Instant)>,
     /// Only where the publisher agreed to send again.
-    pub(in crate::media) nack: Option<NackTracker>,
+    pub(super) nack: Option<NackTracker>,
     /// What its publisher was asked for because receivers miss it.
-    pub(in crate::media) upstream_nacks: RtxHistory,
-    pub(in crate::media) key_frames: KeyFrames,
-    pub(in crate::media) history: ReceiverHistory,
-    pub(in crate::media) layer_bitrate: LayerBitrate,
+    pub(super) upstream_nacks: RtxHistory,
+    pub(super) key_frames: KeyFrames,
+    pub(super) history: ReceiverHistory,
+    pub(super) layer_bitrate: LayerBitrate,
 }
 
 impl Track {
-    pub(in crate::media) fn new(publication: Publication) -> Self {
+    pub(super) fn new(publication: Publication) -> Self {
         let encodings = vec![EncodingState::default(); publication.encodings.len()];
         Track {
             publication,
             encodings,
-            subscribers: BTreeSet::new(),
             started: false,
-            held: false,
+            is_held: false,
             speaker_rank: None,
             spoke: None,
             offers: (Vec::new(), None),
         }
     }
 
+    pub(in crate::media) fn publication(&self) -> &Publication {
+        &self.publication
+    }
+
+    pub(in crate::media) fn encodings(&self) -> &[EncodingState] {
+        &self.encodings
+    }
+
+    /// What arrives of it, the lowest first.
+    pub(in crate::media) fn offers(&self) -> &[Offer] {
+        &self.offers.0
+    }
+
+    /// Whether nobody gets it at the moment.
+    pub(in crate::media) fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Its place among those who speak.
+    pub(in crate::media) fn speaker_rank(&self) -> Option<u8> {
+        self.speaker_rank
+    }
+
+    /// When it was last among those who speak, which may be now.
+    pub(in crate::media) fn spoke(&self, now: Instant) -> Option<Instant> {
+        self.speaker_rank.map(|_| now).or(self.spoke)
+    }
+
     /// The table entry of one of its streams.
-    pub(in crate::media) fn stream(&self, encoding: usize, reference: Option<(NtpTime, RtpTimestamp)>) -> Stream {
+    pub(super) fn stream(&self, encoding: usize, reference: Option<(NtpTime, RtpTimestamp)>) -> Stream {
         let format = |format: &southbound::PayloadFormat| StreamFormat {
             payload_type: format.payload_type,
             codec: format.codec,
@@ -87,7 +112,7 @@ impl Track {
     }
 
     /// Whether the publisher sends again what is lost.
-    pub(in crate::media) fn has_nack(&self) -> bool {
+    pub(super) fn has_nack(&self) -> bool {
         self.publication.formats.iter().any(|format| format.nack)
     }
 
@@ -97,14 +122,14 @@ impl Track {
     }
 
     /// Which encodings arrive, as a bit set.
-    pub(in crate::media) fn active(&self) -> u8 {
+    pub(super) fn active(&self) -> u8 {
         let bit = |(index, encoding): (usize, &EncodingState)| u8::from(encoding.active.is_some()) << index;
         self.encodings.iter().enumerate().take(8).map(bit).sum()
     }
 }
 
 impl UpTrack {
-    pub(in crate::media) fn new(track: TrackId, encoding: usize, has_nack: bool) -> Self {
+    pub(super) fn new(track: TrackId, encoding: usize, has_nack: bool) -> Self {
         UpTrack {
             track,
             encoding,
@@ -118,7 +143,7 @@ impl UpTrack {
     }
 
     /// The reference as the table wants it.
-    pub(in crate::media) fn table_reference(&self) -> Option<(NtpTime, RtpTimestamp)> {
+    pub(super) fn table_reference(&self) -> Option<(NtpTime, RtpTimestamp)> {
         self.reference.map(|(ntp, rtp, _)| (ntp, rtp))
     }
 }

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use southbound::{Notice, TransportId, TransportQuality};
+use southbound::TransportQuality;
 use wire::rtcp::ReportBlock;
-
-use crate::context::Context;
-use crate::media::Media;
 
 /// A notice for every so many rounds of reports.
 const ROUNDS: u32 = 3;
@@ -63,6 +60,21 @@ impl Reported {
 }
 
 impl Quality {
+    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was expected.
+    pub(in crate::media) fn end_of_round(&mut self, round_trip: Option<Duration>) -> Option<TransportQuality> {
+        self.rounds += 1;
+        if self.rounds < ROUNDS {
+            return None;
+        }
+        let quality = std::mem::take(self);
+        (quality.uplink.expected + quality.downlink.expected > 0).then(|| TransportQuality {
+            uplink_loss: quality.uplink.ratio(),
+            downlink_loss: quality.downlink.ratio(),
+            round_trip,
+            jitter: quality.jitter,
+        })
+    }
+
     /// Packets of the peer that were expected, and not received before repair.
     pub(in crate::media) fn measured_uplink(&mut self, tally: Tally) {
         self.uplink.add(tally);
@@ -78,29 +90,6 @@ impl Quality {
         self.downlink.add(reported.since_last(block));
         let jitter = Duration::from_micros(u64::from(block.jitter) * 1_000_000 / u64::from(clock_rate.max(1)));
         self.jitter = self.jitter.max(jitter);
-    }
-}
-
-impl Media {
-    /// A round of reports is over.
-    pub(in crate::media) fn report_quality(&mut self, cx: &mut Context<'_>, transport: TransportId) {
-        let Some(peer) = self.peers.get_mut(&transport) else {
-            return;
-        };
-        peer.quality.rounds += 1;
-        if peer.quality.rounds < ROUNDS {
-            return;
-        }
-        let quality = std::mem::take(&mut peer.quality);
-        if quality.uplink.expected + quality.downlink.expected > 0 {
-            let quality = TransportQuality {
-                uplink_loss: quality.uplink.ratio(),
-                downlink_loss: quality.downlink.ratio(),
-                round_trip: peer.round_trip(),
-                jitter: quality.jitter,
-            };
-            cx.notice(Notice::Quality { transport, quality });
-        }
     }
 }
 

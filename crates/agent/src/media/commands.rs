@@ -1,0 +1,171 @@
+//! Transports, tracks and subscriptions come, change and go.
+
+use dataplane::LegId;
+use southbound::{Publication, RemoteTransport, Subscription, SubscriptionId, TrackId, TransportId};
+use wire::{ExtensionKind, ExtensionMap};
+
+use super::Media;
+use crate::context::Context;
+use crate::timers::Timer;
+
+impl Media {
+    /// A transport was opened; nothing happens when it was open before.
+    pub(crate) fn opened(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        self.transports.open(&mut cx.shared.rng, transport);
+        self.uplink.open(transport);
+        self.budgets.open(transport);
+        self.downlink.open(transport);
+    }
+
+    /// What a transport's description says of packets: whether they carry transport-wide numbers, either way, and whether nothing is
+    /// encrypted.
+    pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, remote: &RemoteTransport) {
+        let Some(known) = self.transports.get_mut(transport) else {
+            return;
+        };
+        let is_clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
+        known.described(is_clear);
+        let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
+        // Browsers forget what is reported to have arrived, and where packets are copied nobody else has it for a receiver that lost it.
+        let is_reported = is_numbered(&remote.extensions_in) && !(is_clear && cx.shared.config.copies);
+        self.uplink.described(transport, is_reported);
+        self.budgets.described(transport, is_numbered(&remote.extensions_out));
+        self.begin_estimate(cx, transport);
+    }
+
+    /// A transport's leg is in the table: so can everything be that waited for it.
+    pub(crate) fn leg_added(&mut self, cx: &mut Context<'_>, transport: TransportId, leg: LegId) {
+        if !self.transports.leg_added(transport, leg) {
+            return;
+        }
+        for track in self.uplink.tracks_of(transport) {
+            self.uplink.bind_described(cx, &self.transports, track);
+        }
+        self.follow_streams(cx);
+        let (downlink, mut env) = self.downlink();
+        downlink.write_replicas(cx, &mut env, transport);
+        self.follow_estimate(cx, transport);
+    }
+
+    /// Packets can be sent over a transport now: reports begin, and what it has subscribed to needs key frames.
+    pub(crate) fn keyed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(known) = self.transports.get_mut(transport) else {
+            return;
+        };
+        known.keyed();
+        let (downlink, mut env) = self.downlink();
+        downlink.keyed(cx, &mut env, transport);
+        self.start_reports(cx, transport);
+    }
+
+    /// A transport is gone, and with it what was published and subscribed over it. Its leg is still in the table.
+    pub(crate) fn closed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        for track in self.uplink.tracks_of(transport) {
+            self.unpublish(cx, track);
+        }
+        for subscription in self.downlink.subscriptions_of(transport) {
+            self.unsubscribe(cx, subscription);
+        }
+        self.uplink.close(transport);
+        self.budgets.close(transport);
+        self.downlink.close(transport);
+        self.transports.close(transport);
+        for timer in [
+            Timer::Reports(transport),
+            Timer::ReportsReady(transport),
+            Timer::Feedback(transport),
+            Timer::Estimate(transport),
+            Timer::Allocate(transport),
+            Timer::Copies(transport),
+        ] {
+            cx.shared.timers.clear(timer);
+        }
+    }
+
+    /// A track may arrive, or differently than before.
+    pub(crate) fn publish(&mut self, cx: &mut Context<'_>, publication: Publication) {
+        let (track, transport) = (publication.track, publication.transport);
+        let known = self.uplink.track(track).map(|known| known.publication().transport);
+        if known.is_some_and(|known| known != transport) {
+            self.unpublish(cx, track);
+        }
+        if !self.uplink.publish(cx, &self.transports, publication) {
+            return;
+        }
+        self.follow_streams(cx);
+        for id in self.downlink.subscribers_of(track) {
+            if let Some(receiver) = self.downlink.transport_of(id) {
+                self.begin_estimate(cx, receiver);
+                let (downlink, env) = self.downlink();
+                downlink.adopt(&env, id);
+            }
+        }
+        self.reselect(cx, track);
+    }
+
+    /// A track may no longer arrive; its subscriptions end with it.
+    pub(crate) fn unpublish(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        if self.uplink.track(track).is_none() {
+            return;
+        }
+        for subscription in self.downlink.subscribers_of(track) {
+            self.unsubscribe(cx, subscription);
+        }
+        self.uplink.unpublish(cx, track);
+        self.follow_streams(cx);
+    }
+
+    /// A receiver gets a track, or differently than before.
+    pub(crate) fn subscribe(&mut self, cx: &mut Context<'_>, new: Subscription) {
+        let (id, transport) = (new.subscription, new.transport);
+        if self.downlink.is_replaced_by(&new) {
+            self.unsubscribe(cx, id);
+        }
+        let (downlink, env) = self.downlink();
+        if !downlink.subscribe(cx, &env, new) {
+            return;
+        }
+        self.begin_estimate(cx, transport);
+        let (downlink, mut env) = self.downlink();
+        downlink.adopt(&env, id);
+        downlink.choose_source(&env, id);
+        downlink.write_replica(cx, &mut env, id);
+        self.request_changed(cx, id);
+    }
+
+    /// A receiver no longer gets a track.
+    pub(crate) fn unsubscribe(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let (downlink, env) = self.downlink();
+        downlink.unsubscribe(cx, &env, id);
+    }
+
+    /// A track is forwarded to nobody, or to everybody again.
+    pub(crate) fn hold(&mut self, cx: &mut Context<'_>, track: TrackId, is_held: bool) {
+        if !self.uplink.set_held(track, is_held) {
+            return;
+        }
+        self.downlink.set_held(track, is_held);
+        for id in self.downlink.subscribers_of(track) {
+            let (downlink, mut env) = self.downlink();
+            downlink.write_replica(cx, &mut env, id);
+            self.request_changed(cx, id);
+        }
+    }
+
+    /// Somebody speaks, or does not speak any more.
+    pub(crate) fn set_speaker_rank(&mut self, cx: &mut Context<'_>, track: TrackId, rank: Option<u8>) {
+        if self.uplink.set_speaker_rank(cx.now, track, rank) {
+            for id in self.downlink.subscribers_of(track) {
+                self.request_changed(cx, id);
+            }
+        }
+    }
+
+    /// A receiver wants something else, or it matters differently: who is shown may change, and who gets how much.
+    fn request_changed(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        if let Some(transport) = self.downlink.transport_of(id) {
+            self.choose_shown(cx, transport);
+            self.budgets.allocate_by(cx, transport, cx.now);
+        }
+    }
+}

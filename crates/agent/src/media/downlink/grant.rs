@@ -1,0 +1,233 @@
+//! What a receiver asks of each track, and doing what was decided of it.
+
+use allocation::{DecodeTarget, Grant, Key, Offer, Request, Source, VideoSlot};
+use southbound::{Notice, SubscriptionId, TrackSource, TransportId};
+use wire::MediaKind;
+use wire::codec::Layer;
+
+use super::down_track::{Choice, Current, Small};
+use super::{Downlink, Env};
+use crate::Counter;
+use crate::context::Context;
+use crate::media::budget::{Path, Share};
+use crate::media::uplink::Uplink;
+
+impl Downlink {
+    /// What a receiver wants of a track, and what arrives of that. `may_pause` says whether it may be sent nothing.
+    pub(in crate::media) fn request<'a>(
+        &self,
+        uplink: &'a Uplink,
+        id: SubscriptionId,
+        may_pause: bool,
+    ) -> Option<allocation::Subscription<'a>> {
+        let known = self.tracks.get(&id)?;
+        let track = uplink.track(known.subscription.track)?;
+        let (wanted, publication) = (known.subscription.wanted, track.publication());
+        Some(allocation::Subscription {
+            key: Key(id.0),
+            request: Request {
+                enabled: wanted.enabled && !known.held && !known.left_out,
+                kind: publication.kind,
+                source: source(publication.source),
+                size: wanted.size,
+                fps: wanted.fps,
+                encoding_max: wanted.encoding_max,
+                spatial_max: wanted.spatial_max,
+                priority: wanted.priority,
+                speaker: track.speaker_rank(),
+                // Before anything is known nobody is refused on a guess.
+                may_pause: may_pause && publication.kind == MediaKind::Video,
+            },
+            offers: track.offers(),
+        })
+    }
+
+    /// Brings what arrives of a receiver's tracks up to date.
+    pub(in crate::media) fn refresh_offers(&self, cx: &Context<'_>, uplink: &mut Uplink, transport: TransportId) {
+        for id in self
+            .receivers
+            .get(&transport)
+            .into_iter()
+            .flat_map(|known| &known.subscriptions)
+        {
+            if let Some(known) = self.tracks.get(id) {
+                uplink.refresh_offers(cx.now, known.subscription.track);
+            }
+        }
+    }
+
+    /// The videos of which a receiver is shown a few.
+    pub(in crate::media) fn video_slots(
+        &self,
+        cx: &Context<'_>,
+        uplink: &Uplink,
+        transport: TransportId,
+    ) -> Vec<VideoSlot> {
+        let slot = |id: &SubscriptionId| {
+            let known = self.tracks.get(id)?;
+            let track = uplink.track(known.subscription.track)?;
+            let wanted = known.subscription.wanted;
+            (wanted.enabled && !known.held && track.has_key_frames()).then(|| VideoSlot {
+                key: Key(id.0),
+                source: source(track.publication().source),
+                priority: wanted.priority,
+                spoke: track.spoke(cx.now),
+            })
+        };
+        let subscriptions = self.receivers.get(&transport).into_iter();
+        subscriptions
+            .flat_map(|known| &known.subscriptions)
+            .filter_map(slot)
+            .collect()
+    }
+
+    /// Others are among the few videos that are shown, or not any more.
+    pub(in crate::media) fn set_left_out(
+        &mut self,
+        cx: &mut Context<'_>,
+        env: &mut Env<'_>,
+        id: SubscriptionId,
+        left_out: bool,
+    ) {
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return;
+        };
+        if std::mem::replace(&mut known.left_out, left_out) != left_out {
+            self.tell_paused(cx, id);
+            self.write_replica(cx, env, id);
+        }
+    }
+
+    /// Notes which smaller size is to go on beside what a subscription gets. One that is to get less for want of room keeps what it
+    /// has until it has got there: that is what it is kept for. One that wants less waits for the key frame with the picture it has.
+    pub(in crate::media) fn set_fallback(&mut self, id: SubscriptionId, share: Option<Share>, is_short: bool) {
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return;
+        };
+        let Some(Share {
+            grant: Grant::Send(target),
+            keeps,
+        }) = share
+        else {
+            known.keeps = None;
+            return;
+        };
+        let is_larger = |current: Current| current.layer.spatial > target.layer.spatial;
+        let was_granted = matches!(known.choice, Choice::Granted(layer) if layer.spatial <= target.layer.spatial);
+        match known.current.is_some_and(is_larger) {
+            false => known.keeps = keeps,
+            true if is_short || was_granted => {}
+            true => known.keeps = None,
+        }
+    }
+
+    /// Does what was decided for one subscription. Without a decision it gets the best that is wanted. Returns whether it gets more
+    /// than the smallest picture from now on.
+    pub(in crate::media) fn grant(
+        &mut self,
+        cx: &mut Context<'_>,
+        env: &mut Env<'_>,
+        id: SubscriptionId,
+        grant: Option<Grant>,
+        path: Path,
+    ) -> bool {
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return false;
+        };
+        let track = env.uplink.track(known.subscription.track);
+        let before = (known.source, known.choice, known.small);
+        let mut grows = false;
+        let is_kept = known
+            .written
+            .as_ref()
+            .is_some_and(|written| written.keeps == known.keeps);
+        match grant {
+            None => known.choice = Choice::Free,
+            Some(Grant::Send(target)) => {
+                let is_larger = |current: Current| {
+                    current.layer.spatial > target.layer.spatial
+                        || env.uplink.encoding_of(current.source) > Some(usize::from(target.encoding))
+                };
+                grows = known.follow_path(cx.now, path, is_larger);
+                let smallest = track.and_then(|track| track.offers().first());
+                let encoding = match smallest.filter(|_| known.small != Small::No) {
+                    Some(smallest) => smallest.target.encoding,
+                    None => target.encoding,
+                };
+                let stream = track.and_then(|track| track.encodings().get(usize::from(encoding))?.stream);
+                known.source = stream.or(known.source);
+                known.choice = Choice::Granted(layer(target, track.map_or(&[], |track| track.offers())));
+            }
+            Some(Grant::Paused) => (known.choice, known.small) = (Choice::NoRoom, Small::No),
+            Some(Grant::Idle) => known.choice = Choice::Expecting,
+        }
+        if let (Choice::Granted(_), Choice::Granted(_)) = (before.1, known.choice)
+            && (before.0, before.1) != (known.source, known.choice)
+        {
+            cx.count(Counter::TargetChanged);
+        }
+        if matches!(known.choice, Choice::Free | Choice::Expecting) {
+            self.choose_source(env, id);
+        }
+        // Four times a second and for everything a receiver watches: mostly nothing changed.
+        let after = self
+            .tracks
+            .get(&id)
+            .map(|known| (known.source, known.choice, known.small));
+        if after != Some(before) || !is_kept {
+            self.tell_paused(cx, id);
+            self.write_replica(cx, env, id);
+        }
+        grows
+    }
+
+    /// Says when a subscription is not sent for want of room, and when it is again.
+    fn tell_paused(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return;
+        };
+        let paused = match known.choice {
+            _ if !known.subscription.wanted.enabled || known.held => return,
+            _ if known.left_out => true,
+            Choice::NoRoom => true,
+            Choice::Free | Choice::Granted(_) => false,
+            Choice::Undecided | Choice::Expecting => return,
+        };
+        if std::mem::replace(&mut known.told_paused, paused) != paused {
+            cx.count(match paused {
+                true => Counter::VideoPaused,
+                false => Counter::VideoResumed,
+            });
+            cx.notice(Notice::Paused {
+                subscription: id,
+                paused,
+            });
+        }
+    }
+}
+
+fn source(source: TrackSource) -> Source {
+    match source {
+        TrackSource::Camera => Source::Camera,
+        TrackSource::Screen => Source::Screen,
+    }
+}
+
+/// The layer to write for a target: without a limit where it is the highest frame rate there is of its picture size, so that one that
+/// begins a moment later is not held back.
+fn layer(target: DecodeTarget, offers: &[Offer]) -> Layer {
+    let same_size =
+        |offer: &&Offer| offer.target.encoding == target.encoding && offer.target.layer.spatial == target.layer.spatial;
+    let highest = offers
+        .iter()
+        .filter(same_size)
+        .map(|offer| offer.target.layer.temporal)
+        .max();
+    match highest {
+        Some(highest) if target.layer.temporal < highest => target.layer,
+        _ => Layer {
+            temporal: u8::MAX,
+            ..target.layer
+        },
+    }
+}

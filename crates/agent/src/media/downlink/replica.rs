@@ -1,0 +1,213 @@
+//! Which stream each subscription gets, and its table entry.
+
+use dataplane::{LegId, Replica, ReplicaId, StreamKey, Update};
+use rand::Rng;
+use southbound::{Notice, PayloadFormat, SubscriptionId, TrackId, TransportId};
+
+use super::down_track::{Choice, Current, DownTrack, Entry, Small};
+use super::select::select;
+use super::{Downlink, Env};
+use crate::context::Context;
+use crate::media::uplink::Uplink;
+
+/// First sequence numbers are below this, so that a receiver's first guess of the roll-over counter is right.
+const FIRST_SEQUENCE_END: u16 = 1 << 15;
+
+impl Downlink {
+    /// Chooses anew for everybody who gets a track: its streams, or what arrives of them, changed.
+    pub(in crate::media) fn reselect(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, track: TrackId) {
+        for id in self.subscribers_of(track) {
+            self.choose_source(env, id);
+            self.write_replica(cx, env, id);
+        }
+    }
+
+    /// A replica forwards something else than before.
+    pub(in crate::media) fn selected(
+        &mut self,
+        cx: &mut Context<'_>,
+        env: &mut Env<'_>,
+        replica: ReplicaId,
+        current: Current,
+    ) {
+        let Some(id) = self.by_replica.get(&replica).copied() else {
+            return;
+        };
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return;
+        };
+        // What was said before it was paused is not so any more.
+        if !known.is_sent() {
+            return;
+        }
+        known.forwards(cx.now, current);
+        if known.is_lowering(|_| false) {
+            // It would have gone down to what was kept, had that been whole.
+            known.keeps = None;
+        }
+        if !current.awaits_key_frame {
+            env.uplink.key_frame_arrived(current.source);
+        }
+        if !known.delivered {
+            known.delivered = true;
+            cx.notice(Notice::Delivered { subscription: id });
+        }
+        self.write_replica(cx, env, id);
+        self.want_first_key_frame(cx, env, id);
+    }
+
+    /// Writes the entries of all that a transport gets.
+    pub(in crate::media) fn write_replicas(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, transport: TransportId) {
+        for id in self.subscriptions_of(transport) {
+            self.write_replica(cx, env, id);
+        }
+    }
+
+    /// Writes a subscription's entry, and asks for the key frame it begins with.
+    pub(in crate::media) fn write_replica(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, id: SubscriptionId) {
+        let playout_delay = self.playout_delay(env, id);
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return;
+        };
+        let transport = known.subscription.transport;
+        let Some(leg) = env.transports.leg(transport) else {
+            return;
+        };
+        known.playout_delay = playout_delay;
+        let is_new = known.entry.is_none();
+        let entry = *known.entry.get_or_insert_with(|| Entry {
+            replica: ReplicaId(self.replica_ids.take()),
+            first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
+            rtx_first_sequence: cx.shared.rng.random_range(0..FIRST_SEQUENCE_END),
+            rewriting: cx.shared.config.rewriting,
+        });
+        let is_lowering = self.make_way(cx, env, id, leg, entry);
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return;
+        };
+        let replica = known.replica(leg, entry, published(env.uplink, known), is_lowering);
+        if known.written.as_ref() == Some(&replica) {
+            return;
+        }
+        known.written = Some(replica.clone());
+        let written = cx.try_write(Update::SetReplica(entry.replica, replica));
+        if let (true, Err(error)) = (is_new, written) {
+            (known.entry, known.written) = (None, None);
+            self.replica_ids.release(entry.replica.0);
+            return cx.refused(transport, error, "the data plane holds all the replicas it can");
+        }
+        self.by_replica.insert(entry.replica, id);
+        if !known.is_sent() || known.source.is_none() {
+            known.current = None;
+        }
+        self.want_first_key_frame(cx, env, id);
+        self.begin_filling(cx, env, id);
+    }
+
+    /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long in the path already the larger
+    /// one is stopped at once: what goes on meanwhile would only stand in the queue before the key frame. Where a smaller one was
+    /// kept that one goes on. Where there is too little room none larger than the smallest is sent of the key frame that comes: it
+    /// is through soonest. What is granted follows with another when the queue is gone.
+    fn make_way(&mut self, cx: &mut Context<'_>, env: &Env<'_>, id: SubscriptionId, leg: LegId, entry: Entry) -> bool {
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return false;
+        };
+        let source = known.source.and_then(|key| env.uplink.encoding_of(key));
+        if !known.is_lowering(|current| source < env.uplink.encoding_of(current)) {
+            return false;
+        }
+        if known.keeps.is_some() {
+            return true;
+        }
+        let is_congested = env.budgets.is_congested(known.subscription.transport);
+        let is_of_one_stream = known.source == known.current.map(|current| current.source);
+        if is_congested && is_of_one_stream {
+            known.small = Small::First;
+        }
+        let is_asked_at_once = known.source.is_some_and(|key| env.uplink.may_ask_key_frame(cx, key));
+        if !((is_congested || known.small == Small::First) && is_asked_at_once) {
+            return true;
+        }
+        let stopped = Replica {
+            source: None,
+            ..known.replica(leg, entry, published(env.uplink, known), false)
+        };
+        if cx.try_write(Update::SetReplica(entry.replica, stopped)).is_err() {
+            return true;
+        }
+        // What was written before is to be written again.
+        (known.current, known.written) = (None, None);
+        false
+    }
+
+    /// Asks for the key frames that a receiver's subscriptions wait for.
+    pub(in crate::media) fn want_first_key_frames(
+        &mut self,
+        cx: &mut Context<'_>,
+        env: &mut Env<'_>,
+        transport: TransportId,
+    ) {
+        for id in self.subscriptions_of(transport) {
+            self.want_first_key_frame(cx, env, id);
+        }
+    }
+
+    /// Asks for the key frame a subscription waits for, if it does.
+    fn want_first_key_frame(&self, cx: &mut Context<'_>, env: &mut Env<'_>, id: SubscriptionId) {
+        let source = self.tracks.get(&id).and_then(|known| known.source);
+        if let Some(key) = source.filter(|key| self.awaits(env, id, *key)) {
+            env.uplink.want_key_frame(cx, env.transports, key);
+        }
+    }
+
+    /// Whether anybody waits for a key frame of a track's stream, and could be sent it.
+    pub(in crate::media) fn is_awaited(&self, env: &Env<'_>, track: TrackId, key: StreamKey) -> bool {
+        let mut subscribers = self.by_track.get(&track).into_iter().flatten();
+        subscribers.any(|id| self.awaits(env, *id, key))
+    }
+
+    /// Whether a subscription waits for a key frame of this stream, and could send it on. What would make a picture larger waits
+    /// until a queue is gone.
+    fn awaits(&self, env: &Env<'_>, id: SubscriptionId, key: StreamKey) -> bool {
+        self.tracks.get(&id).is_some_and(|known| {
+            let transport = known.subscription.transport;
+            let is_keyed = || {
+                env.transports
+                    .get(transport)
+                    .is_some_and(|transport| transport.is_keyed())
+            };
+            let has_room = || !known.is_rising() || !env.budgets.is_congested(transport);
+            known.entry.is_some() && known.awaits(key) && is_keyed() && has_room()
+        })
+    }
+
+    /// Chooses a subscription's source, where no allocation does: the best that is wanted, or the lowest that comes where that is
+    /// not decided yet.
+    pub(in crate::media) fn choose_source(&mut self, env: &Env<'_>, id: SubscriptionId) {
+        let Some(known) = self.tracks.get_mut(&id) else {
+            return;
+        };
+        let Some(track) = env.uplink.track(known.subscription.track) else {
+            return;
+        };
+        let encoding_of = |key: &StreamKey| {
+            let streams = track.encodings().iter().map(|encoding| encoding.stream);
+            streams.into_iter().position(|stream| stream == Some(*key))
+        };
+        let current = known.source.as_ref().and_then(encoding_of);
+        let max = match known.choice {
+            Choice::Free => usize::from(known.subscription.wanted.encoding_max),
+            Choice::Undecided | Choice::Expecting => 0,
+            Choice::Granted(_) | Choice::NoRoom if current.is_some() => return,
+            Choice::Granted(_) | Choice::NoRoom => 0,
+        };
+        let chosen = select(max, track.encodings(), current);
+        known.source = chosen.and_then(|encoding| track.encodings()[encoding].stream);
+    }
+}
+
+/// What the publisher's payload types mean.
+fn published<'a>(uplink: &'a Uplink, known: &DownTrack) -> &'a [PayloadFormat] {
+    let track = uplink.track(known.subscription.track);
+    track.map_or(&[], |track| &track.publication().formats)
+}

@@ -1,0 +1,89 @@
+//! RTCP from a peer: reports on its streams and ours, and what it asks for.
+//!
+//! RTCP about a stream that is not its sender's to talk about is counted and ignored: a peer can ask only for what it is sent.
+
+use std::time::Instant;
+
+use dataplane::LegId;
+use southbound::TransportId;
+use wire::rtcp::RtcpPacket;
+
+use crate::Counter;
+use crate::context::Context;
+use crate::media::Media;
+
+/// What reading one packet counts for, beside what it lists.
+const PACKET_COST: u32 = 8;
+
+/// What is to be done for one packet.
+fn cost(packet: &RtcpPacket<'_>) -> u32 {
+    let listed = match packet {
+        RtcpPacket::TransportFeedback(feedback) => u32::from(feedback.status_count),
+        RtcpPacket::Nack(nack) => nack.sequences().count() as u32,
+        RtcpPacket::Remb(remb) => remb.sources().len() as u32,
+        _ => 0,
+    };
+    PACKET_COST + listed
+}
+
+impl Media {
+    /// A compound arrived on a leg, authenticated, at this time: what it measures is measured up to then.
+    pub(crate) fn rtcp(&mut self, cx: &mut Context<'_>, at: Instant, leg: LegId, compound: &[u8]) {
+        let Some(transport) = self.transports.with_leg(leg) else {
+            return;
+        };
+        // Read one after the other: what is beyond the limit is not even parsed.
+        for packet in RtcpPacket::compound(compound) {
+            let Some(known) = self.transports.get_mut(transport) else {
+                return;
+            };
+            if !known.admit_rtcp(cx.now, packet.as_ref().map_or(PACKET_COST, cost)) {
+                cx.count(Counter::RtcpFlood);
+                return;
+            }
+            match packet {
+                Ok(packet) => self.rtcp_packet(cx, at, transport, leg, packet),
+                Err(_) => cx.count(Counter::RtcpMalformed),
+            }
+        }
+    }
+
+    fn rtcp_packet(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Instant,
+        transport: TransportId,
+        leg: LegId,
+        packet: RtcpPacket<'_>,
+    ) {
+        let (downlink, mut env) = self.downlink();
+        match packet {
+            RtcpPacket::SenderReport(report) => {
+                env.uplink.sender_report(cx, at, transport, leg, &report);
+                downlink.report_blocks(cx, &mut env, at, transport, report.blocks);
+            }
+            RtcpPacket::ReceiverReport(report) => downlink.report_blocks(cx, &mut env, at, transport, report.blocks),
+            RtcpPacket::Nack(nack) => match downlink.with_ssrc(transport, nack.media) {
+                Some(id) => downlink.answer_nack(cx, &mut env, transport, id, &nack),
+                None => cx.count(Counter::RtcpNotTheirs),
+            },
+            RtcpPacket::Pli(pli) => match downlink.with_ssrc(transport, pli.media) {
+                Some(id) => downlink.picture_lost(cx, &mut env, id),
+                None => cx.count(Counter::RtcpNotTheirs),
+            },
+            RtcpPacket::Fir(fir) => {
+                for entry in fir.entries() {
+                    match downlink.with_ssrc(transport, entry.media) {
+                        Some(id) => downlink.intra_request(cx, &mut env, id, entry.sequence),
+                        None => cx.count(Counter::RtcpNotTheirs),
+                    }
+                }
+            }
+            RtcpPacket::Remb(remb) => self.receiver_estimate(cx, transport, &remb),
+            RtcpPacket::TransportFeedback(feedback) => self.transport_feedback(cx, at, transport, &feedback),
+            // A name is not needed, and a source that ends is noticed by its silence.
+            RtcpPacket::SourceDescription(_) | RtcpPacket::Bye(_) => {}
+            RtcpPacket::Unknown(_) => cx.count(Counter::RtcpIgnored),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What is known of one transport's own streams, beside the streams.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use dataplane::{StreamKey, StreamStatistics};
+use southbound::TrackId;
+use wire::NtpTime;
+
+use super::feedback::Feedback;
+use super::remb_out::RembOut;
+use super::unmapped::UnmappedStream;
+
+/// A transport as the source of media.
+#[derive(Default)]
+pub(super) struct Publisher {
+    pub(super) tracks: BTreeSet<TrackId>,
+    /// Streams that arrive and that no publication explains yet; oldest first.
+    pub(super) unmapped: VecDeque<UnmappedStream>,
+    pub(super) feedback: Feedback,
+    /// Whether what it sends carries transport-wide numbers, which we report on.
+    pub(super) is_reported: bool,
+    /// What its receivers estimate, where it is told.
+    pub(super) remb_out: RembOut,
+    /// What the data plane has answered in this round of reports.
+    pub(super) pending: Vec<(StreamKey, StreamStatistics)>,
+    /// What is added to the peer's wall clock to get ours, by its fastest sender reports. One for all its streams, so that they stay
+    /// in step.
+    pub(super) clock_offset: Option<i64>,
+}
+
+impl Publisher {
+    /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The fastest one is nearest to the truth;
+    /// slower ones pull only a little, enough to follow two clocks that drift apart.
+    pub(super) fn compared_clocks(&mut self, sent: NtpTime, arrived: NtpTime) {
+        let sample = arrived.0.wrapping_sub(sent.0) as i64;
+        self.clock_offset = Some(match self.clock_offset {
+            Some(offset) if sample > offset => offset.saturating_add(sample.saturating_sub(offset) / 64),
+            _ => sample,
+        });
+    }
+}

@@ -1,0 +1,13 @@
+//! A stream that arrives and of which nothing is known but what its packets say.
+
+use wire::{Mid, PayloadType, Rid, Ssrc};
+
+/// A stream as the data plane described it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnmappedStream {
+    pub(crate) ssrc: Ssrc,
+    pub(crate) payload_type: PayloadType,
+    pub(crate) mid: Option<Mid>,
+    pub(crate) rid: Option<Rid>,
+    pub(crate) repaired_rid: Option<Rid>,
+}
