@@ -6,6 +6,7 @@
 mod continuation;
 mod descriptor;
 mod entry;
+mod folder;
 mod names;
 mod packet;
 mod parser;
@@ -14,6 +15,7 @@ mod relay;
 mod structures;
 mod words;
 
+pub use folder::read_folder;
 pub use names::Names;
 pub use parser::parse;
 pub use print::{print_datagram, print_history};

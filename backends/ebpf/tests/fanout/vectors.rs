@@ -1,9 +1,9 @@
 //! Every vector, on a base with the kernel in front of it: what the kernel takes, and what it leaves, must be what the model says.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Instant;
 
-use conformance::text::{Names, Vector, parse};
+use conformance::text::{Names, Vector, read_folder};
 use conformance::vector::run;
 
 use crate::device::{Cable, NewCable, on_cable};
@@ -19,17 +19,7 @@ pub fn vectors_as(change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
 
 /// Those of a folder, changed.
 fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let entries = std::fs::read_dir(&folder).expect("there are vectors");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "vector"));
-    files.sort();
-    let read = |file: &PathBuf| {
-        let name = file.file_name().expect("a file").to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(file).expect("readable");
-        parse(&name, &change(text)).unwrap_or_else(|problem| panic!("{problem}"))
-    };
-    files.iter().map(read).collect()
+    read_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), change)
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.
