@@ -1,7 +1,7 @@
 //! The world: it lets time pass, carries what is sent, and has everything looked at.
 
 mod carry;
-mod deeds;
+mod actions;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,7 +20,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use wire::NtpTime;
 
-use crate::checks::{Ledger, Rights};
+use crate::checks::{Ledger, Permissions};
 use crate::node::Node;
 use crate::person::Grants;
 use crate::queue::Queue;
@@ -90,7 +90,7 @@ pub fn run(history: &History, traced: bool) -> Result<Summary, Box<Failure>> {
 }
 
 /// What will happen.
-enum Happening {
+enum ScheduledEvent {
     /// The history's next step is due.
     Step(usize),
     /// A client looks at its clock.
@@ -128,7 +128,7 @@ struct World<'a> {
     now: Instant,
     clock: Clock,
     wall: WallClock,
-    queue: Queue<Happening>,
+    queue: Queue<ScheduledEvent>,
     node: Node,
     sessions: Vec<Session>,
     /// The client that each person has now.
@@ -138,7 +138,7 @@ struct World<'a> {
     owners: HashMap<SocketAddr, (usize, usize)>,
     /// When the newest datagram of each link arrives.
     links: HashMap<(SocketAddr, Way), Instant>,
-    rights: Rights,
+    permissions: Permissions,
     ledger: Ledger,
     faults: Faults,
     rng: StdRng,
@@ -212,7 +212,7 @@ impl<'a> World<'a> {
             connections: BTreeMap::new(),
             owners: HashMap::new(),
             links: HashMap::new(),
-            rights: Rights::default(),
+            permissions: Permissions::default(),
             ledger: Ledger::default(),
             faults: history.faults.clone(),
             rng: StdRng::seed_from_u64(history.seed ^ 0x5eed),
@@ -228,50 +228,50 @@ impl<'a> World<'a> {
 
     fn play(&mut self) -> Result<(), Violation> {
         for (index, step) in self.history.steps.iter().enumerate() {
-            self.queue.put(self.start + step.at, Happening::Step(index));
+            self.queue.put(self.start + step.at, ScheduledEvent::Step(index));
         }
-        self.queue.put(self.start + self.history.quiet_after, Happening::Quiet);
+        self.queue.put(self.start + self.history.quiet_after, ScheduledEvent::Quiet);
         let quiet = if self.history.dtls {
             QUIET_WITH_HANDSHAKES
         } else {
             QUIET
         };
         self.queue
-            .put(self.start + self.history.quiet_after + quiet, Happening::Judge);
+            .put(self.start + self.history.quiet_after + quiet, ScheduledEvent::Judge);
         while !self.over {
             let next = self.queue.first().into_iter().chain(self.node.poll_timeout()).min();
             self.now = self.now.max(next.expect("the end is always ahead"));
             if self.node.poll_timeout().is_some_and(|at| at <= self.now) {
                 let done = self.node.handle_timeout(self.now);
                 self.carry_out(done)?;
-            } else if let Some(happening) = self.queue.take() {
-                self.happen(happening)?;
+            } else if let Some(event) = self.queue.take() {
+                self.handle(event)?;
             }
         }
         Ok(())
     }
 
-    fn happen(&mut self, happening: Happening) -> Result<(), Violation> {
-        match happening {
-            Happening::Step(index) => self.step(index),
-            Happening::Tick(session) => self.tick(session),
-            Happening::ToNode(path, bytes) => self.arrive_at_node(path, &bytes),
-            Happening::ToClient(address, bytes) => self.arrive_at_client(address, &bytes),
-            Happening::Heard(connection, frame, message, over) => {
+    fn handle(&mut self, event: ScheduledEvent) -> Result<(), Violation> {
+        match event {
+            ScheduledEvent::Step(index) => self.step(index),
+            ScheduledEvent::Tick(session) => self.tick(session),
+            ScheduledEvent::ToNode(path, bytes) => self.arrive_at_node(path, &bytes),
+            ScheduledEvent::ToClient(address, bytes) => self.arrive_at_client(address, &bytes),
+            ScheduledEvent::Heard(connection, frame, message, over) => {
                 self.heard(connection, frame, message.as_deref(), &over)
             }
-            Happening::Told(connection, message) => self.told(connection, *message),
-            Happening::NodeLoses(connection) => self.node_loses(connection),
-            Happening::ClientLoses(connection) => self.client_loses(connection),
-            Happening::Resume(session) => self.resume(session),
-            Happening::Return(person) => self.come_back(person),
-            Happening::Message(session, ufrag, label, payload) => self.message(session, &ufrag, label, payload),
-            Happening::Quiet => {
+            ScheduledEvent::Told(connection, message) => self.told(connection, *message),
+            ScheduledEvent::NodeLoses(connection) => self.node_loses(connection),
+            ScheduledEvent::ClientLoses(connection) => self.client_loses(connection),
+            ScheduledEvent::Resume(session) => self.resume(session),
+            ScheduledEvent::Return(person) => self.come_back(person),
+            ScheduledEvent::Message(session, ufrag, label, payload) => self.message(session, &ufrag, label, payload),
+            ScheduledEvent::Quiet => {
                 self.faults = self.faults.healed();
                 Ok(())
             }
-            Happening::Judge => self.judge(),
-            Happening::End => self.end(),
+            ScheduledEvent::Judge => self.judge(),
+            ScheduledEvent::End => self.end(),
         }
     }
 

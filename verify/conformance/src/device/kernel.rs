@@ -89,7 +89,7 @@ impl KernelDevice {
         }
     }
 
-    fn pretended(&self, address: SocketAddr) -> SocketAddr {
+    fn virtual_address(&self, address: SocketAddr) -> SocketAddr {
         match address.ip() {
             IpAddr::V6(ip) if ip.segments()[0] == 0xfd78 => {
                 let [.., a, b, c, d] = ip.octets();
@@ -110,10 +110,10 @@ impl KernelDevice {
         }
     }
 
-    fn pretended_path(&self, path: Path) -> Path {
+    fn virtual_path(&self, path: Path) -> Path {
         Path {
-            local: self.pretended(path.local),
-            remote: self.pretended(path.remote),
+            local: self.virtual_address(path.local),
+            remote: self.virtual_address(path.remote),
         }
     }
 
@@ -230,7 +230,7 @@ impl Device for KernelDevice {
     fn sent(&mut self) -> Vec<Datagram> {
         let sent = std::mem::take(&mut self.sent).into_iter();
         sent.map(|datagram| Datagram {
-            path: self.pretended_path(datagram.path),
+            path: self.virtual_path(datagram.path),
             bytes: datagram.bytes,
         })
         .collect()
@@ -239,12 +239,12 @@ impl Device for KernelDevice {
     fn poll(&mut self) -> Option<Event> {
         let mut event = self.plane.poll()?;
         match &mut event {
-            Event::Punt { path, .. } => *path = self.pretended_path(*path),
-            Event::RelaySource { at, from } => (*at, *from) = (self.pretended(*at), self.pretended(*from)),
+            Event::Punt { path, .. } => *path = self.virtual_path(*path),
+            Event::RelaySource { at, from } => (*at, *from) = (self.virtual_address(*at), self.virtual_address(*from)),
             Event::RelayTraffic { at, last, .. } => {
                 // The kernel's time is not the harness's.
                 *last = last.and(self.passed.get(at).copied());
-                *at = self.pretended(*at);
+                *at = self.virtual_address(*at);
             }
             _ => {}
         }

@@ -1,18 +1,18 @@
 //! What must hold, whatever happens.
 
 mod ledger;
-mod rights;
+mod permissions;
 
 use std::fmt;
 
 pub(crate) use ledger::Ledger;
-pub(crate) use rights::{Facts, Rights};
+pub(crate) use permissions::{Facts, Permissions};
 
 /// What must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Invariant {
     /// Nobody receives what they may not: not what they did not subscribe to or are not allowed, not after leaving, not their own.
-    Rights,
+    Permissions,
     /// Source numbers map to replica numbers injectively and in order, late packets go out under their own number, no loss is hidden,
     /// and timestamps and picture ids do not jump back.
     Numbers,

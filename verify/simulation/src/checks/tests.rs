@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use wire::{Codec, Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpPacket, RtpTimestamp, SequenceNumber, Ssrc};
 
-use super::{Facts, Invariant, Ledger, Rights};
+use super::{Facts, Invariant, Ledger, Permissions};
 use crate::person::Grants;
 use crate::stamp::Stamp;
 
@@ -107,33 +107,33 @@ fn nobody_receives_what_they_may_not() {
         update_metadata: true,
         hidden: false,
     };
-    let mut rights = Rights::default();
+    let mut permissions = Permissions::default();
     for name in ["ada", "bob"] {
-        rights.add_session(name.to_owned(), everything.clone(), true);
+        permissions.add_session(name.to_owned(), everything.clone(), true);
     }
-    let source = rights.add_source(Facts {
+    let source = permissions.add_source(Facts {
         session: 0,
         allowed: true,
         over: false,
         sids: Vec::new(),
     });
-    let is_found = |rights: &mut Rights| rights.media(1, source).is_err();
-    rights.joined(0).unwrap();
-    rights.joined(1).unwrap();
-    assert!(is_found(&mut rights), "it was not announced");
+    let is_found = |permissions: &mut Permissions| permissions.media(1, source).is_err();
+    permissions.joined(0).unwrap();
+    permissions.joined(1).unwrap();
+    assert!(is_found(&mut permissions), "it was not announced");
     let track = Some(TrackInfo {
         sid: "TR_1".to_owned(),
         ..TrackInfo::default()
     });
-    rights.said(
+    permissions.said(
         0,
         &signal_response::Message::TrackPublished(TrackPublishedResponse {
             cid: "track-0".to_owned(),
             track,
         }),
     );
-    assert!(!is_found(&mut rights));
-    assert!(rights.media(0, source).is_err(), "it is its own");
+    assert!(!is_found(&mut permissions));
+    assert!(permissions.media(0, source).is_err(), "it is its own");
 
     let subscription = |subscribe| {
         let request = UpdateSubscription {
@@ -143,15 +143,15 @@ fn nobody_receives_what_they_may_not() {
         };
         signal_request::Message::Subscription(request)
     };
-    rights.heard(1, &subscription(false), &[]);
-    assert!(is_found(&mut rights), "it was unsubscribed");
-    rights.heard(1, &subscription(true), &[]);
-    assert!(!is_found(&mut rights));
-    rights.heard(1, &signal_request::Message::Leave(LeaveRequest::default()), &[]);
-    assert!(is_found(&mut rights), "the receiver has left");
-    rights.joined(1).unwrap();
-    rights.heard(0, &subscription(true), &[source]);
-    assert!(is_found(&mut rights), "it is over");
+    permissions.heard(1, &subscription(false), &[]);
+    assert!(is_found(&mut permissions), "it was unsubscribed");
+    permissions.heard(1, &subscription(true), &[]);
+    assert!(!is_found(&mut permissions));
+    permissions.heard(1, &signal_request::Message::Leave(LeaveRequest::default()), &[]);
+    assert!(is_found(&mut permissions), "the receiver has left");
+    permissions.joined(1).unwrap();
+    permissions.heard(0, &subscription(true), &[source]);
+    assert!(is_found(&mut permissions), "it is over");
 }
 
 #[test]

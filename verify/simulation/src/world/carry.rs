@@ -10,7 +10,7 @@ use livekit_protocol::{SignalResponse, signal_request};
 use rand::Rng;
 use wire::{PacketKind, RtpPacket};
 
-use super::{Connection, Happening, Way, World};
+use super::{Connection, ScheduledEvent, Way, World};
 use crate::node::{self, Done};
 use crate::plane::Role;
 use crate::session::{Effect, Phase, TICK};
@@ -21,7 +21,7 @@ impl World<'_> {
         if self.sessions[session].is_over() {
             return Ok(());
         }
-        self.queue.put(self.now + TICK, Happening::Tick(session));
+        self.queue.put(self.now + TICK, ScheduledEvent::Tick(session));
         let mut effects = Vec::new();
         self.sessions[session].tick(self.now, &self.clock, &mut effects);
         self.effects(session, effects)
@@ -54,7 +54,7 @@ impl World<'_> {
         let (person, connection) = (client.person, client.connection.take());
         if rejoin && self.current[person] == Some(session) {
             self.queue
-                .put(self.now + Duration::from_millis(300), Happening::Return(person));
+                .put(self.now + Duration::from_millis(300), ScheduledEvent::Return(person));
         } else {
             self.forget(session);
         }
@@ -62,7 +62,7 @@ impl World<'_> {
         if let Some(state) = connection.and_then(|connection| self.connections.get(&connection)) {
             self.queue.put(
                 state.node_hears_at,
-                Happening::NodeLoses(connection.expect("just looked up")),
+                ScheduledEvent::NodeLoses(connection.expect("just looked up")),
             );
         }
     }
@@ -79,7 +79,7 @@ impl World<'_> {
         self.corrupt(&mut bytes);
         let last = self.links.entry((remote, Way::Up)).or_insert(self.start);
         for at in self.faults.carry(self.now, last, &mut self.rng) {
-            self.queue.put(at, Happening::ToNode(path, bytes.clone()));
+            self.queue.put(at, ScheduledEvent::ToNode(path, bytes.clone()));
         }
     }
 
@@ -110,7 +110,7 @@ impl World<'_> {
         let received = client.receive(self.now, peer, bytes, &self.clock, &mut effects);
         if let Some(received) = received
             && let Some(sid) = received.sid
-            && self.rights.source_of(&sid) != Some(received.stamp.source)
+            && self.permissions.source_of(&sid) != Some(received.stamp.source)
         {
             let what = format!(
                 "client {session} receives source {} on an SSRC that stands for {sid}",
@@ -141,7 +141,7 @@ impl World<'_> {
         }
         state.node_hears_at = state.node_hears_at.max(self.now + delay);
         let at = state.node_hears_at;
-        self.queue.put(at, Happening::Heard(connection, frame, message, over));
+        self.queue.put(at, ScheduledEvent::Heard(connection, frame, message, over));
     }
 
     /// The node hears what a client said.
@@ -163,8 +163,8 @@ impl World<'_> {
                 message.map_or_else(|| "rubbish".to_owned(), |message| summary(&format!("{message:?}")))
             )
         });
-        if let Some(message) = message.filter(|_| self.rights.is_present(session)) {
-            self.rights.heard(session, message, over);
+        if let Some(message) = message.filter(|_| self.permissions.is_present(session)) {
+            self.permissions.heard(session, message, over);
         }
         let state = self.connections.get_mut(&connection).expect("it was found above");
         let message = Box::new(state.inbox.read(self.now, &frame));
@@ -189,7 +189,7 @@ impl World<'_> {
         }
         (client.connection, client.phase) = (None, Phase::Resuming);
         let at = self.now + self.rng.random_range(Duration::ZERO..Duration::from_millis(1_200));
-        self.queue.put(at, Happening::Resume(session));
+        self.queue.put(at, ScheduledEvent::Resume(session));
         Ok(())
     }
 
@@ -216,7 +216,7 @@ impl World<'_> {
         label: &str,
         payload: Vec<u8>,
     ) -> Result<(), Violation> {
-        if !self.rights.is_present(session) {
+        if !self.permissions.is_present(session) {
             return Ok(());
         }
         match self.node.message(self.now, ufrag, label, payload) {
@@ -278,13 +278,13 @@ impl World<'_> {
             self.check_first_answer(session, resumes, &message)?;
         }
         self.note(|| format!("client {session} is told {}", summary(&format!("{message:?}"))));
-        self.rights.said(session, &message);
+        self.permissions.said(session, &message);
         let Some(state) = self.connections.get_mut(&connection).filter(|state| !state.broken) else {
             return Ok(());
         };
         state.client_hears_at = state.client_hears_at.max(self.now + delay);
         let at = state.client_hears_at;
-        self.queue.put(at, Happening::Told(connection, Box::new(message)));
+        self.queue.put(at, ScheduledEvent::Told(connection, Box::new(message)));
         Ok(())
     }
 
@@ -293,7 +293,7 @@ impl World<'_> {
         let right = match message {
             Message::Join(_) => !resumes,
             Message::Reconnect(_) => resumes,
-            Message::Leave(_) => !resumes || !self.rights.is_present(session),
+            Message::Leave(_) => !resumes || !self.permissions.is_present(session),
             _ => false,
         };
         match right {
@@ -312,9 +312,9 @@ impl World<'_> {
         };
         state.shut = true;
         let at = state.client_hears_at;
-        self.queue.put(self.now, Happening::NodeLoses(connection));
+        self.queue.put(self.now, ScheduledEvent::NodeLoses(connection));
         // A client that was not told to leave comes back.
-        self.queue.put(at.max(self.now), Happening::ClientLoses(connection));
+        self.queue.put(at.max(self.now), ScheduledEvent::ClientLoses(connection));
     }
 
     /// Notes what the node says of itself; returns the client that is gone.
@@ -323,10 +323,10 @@ impl World<'_> {
         match event {
             Event::Joined { connection, .. } => {
                 let session = self.connections[connection].session;
-                self.rights.joined(session)?;
+                self.permissions.joined(session)?;
             }
             Event::Left { room, identity, .. } => {
-                let left = self.rights.left(room, identity);
+                let left = self.permissions.left(room, identity);
                 return Ok(left);
             }
             Event::RoomStarted { .. } => self.rooms += 1,
@@ -345,7 +345,7 @@ impl World<'_> {
                 RtpPacket::parse(&bytes).map_err(|error| Violation::new(Invariant::Numbers, error.to_string()))?;
             let Some((receiver, _)) = owner else {
                 return Err(Violation::new(
-                    Invariant::Rights,
+                    Invariant::Permissions,
                     format!("media for {}, where nobody is", path.remote),
                 ));
             };
@@ -361,18 +361,18 @@ impl World<'_> {
                 }
                 Some((_, Role::Spent)) | None => {
                     let what = format!("client {receiver} is sent SSRC {}, which no replica has", packet.ssrc());
-                    return Err(Violation::new(Invariant::Rights, what));
+                    return Err(Violation::new(Invariant::Permissions, what));
                 }
             };
             if let Some(stamp) = stamp {
-                self.rights.media(receiver, stamp.source)?;
+                self.permissions.media(receiver, stamp.source)?;
                 self.digest(receiver as u64 ^ u64::from(stamp.source) << 8 ^ stamp.number << 16);
             }
         }
         self.corrupt(&mut bytes);
         let last = self.links.entry((path.remote, Way::Down)).or_insert(self.start);
         for at in self.faults.carry(self.now, last, &mut self.rng) {
-            self.queue.put(at, Happening::ToClient(path.remote, bytes.clone()));
+            self.queue.put(at, ScheduledEvent::ToClient(path.remote, bytes.clone()));
         }
         Ok(())
     }
@@ -382,7 +382,7 @@ impl World<'_> {
             return Ok(());
         };
         self.summary.messages += 1;
-        self.rights.message_sent(receiver, payload)
+        self.permissions.message_sent(receiver, payload)
     }
 
     fn digest(&mut self, what: u64) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{FORGOTTEN_AFTER, Happening, World};
+use super::{FORGOTTEN_AFTER, ScheduledEvent, World};
 use crate::session::Phase;
 use crate::{Invariant, Violation};
 
@@ -33,14 +33,14 @@ impl World<'_> {
         for session in present {
             self.say_goodbye(session)?;
         }
-        self.queue.put(self.now + FORGOTTEN_AFTER, Happening::End);
+        self.queue.put(self.now + FORGOTTEN_AFTER, ScheduledEvent::End);
         Ok(())
     }
 
     fn judge_presence(&self, session: usize) -> Result<(), Violation> {
         let client = &self.sessions[session];
         let waiting = client.phase == Phase::Joining && self.now - client.asked_at > ANSWER_MAX;
-        let forgotten = client.phase == Phase::In && !self.rights.is_present(session);
+        let forgotten = client.phase == Phase::In && !self.permissions.is_present(session);
         match () {
             () if waiting => Err(Violation::new(
                 Invariant::Liveness,
@@ -65,9 +65,9 @@ impl World<'_> {
             .iter()
             .filter(|source| !source.muted && source.sid.is_some())
         {
-            let sids = self.rights.sids_of(source.id);
+            let sids = self.permissions.sids_of(source.id);
             let unwanted = sids.iter().any(|sid| to.unwanted.contains(sid));
-            if unwanted || !self.rights.is_owed(receiver, source.id) {
+            if unwanted || !self.permissions.is_owed(receiver, source.id) {
                 continue;
             }
             let newest = to.received.get(&source.id);

@@ -8,7 +8,7 @@ use livekit::{Frame, Input};
 use livekit_protocol::signal_request;
 use rand::Rng;
 
-use super::{Connection, Happening, World};
+use super::{Connection, ScheduledEvent, World};
 use crate::checks::Facts;
 use crate::history::{Deed, Device, How};
 use crate::node::{LOSSY, Node, RELIABLE};
@@ -69,7 +69,7 @@ impl World<'_> {
         let mut session = Session::new(self.now, person, how, addresses, self.certificate.clone(), seed);
         let offer = session.first_offer(self.now);
         self.sessions.push(session);
-        self.rights
+        self.permissions
             .add_session(identity(person), self.people[person].clone(), how.auto_subscribe);
         // A second client with the same name: the first is told to go, and its person is with the second now.
         self.current[person] = Some(index);
@@ -86,7 +86,7 @@ impl World<'_> {
             resume: None,
             offer,
         };
-        self.queue.put(self.now + TICK, Happening::Tick(index));
+        self.queue.put(self.now + TICK, ScheduledEvent::Tick(index));
         self.summary.clients += 1;
         self.open(index, request)
     }
@@ -135,7 +135,7 @@ impl World<'_> {
             return;
         }
         let allowed = self.people[client.person].may_publish(track_source(device));
-        let id = self.rights.add_source(Facts {
+        let id = self.permissions.add_source(Facts {
             session,
             allowed,
             over: false,
@@ -161,7 +161,7 @@ impl World<'_> {
         };
         self.break_off(connection, BREAK_NOTICED_MAX);
         let at = self.now + self.rng.random_range(Duration::ZERO..Duration::from_millis(500));
-        self.queue.put(at, Happening::ClientLoses(connection));
+        self.queue.put(at, ScheduledEvent::ClientLoses(connection));
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl World<'_> {
         };
         state.broken = true;
         let at = self.now + self.rng.random_range(Duration::ZERO..=noticed_within);
-        self.queue.put(at, Happening::NodeLoses(connection));
+        self.queue.put(at, ScheduledEvent::NodeLoses(connection));
     }
 
     /// The client gives up and its person comes back as a new one.
@@ -179,7 +179,7 @@ impl World<'_> {
         self.vanish(session)?;
         self.current[person] = Some(session);
         self.queue
-            .put(self.now + Duration::from_millis(100), Happening::Return(person));
+            .put(self.now + Duration::from_millis(100), ScheduledEvent::Return(person));
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl World<'_> {
         let (person, how, sid) = (client.person, client.how, client.sid.clone());
         let Some(sid) = sid else {
             client.phase = Phase::Over;
-            self.queue.put(self.now, Happening::Return(person));
+            self.queue.put(self.now, ScheduledEvent::Return(person));
             return Ok(());
         };
         self.summary.resumed += 1;
@@ -256,7 +256,7 @@ impl World<'_> {
         };
         self.queue.put(
             self.now,
-            Happening::ToNode(
+            ScheduledEvent::ToNode(
                 Path {
                     local: node::address(),
                     remote,
@@ -278,10 +278,10 @@ impl World<'_> {
         };
         self.messages += 1;
         let (payload, to) = client.message(self.messages, reliable, to);
-        self.rights.message_said(self.messages, session, to, reliable);
+        self.permissions.message_said(self.messages, session, to, reliable);
         let label = if reliable { RELIABLE } else { LOSSY };
         let at = self.now + self.faults.delay_min;
-        self.queue.put(at, Happening::Message(session, ufrag, label, payload));
+        self.queue.put(at, ScheduledEvent::Message(session, ufrag, label, payload));
     }
 
     /// A client that is over may still be heard; it does nothing more.

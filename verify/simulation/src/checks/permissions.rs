@@ -11,7 +11,7 @@ use crate::person::Grants;
 
 /// Who may have what. Sessions and sources are numbered from 0 in the order they began.
 #[derive(Default)]
-pub(crate) struct Rights {
+pub(crate) struct Permissions {
     sessions: Vec<Standing>,
     sources: Vec<Facts>,
     by_sid: HashMap<String, u32>,
@@ -55,7 +55,7 @@ struct Said {
     heard_by: BTreeSet<usize>,
 }
 
-impl Rights {
+impl Permissions {
     pub(crate) fn add_session(&mut self, identity: String, grants: Grants, auto_subscribe: bool) {
         self.sessions.push(Standing {
             identity,
@@ -82,7 +82,7 @@ impl Rights {
     pub(crate) fn joined(&mut self, session: usize) -> Result<(), Violation> {
         if let Some(twin) = self.present(self.sessions[session].grants.room, &self.sessions[session].identity) {
             return Err(Violation::new(
-                Invariant::Rights,
+                Invariant::Permissions,
                 format!("client {session} joins while client {twin} is there under its name"),
             ));
         }
@@ -200,7 +200,7 @@ impl Rights {
                 "client {receiver} is sent source {source} of client {}: {why}",
                 facts.session
             );
-            return Err(Violation::new(Invariant::Rights, what));
+            return Err(Violation::new(Invariant::Permissions, what));
         }
         let wanted = &self.sessions[receiver];
         let sids: Vec<String> = facts.sids.iter().filter(|sid| wanted.wants(sid)).cloned().collect();
@@ -267,14 +267,14 @@ impl Rights {
     pub(crate) fn message_sent(&mut self, receiver: usize, payload: &[u8]) -> Result<(), Violation> {
         use prost::Message as _;
         let Ok(packet) = DataPacket::decode(payload) else {
-            return Err(Violation::new(Invariant::Rights, "a data packet cannot be read"));
+            return Err(Violation::new(Invariant::Permissions, "a data packet cannot be read"));
         };
         let Some(Value::User(user)) = packet.value else {
             return Ok(());
         };
         let id = user.payload.try_into().map(u64::from_be_bytes).unwrap_or(u64::MAX);
         let Some(said) = self.messages.get_mut(&id) else {
-            return Err(Violation::new(Invariant::Rights, "a message nobody has said"));
+            return Err(Violation::new(Invariant::Permissions, "a message nobody has said"));
         };
         let (from, to) = (&self.sessions[said.session], &self.sessions[receiver]);
         let why = match () {
@@ -291,7 +291,7 @@ impl Rights {
             "client {receiver} is sent message {id} of client {} ({:?}): {why}",
             said.session, packet.participant_identity
         );
-        Err(Violation::new(Invariant::Rights, what))
+        Err(Violation::new(Invariant::Permissions, what))
     }
 
     /// What the server calls a source.
