@@ -1,18 +1,6 @@
 //! Inputs that are made to cost much for their length, of any length: what a parser does with them must grow as they do.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use livekit_protocol::signal_request::Message;
-use livekit_protocol::{
-    AddTrackRequest, JoinRequest, SessionDescription, SignalRequest, SyncState, TrackPublishedResponse, VideoLayer,
-    WrappedJoinRequest, wrapped_join_request,
-};
-use prost::Message as _;
 
 mod relay;
 mod signalling;

@@ -1,7 +1,7 @@
 //! The world: it lets time pass, carries what is sent, and has everything looked at.
 
-mod carry;
 mod actions;
+mod carry;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -230,7 +230,8 @@ impl<'a> World<'a> {
         for (index, step) in self.history.steps.iter().enumerate() {
             self.queue.put(self.start + step.at, ScheduledEvent::Step(index));
         }
-        self.queue.put(self.start + self.history.quiet_after, ScheduledEvent::Quiet);
+        self.queue
+            .put(self.start + self.history.quiet_after, ScheduledEvent::Quiet);
         let quiet = if self.history.dtls {
             QUIET_WITH_HANDSHAKES
         } else {

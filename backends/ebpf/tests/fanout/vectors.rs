@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use conformance::text::{Names, Vector, read_folder};
+use conformance::text::{Names, Vector, parse, read_folder};
 use conformance::vector::run;
 
 use crate::device::{Cable, NewCable, on_cable};

@@ -1,17 +1,12 @@
 //! Entries: new ones, changes, removals, and some that must be refused.
 
-use std::time::Duration;
-
 use dataplane::{
-    Leg, LegId, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting, SrtpProfile, Stream, StreamFormat, StreamKey,
-    Update,
+    Leg, LegId, Protection, Replica, ReplicaId, Rewriting, SrtpProfile, Stream, StreamFormat, StreamKey, Update,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
-use rand::seq::{IndexedRandom, IteratorRandom, SliceRandom};
-use wire::codec::Layer;
-use wire::extension::PlayoutDelay;
-use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
+use rand::seq::{IteratorRandom, SliceRandom};
+use wire::{MediaKind, Mid, NtpTime, RtpTimestamp, Ssrc};
 
 use super::sender::Sender;
 use super::tables::{Progress, Tables};

@@ -1,7 +1,7 @@
 //! Costly messages of LiveKit clients: offers, joins, tokens.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use flate2::Compression;

@@ -2,25 +2,17 @@
 
 mod encoding;
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use dataplane::Clock;
 use livekit_protocol::{AddTrackRequest, TrackSource, TrackType, VideoLayer, VideoQuality};
-use rand::Rng;
 use rand::rngs::StdRng;
-use wire::extension::AudioLevel;
-use wire::rtcp::{RtcpWriter, SenderInfo};
 use wire::sdp::MediaSection;
-use wire::{
-    Codec, Csrcs, ExtensionKind, ExtensionMap, ExtensionWriter, MediaKind, PayloadType, RtpHeader, RtpTimestamp,
-    SequenceNumber, Ssrc,
-};
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, PayloadType, SequenceNumber, Ssrc};
 
 use encoding::Encoding;
 
 use crate::history::Device;
-use crate::stamp::Stamp;
 
 const AUDIO_INTERVAL: Duration = Duration::from_millis(100);
 const VIDEO_INTERVAL: Duration = Duration::from_millis(150);

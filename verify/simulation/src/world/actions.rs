@@ -281,7 +281,8 @@ impl World<'_> {
         self.permissions.message_said(self.messages, session, to, reliable);
         let label = if reliable { RELIABLE } else { LOSSY };
         let at = self.now + self.faults.delay_min;
-        self.queue.put(at, ScheduledEvent::Message(session, ufrag, label, payload));
+        self.queue
+            .put(at, ScheduledEvent::Message(session, ufrag, label, payload));
     }
 
     /// A client that is over may still be heard; it does nothing more.

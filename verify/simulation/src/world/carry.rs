@@ -141,7 +141,8 @@ impl World<'_> {
         }
         state.node_hears_at = state.node_hears_at.max(self.now + delay);
         let at = state.node_hears_at;
-        self.queue.put(at, ScheduledEvent::Heard(connection, frame, message, over));
+        self.queue
+            .put(at, ScheduledEvent::Heard(connection, frame, message, over));
     }
 
     /// The node hears what a client said.
@@ -314,7 +315,8 @@ impl World<'_> {
         let at = state.client_hears_at;
         self.queue.put(self.now, ScheduledEvent::NodeLoses(connection));
         // A client that was not told to leave comes back.
-        self.queue.put(at.max(self.now), ScheduledEvent::ClientLoses(connection));
+        self.queue
+            .put(at.max(self.now), ScheduledEvent::ClientLoses(connection));
     }
 
     /// Notes what the node says of itself; returns the client that is gone.

@@ -1,22 +1,16 @@
 //! Random values of the fields of entries.
 
 use std::time::Duration;
-use dataplane::{
-    Leg, LegId, Protection, Replica, ReplicaFormat, ReplicaId, Rewriting, SrtpProfile, Stream, StreamFormat, StreamKey,
-    Update,
-};
+
+use dataplane::ReplicaFormat;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, IteratorRandom, SliceRandom};
 use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
-use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
-use super::sender::Sender;
-use super::tables::{Progress, Tables};
-use super::{Network, Srtp};
-use crate::Step;
-use crate::device::STARTED_AT;
-use crate::step::{path_of, protection};
+use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, PayloadType};
+
+use super::Network;
 
 /// A list of codecs a browser might offer, by payload type: source's type, codec, type of its retransmissions.
 pub fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {

@@ -1,22 +1,18 @@
 //! One encoding of a source: its packets, its numbers and the packets that are kept for retransmission.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
-use dataplane::Clock;
-use livekit_protocol::{AddTrackRequest, TrackSource, TrackType, VideoLayer, VideoQuality};
+use std::time::Duration;
+
 use rand::Rng;
 use rand::rngs::StdRng;
 use wire::extension::AudioLevel;
 use wire::rtcp::{RtcpWriter, SenderInfo};
-use wire::sdp::MediaSection;
 use wire::{
-    Codec, Csrcs, ExtensionKind, ExtensionMap, ExtensionWriter, MediaKind, PayloadType, RtpHeader, RtpTimestamp,
-    SequenceNumber, Ssrc,
+    Codec, Csrcs, ExtensionKind, ExtensionWriter, MediaKind, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc,
 };
-use crate::history::Device;
-use crate::stamp::Stamp;
 
 use super::{Agreed, Through};
+use crate::stamp::Stamp;
 
 /// Sent packets kept for retransmission, of each encoding.
 const SENT_MAX: usize = 64;
