@@ -1,7 +1,7 @@
 # `make run` and `make test` are all there is to know; each does its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation bench-crowd lint fuzz setup-build setup-test clean
+.PHONY: help browsers-packages run build page test bench compare media-relay scaling adaptation bench-crowd lint deny fuzz setup-build setup-test clean
 
 WEIR := target/release/weir
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
@@ -60,6 +60,9 @@ lint: ## What a review would say first: format, clippy, types.
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cd web && npm run --silent check && npm run --silent lint
 
+deny: ## Check licences, sources and known faults of all dependencies.
+	scripts/deny/run
+
 setup-build:
 	@scripts/setup build
 
@@ -68,4 +71,4 @@ setup-test:
 
 clean: ## Remove what was built.
 	cargo clean
-	rm -rf web/dist web/node_modules verify/browsers/node_modules verify/clients/.venv verify/sip/.venv
+	rm -rf web/dist web/node_modules verify/browsers/node_modules verify/clients/.venv verify/sip/.venv scripts/deny/.venv
