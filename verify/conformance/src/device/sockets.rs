@@ -1,5 +1,8 @@
 //! Back ends as they run: threads and sockets, on the loopback interface or between two namespaces.
 
+mod addresses;
+mod running;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -13,9 +16,10 @@ use dataplane::{Accept, Clock, Counter, Counters, DataPlane, Event, Inject, Path
 use layered::Layered;
 use veth::Pair;
 
+use running::Running;
+
 use super::free::once_free;
 use super::{Datagram, Device, STARTED_AT};
-use crate::step::relay_of;
 
 /// How long to wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -34,42 +38,6 @@ pub enum Family {
     V6,
     /// Each as its path says, at one socket that takes both.
     Both,
-}
-
-/// A data plane with threads.
-trait Running: DataPlane + Send {
-    fn local_addr(&self) -> SocketAddr;
-    fn is_applied(&self) -> bool;
-}
-
-impl Running for UdpPlane {
-    fn local_addr(&self) -> SocketAddr {
-        self.local_addr()
-    }
-
-    fn is_applied(&self) -> bool {
-        self.is_applied()
-    }
-}
-
-impl Running for AfxdpPlane {
-    fn local_addr(&self) -> SocketAddr {
-        self.local_addr()
-    }
-
-    fn is_applied(&self) -> bool {
-        self.is_applied()
-    }
-}
-
-impl Running for Layered<UdpPlane, RelayOffload> {
-    fn local_addr(&self) -> SocketAddr {
-        self.base().local_addr()
-    }
-
-    fn is_applied(&self) -> bool {
-        self.base().is_applied()
-    }
 }
 
 /// Where device and peers are.
@@ -199,94 +167,6 @@ impl SocketDevice {
             seen: Seen::default(),
             injected: 0,
         }
-    }
-
-    fn is_v4(&self, path: Path) -> bool {
-        self.family == Family::V4 || (self.family == Family::Both && path.remote.is_ipv4())
-    }
-
-    /// Where the device is and where its peer, on a path.
-    fn ends(&self, path: Path) -> (IpAddr, IpAddr) {
-        match (&self.ground, self.is_v4(path)) {
-            (Ground::Loopback, true) => (Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()),
-            (Ground::Loopback, false) => (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()),
-            (Ground::Cable(pair), true) => (pair.near.v4.into(), pair.far.v4.into()),
-            (Ground::Cable(pair), false) => (pair.near.v6.into(), pair.far.v6.into()),
-        }
-    }
-
-    /// The real addresses behind a path; the peer's socket is opened on first use.
-    fn real(&mut self, path: Path) -> Path {
-        let (device, peer) = self.ends(path);
-        let ground = &self.ground;
-        let known = self.peers.entry(path.remote).or_insert_with(|| {
-            let bind = || UdpSocket::bind(SocketAddr::new(peer, 0)).expect("there are ports");
-            let socket = match ground {
-                Ground::Loopback => bind(),
-                Ground::Cable(pair) => pair.far.run(bind),
-            };
-            socket.set_nonblocking(true).expect("a socket can");
-            let device = path.local;
-            Peer { socket, device }
-        });
-        let remote = known.socket.local_addr().expect("it is bound");
-        let local = match relay_of(path.local) {
-            Some(_) => self.real_relay(path.local),
-            None => SocketAddr::new(device, self.plane.local_addr().port()),
-        };
-        Path { local, remote }
-    }
-
-    /// The real address of a relay: of a port that was free when it was asked for first.
-    fn real_relay(&mut self, at: SocketAddr) -> SocketAddr {
-        let (device, _) = self.ends(Path { local: at, remote: at });
-        let ground = &self.ground;
-        *self.relays.entry(at).or_insert_with(|| {
-            let bind = || UdpSocket::bind(SocketAddr::new(device, 0)).expect("there are ports");
-            let socket = match ground {
-                Ground::Loopback => bind(),
-                Ground::Cable(pair) => pair.near.run(bind),
-            };
-            socket.local_addr().expect("it is bound")
-        })
-    }
-
-    /// A relay's entry with real addresses.
-    fn real_entry(&mut self, at: SocketAddr, relay: &mut Relay) -> SocketAddr {
-        relay.accept = match relay.accept {
-            Accept::Only(remote) => Accept::Only(self.real(Path { local: at, remote }).remote),
-            Accept::Learn {
-                within: Some(_),
-                window,
-            } => {
-                let (_, peers) = self.ends(Path { local: at, remote: at });
-                Accept::Learn {
-                    within: Some(peers),
-                    window,
-                }
-            }
-            accept => accept,
-        };
-        for hop in [&mut relay.rtp, &mut relay.rtcp].into_iter().flatten() {
-            hop.path = self.real(hop.path);
-        }
-        self.real_relay(at)
-    }
-
-    /// The relay whose real address this is.
-    fn relay_at(&self, real: SocketAddr) -> Option<SocketAddr> {
-        let mut relays = self.relays.iter();
-        relays.find(|(_, address)| **address == real).map(|(at, _)| *at)
-    }
-
-    /// The path whose real addresses these are.
-    fn path_of(&self, real: Path) -> Path {
-        let is_there = |peer: &Peer| peer.socket.local_addr().is_ok_and(|address| address == real.remote);
-        let found = self.peers.iter().find(|(_, peer)| is_there(peer));
-        found.map_or(real, |(remote, peer)| Path {
-            local: self.relay_at(real.local).unwrap_or(peer.device),
-            remote: *remote,
-        })
     }
 
     fn collect(&mut self) {
