@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane, Statistics};
 use backend_ebpf::{EbpfError, RelayConfig, RelayOffload};
 use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Accept, Clock, Counter, Counters, DataPlane, Event, Inject, Path, Relay, Update, WriteError};
+use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
 use layered::Layered;
 use veth::Pair;
 
