@@ -1,14 +1,21 @@
 //! Comma-separated values.
 
-/// A cell, quoted if it must be.
+/// A line of a table, with its end. Cells are quoted where they must be.
 ///
 /// Source: RFC 4180 section 2.
-pub fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
+pub fn line<T: AsRef<[u8]>>(cells: &[T]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(cells).expect("memory takes it");
+    let bytes = writer.into_inner().expect("memory takes it");
+    String::from_utf8(bytes).expect("cells are text")
+}
+
+/// The rows of a table; what cannot be read is passed over.
+pub fn rows(text: &str) -> impl Iterator<Item = Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let records = reader.into_records().flatten();
+    records.map(|record| record.iter().map(String::from).collect())
 }
 
 #[cfg(test)]
@@ -16,8 +23,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_are_quoted() {
-        assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
-        assert_eq!(quoted("plain"), "plain");
+    fn commas_and_quotes_are_quoted() {
+        assert_eq!(line(&["a, \"b\"", "plain", ""]), "\"a, \"\"b\"\"\",plain,\n");
+        let cells = ["a, \"b\"", "plain"];
+        assert_eq!(rows(&line(&cells)).collect::<Vec<_>>(), [cells]);
     }
 }

@@ -1,3 +1,5 @@
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 /// What a client's own network loses and holds up, to see repair and adaptation at work: real networks do, loopback does not.
@@ -14,7 +16,7 @@ pub struct Impairment {
 /// Decides which packets are lost: the same ones in every run, for a given seed.
 #[derive(Clone, Debug)]
 pub struct Dice {
-    state: u64,
+    random: SplitMix64,
     threshold: u64,
 }
 
@@ -22,7 +24,7 @@ impl Dice {
     /// Dice that lose this share, 0 to 1.
     pub fn new(share: f64, seed: u64) -> Self {
         Self {
-            state: seed,
+            random: SplitMix64::seed_from_u64(seed),
             threshold: (share.clamp(0.0, 1.0) * (1u64 << 32) as f64) as u64,
         }
     }
@@ -32,12 +34,7 @@ impl Dice {
         if self.threshold == 0 {
             return false;
         }
-        // SplitMix64.
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 32) < self.threshold
+        (self.random.next_u64() >> 32) < self.threshold
     }
 }
 

@@ -1,6 +1,6 @@
 //! All runs, a line each.
 
-use harness::csv::quoted;
+use harness::csv::line;
 
 use super::figures::Figures;
 
@@ -14,7 +14,7 @@ pub fn header() -> String {
 
 /// Adds a run; one without a measurement has empty columns.
 pub fn row(text: &mut String, key: [&str; 3], number: usize, figures: Option<&Figures>, negotiated: &str) {
-    let mut cells: Vec<String> = key.map(quoted).to_vec();
+    let mut cells: Vec<String> = key.map(String::from).to_vec();
     cells.push(number.to_string());
     match figures {
         None => cells.extend(std::iter::repeat_n(String::new(), 12)),
@@ -28,13 +28,12 @@ pub fn row(text: &mut String, key: [&str; 3], number: usize, figures: Option<&Fi
             cells.extend(decimals.map(|us| us.map_or_else(String::new, |us| format!("{us:.3}"))));
             cells.extend([it.p50, it.p99, it.p999].map(|us| format!("{us:.0}")));
             cells.push(format!("{:.3}", it.idle));
-            cells.push(quoted(negotiated));
+            cells.push(negotiated.to_owned());
             let doubts: Vec<String> = it.doubts.iter().map(ToString::to_string).collect();
-            cells.push(quoted(&doubts.join("; ")));
+            cells.push(doubts.join("; "));
         }
     }
-    text.push_str(&cells.join(","));
-    text.push('\n');
+    text.push_str(&line(&cells));
 }
 
 #[cfg(test)]

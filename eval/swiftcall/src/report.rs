@@ -19,15 +19,18 @@ const FIGURES: usize = 7;
 /// A row of the file.
 pub fn line(row: &Row) -> String {
     let [least, mean, greatest] = row.deltas_ms;
-    format!(
-        "{},{},{:.4},{:.3},{:.0},{least:.4},{mean:.4},{greatest:.4},{:.0}",
-        harness::csv::quoted(row.way.name()),
-        row.receivers,
-        row.arrived,
-        row.busy_us,
-        row.instructions,
-        row.flood
-    )
+    let cells = [
+        row.way.name().to_owned(),
+        row.receivers.to_string(),
+        format!("{:.4}", row.arrived),
+        format!("{:.3}", row.busy_us),
+        format!("{:.0}", row.instructions),
+        format!("{least:.4}"),
+        format!("{mean:.4}"),
+        format!("{greatest:.4}"),
+        format!("{:.0}", row.flood),
+    ];
+    harness::csv::line(&cells).trim_end().to_owned()
 }
 
 /// Several rounds of the same.
@@ -37,15 +40,15 @@ impl Rounds {
     /// Reads a file; lines that are not rows are passed over.
     pub fn read(text: &str) -> Self {
         let mut rounds = Rounds(BTreeMap::new());
-        for line in text.lines() {
-            let is_way = |way: &Way| line.starts_with(&format!("{},", harness::csv::quoted(way.name())));
-            let Some(way) = Way::ALL.iter().position(is_way) else {
+        for cells in harness::csv::rows(text) {
+            let [name, receivers, figures @ ..] = &cells[..] else {
                 continue;
             };
-            let behind = &line[harness::csv::quoted(Way::ALL[way].name()).len() + 1..];
-            let fields: Vec<&str> = behind.split(',').collect();
-            let Ok(receivers) = fields[0].parse() else { continue };
-            let figures: Vec<f64> = fields[1..].iter().filter_map(|field| field.parse().ok()).collect();
+            let Some(way) = Way::ALL.iter().position(|way| way.name() == name) else {
+                continue;
+            };
+            let Ok(receivers) = receivers.parse() else { continue };
+            let figures: Vec<f64> = figures.iter().filter_map(|figure| figure.parse().ok()).collect();
             if let Ok(figures) = figures.try_into() {
                 rounds.0.entry((way, receivers)).or_default().push(figures);
             }

@@ -1,6 +1,6 @@
 //! All measurements, a line each.
 
-use harness::csv::quoted;
+use harness::csv::line;
 
 use super::figures::{Figures, Measured};
 
@@ -13,7 +13,7 @@ variation_p50_us,variation_p99_us,jitter_us,score_least,score_median,doubts";
 pub fn table(all: &[Measured]) -> String {
     let mut text = format!("{COLUMNS}\n");
     for measured in all {
-        let (relay, round, load) = (quoted(&measured.relay), measured.round, &measured.load);
+        let (relay, round, load) = (measured.relay.clone(), measured.round, &measured.load);
         let mut cells = vec![
             relay,
             round.to_string(),
@@ -25,11 +25,10 @@ pub fn table(all: &[Measured]) -> String {
             None => {
                 cells.extend(std::iter::repeat_n(String::new(), 32));
                 let why = measured.found.as_ref().err().map_or("", String::as_str);
-                cells.push(quoted(why));
+                cells.push(why.to_owned());
             }
         }
-        text.push_str(&cells.join(","));
-        text.push('\n');
+        text.push_str(&line(&cells));
     }
     text
 }
@@ -76,7 +75,7 @@ fn row(figures: &Figures<'_>) -> Vec<String> {
         digits(Some(it.jitter), 1),
         digits(it.score.at(0.001), 2),
         digits(it.score.at(0.5), 2),
-        quoted(&figures.doubts().join("; ")),
+        figures.doubts().join("; "),
     ]
 }
 
