@@ -95,7 +95,7 @@ async def test_clients_that_read_nothing_cost_a_bounded_amount_of_memory():
             reading.cancel()
 
 
-async def test_what_one_says_of_itself_reaches_the_others_at_a_bounded_rate():
+async def test_updates_of_a_participant_are_rate_limited():
     async with server() as weir, calling(weir.url) as call, call.unharmed():
         listener = chatter.Listener(weir.url, call.room)
         async with listener.listening():

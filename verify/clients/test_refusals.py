@@ -43,7 +43,7 @@ async def test_validation_of_a_good_token_succeeds(url):
 
 
 @pytest.mark.parametrize("may", [False, True])
-async def test_what_the_application_signed_is_not_overridden_without_the_grant(url, may):
+async def test_signed_fields_are_not_overridden_without_the_grant(url, may):
     signed = token("clients-refused", "mallory", attributes={"role": "guest"}, grants={"canUpdateOwnMetadata": may})
     said = base64.urlsafe_b64encode(json.dumps({"role": "host"}).encode()).decode()
     status, _, _ = await _validate(url, f"{signed}&attributes={said}")

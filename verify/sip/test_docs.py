@@ -15,7 +15,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_what_the_page_shows_of_kamailio_is_in_the_files():
+def test_kamailio_snippets_of_the_page_are_in_the_files():
     files = [(ROOT / "docs" / "sip" / f"kamailio-{module}.cfg").read_text() for module in ("rtpengine", "rtpproxy")]
     shown = blocks("kamailio")
     assert shown

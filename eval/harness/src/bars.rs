@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_nothing_is_drawn_at_nothing() {
+    fn negative_values_are_drawn_at_zero() {
         let spread = Spread::of([-0.9, -0.6, 0.1]).expect("values");
         let bar = |spread| Bar {
             name: "a".into(),

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         let stamp = Stamp {
             source: 7,
             number: u64::MAX - 1,

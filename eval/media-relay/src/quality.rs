@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_twice_counts_once_and_what_comes_late_is_not_played() {
+    fn duplicates_count_once_and_late_packets_are_not_played() {
         let arrivals = [(0, 1_000), (1, 1_000), (1, 1_500), (3, 42_000), (2, 900)];
         let (quality, delays, _) = of(0..6, &arrivals);
         assert_eq!((quality.received, quality.duplicates, quality.reordered), (4, 1, 1));

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_leaves_at_the_new_rate() {
+    fn queued_packets_are_sent_at_the_new_rate() {
         let slow = Conditions {
             rate: Some(80_000),
             queue: Duration::from_secs(10),

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_the_queue_full_is_lost() {
+    fn a_packet_at_a_full_queue_is_lost() {
         let mut link = Downlink::new(1_000_000);
         (0..100).for_each(|_| offer(&mut link, 0));
         assert!(link.pop(9 * MS).is_none());

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_or_late_does_not_hold() {
+    fn a_step_with_lost_or_late_packets_fails() {
         let report = |lost, p99| Report {
             lost,
             packets_sent: 100,

@@ -189,7 +189,7 @@ mod tests {
     use crate::media::{AUDIO_PAYLOAD_LEN, Negotiated, Outbound, Place, write_audio};
 
     #[test]
-    fn what_arrives_is_reported_where_a_server_would_hear_it() {
+    fn arrivals_are_reported_to_the_servers_address() {
         let local = IpAddr::from([127, 0, 0, 1]);
         let server = UdpSocket::bind((local, 0)).unwrap();
         server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_receives_more_reports_arrivals_more_often() {
+    fn higher_rates_report_arrivals_more_often() {
         let milliseconds = |bits: u64| arrivals_interval(Duration::from_secs(1), bits / 8).as_millis();
         assert_eq!([0, 10_000, 108_800, 5_000_000].map(milliseconds), [250, 250, 100, 50]);
     }

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_does_not_repeat_is_not_asked_for() {
+    fn packets_without_retransmission_are_not_requested() {
         let now = crate::clock::now();
         let mut stream = InStream::new(1, false, false);
         for sequence in [0, 2] {

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_opened() {
+    fn a_packet_outside_the_pattern_is_opened() {
         let ledger = ledger(64, 2000);
         let bytes = forwarded(1500, (9, 9));
         let renaming = ledger.learn(&RtpPacket::parse(&bytes).expect("RTP"), &stamp(1500));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn who_opens_everything_remembers_nothing() {
+    fn a_receiver_that_opens_everything_keeps_no_pattern() {
         let strict = ledger(1, 100);
         let bytes = forwarded(50, (0, 0));
         let packet = RtpPacket::parse(&bytes).expect("RTP");

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_nothing_leaves_at_once() {
+    fn packets_without_a_queue_are_sent_at_once() {
         let start = crate::clock::now();
         let mut pacer = Pacer::new(2_000_000, start);
         assert!(pacer.begin(start) && pacer.take(1150) && !pacer.begin(start + MS));

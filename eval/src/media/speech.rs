@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn who_speaks_always_sends_fifty_packets_a_second() {
+    fn continuous_speech_is_fifty_packets_a_second() {
         let sent = packets(Speech::Always, 10);
         assert_eq!(sent.len(), 500);
         assert_eq!(sent.iter().filter(|packet| packet.begins).count(), 1);

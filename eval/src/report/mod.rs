@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_no_gap_was_withheld() {
+    fn missing_packets_without_a_gap_were_withheld() {
         let report = Report {
             lost: 6,
             given_up: 2,

@@ -78,7 +78,7 @@ fn the_model_keeps_the_invariants_with_keys() {
 
 /// Of what a decoder can do with what it gets, the model decides; a device that does what the model does need not be asked again.
 #[test]
-fn what_the_model_sends_over_a_clean_network_is_decodable() {
+fn the_model_sends_decodable_streams_over_a_clean_network() {
     run_network(60_001, 150, Srtp::Never, Network::Clean, |steps, start| {
         check_clean(steps, &new_model, start)
     });
@@ -193,7 +193,7 @@ fn run_relays(first: u64, cases: u64, run: impl Fn(&[Step], Instant) -> Result<(
 }
 
 #[test]
-fn what_the_model_relays_keeps_the_invariants() {
+fn relays_of_the_model_keep_the_invariants() {
     run_relays(80_001, 150, |steps, start| check(steps, &new_model, start));
 }
 

@@ -155,7 +155,7 @@ fn every_counter_and_every_refusal_has_a_vector() {
 }
 
 #[test]
-fn what_is_not_understood_is_named_by_file_and_line() {
+fn an_unreadable_line_is_named_by_file_and_number() {
     let problem = |text: &str| parse("x.vector", text).map(drop).unwrap_err().0;
     let start = "# A claim.\nleg alice\n";
     assert!(problem("leg alice").starts_with("x.vector:1: the first line"));

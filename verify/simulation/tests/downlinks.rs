@@ -22,7 +22,7 @@ fn settled(outcome: &Outcome) -> f64 {
 }
 
 #[test]
-fn what_is_sent_settles_below_what_is_carried_and_sound_never_stops() {
+fn the_send_rate_settles_below_the_capacity_and_audio_never_stops() {
     for (seed, meeting) in meetings() {
         for (index, (outcome, (_, way))) in play(&meeting).iter().zip(&meeting.receivers).enumerate() {
             let (sent, carried) = (settled(outcome), way.rate(meeting.length) as f64);
@@ -53,7 +53,7 @@ fn what_is_sent_settles_below_what_is_carried_and_sound_never_stops() {
 }
 
 #[test]
-fn what_one_downlink_carries_changes_nothing_for_the_others() {
+fn one_downlinks_capacity_does_not_affect_other_downlinks() {
     let with_others = meetings().filter(|(_, meeting)| meeting.receivers.len() > 1);
     for (seed, mut meeting) in with_others.take(3) {
         meeting.key_factor = 1;

@@ -15,7 +15,7 @@ const SHRINK_RUNS_MAX: usize = 80;
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how long it all took is for the reader")]
-fn whatever_happens_the_invariants_hold() {
+fn the_invariants_hold_in_random_histories() {
     if let Some(seed) = number("WEIR_SEED") {
         println!("{:?}", play(seed).unwrap_or_else(|why| panic!("{why}")));
         return;

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_read_and_its_checksums_are_right() {
+    fn sent_frames_are_read_with_valid_checksums() {
         let mut frame = Frame::new([[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]], FROM, TO, 3);
         for number in [0, 1, 65_535, 65_536, 1_000_000] {
             let bytes: [u8; FRAME_LEN] = frame.stamped(stamp(number)).try_into().expect("a frame");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_on_the_way_is_not_read() {
+    fn changed_frames_are_not_read() {
         let mut frame = Frame::new([[2; 6]; 2], FROM, TO, 3);
         let bytes = frame.stamped(stamp(7)).to_vec();
         for at in [12, IP, IP + 9, RTP, RTP + 1, RTP + 3, RTP + 8, PAYLOAD, PAYLOAD + 7] {

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         let value = Value::dictionary(vec![
             ("command", Value::text("offer")),
             ("flags", Value::texts(&["trust-address", ""])),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_nested_without_end_is_refused() {
+    fn truncated_and_deeply_nested_values_are_refused() {
         let whole = b"d3:sdp3:v=06:result2:oke";
         assert!(Value::read(whole).is_some());
         for end in 0..whole.len() {

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         let written = sample();
         let mut expected = written.clone();
         expected.media[1].extra.clear();

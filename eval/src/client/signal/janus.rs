@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_joins_asks_for_what_is_there_and_then_for_what_comes() {
+    fn a_client_subscribes_to_existing_and_to_new_publishers() {
         let mut janus = begun();
         assert_eq!(joined(&mut janus, &json!([{"id": 7}])), ["attach"]);
         assert_eq!(hear(&mut janus, &success(step::SUBSCRIBER, 3)), ["join"]);

@@ -95,7 +95,7 @@ fn counted(open_one_in: u32) -> (Vec<u64>, Vec<(u16, u64)>, u64) {
 }
 
 #[test]
-fn who_opens_few_packets_counts_what_who_opens_all_does() {
+fn opening_few_packets_counts_the_same_as_opening_all() {
     let (strict, few) = (counted(1), counted(64));
     assert_eq!((&strict.0, &strict.1), (&few.0, &few.1));
     assert_eq!((strict.0[0], strict.0[5], strict.0[6]), (400, 399, 1));

@@ -97,7 +97,7 @@ fn a_retransmission_is_what_it_repairs_under_a_number_of_its_own() {
 }
 
 #[test]
-fn nobody_receives_what_they_may_not() {
+fn media_without_permission_is_found() {
     let everything = Grants {
         room: "hall",
         publish: true,
