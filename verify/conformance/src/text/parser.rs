@@ -19,7 +19,7 @@ use super::names::Names;
 use super::packet::{DTLS, RTCP, STUN, rtp_fields};
 use super::relay;
 use super::words::{Problem, Words, number, problem};
-use super::{EventPattern, Expected, Line, Statement, Vector};
+use super::{Expected, Line, Statement, Vector};
 use crate::{Injection, Send, Step};
 
 /// Reads a vector; also gives the names in it, for reports.
