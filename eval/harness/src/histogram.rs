@@ -65,7 +65,10 @@ mod tests {
             histogram.record(u64::MAX);
             let reported = histogram.quantile(0.5);
             assert!(reported >= value, "{value} reported as {reported}");
-            assert!((reported - value) as f64 <= value as f64 * 0.01, "{value} reported as {reported}");
+            assert!(
+                (reported - value) as f64 <= value as f64 * 0.01,
+                "{value} reported as {reported}"
+            );
         }
     }
 

@@ -7,8 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use dataplane::{
-    Counter, Leg, LegId, Protection, Relay, Replica, ReplicaId, Rewriting, Stream, StreamKey, Update,
-    WriteError,
+    Counter, Leg, LegId, Protection, Relay, Replica, ReplicaId, Rewriting, Stream, StreamKey, Update, WriteError,
 };
 use wire::codec::Layer;
 use wire::{ExtensionMap, MediaKind, PayloadType, Ssrc};
