@@ -23,7 +23,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// Where IP begins.
+/// Offset of the IP header.
 pub const IP: usize = 14;
 
 impl Frame {
@@ -135,7 +135,7 @@ impl Frame {
         udp
     }
 
-    /// What UDP's checksum covers beside UDP.
+    /// Sum of the pseudo-header of UDP's checksum.
     pub fn pseudo_header(&self) -> Vec<u8> {
         let octets = |address: SocketAddr| match address.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
@@ -146,7 +146,7 @@ impl Frame {
         [octets(self.source), octets(self.destination), rest].concat()
     }
 
-    /// Where UDP begins.
+    /// Offset of the UDP header.
     pub fn udp_at(&self) -> usize {
         IP + if self.source.is_ipv4() { 20 } else { 40 }
     }

@@ -18,9 +18,9 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 /// Two ends of a cable.
 pub struct Pair {
-    /// Where the device under test is.
+    /// The end of the device under test.
     pub near: Side,
-    /// Where its peers are.
+    /// The end of its peers.
     pub far: Side,
 }
 

@@ -1,4 +1,4 @@
-//! What a device under test must offer, and the devices that are.
+//! The interface of a device under test, and the devices.
 
 mod behind_kernel;
 mod free;
@@ -31,7 +31,7 @@ pub struct Datagram {
 
 /// A data plane under test.
 ///
-/// Paths are those of [`path_of`](crate::step::path_of). What a call causes has happened when the next method is called:
+/// Paths are those of [`path_of`](crate::step::path_of). The effects of a call are complete when the next method is called:
 /// a device with threads waits for them, within a bound.
 pub trait Device {
     /// The name in reports.

@@ -9,12 +9,12 @@ use crate::keystream::KeystreamCheck;
 use crate::subject::Subject;
 use crate::{Device, Observation, Step};
 
-/// Where a device left the model, or broke a promise that holds whatever the model says.
+/// The first step at which a device differs from the model or breaks an invariant.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// At which step of the history.
     pub step: usize,
-    /// What differs.
+    /// The difference.
     pub what: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a device tells the agent, one thing at a time.
+//! Events from a device to the agent.
 
 use dataplane::Event;
 

@@ -1,4 +1,4 @@
-//! What must hold on every device, whatever the model says.
+//! Invariants of every device, whatever the model says.
 //!
 //! * The map from a source's numbers to a replica's is injective and keeps their order, so a late packet goes out under the
 //!   number that was left for it.
@@ -35,9 +35,9 @@ pub struct Invariants {
     legs: LegTable,
     sources: Sources,
     replicas: BTreeMap<ReplicaId, ReplicaWatch>,
-    /// What has arrived at relays.
+    /// Datagrams that arrived at relays.
     relayed: BTreeSet<Vec<u8>>,
-    /// What the agent asked to be sent and nobody got so far: a device that takes its time may send it in a later step.
+    /// Packets that the agent asked for and nobody got so far: a device may send them in a later step.
     injected: Vec<Injection>,
 }
 
@@ -122,7 +122,7 @@ impl Invariants {
                 None => drop(self.replicas.insert(*id, ReplicaWatch::new(replica))),
             },
             Update::RemoveReplica(id) => drop(self.replicas.remove(id)),
-            // What relays pass on is looked at as it is sent.
+            // Packets of relays are checked as they are sent.
             Update::SetRelay(..) | Update::RemoveRelay(_) => {}
         }
     }

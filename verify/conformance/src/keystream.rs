@@ -1,4 +1,4 @@
-//! No keystream protects two different packets. Whatever the model says: this is what SRTP's secrecy hangs on.
+//! No keystream protects two different packets. SRTP's secrecy depends on it, whatever the model says.
 
 use std::collections::BTreeMap;
 

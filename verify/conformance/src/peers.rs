@@ -25,12 +25,12 @@ impl RelayTable {
         }
     }
 
-    /// What protects what arrives there.
+    /// Protection of packets that arrive there.
     pub fn opens(&self, at: SocketAddr) -> Option<&MasterKey> {
         self.0.get(&at)?.opens.key()
     }
 
-    /// What may protect what goes out on a path, of RTP or of RTCP.
+    /// Keys that may protect RTP or RTCP sent on a path.
     fn seals(&self, path: Path, rtcp: bool) -> impl Iterator<Item = &Cover> {
         let hops = self.0.values().filter_map(move |relay| match rtcp {
             true => relay.rtcp.as_ref(),
@@ -60,7 +60,7 @@ impl LegTable {
         }
     }
 
-    /// Whose address pair this is.
+    /// The leg of an address pair.
     pub fn at(&self, path: Path) -> Option<LegId> {
         self.0
             .iter()
@@ -142,7 +142,7 @@ fn sealed(sealer: &mut Sealer, profile: SrtpProfile, plain: &[u8], header_len: u
     packet
 }
 
-/// What a peer made of a datagram it got.
+/// A datagram as its peer reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// In clear.
@@ -161,7 +161,7 @@ impl Opened {
     }
 }
 
-/// What must never protect two different packets.
+/// A key, SSRC and index, which must never protect two different packets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Keystream {
     /// The master key.
@@ -181,7 +181,7 @@ pub struct Peers {
     pub legs: LegTable,
     peers: BTreeMap<LegId, Peer>,
     relays: RelayTable,
-    /// Who sends to relays and gets what they pass on, by the key; both directions of one are made of the same.
+    /// Parties of relays, by their key, which both directions share.
     parties: BTreeMap<Vec<u8>, Peer>,
 }
 
@@ -229,7 +229,7 @@ impl Peers {
         }
     }
 
-    /// What the peer at `path` makes of what it gets.
+    /// A datagram as the peer at `path` reads it.
     ///
     /// Errors: what its SRTP says, for a leg with keys.
     pub fn open(&mut self, path: Path, bytes: &[u8]) -> Result<Opened, OpenError> {

@@ -18,18 +18,18 @@ pub use relays::{RelayOptions, relay_history};
 pub use rewriting::{disturbed, numbered};
 use tables::Tables;
 
-/// What kind of history to make.
+/// The kind of history to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How many steps.
     pub steps: usize,
     /// Whether legs have keys, and how many of them.
     pub srtp: Srtp,
-    /// What the network does.
+    /// The behaviour of the network.
     pub network: Network,
 }
 
-/// What the network does.
+/// The behaviour of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Loses, repeats, delays, damages; legs come and go.

@@ -74,7 +74,7 @@ impl RtpFields {
         bytes
     }
 
-    /// What is wrong with a packet that should have these fields, one line for each.
+    /// Differences of a packet from these fields, one line for each.
     pub fn mismatches(&self, bytes: &[u8]) -> Vec<String> {
         let packet = match RtpPacket::parse(bytes) {
             Ok(packet) => packet,

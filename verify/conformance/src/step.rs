@@ -1,4 +1,4 @@
-//! What is done to a device: one language for vectors and random histories.
+//! Steps of a device: one language for vectors and random histories.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub enum Injection {
     Rtcp(LegId, Vec<u8>),
     /// Retransmissions.
     Resend(ReplicaId, Vec<u16>),
-    /// What another device sent so far.
+    /// State of a replica on another device.
     GoOn(ReplicaId, Continuation),
     /// Another device is to go on.
     LetGo(ReplicaId),
@@ -118,7 +118,7 @@ impl Injection {
     }
 }
 
-/// Where peer number `peer` is, and where it reaches us. Every fourth peer speaks IPv6. Devices with real sockets translate.
+/// The path of peer number `peer`. Every fourth peer speaks IPv6. Devices with real sockets translate.
 ///
 /// Panics when `peer` is 2^16 or more.
 pub fn path_of(peer: u32) -> Path {
@@ -151,7 +151,7 @@ pub fn peer_at(path: Path) -> Option<u32> {
 /// The first port of relays; below it is everything else.
 const RELAY_PORTS: u16 = 20_000;
 
-/// Where relay number `relay` is. Devices with real sockets translate.
+/// The address of relay number `relay`. Devices with real sockets translate.
 ///
 /// Panics when `relay` is 2^15 or more.
 pub fn relay_at(relay: u32) -> SocketAddr {
@@ -165,7 +165,7 @@ pub fn relay_of(at: SocketAddr) -> Option<u32> {
     Some(number.into()).filter(|relay| relay_at(*relay) == at)
 }
 
-/// Where peer number `peer` is when it speaks with relays: with all from one port.
+/// The address of peer number `peer` towards relays: one port for all.
 ///
 /// Panics when `peer` is 2^16 or more.
 pub fn party_at(peer: u32) -> SocketAddr {

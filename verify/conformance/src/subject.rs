@@ -13,14 +13,14 @@ use crate::rtp::hex;
 use crate::text::print_datagram;
 use crate::{Datagram, Device, Peers, Send, Step};
 
-/// What one step made a device do.
+/// The effects of one step on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// The answer to a write.
     pub written: Result<(), WriteError>,
-    /// What each peer got, in order, as it reads it.
+    /// Datagrams of each peer, in order, as it reads them.
     pub got: BTreeMap<Path, Vec<Result<Opened, OpenError>>>,
-    /// What the agent was told, one packet an event, sorted by whom it is about.
+    /// Events to the agent, one for each packet, sorted by their subject.
     pub events: Vec<Event>,
     /// All counters so far.
     pub counters: Counters,

@@ -34,15 +34,15 @@ use crate::rtp::RtpFields;
 /// A vector as read.
 #[derive(Clone, Debug)]
 pub struct Vector {
-    /// Where it came from.
+    /// Its file.
     pub file: String,
-    /// What it claims: its first line.
+    /// Its claim: the first line.
     pub title: String,
     /// Whether it only holds on a device that lives in the time it is told.
     pub needs_virtual_time: bool,
     /// Whether it only holds on a device whose peers each have an address of their own, not only a port.
     pub needs_own_addresses: bool,
-    /// What it does and expects.
+    /// Its steps and expectations.
     pub lines: Vec<Line>,
 }
 
@@ -53,11 +53,11 @@ pub struct Line {
     pub number: usize,
     /// As written.
     pub text: String,
-    /// What it means.
+    /// Its meaning.
     pub statement: Statement,
 }
 
-/// What a line means.
+/// The meaning of a line.
 #[derive(Clone, Debug)]
 pub enum Statement {
     /// Do this; an entry must be taken.
@@ -72,11 +72,11 @@ pub enum Statement {
     Event(EventPattern),
     /// Of what replicas get, nothing was told that was not expected already.
     NoneSelected,
-    /// What was counted since the last such line: these and nothing else.
+    /// Counters since the last such line: these and no others.
     Count(Vec<(Counter, u64)>),
 }
 
-/// What a datagram that went out must be.
+/// The expected content of a sent datagram.
 #[derive(Clone, Debug)]
 pub enum Expected {
     /// An RTP packet with these fields.
@@ -142,7 +142,7 @@ pub enum EventPattern {
     },
     /// Packets that only the publisher can send again.
     Wanted { stream: StreamKey, sequences: Vec<u16> },
-    /// Where a replica stands that was let go, if anywhere.
+    /// The state of a released replica, if it has one.
     Stands {
         replica: ReplicaId,
         from: Option<Continuation>,

@@ -26,7 +26,7 @@ pub struct Failure {
     pub line: String,
     /// Which device.
     pub device: String,
-    /// What is wrong.
+    /// The failure.
     pub what: String,
 }
 
@@ -187,7 +187,7 @@ impl Run<'_> {
         ))
     }
 
-    /// What was counted since the last `count`.
+    /// Counters since the last `count`.
     fn counted_since(&mut self) -> String {
         let now = self.device.counters();
         let since = now

@@ -1,4 +1,4 @@
-//! What only shows when entries are written while packets flow, on real threads.
+//! Writes of entries while packets flow, on real threads.
 
 use std::net::UdpSocket;
 use std::sync::Arc;

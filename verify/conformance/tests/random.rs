@@ -45,7 +45,7 @@ fn run_network(
             let whole = difference.to_string();
             let sends = sends(&steps);
             let (steps, difference) = shrink(steps, difference, |steps| {
-                // What a clean network leaves out it leaves out at the end.
+                // A clean network loses packets only at the end.
                 let is_clean = network == Network::Rough || sends.starts_with(&self::sends(steps));
                 is_clean.then(|| run(steps, start).err()).flatten()
             });
@@ -119,7 +119,7 @@ fn three_shards_do_what_the_model_does_with_keys() {
     });
 }
 
-/// What these rewriters promise holds for streams that keep their cadence; that two say the same of any stream is asked here.
+/// The promises of these rewriters hold for streams that keep their cadence; this test compares two of them on any stream.
 fn number_by_frames_alike(first: u64, new_device: impl Fn(Instant) -> Box<dyn Device>) {
     let by_frames = [Rewriting::LowMemory, Rewriting::LowRetransmission];
     for (rewriting, network) in by_frames

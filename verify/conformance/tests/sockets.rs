@@ -36,7 +36,7 @@ fn short_history(seed: u64, srtp: Srtp, steps: usize) -> Vec<Step> {
     steps
 }
 
-/// What each peer got, without what depends on the time: timestamps across switches, and stamps.
+/// Datagrams of each peer, without fields that depend on the time: timestamps across switches, and stamps.
 fn timeless(observation: &Observation) -> BTreeMap<Path, Vec<String>> {
     let show = |bytes: &[u8]| match RtpFields::of(bytes) {
         Some(fields) => RtpFields {
@@ -135,7 +135,7 @@ fn sends(steps: &[Step]) -> impl Iterator<Item = &Send> {
     })
 }
 
-/// What no race between workers may break.
+/// Invariants that no race between workers may break.
 fn bursts_keep_the_invariants(device: NewDevice<'_>, srtp: Srtp, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let name = format!("seed {seed} with SRTP {srtp:?}");

@@ -1,4 +1,4 @@
-//! What is decided about a datagram before anything is known of its sender.
+//! Decisions about a datagram before its sender is known.
 
 use agent::sctp_packets;
 use wire::rtcp::RtcpPacket;

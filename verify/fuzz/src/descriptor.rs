@@ -1,4 +1,4 @@
-//! What an SFU reads of payloads.
+//! Codec descriptors, the part of payloads that an SFU reads.
 
 use wire::codec::dependency::{
     DESCRIPTOR_LEN_MAX, DependencyDescriptor, DependencyStructure, DependencyWriteError, MandatoryFields,

@@ -1,4 +1,4 @@
-//! What a receiver says of what it gets: whatever that is, another receiver gets what it would have got.
+//! Reports of a receiver: whatever they are, another receiver's packets stay the same.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -45,7 +45,7 @@ pub fn receiver_reports(data: &[u8]) {
     assert!(call.plane.writes < 1_000, "{} entries were written", call.plane.writes);
 }
 
-/// What the tables say of the bystander, and what was sent again to it.
+/// Table entries of the bystander, and its retransmissions.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     replicas: BTreeMap<ReplicaId, Replica>,

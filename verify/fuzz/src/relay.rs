@@ -1,4 +1,4 @@
-//! What a SIP proxy says to the relay, and what phones say through it.
+//! Messages of SIP proxies, and of phones through them.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};

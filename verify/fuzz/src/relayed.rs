@@ -75,7 +75,7 @@ fn relay(number: u16) -> Relay {
     }
 }
 
-/// What is not authentic never passes, what is in clear passes as it is or not at all, and as the model says.
+/// Packets that are not authentic never pass; clear packets pass unchanged or not at all, as the model says.
 pub fn relayed(data: &[u8]) {
     WORLD.with_borrow_mut(|World { now, plane, model }| {
         for number in 0..4 {

@@ -10,14 +10,14 @@ pub fn sdp_read(data: &[u8]) {
     }
 }
 
-/// What is read is read again the same after it was written.
+/// A description that was read and written is read the same again.
 pub fn sdp(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(read) = SessionDescription::parse(text) else {
         return;
     };
     let written = read.to_string();
-    // What was said once for all sections is written in each, and may be too much then.
+    // Attributes of the session are written in each section, which may exceed the limit.
     if written.len() <= DESCRIPTION_MAX {
         assert!(
             SessionDescription::parse(&written).as_ref() == Ok(&read),

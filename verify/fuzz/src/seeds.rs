@@ -93,7 +93,7 @@ pub fn transport_feedback() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What a receiver says of stream 500 and the first packets it got: honest, and not.
+/// Reports on stream 500 and its first packets, honest and not.
 pub fn receiver_reports() -> Vec<Vec<u8>> {
     let parts: [fn(&mut RtcpWriter<'_>); 5] = [
         |writer| _ = writer.nack(Ssrc(500), (0..200).map(SequenceNumber)),

@@ -1,4 +1,4 @@
-//! What SIP proxies and phones say, to start from.
+//! Seeds: messages of SIP proxies and phones.
 
 const NG: &str = include_str!("../../../crates/sip/tests/behaviour/captured/kamailio-rtpengine.txt");
 const RTPPROXY: &str = include_str!("../../../crates/sip/tests/behaviour/captured/kamailio-rtpproxy.txt");

@@ -1,4 +1,4 @@
-//! What a client says on HTTP and on its WebSocket.
+//! Requests of a client on HTTP and on its WebSocket.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

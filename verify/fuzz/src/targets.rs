@@ -83,7 +83,7 @@ pub const TARGETS: &[Target] = &[
         crate::join_request,
         seeds_signalling::queries,
         hostile::JOINS,
-        // What is packed may be 1 MiB when it is unpacked, whatever its length.
+        // A compressed request may be 1 MiB after inflation, whatever its length.
         limit(16 << 20, 256),
     ),
     target(

@@ -40,7 +40,7 @@ fn percent_of_limit(target: &Target, input: &[u8]) -> u64 {
 fn no_input_allocates_more_than_its_length_allows() {
     let _alone = ALONE.lock();
     for target in chosen() {
-        // What is made once for all inputs does not count.
+        // Allocations made once for all inputs do not count.
         (target.seeds)().iter().for_each(|seed| (target.run)(seed));
         let most = Cell::new(0);
         brief::run(target, Duration::from_millis(200), |target, input| {

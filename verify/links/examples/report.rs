@@ -14,7 +14,7 @@ const END: &str = "<!-- table ends -->";
 /// Other seeds than those the estimator was tuned with.
 const SEEDS: RangeInclusive<u64> = 101..=120;
 
-/// What is drawn: file, scenario, and whether the other estimator is drawn with it.
+/// Drawings: file, scenario, and whether the other estimator is drawn with it.
 const PLOTS: [(&str, &str, bool); 8] = [
     ("steps", "4, 1, 0.5, 2 Mbit/s", true),
     ("small", "1.2, 0.3, 1.2 Mbit/s, RTT 100 ms", true),

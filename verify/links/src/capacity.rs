@@ -1,4 +1,4 @@
-//! What a link carries, over time.
+//! Capacity of a link, over time.
 
 use std::time::Duration;
 

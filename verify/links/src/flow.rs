@@ -21,12 +21,12 @@ const PACE: f64 = 2.5;
 /// A packet of padding, as a device sends it. Shape: bytes of UDP payload.
 const PADDING: u16 = 300;
 
-/// What one flow is like.
+/// Settings of one flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// When it begins.
     pub from: Duration,
-    /// What it sends.
+    /// Its source.
     pub media: Media,
     /// Added to the path's delay, for this flow.
     pub farther: Duration,
@@ -34,7 +34,7 @@ pub struct Spec {
     pub feedback: Duration,
     /// Part of the reports that are lost.
     pub feedback_loss: f64,
-    /// What could be used, where less than that is sent by decision. Shape: kilobits per second.
+    /// The usable rate, if the flow decides to send less. Shape: kilobits per second.
     pub wanted: Option<u32>,
     /// Whether it is copied by a data plane that neither paces nor pads.
     pub unpaced: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Flow {
     pub(crate) spec: Spec,
     pub(crate) estimator: Box<dyn Estimator>,
     pub(crate) receiver: Receiver,
-    /// What was sent. Shape: bytes.
+    /// Bytes sent. Shape: bytes.
     pub(crate) sent_bytes: u64,
     /// Of it padding.
     pub(crate) padding_bytes: u64,

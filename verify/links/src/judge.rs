@@ -1,4 +1,4 @@
-//! What a trace is worth: how soon the estimate settles, how long the queue is then, how two flows share.
+//! Criteria of a trace: how soon the estimate settles, how long the queue is then, how two flows share.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::{Sample, Scenario, Trace};
 /// Of the samples after settling, so many must be within the band.
 const SETTLED: f64 = 0.95;
 
-/// What is asked of a stretch of constant capacity.
+/// Requirements for a stretch of constant capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// How far the estimate may be from the capacity. Shape: 0.2 for 20 %.
@@ -39,7 +39,7 @@ pub const QUEUE_MAX: Duration = Duration::from_millis(300);
 /// Neither of two flows gets less than this over a minute.
 pub const SHARE_MIN: f64 = 0.35;
 
-/// What was seen in one stretch of constant capacity.
+/// Results of one stretch of constant capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// When the stretch begins.

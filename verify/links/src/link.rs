@@ -13,14 +13,14 @@ use crate::loss::{Loss, Losses};
 const REORDERED: std::ops::Range<u64> = 5..25;
 const CROSS_PACKET: u16 = 1200;
 
-/// What a path is like.
+/// Settings of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// What the bottleneck carries. Sizes are those of UDP payloads: headers are left out on both sides of every comparison.
+    /// Capacity of the bottleneck. Sizes are those of UDP payloads: headers are left out on both sides of every comparison.
     pub capacity: Capacity,
     /// How much waiting the queue holds at the present rate; a packet beyond it is dropped.
     pub queue: Duration,
-    /// What is lost behind the bottleneck.
+    /// Loss after the bottleneck.
     pub loss: Loss,
     /// One way, without queue.
     pub delay: Duration,
@@ -176,7 +176,7 @@ impl Link {
 }
 
 impl Path {
-    /// What is left for those who adapt. Shape: bits per second.
+    /// Capacity left for adaptive flows. Shape: bits per second.
     pub fn available(&self, at: Duration) -> f64 {
         let cross = self.cross.as_ref().map_or(0.0, |cross| cross.at(at));
         self.capacity.at(at) - cross

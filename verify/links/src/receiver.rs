@@ -21,7 +21,7 @@ pub(crate) struct Receiver {
     /// The first number nothing was said about.
     next: Option<u64>,
     writer: TransportFeedbackWriter,
-    /// What arrived. Shape: bytes.
+    /// Bytes that arrived. Shape: bytes.
     pub(crate) bytes: u64,
 }
 

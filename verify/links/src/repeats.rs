@@ -35,7 +35,7 @@ impl Repeats {
         });
     }
 
-    /// What a packet that leaves now is part of, and how often it leaves again.
+    /// The burst of a packet sent now, and the number of its repetitions.
     pub(crate) fn leaves(&mut self, now: Duration, size: u16) -> (Option<ProbeId>, u64) {
         let Some(current) = &mut self.current else {
             return (None, 0);

@@ -8,7 +8,7 @@ use crate::judge::{self, Judgement, QUEUE_MAX};
 use crate::scenario::Kind;
 use crate::{Candidate, Scenario, Trace, run};
 
-/// What was seen of one scenario with one estimator.
+/// Results of one scenario with one estimator.
 struct Row {
     result: String,
     level: String,

@@ -16,14 +16,14 @@ const STEP: Duration = Duration::from_micros(250);
 const SAMPLE: Duration = Duration::from_millis(50);
 /// Cross traffic comes in packets of uneven distance. What it leaves is what it left over so long, within which an estimate has to follow.
 const CROSSING: Duration = Duration::from_secs(2);
-/// What every estimator is told.
+/// Settings of every estimator.
 const CONFIG: Config = Config {
     start: 300_000,
     min: 50_000,
     max: 20_000_000,
 };
 
-/// Whose estimator.
+/// The estimator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Candidate {
     /// Ours.
@@ -41,19 +41,19 @@ impl Candidate {
     }
 }
 
-/// What was seen, every 50 ms.
+/// Samples, every 50 ms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// In order of time.
     pub samples: Vec<Sample>,
 }
 
-/// What was seen at one time. Shape: rates in bits per second.
+/// The state at one time. Shape: rates in bits per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// When.
     pub at: Duration,
-    /// What the link carries beside cross traffic: what that left of late, or is to leave where its rate has just changed.
+    /// Capacity left by cross traffic: lately, or from now on if its rate has just changed.
     pub available: f64,
     /// The longest wait in the queue since the last sample.
     pub queue: Duration,
@@ -66,13 +66,13 @@ pub struct Sample {
 /// One flow at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSample {
-    /// What its estimator believes.
+    /// The estimate.
     pub estimate: Estimate,
-    /// What was sent so far. Shape: bytes.
+    /// Bytes sent so far. Shape: bytes.
     pub sent: u64,
-    /// What arrived so far.
+    /// Bytes that arrived so far.
     pub received: u64,
-    /// What was padding.
+    /// Bytes of padding.
     pub padding: u64,
 }
 

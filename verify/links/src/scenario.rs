@@ -13,11 +13,11 @@ pub struct Scenario {
     pub name: &'static str,
     /// The way there; the way back has its delay.
     pub path: Path,
-    /// Who sends.
+    /// The flows.
     pub flows: Vec<Spec>,
     /// How long it is played.
     pub length: Duration,
-    /// What is asked.
+    /// The requirements.
     pub claim: Claim,
     /// How it is judged.
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! What is sent: sound, and pictures of a rate that follows the estimate.
+//! A source: audio, and video whose rate follows the estimate.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(crate) struct Source {
     next_frame: Duration,
     next_sound: Duration,
     frames: u32,
-    /// What key frames took too much, paid back by the frames after. Shape: bytes.
+    /// Bytes that key frames exceeded the rate by, saved by later frames. Shape: bytes.
     debt: f64,
     layer: usize,
 }

@@ -1,4 +1,4 @@
-//! What is claimed of Weir's estimator, on every link of the catalogue.
+//! Claims about Weir's estimator, on every link of the catalogue.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const SHORT: [&str; 3] = [
     "3, 1, 3 Mbit/s, jitter 15 ms",
 ];
 const SHORT_WITHIN: f64 = 0.6;
-/// What one seed may leave to one of two flows, when on average they share well.
+/// The least share of one of two flows under a single seed, if they share well on average.
 const SHORT_SHARE: f64 = 0.32;
 const SHORT_QUEUE: Duration = Duration::from_millis(450);
 

@@ -1,11 +1,11 @@
-//! What goes wrong between clients and node, and how often.
+//! Faults between clients and node, and their probabilities.
 
 use std::time::{Duration, Instant};
 
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// What goes wrong while a history is played. Probabilities are of one datagram, or of one signalling message.
+/// Faults while a history is played. Probabilities are of one datagram, or of one signalling message.
 #[derive(Clone, Debug)]
 pub struct Faults {
     /// A datagram is lost.

@@ -1,4 +1,4 @@
-//! What people do.
+//! Actions of participants.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::person::Grants;
 pub struct History {
     /// The number it was drawn from, and from which faults and choices are drawn while it is played.
     pub seed: u64,
-    /// What each person may do.
+    /// Grants of each person.
     pub(crate) people: Vec<Grants>,
-    /// What they do, in order.
+    /// Their actions, in order.
     pub steps: Vec<Step>,
-    /// What goes wrong meanwhile.
+    /// Faults meanwhile.
     pub faults: Faults,
     /// Transports are protected by real DTLS handshakes. They cost a thousand times what the rest of a handshake's history does, so
     /// most histories are in clear.
@@ -31,9 +31,9 @@ pub struct History {
 pub struct Step {
     /// When.
     pub at: Duration,
-    /// Who, as an index.
+    /// The person, as an index.
     pub person: usize,
-    /// What. A deed that makes no sense at the time is left undone, so that any part of a history is a history.
+    /// The action. One that makes no sense at the time is skipped, so that any part of a history is a history.
     pub deed: Deed,
 }
 
@@ -92,11 +92,11 @@ pub struct How {
     pub auto_subscribe: bool,
     /// Signals in JSON rather than protobuf.
     pub json: bool,
-    /// Where it answers, it waits for the handshake rather than starting it.
+    /// As the answerer it waits for the handshake instead of starting it.
     pub passive: bool,
 }
 
-/// What is published.
+/// A published device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
     /// A microphone.

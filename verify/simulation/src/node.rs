@@ -19,12 +19,12 @@ use crate::plane::Plane;
 pub(crate) const RELIABLE: &str = "_reliable";
 pub(crate) const LOSSY: &str = "_lossy";
 
-/// Where the node is.
+/// Address of the node.
 pub(crate) fn address() -> SocketAddr {
     ([192, 0, 2, 1], 7882).into()
 }
 
-/// What the node does to the world.
+/// Outputs of the node.
 pub(crate) enum Done {
     /// Sends on a signalling connection.
     Send(ConnectionId, Frame),

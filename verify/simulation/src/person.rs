@@ -17,7 +17,7 @@ use crate::history::How;
 
 const PROTOCOL: i32 = 17;
 
-/// What somebody's token allows.
+/// Grants of a token.
 #[derive(Clone, Debug)]
 pub(crate) struct Grants {
     pub(crate) room: &'static str,
@@ -54,12 +54,12 @@ pub(crate) fn identity(person: usize) -> String {
     format!("person-{person}")
 }
 
-/// What a client says when it asks to be let in.
+/// A client's request to join.
 pub(crate) struct Request<'a> {
     pub(crate) person: usize,
     pub(crate) grants: &'a Grants,
     pub(crate) how: How,
-    /// Who it was, when it wants to go on.
+    /// The previous session, if it resumes.
     pub(crate) resume: Option<&'a str>,
     pub(crate) offer: Option<SessionDescription>,
 }

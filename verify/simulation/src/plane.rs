@@ -16,13 +16,13 @@ pub(crate) struct Plane {
     model: Model,
     legs: BTreeMap<LegId, Leg>,
     replicas: BTreeMap<ReplicaId, (LegId, Ssrc)>,
-    /// What each replica follows: another layer of it is no new beginning.
+    /// The source of each replica: a change of layer is no new beginning.
     followed: BTreeMap<ReplicaId, StreamKey>,
     lives: u64,
     events: VecDeque<Event>,
     /// Replicas that have begun to follow a stream, by leg life and SSRC, since somebody last looked.
     switched: Vec<(u64, Ssrc)>,
-    /// What was written that may not be.
+    /// Writes that are not allowed.
     refused: Option<Violation>,
 }
 
@@ -34,14 +34,14 @@ struct Leg {
     ssrcs: BTreeMap<Ssrc, Role>,
 }
 
-/// What an SSRC of a leg is used for.
+/// The use of an SSRC of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Media of a replica.
     Media,
     /// Retransmissions of the media with this SSRC.
     Repair(Ssrc),
-    /// Whose replica it was is gone. Nothing may be sent with it any more.
+    /// Its replica was removed. Nothing may be sent with it any more.
     Spent,
 }
 
@@ -59,7 +59,7 @@ impl Plane {
         }
     }
 
-    /// A datagram arrives. What leaves because of it is returned.
+    /// A datagram arrives. Datagrams sent because of it are returned.
     pub(crate) fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]) -> Vec<Egress> {
         let mut out = Vec::new();
         self.model.packet(now, Ingress { path, bytes }, &mut out);

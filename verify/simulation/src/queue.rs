@@ -1,4 +1,4 @@
-//! What will happen, in order.
+//! Scheduled events, in order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! What every simulated media packet carries at the end of its payload: where it comes from.
+//! The stamp at the end of every simulated media packet, which names its source.
 //!
 //! A data plane may not touch payload bytes behind the codec's descriptor, so the stamp arrives as it was sent, and a packet
 //! that leaves the node says by itself whose it is and which number it had.
@@ -10,17 +10,17 @@ const LEN: usize = 26;
 
 const MAGIC: [u8; 4] = *b"weir";
 
-/// What simulated clients encode with.
+/// Codecs of simulated clients.
 const CODECS: [Codec; 3] = [Codec::Opus, Codec::Vp8, Codec::H264];
 
-/// Where a media packet comes from.
+/// The origin of a media packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Which source, of all in the history.
     pub(crate) source: u32,
     /// Which encoding of it.
     pub(crate) encoding: u8,
-    /// What it was encoded with: one of [`CODECS`].
+    /// Its codec, one of [`CODECS`].
     pub(crate) codec: Codec,
     /// Whether a key frame starts with it.
     pub(crate) starts_key_frame: bool,

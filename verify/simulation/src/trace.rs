@@ -1,4 +1,4 @@
-//! What happened last, for whoever must find out why.
+//! The last events, to find the cause of a failure.
 
 use std::collections::VecDeque;
 use std::fmt;

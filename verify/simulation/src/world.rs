@@ -36,7 +36,7 @@ const QUIET_WITH_HANDSHAKES: Duration = Duration::from_secs(40);
 /// How long after the last client has gone nothing may be left of anybody.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(100);
 
-/// What a history came to.
+/// The result of a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Clients that joined.
@@ -53,14 +53,14 @@ pub struct Summary {
     pub messages: u64,
     /// Pairs of client and source that were found to flow in the end.
     pub flows: u64,
-    /// What was sent where, when: the same for the same history.
+    /// A digest of all datagrams, their paths and times: the same for the same history.
     pub digest: u64,
 }
 
 /// A history in which something did not hold.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What did not hold.
+    /// The broken invariant.
     pub violation: Violation,
     /// When.
     pub at: Duration,
@@ -89,7 +89,7 @@ pub fn run(history: &History, traced: bool) -> Result<Summary, Box<Failure>> {
     }
 }
 
-/// What will happen.
+/// A future event.
 enum ScheduledEvent {
     /// The history's next step is due.
     Step(usize),
@@ -134,7 +134,7 @@ struct World<'a> {
     /// The client that each person has now.
     current: Vec<Option<usize>>,
     connections: BTreeMap<ConnectionId, Connection>,
-    /// Whose address it is or was: client and peer connection.
+    /// The client and peer connection of each address, present or past.
     owners: HashMap<SocketAddr, (usize, usize)>,
     /// When the newest datagram of each link arrives.
     links: HashMap<(SocketAddr, Way), Instant>,
@@ -165,7 +165,7 @@ struct Connection {
     session: usize,
     node_hears_at: Instant,
     client_hears_at: Instant,
-    /// What is under way is lost.
+    /// Messages under way are lost.
     broken: bool,
     /// The node has closed it and listens no more; what it said before still arrives.
     shut: bool,

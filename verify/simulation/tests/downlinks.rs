@@ -1,4 +1,4 @@
-//! Whatever downlinks carry, everybody gets what theirs carries, and nobody is touched by another's.
+//! Each receiver gets the media that its downlink carries, independent of other downlinks.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn meetings() -> impl Iterator<Item = (u64, Meeting)> {
     (first..first + count).map(|seed| (seed, Meeting::new(seed)))
 }
 
-/// What was sent in the settled part. Shape: bits per second.
+/// The rate in the settled part. Shape: bits per second.
 fn settled(outcome: &Outcome) -> f64 {
     let seconds = &outcome.sent[outcome.sent.len() - SETTLED.as_secs() as usize..];
     seconds.iter().sum::<u64>() as f64 / seconds.len() as f64
@@ -37,7 +37,7 @@ fn the_send_rate_settles_below_the_capacity_and_audio_never_stops() {
                 outcome.longest_silence < Duration::from_millis(100),
                 "sound stopped: {why}"
             );
-            // What is more than is sent is not tried, unless more is wanted; and layers leave room between what is sent and what is carried.
+            // A rate above the sent one is not tried unless more is wanted, and layers leave room between the sent rate and the capacity.
             let untried = downlink.estimate.application_limited || downlink.allocated >= downlink.wanted;
             assert!(
                 untried || downlink.estimate.target as f64 <= 1.4 * carried,

@@ -1,4 +1,4 @@
-//! What a thousand histories found once, in as few packets as it takes.
+//! A failure found by random histories, in as few packets as it takes.
 
 use std::time::Instant;
 

@@ -40,7 +40,7 @@ impl BehindKernel {
         Box::new(device)
     }
 
-    /// What the programs of all of them counted.
+    /// Counters of the programs of all of them.
     pub fn counted(&self) -> Counters {
         let mut sum = Counters::default();
         let all = self.statistics.borrow();

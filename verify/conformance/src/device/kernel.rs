@@ -53,7 +53,7 @@ impl KernelDevice {
         }
     }
 
-    /// What the program counted, to be read when the device is gone.
+    /// Counters of the program, to be read when the device is gone.
     pub fn statistics(&self) -> Statistics {
         self.plane.offload().statistics()
     }
@@ -131,7 +131,7 @@ impl KernelDevice {
         }
     }
 
-    /// What the kernel does to a datagram; `None` where it goes on to the base.
+    /// The kernel's verdict on a datagram; `None` if it goes on to the base.
     fn run(&mut self, path: Path, bytes: &[u8]) -> Option<Vec<Datagram>> {
         if bytes.len() > PAYLOAD_MAX || path.local.is_ipv4() != path.remote.is_ipv4() {
             return None;

@@ -20,9 +20,9 @@ pub struct ModelDevice {
     legs: LegTable,
     openers: BTreeMap<LegId, (MasterKey, Opener)>,
     relay_openers: BTreeMap<SocketAddr, (MasterKey, Opener)>,
-    /// What relays must be told to have carried besides what the model knows of.
+    /// Traffic of relays that the model does not know of.
     unseen: BTreeMap<SocketAddr, RelayTraffic>,
-    /// What was dropped before the model saw it.
+    /// Datagrams dropped before the model saw them.
     dropped: Counters,
     sent: Vec<Datagram>,
     events: VecDeque<Event>,

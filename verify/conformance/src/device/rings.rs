@@ -41,7 +41,7 @@ impl Rings {
         Box::new(device)
     }
 
-    /// What all of them counted.
+    /// Counters of all of them.
     pub fn counted(&self) -> Counters {
         let mut sum = Counters::default();
         let all = self.statistics.borrow();

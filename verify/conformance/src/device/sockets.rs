@@ -40,7 +40,7 @@ pub enum Family {
     Both,
 }
 
-/// Where device and peers are.
+/// The network between device and peers.
 enum Ground {
     /// Both on the loopback interface.
     Loopback,
@@ -60,7 +60,7 @@ pub struct SocketDevice {
     relays: BTreeMap<SocketAddr, SocketAddr>,
     sent: Vec<Datagram>,
     events: VecDeque<Event>,
-    /// What the peers sent and got so far, and what the agent was told.
+    /// Counts of datagrams that peers sent and got, and of events.
     seen: Seen,
     /// Datagrams that the agent addressed itself, which no counter counts.
     injected: u64,
@@ -68,7 +68,7 @@ pub struct SocketDevice {
 
 struct Peer {
     socket: UdpSocket,
-    /// What the harness calls the device's address on the way to this peer, but for relays.
+    /// The harness's name of the device's address for this peer, but for relays.
     device: SocketAddr,
 }
 

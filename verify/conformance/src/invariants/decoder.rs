@@ -1,4 +1,4 @@
-//! What a decoder behind a receiver needs, where the network loses nothing.
+//! The needs of a decoder on a network without loss.
 
 use std::collections::BTreeSet;
 

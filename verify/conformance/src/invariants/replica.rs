@@ -1,4 +1,4 @@
-//! What one replica's receiver saw.
+//! The packets that one replica's receiver saw.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ pub(super) struct ReplicaWatch {
     followed: Option<StreamKey>,
     /// Source number to own number, since it began to follow.
     placed: BTreeMap<u64, u64>,
-    /// What was sent under each own number, ever.
+    /// Every packet sent, by its own number.
     sent: BTreeMap<u64, [u8; TAG_LEN]>,
-    /// What was asked for again where the publisher may send it again as it was.
+    /// Packets asked for again that the publisher may send again unchanged.
     asked: BTreeSet<u64>,
     unwrapper: Unwrapper,
     decoder: Decoder,

@@ -1,4 +1,4 @@
-//! What was given to the device, by tag.
+//! Packets given to the device, by tag.
 
 use std::collections::{BTreeMap, BTreeSet};
 

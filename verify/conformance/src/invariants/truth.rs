@@ -1,4 +1,4 @@
-//! What a layered packet says of itself, behind everything a device may read.
+//! The true layers of a packet, in a part of the payload that no device reads.
 
 use super::sources::TAG_LEN;
 

@@ -17,7 +17,7 @@ use wire::codec::dependency::DependencyStructure;
 use crate::invariants::truth::Truth;
 use crate::text::{moved, structure};
 
-/// What kind of layers an encoder makes.
+/// The kind of layers an encoder makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// One size, two rates, as VP8 does it: without chains.
@@ -35,7 +35,7 @@ pub(super) struct LayerPacket {
     /// A picture begins with it.
     pub starts_picture: bool,
     pub ends_picture: bool,
-    /// What the payload begins with.
+    /// The first bytes of the payload.
     pub head: Vec<u8>,
     /// The dependency descriptor, for a leg that carries it.
     pub descriptor: Option<Vec<u8>>,
@@ -276,7 +276,7 @@ impl Scalable {
         wanted.into_iter().flatten().collect()
     }
 
-    /// Where the chains' frames before this one are; notes this one where it is part of them.
+    /// Distances to the chains' previous frames; notes this frame in the chains it is part of.
     fn chain_diffs(&mut self, spatial: u8, temporal: u8, key: bool) -> Vec<u8> {
         let chains = self.structure.chains();
         let number = self.number;

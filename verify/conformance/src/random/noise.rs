@@ -1,4 +1,4 @@
-//! What else arrives: other protocols, strangers, garbage. And what the agent injects.
+//! Other traffic: other protocols, strangers, garbage; and datagrams that the agent injects.
 
 use dataplane::Path;
 use rand::Rng;

@@ -15,7 +15,7 @@ use crate::{Injection, Send, Step};
 const RELAYS: u32 = 6;
 const PARTIES: u32 = 4;
 
-/// What kind of history to make.
+/// The kind of history to make.
 #[derive(Clone, Copy, Debug)]
 pub struct RelayOptions {
     /// How many steps.
@@ -48,11 +48,11 @@ struct Generator {
     rng: StdRng,
     options: RelayOptions,
     relays: BTreeMap<u32, Relay>,
-    /// What the hops of each relay ever sealed with: nobody else may once they are gone.
+    /// Keys that the hops of each relay ever sealed with: no other relay may use them afterwards.
     sealed_with: BTreeMap<u32, Vec<Cover>>,
     /// The newest number of each SSRC.
     numbers: BTreeMap<u32, u16>,
-    /// Whatever needs a new number: keys, tags.
+    /// The next number of keys and tags.
     next: u32,
 }
 

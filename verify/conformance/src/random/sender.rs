@@ -17,7 +17,7 @@ const HISTORY: usize = 100;
 pub(super) struct Sender {
     pub ssrc: u32,
     pub rtx: Option<u32>,
-    /// What it may send: payload type, codec, type of its retransmissions.
+    /// Formats it may send: payload type, codec, type of its retransmissions.
     pub formats: Vec<(PayloadType, Codec, Option<PayloadType>)>,
     format: usize,
     sequence: u16,
@@ -261,7 +261,7 @@ impl Sender {
     }
 }
 
-/// What stands in front of the primary frame of redundant audio; now and then more is announced than there is.
+/// Headers and redundant frames of redundant audio; now and then they announce more than there is.
 fn red(rng: &mut StdRng) -> Vec<u8> {
     let blocks = rng.random_range(0..3_u32);
     let sizes: Vec<u32> = (0..blocks).map(|_| rng.random_range(0..12)).collect();

@@ -1,4 +1,4 @@
-//! What a history has written so far, and what its senders and its network do.
+//! Entries that a history has written so far, its senders and its network.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +22,7 @@ pub(super) struct Tables {
     pub srtp: Srtp,
     pub network: Network,
     pub legs: BTreeMap<LegId, Leg>,
-    /// What each leg has for keys, or will have.
+    /// Keys of each leg, present or future.
     pub keys: BTreeMap<LegId, Protection>,
     pub streams: BTreeMap<StreamKey, (Stream, Sender)>,
     pub replicas: BTreeMap<ReplicaId, (Replica, Progress)>,
@@ -67,7 +67,7 @@ impl Tables {
         self.replicas.keys().copied().choose(rng)
     }
 
-    /// Where a leg sends from: any of its addresses.
+    /// A path of a leg, any of them.
     pub fn path_from(&self, rng: &mut StdRng, leg: LegId) -> Option<Path> {
         self.legs.get(&leg)?.paths.choose(rng).copied()
     }

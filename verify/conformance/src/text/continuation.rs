@@ -1,4 +1,4 @@
-//! Where a replica stands, in words.
+//! The state of a replica, in words.
 
 use dataplane::Continuation;
 use wire::codec::Layer;

@@ -115,7 +115,7 @@ pub(super) fn find<T: Copy>(table: &[(&str, T)], name: &str, what: &str) -> Resu
         .ok_or_else(|| Problem(format!("`{name}` is not {what}")))
 }
 
-/// What it is called there; everything is.
+/// The name of a value in a table; every value is listed.
 pub(super) fn name_of<T: PartialEq>(table: &[(&'static str, T)], value: T) -> &'static str {
     let found = table.iter().find(|(_, known)| *known == value);
     found.expect("all are listed").0

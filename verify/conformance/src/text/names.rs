@@ -9,7 +9,7 @@ use wire::Ssrc;
 use super::words::{Problem, number, split};
 use crate::step::{party_at, party_of, path_of, relay_at, relay_of};
 
-/// What the writer called legs, replicas, relays and peers. Numbers are given out by first appearance, from 1,001 on.
+/// Names of legs, replicas, relays and peers. Numbers are given out by first appearance, from 1,001 on.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     legs: BTreeMap<String, u32>,
@@ -52,12 +52,12 @@ impl Names {
         relay_at(id(&mut self.relays, name, 'x'))
     }
 
-    /// Where the peer of this name is when it speaks with relays.
+    /// The address of the peer of this name towards relays.
     pub fn party(&mut self, name: &str) -> SocketAddr {
         party_at(id(&mut self.peers, name, 'p'))
     }
 
-    /// Where the peer of this name is; `peer@relay` when it speaks with a relay.
+    /// The path of the peer of this name; `peer@relay` towards a relay.
     pub fn path(&mut self, name: &str) -> Path {
         match name.split_once('@') {
             None => path_of(id(&mut self.peers, name, 'p')),
@@ -77,27 +77,27 @@ impl Names {
         })
     }
 
-    /// What this leg was called.
+    /// The name of this leg.
     pub fn of_leg(&self, leg: LegId) -> String {
         name(&self.legs, leg.0, 'l')
     }
 
-    /// What this replica was called.
+    /// The name of this replica.
     pub fn of_replica(&self, replica: ReplicaId) -> String {
         name(&self.replicas, replica.0, 'r')
     }
 
-    /// What this relay was called.
+    /// The name of this relay.
     pub fn of_relay(&self, at: SocketAddr) -> String {
         relay_of(at).map_or_else(|| at.to_string(), |relay| name(&self.relays, relay, 'x'))
     }
 
-    /// What the peer at this address was called.
+    /// The name of the peer at this address.
     pub fn of_party(&self, address: SocketAddr) -> String {
         party_of(address).map_or_else(|| address.to_string(), |peer| name(&self.peers, peer, 'p'))
     }
 
-    /// What the peer at this path was called.
+    /// The name of the peer at this path.
     pub fn of_path(&self, path: Path) -> String {
         match relay_of(path.local) {
             Some(_) => format!("{}@{}", self.of_party(path.remote), self.of_relay(path.local)),

@@ -18,7 +18,7 @@ pub(super) const DTLS: [u8; 13] = [0x16, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 /// A receiver report without blocks (RFC 3550 section 6.4.2).
 pub(super) const RTCP: [u8; 8] = [0x80, 0xc9, 0x00, 0x01, 0x00, 0x00, 0x00, 0x07];
 
-/// What stands behind a descriptor: a frame header and something to tell packets apart by.
+/// The bytes after a descriptor: a frame header and a tag of the packet.
 const BODY: [u8; 4] = [0xb0, 0xd1, 0xe5, 0x77];
 
 /// The RTP fields in the rest of the line.

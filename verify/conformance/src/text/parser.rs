@@ -57,7 +57,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Vector, Names), Problem> {
     Ok((vector, parser.names))
 }
 
-/// What was said so far.
+/// Names and entries so far.
 #[derive(Default)]
 struct Parser {
     names: Names,
@@ -281,7 +281,7 @@ impl Parser {
     }
 }
 
-/// What a line's attributes are applied to: what was written last, or a fresh value.
+/// The value that a line's attributes change: the last one written, or a fresh one.
 fn starting_value<T: Clone>(last: Option<&T>, fresh: T, change: bool) -> Result<T, Problem> {
     match (change, last) {
         (true, Some(last)) => Ok(last.clone()),

@@ -7,7 +7,7 @@ use super::names::Names;
 use super::words::{Problem, Words, number, problem, split};
 use crate::step::{master_key, seed_of};
 
-/// What is meant where nothing is said: an open port that takes nothing.
+/// The default: an open port that takes nothing.
 pub(super) const SILENT: Relay = Relay {
     accept: Accept::Nobody,
     opens: Cover::Clear,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem(pub String);
 

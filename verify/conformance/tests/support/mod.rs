@@ -1,4 +1,4 @@
-//! Where the vectors are.
+//! The vectors of this crate.
 
 use std::path::Path;
 

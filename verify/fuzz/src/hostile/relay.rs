@@ -1,6 +1,6 @@
 //! Costly messages of SIP proxies and phones.
 
-use super::*;
+use super::{Family, lines};
 
 /// Values of the `ng` protocol.
 pub const NG_VALUES: &[Family] = &[

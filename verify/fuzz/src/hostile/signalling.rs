@@ -13,7 +13,7 @@ use livekit_protocol::{
 };
 use prost::Message as _;
 
-use super::*;
+use super::{Family, SDP, lines};
 
 /// The same, in requests of a client that has joined.
 pub const OFFERS: &[Family] = &[

@@ -1,4 +1,4 @@
-//! What must hold, whatever happens.
+//! Invariants of every history.
 
 mod ledger;
 mod permissions;
@@ -8,7 +8,7 @@ use std::fmt;
 pub(crate) use ledger::Ledger;
 pub(crate) use permissions::{Facts, Permissions};
 
-/// What must hold.
+/// An invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Invariant {
     /// Nobody receives what they may not: not what they did not subscribe to or are not allowed, not after leaving, not their own.
@@ -18,18 +18,18 @@ pub enum Invariant {
     Numbers,
     /// A (key, SSRC, index) protects one packet, ever; an SSRC is not used twice on a leg.
     Keystream,
-    /// What is in the tables belongs to somebody who is there, and what is written to them is valid.
+    /// Table entries belong to present participants, and every write is valid.
     Tables,
     /// Everybody who joins is answered, and when all is quiet everybody gets what they asked for.
     Liveness,
-    /// What is received is what its description said.
+    /// Received media is as described.
     Description,
 }
 
-/// What did not hold, and how.
+/// A broken invariant, and how it broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What did not hold.
+    /// The broken invariant.
     pub invariant: Invariant,
     /// How.
     pub what: String,

@@ -1,4 +1,4 @@
-//! Who may have what, worked out from what clients said and were told, apart from the controller's own books.
+//! Permissions to receive, derived from the clients' messages and not from the controller's state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use livekit_protocol::{DataPacket, signal_request, signal_response};
 use super::{Invariant, Violation};
 use crate::person::Grants;
 
-/// Who may have what. Sessions and sources are numbered from 0 in the order they began.
+/// Permissions to receive. Sessions and sources are numbered from 0 in the order they began.
 #[derive(Default)]
 pub(crate) struct Permissions {
     sessions: Vec<Standing>,
@@ -18,7 +18,7 @@ pub(crate) struct Permissions {
     messages: BTreeMap<u64, Said>,
 }
 
-/// What is known of one client.
+/// State of one client.
 struct Standing {
     identity: String,
     grants: Grants,
@@ -26,7 +26,7 @@ struct Standing {
     present: bool,
     auto_subscribe: bool,
     wishes: HashMap<String, bool>,
-    /// Who may have its tracks; `None` is everybody.
+    /// Clients that may receive its tracks; `None` is all.
     audience: Option<BTreeSet<String>>,
     /// Tracks it was receiving, and said it does not want now.
     disabled: BTreeSet<String>,
@@ -34,16 +34,16 @@ struct Standing {
     receiving: BTreeSet<String>,
 }
 
-/// What is known of one source.
+/// State of one source.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
-    /// Whose it is.
+    /// Its publisher.
     pub(crate) session: usize,
     /// Whether its publisher's token allows it.
     pub(crate) allowed: bool,
     /// Its publisher said that it is over.
     pub(crate) over: bool,
-    /// What the server calls it: more than one name when it was announced again.
+    /// The server's names of it: more than one after it was announced again.
     pub(crate) sids: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl Permissions {
         self.sessions[session].present
     }
 
-    /// The server says that a client is in its room now. Whoever had its name must be gone.
+    /// The server says that a client is in its room now. The previous client of its name must be gone.
     pub(crate) fn joined(&mut self, session: usize) -> Result<(), Violation> {
         if let Some(twin) = self.present(self.sessions[session].grants.room, &self.sessions[session].identity) {
             return Err(Violation::new(
@@ -294,7 +294,7 @@ impl Permissions {
         Err(Violation::new(Invariant::Permissions, what))
     }
 
-    /// What the server calls a source.
+    /// The server's name of a source.
     pub(crate) fn sids_of(&self, source: u32) -> &[String] {
         &self.sources[source as usize].sids
     }

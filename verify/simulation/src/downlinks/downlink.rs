@@ -13,21 +13,21 @@ const ASK_TIMES: u32 = 10;
 
 pub(super) const NUMBER_EXTENSION: u8 = 4;
 
-/// What a way is like.
+/// Settings of a path.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// What it carries from each time on. Shape: bits per second.
+    /// Capacity from each time on. Shape: bits per second.
     pub rates: Vec<(Duration, u64)>,
     /// One way, without queue.
     pub delay: Duration,
     /// The longest wait in the queue.
     pub queue: Duration,
-    /// What passes at once after a while of less, as through the kernel's token bucket. Shape: bytes.
+    /// Burst allowed after a while of less, as by the kernel's token bucket. Shape: bytes.
     pub bucket: u32,
 }
 
 impl Way {
-    /// What it carries at a time.
+    /// Capacity at a time.
     pub fn rate(&self, at: Duration) -> u64 {
         let past = self.rates.iter().rev().find(|(from, _)| *from <= at);
         past.map_or(self.rates[0].1, |(_, rate)| *rate)
@@ -119,7 +119,7 @@ impl Downlink {
         self.lost.values().map(|lost| lost.ask_at).min()
     }
 
-    /// What it asks for by now.
+    /// Requests for retransmission that are due by now.
     pub(super) fn requests(&mut self, now: Instant, out: &mut Vec<Vec<u8>>) {
         let mut by_stream: BTreeMap<u32, Vec<SequenceNumber>> = BTreeMap::new();
         for ((ssrc, sequence), lost) in self.lost.iter_mut().filter(|(_, lost)| lost.ask_at <= now) {

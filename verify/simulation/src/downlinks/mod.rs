@@ -30,7 +30,7 @@ pub struct Meeting {
     pub senders: usize,
     /// Everybody gets everything; the size at which each wants each camera, and the way to it.
     pub receivers: Vec<(Vec<(u16, u16)>, Way)>,
-    /// What each camera sends.
+    /// The encodings of each camera.
     pub film: Film,
     /// How much more than another frame a key frame takes. With 1 every frame is one: then receivers do not touch each other through the
     /// publisher, of whom all get the key frame that one asked for.
@@ -50,7 +50,7 @@ pub struct Film {
     pub layered: bool,
     /// How much larger or smaller than the average a frame may be, by itself and by its scene. Shape: part of the average.
     pub uneven: f64,
-    /// What unevenness is drawn from.
+    /// The seed of uneven frame sizes.
     pub seed: u64,
     /// How long an encoder takes to answer with a key frame.
     pub answer: Duration,
@@ -69,10 +69,10 @@ impl Default for Film {
     }
 }
 
-/// What was seen of one receiver.
+/// Results of one receiver.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What was sent to it in each second. Shape: bits per second.
+    /// Rate sent to it in each second. Shape: bits per second.
     pub sent: Vec<u64>,
     /// The longest time in which no sound of somebody was sent to it.
     pub longest_silence: Duration,

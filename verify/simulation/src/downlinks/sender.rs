@@ -65,7 +65,7 @@ impl Sender {
         self.next_frame.min(self.next_sound)
     }
 
-    /// What is due.
+    /// Packets that are due.
     pub(super) fn send(&mut self, now: Instant, out: &mut Vec<Vec<u8>>) {
         while self.next_sound <= now {
             self.next_sound += SOUND;

@@ -15,7 +15,7 @@ pub(crate) struct Section {
     pub(crate) usage: Usage,
 }
 
-/// What a section is for.
+/// The purpose of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usage {
     /// It carries the client's source of this number.
@@ -24,7 +24,7 @@ pub(crate) enum Usage {
     Receive,
     /// Data channels.
     Data,
-    /// What it carried is over.
+    /// Its track has ended.
     Over,
 }
 

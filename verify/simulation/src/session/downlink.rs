@@ -1,4 +1,4 @@
-//! What a client receives, and what it says about it.
+//! Media that a client receives, and its reports.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ const ASK_AGAIN_AFTER: Duration = Duration::from_millis(150);
 const ASK_MAX: u8 = 5;
 const MISSING_MAX: usize = 64;
 const REPORT_INTERVAL: Duration = Duration::from_millis(1_000);
-/// What the receiver calls itself in RTCP.
+/// The receiver's SSRC in RTCP.
 const OWN_SSRC: Ssrc = Ssrc(1);
 
 /// Everything one transport brings.

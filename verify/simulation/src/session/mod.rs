@@ -43,7 +43,7 @@ pub(crate) const PUBLISHER: usize = 0;
 /// The peer connection a client receives on in dual mode.
 pub(crate) const SUBSCRIBER: usize = 1;
 
-/// What a client does.
+/// Outputs of a client.
 pub(crate) enum Effect {
     /// Says something on its signalling connection. With an offer come the sources that it says are over.
     Say(Box<signal_request::Message>, Vec<u32>),
@@ -153,7 +153,7 @@ impl Session {
         self.phase == Phase::Over
     }
 
-    /// Where one of its peer connections is seen now; `None` while it is not used.
+    /// The address of one of its peer connections; `None` while it is not used.
     pub(crate) fn address(&self, peer: usize) -> Option<SocketAddr> {
         self.transports[peer].as_ref().map(|transport| transport.address)
     }

@@ -1,4 +1,4 @@
-//! What a client hears on its signalling connection.
+//! Messages to a client on its signalling connection.
 
 use std::time::Instant;
 
@@ -65,7 +65,7 @@ impl Session {
             ..SyncState::default()
         };
         out.push(say(signal_request::Message::SyncState(state)));
-        // What was said last may not have been heard.
+        // The last messages may have been lost.
         self.offering.out = false;
         for source in self
             .sources

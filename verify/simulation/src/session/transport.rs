@@ -18,7 +18,7 @@ const CONSENT_INTERVAL: Duration = Duration::from_millis(2_000);
 
 /// One transport of a client.
 pub(crate) struct Transport {
-    /// Where the node sees it.
+    /// Its address as the node sees it.
     pub(crate) address: SocketAddr,
     pub(crate) local: IceCredentials,
     pub(crate) remote: Option<IceCredentials>,
@@ -39,7 +39,7 @@ enum Security {
     Dtls(Box<Dtls>, bool),
 }
 
-/// What came of a datagram.
+/// The effect of a datagram.
 pub(crate) enum Arrived {
     Nothing,
     Rtp,
@@ -115,7 +115,7 @@ impl Transport {
         }
     }
 
-    /// A datagram came. What it means for RTP is left to the caller.
+    /// A datagram came. RTP in it is left to the caller.
     pub(crate) fn receive(&mut self, now: Instant, bytes: &[u8], out: &mut Vec<Vec<u8>>) -> Arrived {
         match wire::classify(bytes) {
             PacketKind::Stun => self.receive_stun(bytes),

@@ -1,4 +1,4 @@
-//! What a client sends: sources, their encodings, and what it does about feedback.
+//! Media that a client sends: sources, their encodings, and reactions to feedback.
 
 mod encoding;
 
@@ -27,7 +27,7 @@ pub(crate) struct Source {
     pub(crate) muted: bool,
     /// The server's name for it, once it has one.
     pub(crate) sid: Option<String>,
-    /// What the server agreed to, once it has.
+    /// The format in the server's answer, once there is one.
     pub(crate) agreed: Option<Agreed>,
     encodings: Vec<Encoding>,
     began: Instant,
@@ -35,7 +35,7 @@ pub(crate) struct Source {
     report_at: Instant,
 }
 
-/// What the server's answer says of a source.
+/// The part of the server's answer about a source.
 #[derive(Clone, Debug)]
 pub(crate) struct Agreed {
     pub(crate) mid: String,
@@ -45,7 +45,7 @@ pub(crate) struct Agreed {
     pub(crate) extensions: ExtensionMap,
 }
 
-/// What a source is sent through: one transport's numbers.
+/// The transport of a source, with its numbers.
 pub(crate) struct Through<'a> {
     pub(crate) now: Instant,
     pub(crate) rng: &'a mut StdRng,
@@ -80,7 +80,7 @@ impl Source {
         }
     }
 
-    /// What `msid` and `add_track` call it.
+    /// Its name in `msid` and `add_track`.
     pub(crate) fn client_id(&self) -> String {
         format!("track-{}", self.id)
     }

@@ -1,4 +1,4 @@
-//! What a client's person wants of it.
+//! Requests of a client's person.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What people and fate do.
+//! Actions of participants, and faults.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl World<'_> {
         self.effects(session, effects)
     }
 
-    /// What a client does by saying something.
+    /// The effects of a client's message.
     fn ask(&mut self, session: usize, deed: Deed, out: &mut Vec<Effect>) {
         let (now, client) = (self.now, &mut self.sessions[session]);
         match deed {

@@ -58,7 +58,7 @@ impl World<'_> {
         } else {
             self.forget(session);
         }
-        // What it said last still arrives; then it closes.
+        // Its last messages still arrive; then it closes.
         if let Some(state) = connection.and_then(|connection| self.connections.get(&connection)) {
             self.queue.put(
                 state.node_hears_at,
@@ -289,7 +289,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Who joins hears that they have; who comes back while they are still there may go on.
+    /// A client that joins gets a confirmation; one that returns while it is still present may resume.
     fn check_first_answer(&self, session: usize, resumes: bool, message: &Message) -> Result<(), Violation> {
         let right = match message {
             Message::Join(_) => !resumes,

@@ -12,7 +12,7 @@ impl SocketDevice {
         self.family == Family::V4 || (self.family == Family::Both && path.remote.is_ipv4())
     }
 
-    /// Where the device is and where its peer, on a path.
+    /// Addresses of the device and its peer on a path.
     fn ends(&self, path: Path) -> (IpAddr, IpAddr) {
         match (&self.ground, self.is_v4(path)) {
             (Ground::Loopback, true) => (Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()),

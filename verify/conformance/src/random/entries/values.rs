@@ -94,7 +94,7 @@ pub fn keeps(rng: &mut StdRng) -> Option<u8> {
     rng.random_bool(0.5).then(|| rng.random_range(0..3))
 }
 
-/// What a receiver negotiated: nearly everything, under its own numbers, mostly with retransmission.
+/// Formats that a receiver negotiated: nearly all, under its own numbers, mostly with retransmission.
 pub fn replica_formats(rng: &mut StdRng, network: Network) -> Vec<ReplicaFormat> {
     let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
     let all = [96_u8, 98, 100, 102, 111, 0, 114];

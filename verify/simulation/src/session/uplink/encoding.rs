@@ -100,7 +100,7 @@ impl Encoding {
         self.frame += 1;
     }
 
-    /// What stands in front of a frame: enough for a switch to tell key frames and to renumber pictures.
+    /// The descriptor of a frame: enough for a switch to tell key frames and to renumber pictures.
     fn descriptor(&self, codec: Codec, key: bool, first: bool) -> Vec<u8> {
         match codec {
             Codec::Vp8 => {
@@ -209,7 +209,7 @@ impl Encoding {
     }
 }
 
-/// What tells an encoding that nobody knows yet.
+/// Extensions that name an encoding the node does not know yet.
 fn names(agreed: &Agreed, rid: Option<&str>, rid_kind: ExtensionKind) -> Vec<(u8, Vec<u8>)> {
     let mid = Some((ExtensionKind::Mid, agreed.mid.as_bytes()));
     let rid = rid.map(|rid| (rid_kind, rid.as_bytes()));
