@@ -79,9 +79,9 @@ fn write(page: &std::path::Path, axes: &[Axis], text: &str, meter: &Meter) -> io
     fs::create_dir_all(&folder)?;
     for axis in axes {
         let chart = axis.chart(meter.unit());
-        fs::write(folder.join(format!("growth-{}.svg", axis.name)), chart)?;
+        fs::write(folder.join(format!("scaling-{}.svg", axis.name)), chart)?;
     }
-    fs::write(folder.join("growth.csv"), report::csv(axes))?;
+    fs::write(folder.join("scaling.csv"), report::csv(axes))?;
     let before = fs::read_to_string(page)?;
     fs::write(page, report::put_into(&before, text))
 }

@@ -7,8 +7,8 @@ use crate::chart::{Line, Panel, svg};
 use crate::meter::Unit;
 use crate::slope::Slope;
 
-const BEGIN: &str = "<!-- growth begins -->\n";
-const END: &str = "<!-- growth ends -->\n";
+const BEGIN: &str = "<!-- scaling begins -->\n";
+const END: &str = "<!-- scaling ends -->\n";
 
 /// One thing that was made larger, and everything that was measured meanwhile.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Axis {
     }
 
     fn table(&self, text: &mut String, unit: Unit) {
-        let _ = writeln!(text, "\n![{}](performance/growth-{}.svg)\n", self.title, self.name);
+        let _ = writeln!(text, "\n![{}](performance/scaling-{}.svg)\n", self.title, self.name);
         let sizes = self
             .series
             .iter()
@@ -162,7 +162,7 @@ pub fn tables(axes: &[Axis], unit: Unit) -> String {
         text.push_str("\nThe processor's counters could not be read: judged by processor time, which is noisy.\n");
     }
     axes.iter().for_each(|axis| axis.table(&mut text, unit));
-    text.push_str("\n[All figures](performance/growth.csv)\n");
+    text.push_str("\n[All figures](performance/scaling.csv)\n");
     text
 }
 

@@ -49,7 +49,7 @@ impl Section {
 }
 
 fn marker(slash: &str, experiment: &Experiment) -> String {
-    format!("<!-- {slash}peers: {} -->", experiment.name)
+    format!("<!-- {slash}compare: {} -->", experiment.name)
 }
 
 /// The machine, the versions, how often and how long.
