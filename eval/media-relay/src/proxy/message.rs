@@ -2,7 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use super::bencode::Value;
+use sip::ng::bencode;
+use sip::ng::value::{Dictionary, Value};
 
 /// What is asked about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,26 +18,24 @@ pub enum Command {
     Delete,
 }
 
-/// The request about a call; `phone` is who has spoken.
-pub fn request(command: Command, call: &str, phone: SocketAddrV4) -> Value {
-    let mut entries = vec![("supports", Value::texts(&["load limit"]))];
+/// The request about a call from the side of `phone`.
+pub fn request(command: Command, call: &str, phone: SocketAddrV4) -> Dictionary {
+    let mut request = Dictionary::default().with("supports", texts(&["load limit"]));
     if matches!(command, Command::Offer | Command::Answer) {
-        entries.extend([
-            ("sdp", Value::Text(description(phone))),
-            ("ICE", Value::text("remove")),
-            ("flags", Value::texts(&["trust-address"])),
-            ("replace", Value::texts(&["origin", "session-connection"])),
-            ("received-from", Value::texts(&["IP4", &phone.ip().to_string()])),
-        ]);
+        request.push("sdp", description(phone));
+        request.push("ICE", "remove");
+        request.push("flags", texts(&["trust-address"]));
+        request.push("replace", texts(&["origin", "session-connection"]));
+        request.push("received-from", texts(&["IP4", &phone.ip().to_string()]));
     }
     if command == Command::Offer {
-        entries.push(("transport-protocol", Value::text("RTP/AVP")));
-        entries.push(("rtcp-mux", Value::texts(&["demux"])));
+        request.push("transport-protocol", "RTP/AVP");
+        request.push("rtcp-mux", texts(&["demux"]));
     }
-    entries.push(("call-id", Value::text(call)));
-    entries.push(("from-tag", Value::Text(format!("{call}-caller"))));
+    request.push("call-id", call);
+    request.push("from-tag", format!("{call}-caller"));
     if matches!(command, Command::Answer | Command::Query) {
-        entries.push(("to-tag", Value::Text(format!("{call}-callee"))));
+        request.push("to-tag", format!("{call}-callee"));
     }
     let word = match command {
         Command::Offer => "offer",
@@ -44,17 +43,26 @@ pub fn request(command: Command, call: &str, phone: SocketAddrV4) -> Value {
         Command::Query => "query",
         Command::Delete => {
             // The ports are wanted again at once.
-            entries.push(("delete delay", Value::Integer(0)));
+            request.push("delete delay", 0_i64);
             "delete"
         }
     };
-    entries.push(("command", Value::text(word)));
-    Value::dictionary(entries)
+    request.with("command", word)
 }
 
-/// A question whether anybody is there.
-pub fn ping() -> Value {
-    Value::dictionary(vec![("command", Value::text("ping"))])
+/// The request that only asks for an answer.
+pub fn ping() -> Dictionary {
+    Dictionary::default().with("command", "ping")
+}
+
+/// Appends a request.
+pub fn write(request: Dictionary, out: &mut Vec<u8>) {
+    bencode::encode(&request.into(), out);
+}
+
+fn texts(texts: &[&str]) -> Value {
+    let texts = texts.iter().map(|&text| Value::from(text));
+    Value::List(texts.collect())
 }
 
 fn description(phone: SocketAddrV4) -> String {
@@ -66,14 +74,18 @@ fn description(phone: SocketAddrV4) -> String {
 
 /// What a relay answered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer(Value);
+pub struct Answer(Dictionary);
 
 impl Answer {
     /// Reads `cookie SP dictionary`.
     pub fn read(datagram: &[u8]) -> Option<(u64, Self)> {
         let space = datagram.iter().position(|&byte| byte == b' ')?;
         let cookie = std::str::from_utf8(&datagram[..space]).ok()?.parse().ok()?;
-        Some((cookie, Self(Value::read(&datagram[space + 1..])?)))
+        let body = &datagram[space + 1..];
+        match bencode::decode(body).ok()? {
+            (Value::Dictionary(answer), read) if read == body.len() => Some((cookie, Self(answer))),
+            _ => None,
+        }
     }
 
     /// Errors: the relay's words, when it did not do what was asked.
@@ -98,12 +110,16 @@ impl Answer {
 
     /// RTP packets that the call's two parties have sent, by the relay's account.
     pub fn packets(&self) -> Option<u64> {
-        let packets = self.0.get("totals")?.get("RTP")?.get("packets")?;
-        packets.as_integer()?.try_into().ok()
+        let within = |dictionary: &Value, name: &str| match dictionary {
+            Value::Dictionary(entries) => entries.value(name).cloned(),
+            _ => None,
+        };
+        let rtp = within(self.0.value("totals")?, "RTP")?;
+        within(&rtp, "packets")?.integer()?.try_into().ok()
     }
 
-    fn text(&self, key: &str) -> Option<&str> {
-        self.0.get(key)?.as_text()
+    fn text(&self, name: &str) -> Option<&str> {
+        std::str::from_utf8(self.0.text(name)?).ok()
     }
 }
 
@@ -138,10 +154,11 @@ mod tests {
     fn requests_say_who_has_spoken() {
         let phone = "198.18.2.10:10002".parse().expect("an address");
         let offer = request(Command::Offer, "c1", phone);
-        let sdp = offer.get("sdp").and_then(Value::as_text).expect("a description");
+        let sdp = offer.text("sdp").and_then(|sdp| std::str::from_utf8(sdp).ok());
+        let sdp = sdp.expect("a description");
         assert!(sdp.contains("m=audio 10002 RTP/AVP 0\r\n") && sdp.contains("c=IN IP4 198.18.2.10\r\n"));
-        assert_eq!(offer.get("to-tag"), None);
-        assert!(request(Command::Answer, "c1", phone).get("to-tag").is_some());
-        assert!(request(Command::Delete, "c1", phone).get("sdp").is_none());
+        assert_eq!(offer.value("to-tag"), None);
+        assert!(request(Command::Answer, "c1", phone).value("to-tag").is_some());
+        assert!(request(Command::Delete, "c1", phone).value("sdp").is_none());
     }
 }

@@ -1,6 +1,5 @@
 //! The SIP proxy's part: it asks the relay over `ng` in datagrams, and asks again when no answer comes.
 
-mod bencode;
 mod message;
 
 use std::collections::{HashMap, VecDeque};
@@ -81,7 +80,7 @@ impl Proxy {
     /// Whether the relay answers.
     pub fn is_answered(&self, within: Duration) -> bool {
         let mut bytes = b"0 ".to_vec();
-        message::ping().write(&mut bytes);
+        message::write(message::ping(), &mut bytes);
         let mut buffer = [0; 256];
         // Nobody listens yet: that is what is asked.
         let _ = self.socket.send(&bytes);
@@ -101,7 +100,7 @@ impl Proxy {
         self.next_cookie += 1;
         let cookie = self.next_cookie;
         let mut bytes = format!("{cookie} ").into_bytes();
-        message::request(command, &format!("{}-{call}", self.run), phone).write(&mut bytes);
+        message::write(message::request(command, &format!("{}-{call}", self.run), phone), &mut bytes);
         send(&self.socket, &bytes)?;
         let question = Question {
             command,
