@@ -100,7 +100,10 @@ impl Proxy {
         self.next_cookie += 1;
         let cookie = self.next_cookie;
         let mut bytes = format!("{cookie} ").into_bytes();
-        message::write(message::request(command, &format!("{}-{call}", self.run), phone), &mut bytes);
+        message::write(
+            message::request(command, &format!("{}-{call}", self.run), phone),
+            &mut bytes,
+        );
         send(&self.socket, &bytes)?;
         let question = Question {
             command,
