@@ -55,7 +55,8 @@ adaptation: build setup-test browsers-packages ## Measure real browsers behind l
 fuzz: ## Run every parser on hostile input for a minute each: FUZZ_SECONDS=600, FUZZ_TARGET=sdp.
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) cargo test --release --locked -p fuzz --test cost -- --nocapture
 
-lint: ## What a review would say first: format, clippy, types.
+lint: ## What a review would say first: form of the tree, format, clippy, types.
+	scripts/tidy/check.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cd web && npm run --silent check && npm run --silent lint

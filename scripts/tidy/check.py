@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Checks the form of the tree: line widths, file and folder sizes, old names, sentences, imports.
+
+Usage: scripts/tidy/check.py [--prune]. Prints each offence as `rule path:line: detail`.
+`allow` beside this file has the offences that were there when a rule was made: rule, path, count.
+A count above its entry fails, and so does an entry above its count; `--prune` lowers entries.
+"""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+DOC_WIDTH = 100
+COMMENT_WIDTH = 100
+FILE_LINES = 400
+FOLDER_FILES = 25
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+ALLOW = HERE / "allow"
+# Generated, recorded or imported text.
+SKIPPED = re.compile(r"^(eval/adaptation/results|web/public|LICENSE|scripts/tidy/)|package-lock|Cargo\.lock")
+SLASHES = {".rs", ".c", ".h", ".mjs", ".js", ".ts", ".tsx"}
+HASHES = {".py", ".sh", ".toml", ".yaml", ".yml"}
+SOURCES = SLASHES | {".py", ".css", ".sh"}
+CLAUSE = re.compile(r"^(Who|Whoever|Whose|What|Whatever|Where|Wherever)\b")
+COMMIT = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
+# A front end speaks the protocol, and so do clients that test and measure it.
+PROTOCOL_USERS = ("crates/livekit/", "verify/", "eval/")
+
+
+def offences():
+    """Every offence: (rule, path, line, detail)."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [path for path in listed.splitlines() if not SKIPPED.search(path) and (ROOT / path).is_file()]
+    words = [line.split() for line in (HERE / "words").read_text().splitlines() if line and line[0] != "#"]
+    folders = Counter(str(Path(path).parent) for path in paths if Path(path).suffix in SOURCES)
+    for folder, count in folders.items():
+        if count > FOLDER_FILES:
+            yield "folder", folder, 0, f"{count} source files"
+    for path in paths:
+        suffix = Path(path).suffix
+        if suffix not in SOURCES | HASHES | {".md"}:
+            continue
+        lines = (ROOT / path).read_text().splitlines()
+        if suffix == ".md":
+            yield from in_document(path, lines)
+            continue
+        if suffix in SOURCES and len(lines) > FILE_LINES:
+            yield "file", path, 0, f"{len(lines)} lines"
+        yield from in_comments(path, lines, r"\s*(//[/!]?|/?\*+)( |$)" if suffix in SLASHES else r"\s*#+( |$)")
+        if suffix in (".rs", ".c", ".h"):
+            yield from in_code(path, lines, words)
+
+
+def in_document(path, lines):
+    """Width, hashes of commits and sentences of a document; not of its tables and code."""
+    paragraph, fenced = [], False
+    for number, line in enumerate(lines + [""], 1):
+        is_fence = line.lstrip().startswith("```")
+        fenced ^= is_fence
+        if is_fence or fenced or re.match(r"\s*(\||<|#|$)", line):
+            yield from sentences(path, paragraph)
+            paragraph = []
+            continue
+        if re.match(r"\s*([-*]|\d+\.) ", line):
+            yield from sentences(path, paragraph)
+            paragraph = []
+        paragraph.append((number, re.sub(r"^\s*([-*]|\d+\.) ", "", line)))
+        if len(re.sub(r"\]\([^)]*\)|https?://\S+|^\[.*\]: .*", "", line)) > DOC_WIDTH:
+            yield "width", path, number, f"{len(line)} columns"
+        for commit in COMMIT.findall(line):
+            yield "commit", path, number, commit
+
+
+def in_comments(path, lines, comment):
+    """Width and sentences of comments that have their lines to themselves."""
+    paragraph = []
+    for number, line in enumerate(lines + [""], 1):
+        start = re.match(comment, line)
+        text = line[start.end():] if start else ""
+        if start and len(line) > COMMENT_WIDTH and "://" not in text and " " in text.strip() and text[:1] != "|":
+            yield "width", path, number, f"{len(line)} columns"
+        if not text.strip():
+            yield from sentences(path, paragraph)
+            paragraph = []
+        else:
+            paragraph.append((number, text))
+
+
+def sentences(path, paragraph):
+    """Sentences that begin with a clause about who, what or where; questions may."""
+    text, begins = "", []
+    for number, line in paragraph:
+        begins.append((len(text), number))
+        text += line.strip() + " "
+    for found in re.finditer(r"(?:^|(?<=[.!?:] )|(?<=[.!?:]\*{2} ))[*_(\"]*([A-Z](?:[^.!?]|[.!?](?! ))*[.!?]?)", text):
+        sentence = found.group(1)
+        if CLAUSE.match(sentence) and not sentence.endswith("?"):
+            line = max(number for begin, number in begins if begin <= found.start(1))
+            yield "clause", path, line, sentence[:60]
+
+
+def in_code(path, lines, words):
+    """Names that were given up, and imports of the LiveKit protocol outside its front end."""
+    mine = {word[0]: word[1] for word in words if len(word) < 3 or path.startswith(word[2])}
+    is_outside = not path.startswith(PROTOCOL_USERS)
+    for number, line in enumerate(lines, 1):
+        code = re.sub(r"//.*|\"(\\.|[^\"\\])*\"", "", line)
+        for name in re.findall(r"[A-Za-z_]\w*", code):
+            if name in mine:
+                yield "word", path, number, f"{name}, now {mine[name]}"
+            if name == "livekit_protocol" and is_outside:
+                yield "protocol", path, number, "livekit_protocol outside crates/livekit"
+
+
+def main():
+    """Compares what is found with what is allowed."""
+    allowed = Counter()
+    for line in ALLOW.read_text().splitlines():
+        rule, path, count = line.split()
+        allowed[rule, path] = int(count)
+    found = Counter()
+    reports = {}
+    for rule, path, line, detail in offences():
+        # A file or a folder must not grow, however large it is already.
+        found[rule, path] += int(detail.split()[0]) if rule in ("file", "folder") else 1
+        reports.setdefault((rule, path), []).append(f"{rule} {path}:{line}: {detail}")
+    if "--prune" in sys.argv:
+        kept = {key: min(count, found[key]) for key, count in allowed.items() if found[key]}
+        ALLOW.write_text("".join(f"{rule} {path} {count}\n" for (rule, path), count in sorted(kept.items())))
+        allowed = Counter(kept)
+    failures = [text for key, texts in reports.items() if found[key] > allowed[key] for text in texts]
+    stale = [f"{rule} {path}: {count} allowed, {found[rule, path]} found: scripts/tidy/check.py --prune"
+             for (rule, path), count in allowed.items() if count > found[rule, path]]
+    print("\n".join(failures + stale) or "tidy")
+    return 1 if failures or stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
