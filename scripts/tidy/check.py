@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks the form of the tree: line widths, file and folder sizes, old names, sentences, imports.
 
-Usage: scripts/tidy/check.py [--prune]. Prints each offence as `rule path:line: detail`.
-`allow` beside this file has the offences that were there when a rule was made: rule, path, count.
-A count above its entry fails, and so does an entry above its count; `--prune` lowers entries.
+Usage: scripts/tidy/check.py [--prune | --all]. Prints offences as `rule path:line: detail`.
+`allow` beside this file counts the offences that are older than their rule, by rule and folder of
+the tree (by path for the sizes of files and folders). A count above its entry fails, and so does
+an entry above its count: `--prune` lowers entries. `--all` prints every offence.
 """
 
 import re
@@ -116,27 +117,38 @@ def in_code(path, lines, words):
                 yield "protocol", path, number, "livekit_protocol outside crates/livekit"
 
 
+def place(rule, path):
+    """The part of the tree that an entry of the allow list is for."""
+    return path if rule in ("file", "folder") else "/".join(Path(path).parts[:2])
+
+
 def main():
     """Compares what is found with what is allowed."""
     allowed = Counter()
     for line in ALLOW.read_text().splitlines():
-        rule, path, count = line.split()
-        allowed[rule, path] = int(count)
-    found = Counter()
-    reports = {}
+        rule, where, count = line.split()
+        allowed[rule, where] = int(count)
+    found, reports = Counter(), {}
     for rule, path, line, detail in offences():
+        key = rule, place(rule, path)
         # A file or a folder must not grow, however large it is already.
-        found[rule, path] += int(detail.split()[0]) if rule in ("file", "folder") else 1
-        reports.setdefault((rule, path), []).append(f"{rule} {path}:{line}: {detail}")
+        found[key] += int(detail.split()[0]) if rule in ("file", "folder") else 1
+        reports.setdefault(key, []).append(f"{rule} {path}:{line}: {detail}")
+    if "--all" in sys.argv:
+        print("\n".join(text for texts in reports.values() for text in texts))
     if "--prune" in sys.argv:
-        kept = {key: min(count, found[key]) for key, count in allowed.items() if found[key]}
-        ALLOW.write_text("".join(f"{rule} {path} {count}\n" for (rule, path), count in sorted(kept.items())))
-        allowed = Counter(kept)
-    failures = [text for key, texts in reports.items() if found[key] > allowed[key] for text in texts]
-    stale = [f"{rule} {path}: {count} allowed, {found[rule, path]} found: scripts/tidy/check.py --prune"
-             for (rule, path), count in allowed.items() if count > found[rule, path]]
-    print("\n".join(failures + stale) or "tidy")
-    return 1 if failures or stale else 0
+        allowed = Counter({key: min(count, found[key]) for key, count in allowed.items() if found[key]})
+        ALLOW.write_text("".join(f"{rule} {where} {count}\n" for (rule, where), count in sorted(allowed.items())))
+    is_good = True
+    for rule, where in sorted(found.keys() | allowed.keys()):
+        count, limit = found[rule, where], allowed[rule, where]
+        if count > limit:
+            print("\n".join(reports[rule, where][:20]))
+        if count != limit:
+            is_good = False
+            print(f"tidy: {rule} {where}: {count} found, {limit} allowed")
+    print("tidy" if is_good else "tidy: mend what is new; after mending what is old, --prune the allow list")
+    return 0 if is_good else 1
 
 
 if __name__ == "__main__":
