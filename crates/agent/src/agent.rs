@@ -11,14 +11,17 @@ use southbound::{Command, Node, Notice, TransportId};
 use crate::channels::Letter;
 use crate::context::{Context, Shared};
 use crate::dtls::Identity;
-use crate::handshake::{Handshake, Handshaken, Owner};
+use crate::handshake::{Handshake, Handshaken};
+use crate::owner::Owner;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::media::{Current, Media, UnmappedStream};
 use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
-use crate::{Config, Counters, Receiver};
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::receivers::Receiver;
 
 /// One media node's control plane.
 ///

@@ -20,7 +20,7 @@ use std::time::Instant;
 use sctp_proto::{Event, Payload, PayloadProtocolIdentifier, StreamEvent, StreamId};
 use southbound::{Channel, ChannelEnd, DtlsRole, MessageId};
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::limits::{INBOX_MAX, LOSSY_BUFFER_MAX, MESSAGE_COST, MESSAGE_MAX, OPENING_MAX, RECEIVE_BUFFER_MAX};
 use guard::{Finding, Guard};
 use outbox::{Outbox, Standing, Waiting};

@@ -108,7 +108,7 @@ impl Certificate {
     pub fn fingerprints(&self) -> [Fingerprint; HashFunction::ALL.len()] {
         HashFunction::ALL.map(|hash| Fingerprint {
             hash,
-            digest: crate::dtls::digest(hash, &self.dtls.certificate),
+            digest: crate::digest::digest(hash, &self.dtls.certificate),
         })
     }
 }

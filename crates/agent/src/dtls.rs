@@ -20,12 +20,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dataplane::{MasterKey, Protection, SrtpProfile};
-use ring::digest;
-use sha2::Digest;
-use southbound::{DtlsRole, Fingerprint, HashFunction};
+use southbound::{DtlsRole, Fingerprint};
 use zeroize::Zeroizing;
 
-use crate::Certificate;
+use crate::config::Certificate;
 use aead_client::AeadClient;
 pub use aead_client::is_whole_records;
 use any::Any;
@@ -237,19 +235,7 @@ fn split_keys(profile: SrtpProfile, material: &[u8], role: DtlsRole) -> Option<P
 fn matches_any(certificate: &[u8], fingerprints: &[Fingerprint]) -> bool {
     fingerprints
         .iter()
-        .any(|fingerprint| digest(fingerprint.hash, certificate) == fingerprint.digest)
-}
-
-/// The hash of a certificate.
-pub(crate) fn digest(hash: HashFunction, certificate: &[u8]) -> Vec<u8> {
-    let algorithm = match hash {
-        HashFunction::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
-        HashFunction::Sha224 => return sha2::Sha224::digest(certificate).to_vec(),
-        HashFunction::Sha256 => &digest::SHA256,
-        HashFunction::Sha384 => &digest::SHA384,
-        HashFunction::Sha512 => &digest::SHA512,
-    };
-    digest::digest(algorithm, certificate).as_ref().to_vec()
+        .any(|fingerprint| crate::digest::digest(fingerprint.hash, certificate) == fingerprint.digest)
 }
 
 #[cfg(test)]

@@ -4,25 +4,16 @@
 //! hands the association out with what arrived for it ([`Handshake`]), and gets it back with what came of that ([`Handshaken`]). What
 //! arrives meanwhile waits. Once there are keys the association stays at home: what it carries then is cheap.
 
-use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::Path;
-use southbound::{Fingerprint, TransportId};
+use southbound::Fingerprint;
 
-use crate::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::dtls::{Association, Effect, Failure};
 use crate::limits::HANDSHAKE_DATAGRAMS_MAX;
-
-/// Whose handshake it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// A transport's.
-    Transport(TransportId),
-    /// That of the party at this port of a relayed call.
-    Relay(SocketAddr),
-}
+use crate::owner::Owner;
 
 /// A part of a handshake that is ready to be computed.
 #[must_use = "the handshake does not go on before it is computed and handed back"]

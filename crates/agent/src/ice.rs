@@ -15,7 +15,7 @@ use is::stun::StunMessage;
 use is::{DefaultSha1HmacProvider, Sha1HmacProvider};
 use southbound::IceCredentials;
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::limits::GENERATIONS_MAX;
 
 /// The largest answer: a header, one address, integrity and fingerprint.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use southbound::CloseReason;
 
-use crate::Config;
+use crate::config::Config;
 
 /// The presence of one peer.
 #[derive(Debug)]

@@ -16,13 +16,13 @@ use dataplane::{Accept, Cover, Hop, Inject, Path, Relay, RelayTraffic, Update, W
 use southbound::Notice;
 use southbound::relay::{self, Entry, Keys, Observation, Order, Refusal};
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::map::Map;
 use crate::timers::Timer;
-use port::Port;
+use port::{Port, hops};
 use watch::Heard;
 
 /// All ports of relayed calls.
@@ -390,11 +390,6 @@ fn cover(keys: &Keys, agreed: Option<&wire::srtp::MasterKey>) -> Cover {
         Keys::Srtp(key) => Cover::Srtp(key.clone()),
         Keys::Dtls { .. } => agreed.cloned().map_or(Cover::Pending, Cover::Srtp),
     }
-}
-
-/// Where an entry's packets go.
-fn hops(entry: &Entry) -> impl Iterator<Item = &relay::Hop> {
-    entry.rtp.iter().chain(&entry.rtcp)
 }
 
 fn tell(cx: &mut Context<'_>, observation: Observation) {

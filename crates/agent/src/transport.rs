@@ -6,11 +6,12 @@ use std::time::Instant;
 use dataplane::{Leg, LegId, Path, Protection, SrtpProfile, Update};
 use southbound::{ChannelEnd, CloseReason, DtlsRole, Notice, OpenTransport, RemoteTransport, TransportId};
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::channels::{self, Channels, Letter};
 use crate::context::Context;
 use crate::dtls::{self, Association, Identity, Offer};
-use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Owner, Ticket};
+use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
+use crate::owner::Owner;
 use crate::ice::Ice;
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 use crate::liveness::Liveness;

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use dataplane::{LegId, Path, Update};
 use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportId};
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::channels::Letter;
 use crate::context::Context;
 use crate::departed::Departed;

@@ -8,7 +8,7 @@ use sctp_proto::{PayloadProtocolIdentifier, ReliabilityType, StreamId};
 
 use super::outbox::Standing;
 use super::{Channels, Effect, Open, OpenState, dcep, give_up};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::limits::CHANNELS_MAX;
 
 impl Channels {

@@ -11,7 +11,7 @@ use sctp_proto::{
 };
 use southbound::DtlsRole;
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::limits::{MESSAGE_MAX, RECEIVE_BUFFER_MAX};
 
 /// SCTP asks for the peer's address; under DTLS there is none, and one is as good as another.

@@ -15,7 +15,7 @@ use rtc_shared::error::Error;
 use zeroize::Zeroizing;
 
 use super::{Engine, Failure, Identity, Output};
-use crate::Certificate;
+use crate::config::Certificate;
 
 /// The library finds an association by its peer's address; there is one, and any address will do.
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);

@@ -1,11 +1,13 @@
 //! Which SRTP profile comes of which server.
 
 use super::*;
+use crate::digest::digest;
 use rtc_dtls::cipher_suite::CipherSuiteId;
 use rtc_dtls::config::ConfigBuilder;
 use rtc_dtls::crypto_provider::providers::RingProvider;
 use rtc_dtls::endpoint::{Endpoint, EndpointEvent};
 use rtc_dtls::extension::extension_use_srtp::SrtpProtectionProfile as Profile;
+use southbound::HashFunction;
 
 /// Runs our client against a server with these profiles, in its order of preference where it has one.
 fn against(offer: Offer, profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>, Failure>, Option<Profile>) {

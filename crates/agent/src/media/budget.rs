@@ -10,7 +10,7 @@ use allocation::{Key, LastN, VideoSlot};
 use dataplane::{Departure, Inject, LegId, Update};
 use southbound::TransportId;
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::timers::Timer;
 pub(in crate::media) use downlink_budget::{Budget, Path, Share};

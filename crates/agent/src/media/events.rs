@@ -7,7 +7,7 @@ use southbound::{SubscriptionId, TrackId, TransportId};
 
 use super::uplink::StreamChange;
 use super::{Current, Media, UnmappedStream};
-use crate::Receiver;
+use crate::receivers::Receiver;
 use crate::context::Context;
 
 /// Encodings of a track rarely begin alone: what follows from one waits a little for the others.

@@ -8,7 +8,7 @@ use southbound::relay::{Entry, Keys};
 
 use super::secure::Secure;
 use super::watch::Watch;
-use crate::Config;
+use crate::config::Config;
 use crate::context::Context;
 use crate::ice::Ice;
 use crate::timers::Timer;
@@ -96,7 +96,7 @@ impl Port {
 
     /// From which ports of ours what arrives here leaves.
     pub(super) fn leaves_from(&self) -> Vec<SocketAddr> {
-        let hops = self.entry.iter().flat_map(super::hops);
+        let hops = self.entry.iter().flat_map(hops);
         hops.map(|hop| hop.from).collect()
     }
 
@@ -139,4 +139,9 @@ impl Port {
             secure.close(cx);
         }
     }
+}
+
+/// Where an entry's packets go.
+pub(super) fn hops(entry: &Entry) -> impl Iterator<Item = &southbound::relay::Hop> {
+    entry.rtp.iter().chain(&entry.rtcp)
 }

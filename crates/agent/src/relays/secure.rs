@@ -7,10 +7,11 @@ use dataplane::{Path, Protection};
 use southbound::{DtlsRole, Fingerprint};
 use wire::srtp::MasterKey;
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::dtls::{Association, Effect, Failure, Identity, Offer};
-use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Owner, Ticket};
+use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
+use crate::owner::Owner;
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 
 /// DTLS with one party.

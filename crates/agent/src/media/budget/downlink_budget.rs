@@ -9,7 +9,7 @@ use southbound::SubscriptionId;
 use wire::rtcp::ArrivalTicks;
 
 use super::remb_in::RembIn;
-use crate::Policy;
+use crate::config::Policy;
 use crate::limits::ESTIMATE_MAX;
 use crate::receivers::DownlinkState;
 

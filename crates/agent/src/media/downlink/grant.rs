@@ -7,7 +7,7 @@ use wire::codec::Layer;
 
 use super::down_track::{Choice, Current, Small};
 use super::{Downlink, Env};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::media::budget::{Path, Share};
 use crate::media::uplink::Uplink;

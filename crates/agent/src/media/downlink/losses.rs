@@ -9,7 +9,7 @@ use wire::extension::PlayoutDelay;
 use super::down_track::DownTrack;
 use super::playout::{INTERVAL, INTERVAL_MAX};
 use super::{Downlink, Env};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::media::uplink::Uplink;
 

@@ -10,7 +10,7 @@ use wire::Ssrc;
 use wire::rtcp::{ReportBlocks, SenderInfo};
 
 use super::{Downlink, Env};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 
 impl Downlink {

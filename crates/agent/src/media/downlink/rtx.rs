@@ -10,7 +10,7 @@ use wire::rtcp::Nack;
 use super::copies::{Copy, SPREAD};
 use super::receiver::Receiver;
 use super::{Downlink, Env};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::limits::{RESENDS_PER_SECOND_MAX, RESENDS_PER_SECOND_MIN};
 use crate::media::budget::Budget;

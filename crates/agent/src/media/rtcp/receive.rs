@@ -8,7 +8,7 @@ use dataplane::LegId;
 use southbound::TransportId;
 use wire::rtcp::RtcpPacket;
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::media::Media;
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use southbound::{SubscriptionId, TransportId};
 use wire::rtcp::{Remb, TransportFeedback};
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::limits::ESTIMATE_MAX;
 use crate::media::Media;

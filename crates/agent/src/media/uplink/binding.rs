@@ -13,7 +13,7 @@ use wire::Ssrc;
 use super::up_track::{Track, UpTrack};
 use super::{StreamChange, UnmappedStream, Uplink};
 
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::limits::UNBOUND_STREAMS_MAX;
 use crate::media::media_transport::MediaTransports;

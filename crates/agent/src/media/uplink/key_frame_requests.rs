@@ -7,7 +7,7 @@ use dataplane::StreamKey;
 
 use super::key_frames::INTERVAL;
 use super::{Track, Uplink};
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;

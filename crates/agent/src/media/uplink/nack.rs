@@ -16,7 +16,7 @@ use dataplane::StreamKey;
 use wire::SequenceNumber;
 
 use super::Uplink;
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::limits::UPSTREAM_NACKS_PER_SECOND_MAX;
 use crate::media::media_transport::{MediaTransport, MediaTransports};

@@ -11,7 +11,7 @@ use wire::{NtpTime, RtpTimestamp, Ssrc};
 
 use super::Uplink;
 use super::up_track::UpTrack;
-use crate::Counter;
+use crate::counters::Counter;
 use crate::context::Context;
 use crate::media::media_transport::MediaTransports;
 

@@ -1,0 +1,14 @@
+//! The owner of a DTLS association.
+
+use std::net::SocketAddr;
+
+use southbound::TransportId;
+
+/// Whose handshake it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A transport's.
+    Transport(TransportId),
+    /// That of the party at this port of a relayed call.
+    Relay(SocketAddr),
+}
