@@ -21,6 +21,8 @@ counting::counters! {
         UfragCollision = "ufrag_collision",
         /// Transports refused because there are too many.
         TransportsFull = "transports_full",
+        /// Transports refused because they are encrypted and the data plane has no SRTP.
+        SrtpRefused = "srtp_refused",
 
         /// DTLS that came before the peer's description, beyond what is kept.
         DtlsTooEarly = "dtls_too_early",
@@ -105,6 +107,10 @@ counting::counters! {
         StreamUnexplained = "stream_unexplained",
         /// Publications and subscriptions refused because there are too many.
         MediaFull = "media_full",
+        /// Streams not forwarded because the data plane holds no more.
+        StreamsFull = "streams_full",
+        /// Subscriptions that get nothing because the data plane holds no more replicas.
+        ReplicasFull = "replicas_full",
         /// Publications and subscriptions on transports, and subscriptions to tracks, that are not there.
         MediaDangling = "media_dangling",
         /// Orders for ports of relayed calls that are not open.

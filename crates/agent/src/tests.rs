@@ -1,6 +1,7 @@
 //! The agent with the model as its data plane and scripted peers, in virtual time.
 
 mod adapting;
+mod capabilities;
 mod connecting;
 mod data;
 mod downlink;

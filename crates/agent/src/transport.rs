@@ -106,6 +106,7 @@ impl Transport {
             cx.count(Counter::FingerprintMismatch);
             return Err(CloseReason::Fingerprint);
         }
+        self.refuse_srtp(cx, &remote)?;
         let mut effects = Vec::new();
         self.channels
             .described(cx.now, remote.sctp_port.is_some(), &mut effects);
@@ -115,6 +116,20 @@ impl Transport {
         self.begin(cx, identity)?;
         self.write_leg(cx);
         Ok(())
+    }
+
+    /// Refuses a peer that needs keys where the data plane cannot use them.
+    fn refuse_srtp(&self, cx: &mut Context<'_>, remote: &RemoteTransport) -> Result<(), CloseReason> {
+        let is_clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
+        if is_clear || cx.plane.capabilities().srtp {
+            return Ok(());
+        }
+        cx.count(Counter::SrtpRefused);
+        cx.notice(Notice::Refused {
+            transport: self.id,
+            why: "the data plane has no SRTP".into(),
+        });
+        Err(CloseReason::Handshake)
     }
 
     /// Its pairs changed: tell the data plane, and begin what waited for them.

@@ -29,6 +29,7 @@ pub struct Plane {
     pub written: Vec<(Instant, ReplicaId, Replica)>,
     probes: BTreeMap<LegId, VecDeque<Probing>>,
     lost: Counters,
+    capabilities: Option<Capabilities>,
 }
 
 /// A burst under way.
@@ -55,6 +56,15 @@ impl Plane {
             written: Vec::new(),
             probes: BTreeMap::new(),
             lost: Counters::default(),
+            capabilities: None,
+        }
+    }
+
+    /// Says that it can do this, and not what the model can. It refuses nothing by that.
+    pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
+        Plane {
+            capabilities: Some(capabilities),
+            ..self
         }
     }
 
@@ -145,7 +155,7 @@ impl DerefMut for Plane {
 
 impl DataPlane for Plane {
     fn capabilities(&self) -> Capabilities {
-        self.model.capabilities()
+        self.capabilities.unwrap_or_else(|| self.model.capabilities())
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

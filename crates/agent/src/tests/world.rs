@@ -71,6 +71,15 @@ impl World {
     }
 
     fn add_peer_with(&mut self, role: DtlsRole, channels: Vec<Channel>, extensions_out: ExtensionMap) -> usize {
+        let peer = self.open_peer(role, channels, extensions_out);
+        let remote = self.peers[peer].description(role);
+        let transport = self.peers[peer].transport;
+        self.command(Command::Connect { transport, remote });
+        peer
+    }
+
+    /// A peer whose transport is open, and that has not described itself.
+    fn open_peer(&mut self, role: DtlsRole, channels: Vec<Channel>, extensions_out: ExtensionMap) -> usize {
         let index = self.peers.len();
         let mut peer = Peer::new(index, role, self.now);
         peer.extensions_out = extensions_out;
@@ -79,10 +88,7 @@ impl World {
             local: peer.theirs.clone(),
             channels,
         }));
-        let remote = peer.description(role);
-        let transport = peer.transport;
         self.peers.push(peer);
-        self.command(Command::Connect { transport, remote });
         index
     }
 
@@ -133,7 +139,7 @@ impl World {
     }
 
     fn clear_peer_with(&mut self, extensions_out: ExtensionMap) -> usize {
-        let peer = self.add_peer_with(DtlsRole::Server, Vec::new(), extensions_out);
+        let peer = self.open_peer(DtlsRole::Server, Vec::new(), extensions_out);
         let mut remote = self.peers[peer].description(DtlsRole::Server);
         remote.fingerprints.clear();
         remote.extensions_in = ExtensionMap::default();

@@ -1,6 +1,6 @@
 //! Which stream each subscription gets, and its table entry.
 
-use dataplane::{LegId, Replica, ReplicaId, StreamKey, Update};
+use dataplane::{LegId, Replica, ReplicaId, StreamKey, Update, WriteError};
 use rand::Rng;
 use southbound::{Notice, PayloadFormat, SubscriptionId, TrackId, TransportId};
 
@@ -8,6 +8,7 @@ use super::down_track::{Choice, Current, DownTrack, Entry, Small};
 use super::select::select;
 use super::{Downlink, Env};
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::media::uplink::Uplink;
 
 /// First sequence numbers are below this, so that a receiver's first guess of the roll-over counter is right.
@@ -90,8 +91,13 @@ impl Downlink {
             return;
         }
         known.written = Some(replica.clone());
-        let written = cx.try_write(Update::SetReplica(entry.replica, replica));
+        let is_full = is_new && self.by_replica.len() >= cx.plane.capabilities().replicas_max;
+        let written = match is_full {
+            true => Err(WriteError::TableFull),
+            false => cx.try_write(Update::SetReplica(entry.replica, replica)),
+        };
         if let (true, Err(error)) = (is_new, written) {
+            cx.count_many(Counter::ReplicasFull, u64::from(error == WriteError::TableFull));
             (known.entry, known.written) = (None, None);
             self.replica_ids.release(entry.replica.0);
             return cx.refused(transport, error, "the data plane holds all the replicas it can");

@@ -6,7 +6,7 @@
 //!
 //! Source: RFC 8843 section 9.2, RFC 8852.
 
-use dataplane::{LegId, StreamKey, Update};
+use dataplane::{LegId, StreamKey, Update, WriteError};
 use southbound::{TrackId, TransportId};
 use wire::Ssrc;
 
@@ -169,8 +169,14 @@ impl Uplink {
             self.unbind(cx, other.0, other.1);
         }
         let known = self.tracks.get_mut(&track).expect("the caller found it");
-        if let Err(error) = cx.try_write(Update::SetStream(key, known.stream(encoding, None))) {
-            let transport = known.publication.transport;
+        let transport = known.publication.transport;
+        let is_full = self.streams.len() >= cx.plane.capabilities().streams_max;
+        let written = match is_full {
+            true => Err(WriteError::TableFull),
+            false => cx.try_write(Update::SetStream(key, known.stream(encoding, None))),
+        };
+        if let Err(error) = written {
+            cx.count_many(Counter::StreamsFull, u64::from(error == WriteError::TableFull));
             return cx.refused(transport, error, "the data plane holds all the streams it can");
         }
         known.encodings[encoding].stream = Some(key);
