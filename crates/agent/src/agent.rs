@@ -9,19 +9,19 @@ use rand::rngs::StdRng;
 use southbound::{Command, Node, Notice, TransportId};
 
 use crate::channels::Letter;
+use crate::config::Config;
 use crate::context::{Context, Shared};
+use crate::counters::Counters;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken};
-use crate::owner::Owner;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::media::{Current, Media, UnmappedStream};
+use crate::owner::Owner;
+use crate::receivers::Receiver;
 use crate::relays::Relays;
 use crate::timers::{Timer, Timers};
 use crate::transports::{Change, Transports};
-use crate::config::Config;
-use crate::counters::Counters;
-use crate::receivers::Receiver;
 
 /// One media node's control plane.
 ///

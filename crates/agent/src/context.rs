@@ -7,12 +7,12 @@ use dataplane::{Clock, DataPlane, Inject, LegId, Path, ReplicaId, Update, WriteE
 use rand::rngs::StdRng;
 use southbound::{Notice, PayloadFormat, TransportId};
 
-use crate::owner::Owner;
-use crate::hosts::Hosts;
-use crate::ledger::Ledger;
-use crate::timers::{Timer, Timers};
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
+use crate::hosts::Hosts;
+use crate::ledger::Ledger;
+use crate::owner::Owner;
+use crate::timers::{Timer, Timers};
 
 /// Routine work of many transports is done together, so often: each round wakes the agent and the workers once, whatever the number of transports.
 const ROUTINE: Duration = Duration::from_millis(50);

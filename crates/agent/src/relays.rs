@@ -16,8 +16,8 @@ use dataplane::{Accept, Cover, Hop, Inject, Path, Relay, RelayTraffic, Update, W
 use southbound::Notice;
 use southbound::relay::{self, Entry, Keys, Observation, Order, Refusal};
 
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};
 use crate::map::Map;

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_off_or_brought_forward_comes_in_its_turn() {
+    fn moved_timers_fire_in_order() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let (first, second) = (Timer::Reports(TransportId(1)), Timer::Reports(TransportId(2)));

@@ -6,15 +6,15 @@ use std::time::Instant;
 use dataplane::{Leg, LegId, Path, Protection, SrtpProfile, Update};
 use southbound::{ChannelEnd, CloseReason, DtlsRole, Notice, OpenTransport, RemoteTransport, TransportId};
 
-use crate::counters::Counter;
 use crate::channels::{self, Channels, Letter};
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::dtls::{self, Association, Identity, Offer};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
-use crate::owner::Owner;
 use crate::ice::Ice;
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
 use crate::liveness::Liveness;
+use crate::owner::Owner;
 use crate::timers::Timer;
 
 /// How many messages of one sender are passed on before it is another's turn.

@@ -6,9 +6,9 @@ use std::hash::Hash;
 use dataplane::{LegId, Path, Update};
 use southbound::{CloseReason, Notice, OpenTransport, RemoteTransport, TransportId};
 
-use crate::counters::Counter;
 use crate::channels::Letter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::departed::Departed;
 use crate::dtls::Identity;
 use crate::handshake::{Handshake, Handshaken, Ticket};

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_kept_while_it_fits() {
+    fn a_fallback_stays_while_it_fits() {
         let (offers, mut keeper) = (sizes(0.1), FallbackChooser::default());
         let mut keeps = |carried| choose(&mut keeper, carried, &offers, &[2]).0[0];
         assert_eq!(
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_out_anyway_is_not_kept() {
+    fn a_layer_sent_anyway_is_no_fallback() {
         assert_eq!(
             choose(&mut FallbackChooser::default(), 9_000, &sizes(1.0), &[2]),
             (vec![None], 0)

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn who_speaks_takes_the_place_of_whoever_spoke_longest_ago() {
+    fn a_speaker_replaces_the_one_who_spoke_longest_ago() {
         let at = |seconds| Some(Instant::now() + Duration::from_secs(seconds));
         let mut last = LastN::new(2);
         let [one, two, three] = [at(1), at(2), at(3)];

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_begins_to_speak_takes_the_place_of_somebody_silent_at_once() {
+    fn a_new_speaker_replaces_a_silent_one_at_once() {
         let (mut loudest, now) = room();
         loudest.choose(now, &voices([20, 25, 127, 127]));
         let heard = loudest.choose(now + 2 * TICK, &voices([20, 127, 49, 127]));

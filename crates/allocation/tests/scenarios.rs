@@ -36,7 +36,7 @@ fn smaller_sizes_cost_what_the_larger_one_needs_of_them() {
 }
 
 #[test]
-fn nobody_is_sent_larger_pictures_than_are_displayed() {
+fn sizes_do_not_exceed_the_displayed_one() {
     let mut receiver = Receiver::of([
         (camera(320, 180), simulcast()),
         (camera(650, 366), simulcast()),
@@ -53,7 +53,7 @@ fn nobody_is_sent_larger_pictures_than_are_displayed() {
 }
 
 #[test]
-fn nobody_is_sent_more_frames_or_better_encodings_than_are_wanted() {
+fn frame_rates_and_encodings_do_not_exceed_the_request() {
     let slow = Request {
         fps: 15,
         ..Request::VIDEO
@@ -97,7 +97,7 @@ fn audio_is_sent_whatever_the_estimate() {
 }
 
 #[test]
-fn what_must_not_pause_is_sent_its_lowest_layer() {
+fn a_stream_that_must_not_pause_gets_its_lowest_layer() {
     let kept = Request {
         may_pause: false,
         ..Request::VIDEO
@@ -209,7 +209,7 @@ fn two_cameras_and_voices() -> Receiver {
 }
 
 #[test]
-fn nobody_is_paused_for_what_is_tolerated_of_others() {
+fn tolerated_excess_pauses_no_stream() {
     let mut receiver = two_cameras_and_voices();
     receiver.steady(1_000, 15);
     assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((0, 0, 1)), Some((0, 0, 1))));
@@ -221,7 +221,7 @@ fn nobody_is_paused_for_what_is_tolerated_of_others() {
 }
 
 #[test]
-fn who_was_paused_comes_back_as_soon_as_there_is_room_without_a_margin() {
+fn a_paused_stream_returns_without_a_margin() {
     let mut receiver = two_cameras_and_voices();
     receiver.steady(1_000, 15).steady(450, 5);
     assert_eq!((receiver.sent(0), receiver.sent(1)), (Some((0, 0, 0)), None));
@@ -315,7 +315,7 @@ fn a_window_that_grows_is_answered_at_once_where_there_is_room() {
 }
 
 #[test]
-fn who_begins_to_speak_takes_over_what_the_last_speaker_used() {
+fn a_new_speaker_takes_over_the_share_of_the_last() {
     let tile = || camera(640, 360);
     let mut receiver = Receiver::of([(tile(), simulcast()), (tile(), simulcast())]);
     receiver.subscriptions[0].1.speaker = Some(0);
@@ -449,7 +449,7 @@ fn silence_is_no_reason_to_stop_a_voice() {
 }
 
 #[test]
-fn what_is_not_wanted_takes_nothing() {
+fn a_disabled_stream_takes_nothing() {
     let off = Request {
         enabled: false,
         ..Request::VIDEO
@@ -465,7 +465,7 @@ fn what_is_not_wanted_takes_nothing() {
 }
 
 #[test]
-fn what_would_be_used_is_told_however_little_there_is() {
+fn the_wanted_rate_is_reported_at_any_estimate() {
     let mut receiver = Receiver::of([
         (Request::VIDEO, simulcast()),
         (camera(320, 180), simulcast()),

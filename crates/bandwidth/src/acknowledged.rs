@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_reported_is_not_taken_for_a_pause() {
+    fn unreported_packets_are_no_pause() {
         let mut acknowledged = Acknowledged::default();
         for packet in (0..200).filter(|packet| packet % 40 < 30) {
             acknowledged.arrived(

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_jitter_may_have_stretched_is_no_proof_of_less() {
+    fn a_stretched_probe_is_no_proof_of_less() {
         let found = measured(8000).expect("it is measured");
         let at_most = |jitter| found.at_most(Duration::from_millis(jitter)).round();
         assert_eq!([at_most(0), at_most(2), at_most(6)], [0.92e6, 1_132_308.0, 1.84e6]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_at_once_may_arrive_at_once() {
+    fn packets_sent_at_once_may_arrive_at_once() {
         let found = |arrivals: &[i64]| match measured_at(0, arrivals) {
             Some(Found::Rate { rate, full, .. }) => Some((rate, full)),
             _ => None,

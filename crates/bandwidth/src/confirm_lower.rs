@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_found_more_in_between_refutes_it() {
+    fn a_higher_probe_in_between_refutes_it() {
         let mut confirm = ConfirmLower::default();
         confirm.found(ProbeId(1), 1e6);
         confirm.refuted();

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_sent_is_counted() {
+    fn reports_on_unsent_packets_are_counted() {
         let (mut history, now) = (History::default(), now());
         assert!(resolve(&mut history, 1, Some(1)).is_empty());
         history.sent(sent(1, now));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_reported_is_soon_forgotten_and_what_was_not_is_waited_for() {
+    fn reported_packets_are_forgotten_before_unreported_ones() {
         let (mut history, start) = (History::default(), now());
         for number in 0..1_000 {
             let at = start + Duration::from_millis(10) * u32::from(number);
@@ -338,7 +338,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_told_together_is_known_as_if_it_were_told_one_by_one(
+        fn batches_equal_single_packets(
             steps in proptest::collection::vec((-3_i16..6, 0_u64..2), 1..200),
         ) {
             let (mut together, mut alone, start) = (History::default(), History::default(), now());

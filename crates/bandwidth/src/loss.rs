@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_to_a_full_link_is_given_back() {
+    fn losses_to_a_full_link_are_given_back() {
         let rate = after(2e6, 1e6, |_| false);
         assert!(rate < 1.2e6, "{rate}");
     }

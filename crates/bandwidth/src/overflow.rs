@@ -154,12 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_at_the_longest_delay_is_lost_to_a_full_queue() {
+    fn losses_at_the_longest_delay_are_overflow() {
         assert!(full(50, |_, delay| delay >= 45) > 50);
     }
 
     #[test]
-    fn what_is_lost_at_any_delay_is_not() {
+    fn losses_at_any_delay_are_no_overflow() {
         assert_eq!(full(50, |number, _| number % 9 == 0), 0);
     }
 

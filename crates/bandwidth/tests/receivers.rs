@@ -69,7 +69,7 @@ impl Call {
 }
 
 #[test]
-fn who_falls_silent_is_sent_less_and_less_and_who_has_nothing_to_say_is_not() {
+fn a_silent_receiver_is_sent_less_unless_it_has_nothing_to_report() {
     let mut call = Call::new();
     call.honest(500);
     let before = call.gcc.estimate().target;
@@ -90,7 +90,7 @@ fn who_falls_silent_is_sent_less_and_less_and_who_has_nothing_to_say_is_not() {
 
 /// A server without a processor for 50 ms while its first probes left took a path of 10 Mbit/s for one of 0.6, and paused pictures that had arrived at once for two seconds.
 #[test]
-fn what_arrives_without_a_queue_is_believed_though_no_probe_found_it() {
+fn a_rate_without_a_queue_is_believed_without_a_probe() {
     let mut call = Call::new();
     call.honest(30);
     assert!(call.gcc.estimate().target >= 780_000, "{:?}", call.gcc.estimate());

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn messages_survive_a_round_trip() {
         for (ordered, retransmits_max) in [(true, None), (false, Some(0)), (false, Some(3))] {
             let message = open(&Channel {
                 label: "_lossy".into(),

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_ahead_is_left_out_also_where_numbers_wrap() {
+    fn data_far_ahead_is_left_out_across_a_wrap() {
         let mut guard = Guard::default();
         assert_eq!(guard.look(&data(3, 7)), Finding::Fine);
         guard.acknowledged(u32::MAX - 5, true);

@@ -30,7 +30,7 @@ fn a_sender_waits_for_the_slowest_receiver_until_half_is_taken() {
 }
 
 #[test]
-fn who_sends_without_pause_leaves_others_their_turn() {
+fn a_busy_sender_leaves_others_their_turn() {
     let mut ledger = Ledger::default();
     ledger.wants(ADA);
     ledger.wants(BOB);
@@ -40,7 +40,7 @@ fn who_sends_without_pause_leaves_others_their_turn() {
 }
 
 #[test]
-fn nobody_is_read_while_the_controller_is_behind_and_everybody_after() {
+fn no_sender_is_read_while_the_controller_is_behind() {
     let mut ledger = Ledger::default();
     let messages: Vec<_> = (0..WITH_CONTROLLER_MAX).map(|_| ledger.open(ADA, 1, false)).collect();
     assert!(!ledger.admits(BOB) && !ledger.wants(BOB));
@@ -50,7 +50,7 @@ fn nobody_is_read_while_the_controller_is_behind_and_everybody_after() {
 }
 
 #[test]
-fn what_may_be_lost_does_not_hold_its_sender() {
+fn lossy_messages_do_not_hold_their_sender() {
     let mut ledger = Ledger::default();
     while ledger.admits_lossy(ADA) {
         ledger.open(ADA, 10_000, true);

@@ -10,8 +10,8 @@ use allocation::{Key, LastN, VideoSlot};
 use dataplane::{Departure, Inject, LegId, Update};
 use southbound::TransportId;
 
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::timers::Timer;
 pub(in crate::media) use downlink_budget::{Budget, Path, Share};
 

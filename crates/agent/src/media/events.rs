@@ -7,8 +7,8 @@ use southbound::{SubscriptionId, TrackId, TransportId};
 
 use super::uplink::StreamChange;
 use super::{Current, Media, UnmappedStream};
-use crate::receivers::Receiver;
 use crate::context::Context;
+use crate::receivers::Receiver;
 
 /// Encodings of a track rarely begin alone: what follows from one waits a little for the others.
 const SETTLE: Duration = Duration::from_millis(30);

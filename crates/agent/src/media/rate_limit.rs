@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_up_comes_back_with_the_next_window() {
+    fn a_new_window_restores_the_limit() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
         let mut rate_limit = RateLimit::new(10, second);
         assert!(rate_limit.admit(start, 9));

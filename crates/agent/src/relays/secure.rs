@@ -7,12 +7,12 @@ use dataplane::{Path, Protection};
 use southbound::{DtlsRole, Fingerprint};
 use wire::srtp::MasterKey;
 
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::dtls::{Association, Effect, Failure, Identity, Offer};
 use crate::handshake::{Exchange, Handshake, Handshaken, Outcome, Ticket};
-use crate::owner::Owner;
 use crate::limits::{EARLY_DTLS_MAX, HANDSHAKES_WAITING_MAX, PUT_OFF};
+use crate::owner::Owner;
 
 /// DTLS with one party.
 pub(super) struct Secure {

@@ -98,7 +98,7 @@ fn changes<T: PartialEq>(
 
 /// The key frame of the smallest size is through soonest; that of the size which fits does not follow it at once.
 #[test]
-fn what_has_to_become_much_smaller_becomes_smallest_first() {
+fn a_large_fall_goes_through_the_smallest_size() {
     for in_one_stream in [false, true] {
         let (mut world, mut camera, mut downlink) = match in_one_stream {
             false => call(4_000_000),
@@ -123,7 +123,7 @@ fn what_has_to_become_much_smaller_becomes_smallest_first() {
 
 /// Less comes here without a key frame, behind which nothing would be sent again.
 #[test]
-fn what_a_full_path_has_no_room_for_is_sent_again_when_it_has() {
+fn retransmissions_wait_until_a_full_path_has_room() {
     let (mut world, mut camera, mut downlink) = call(4_000_000);
     (camera.sends, camera.layered) = ([false, false, true], true);
     seconds(&mut world, &mut camera, &mut downlink, 10);
@@ -157,7 +157,7 @@ fn what_a_full_path_has_no_room_for_is_sent_again_when_it_has() {
 }
 
 #[test]
-fn what_does_not_fit_at_all_is_paused_and_said_to_be() {
+fn a_video_that_does_not_fit_is_paused_with_a_notice() {
     let (mut world, mut camera, mut downlink) = call(4_000_000);
     camera.sends = [false, false, true];
     seconds(&mut world, &mut camera, &mut downlink, 5);
@@ -176,7 +176,7 @@ fn what_does_not_fit_at_all_is_paused_and_said_to_be() {
 }
 
 #[test]
-fn who_never_reports_gets_all_it_wants() {
+fn a_receiver_that_never_reports_gets_all_it_wants() {
     let (mut world, mut camera, mut downlink) = call(4_000_000);
     downlink.reports = false;
     seconds(&mut world, &mut camera, &mut downlink, 2);
@@ -472,7 +472,7 @@ fn two_pictures_follow_a_downlink_down_and_up() {
 }
 
 #[test]
-fn who_does_not_know_redundant_audio_gets_what_is_in_it() {
+fn a_receiver_without_red_gets_the_primary_payload() {
     let mut world = World::new();
     let (publisher, receiver) = (world.connected_peer(), world.connected_peer());
     let format = |value, codec| PayloadFormat {

@@ -73,7 +73,7 @@ fn both_sides_open_channels_and_messages_pass_in_both_directions() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_counted() {
+fn unsent_messages_are_counted() {
     let mut world = world_with(DtlsRole::Server, vec![channel("_reliable", false)], Vec::new());
     send(&mut world, "nowhere", b"x");
     send(&mut world, "_reliable", &vec![0; crate::limits::MESSAGE_MAX + 1]);

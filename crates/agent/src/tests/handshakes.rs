@@ -18,7 +18,7 @@ fn waiting() -> (World, usize) {
 }
 
 #[test]
-fn what_arrives_while_a_handshake_is_out_waits_for_it() {
+fn datagrams_wait_while_a_handshake_is_computed() {
     let (mut world, peer) = waiting();
     let out = world.agent.poll_handshake().expect("one waits");
     // The peer repeats its flight meanwhile, and proves that it is there.
@@ -48,7 +48,7 @@ fn datagrams_that_wait_are_bounded() {
 }
 
 #[test]
-fn what_comes_back_to_a_transport_that_is_gone_or_another_one_is_dropped() {
+fn a_handshake_of_a_closed_transport_is_dropped() {
     let (mut world, peer) = waiting();
     let out = world.agent.poll_handshake().expect("one waits");
     world.command(Command::Close { transport: FIRST });

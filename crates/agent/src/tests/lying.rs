@@ -127,7 +127,7 @@ fn an_estimate_of_nothing_or_of_everything_stays_within_bounds() {
 }
 
 #[test]
-fn nobody_has_more_sent_again_than_the_limits_allow() {
+fn retransmissions_are_limited() {
     let mut call = Call::new();
     call.lie(|world, peer| {
         world.send_rtcp(peer, |writer| {

@@ -126,7 +126,7 @@ fn pictures_wait_for_repairs_while_packets_are_lost() {
 }
 
 #[test]
-fn where_many_packets_are_lost_each_is_sent_again_more_than_once() {
+fn heavy_loss_sends_each_retransmission_more_than_once() {
     let mut call = Call::new(400);
     let repairs_of_one = |call: &mut Call| {
         call.sequence += 1;

@@ -65,7 +65,7 @@ fn a_publisher_is_asked_once_in_a_round_trip_whoever_wants_it() {
 }
 
 #[test]
-fn what_comes_again_tells_how_soon_to_ask_again() {
+fn a_retransmission_tells_how_soon_to_ask_again() {
     let (mut world, publisher, _) = room(1);
     wanted(&mut world, &[2]);
     world.advance(30);
@@ -99,7 +99,7 @@ fn what_comes_again_tells_how_soon_to_ask_again() {
 }
 
 #[test]
-fn what_is_missing_here_is_asked_for_by_its_own_schedule() {
+fn packets_missing_at_the_node_keep_their_own_schedule() {
     let (mut world, publisher, _) = room(1);
     world.send(publisher, video(11, 4, DELTA));
     wanted(&mut world, &[3]);
@@ -178,7 +178,7 @@ fn reporting_room(in_one_stream: bool, rates: [u64; 2]) -> (World, Camera, [Down
 }
 
 #[test]
-fn what_the_best_downlink_is_found_to_carry_is_told_until_nobody_is_limited() {
+fn the_best_estimate_is_sent_until_no_receiver_is_limited() {
     let (mut world, camera, mut downlinks) = reporting_room(true, [300_000, 1_200_000]);
     let mut cameras = [camera];
     play(&mut world, &mut cameras, &mut downlinks, 10_000);
@@ -191,14 +191,14 @@ fn what_the_best_downlink_is_found_to_carry_is_told_until_nobody_is_limited() {
 }
 
 #[test]
-fn who_sends_several_sizes_is_told_nothing() {
+fn simulcast_publishers_get_no_remb() {
     let (mut world, camera, mut downlinks) = reporting_room(false, [300_000, 1_200_000]);
     play(&mut world, &mut [camera], &mut downlinks, 5_000);
     assert!(told(&world, 0).is_empty());
 }
 
 #[test]
-fn nobody_promises_more_than_there_can_be() {
+fn estimates_are_capped() {
     let (mut world, publisher, receivers) = room(1);
     world.send_rtcp(receivers[0], |writer| {
         writer.remb(1 << 60, &[]);

@@ -233,7 +233,7 @@ fn receiver_reports_say_what_rfc_3550_wants() {
 }
 
 #[test]
-fn what_is_heard_is_said_twice_a_second_and_silence_once() {
+fn audio_is_reported_twice_a_second_and_silence_once() {
     let mut world = World::new();
     let peer = world.connected_peer();
     let track = world.publish_audio(peer);

@@ -328,7 +328,7 @@ fn a_handshake_stays_with_its_roles_and_other_roles_begin_another() {
 }
 
 #[test]
-fn who_is_not_the_promised_one_gets_no_keys_until_it_is() {
+fn keys_need_the_promised_certificate() {
     let mut world = World::new();
     let (peer, fingerprint) = world.peer_at_port(southbound::DtlsRole::Server);
     let mut other = fingerprint.clone();
@@ -352,7 +352,7 @@ fn who_is_not_the_promised_one_gets_no_keys_until_it_is() {
 }
 
 #[test]
-fn what_parties_report_is_told_with_the_way_to_each_and_the_whole() {
+fn party_reports_are_told_for_each_leg_and_end_to_end() {
     let mut world = World::new();
     world.open_both();
     world.install(from_peer(Keys::Clear));

@@ -195,7 +195,7 @@ fn a_sender_goes_on_when_its_slow_receiver_leaves() {
 }
 
 #[test]
-fn what_a_sender_has_sent_arrives_after_it_has_hung_up() {
+fn messages_arrive_after_their_sender_hung_up() {
     let mut meeting = Meeting::of(2);
     meeting.world.peers[1].unreading = true;
     meeting.say(0, 15, 60_000);
@@ -211,7 +211,7 @@ fn what_a_sender_has_sent_arrives_after_it_has_hung_up() {
 }
 
 #[test]
-fn what_is_for_somebody_whose_channel_is_opening_waits_for_it() {
+fn messages_wait_for_a_channel_that_is_opening() {
     let mut meeting = Meeting::of(1);
     meeting.world.idle_hands = false;
     let peer = meeting.join();

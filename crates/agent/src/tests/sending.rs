@@ -55,7 +55,7 @@ fn asking_slows_down_and_ends() {
 }
 
 #[test]
-fn whoever_comes_last_of_many_is_asked_for_too() {
+fn the_last_of_many_receivers_gets_a_key_frame() {
     let (mut world, publisher, receiver) = call(&[]);
     world.send(publisher, video(11, 1, DELTA));
     let track = southbound::TrackId(100);

@@ -35,7 +35,7 @@ fn everybody_has_something_before_anybody_has_more() {
 }
 
 #[test]
-fn what_is_left_goes_where_a_bit_gains_most() {
+fn the_rest_goes_to_the_best_gain_per_bit() {
     let dull: &[(u64, f64)] = &[(100, 1.0), (200, 1.5)];
     let fine: &[(u64, f64)] = &[(100, 1.0), (200, 4.0)];
     assert_eq!(costs(300, &ladders(&[dull, fine])), [100, 200]);
@@ -56,7 +56,7 @@ fn a_rung_beneath_the_hull_is_taken_when_only_it_fits() {
 }
 
 #[test]
-fn what_must_not_pause_is_paid_for_first_and_in_any_case() {
+fn streams_that_must_not_pause_come_first() {
     let mut ladders = Ladders::default();
     ladders.push_rungs(&[(100, 1.0)], true);
     ladders.push_rungs(&[(100, 1.0), (101, 2.0)], false);
@@ -66,7 +66,7 @@ fn what_must_not_pause_is_paid_for_first_and_in_any_case() {
 }
 
 #[test]
-fn what_is_had_is_kept_from_others_who_would_gain_a_little_more() {
+fn a_little_more_gain_takes_nothing_from_others() {
     let mut ladders = ladders(&[&[(100, 1.0), (200, 3.0)], &[(100, 1.0), (200, 2.5)]]);
     ladders.had(1, 2.5);
     let mut plan = Vec::new();
@@ -83,7 +83,7 @@ fn what_is_had_is_kept_from_others_who_would_gain_a_little_more() {
 }
 
 #[test]
-fn what_is_to_be_spared_pauses_nobody() {
+fn the_spare_part_pauses_no_stream() {
     let ladder: &[(u64, f64)] = &[(100, 1.0), (200, 2.0)];
     let ladders = ladders(&[ladder, ladder]);
     let mut plan = Vec::new();

@@ -46,7 +46,7 @@ fn it_falls_below_what_arrives_once_a_round_trip_and_then_grows_slowly() {
 }
 
 #[test]
-fn what_is_not_used_proves_nothing() {
+fn an_unused_rate_proves_nothing() {
     let (mut aimd, start) = (Aimd::new(1e6, 1e5, 1e8), now());
     run(
         &mut aimd,

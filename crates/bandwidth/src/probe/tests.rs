@@ -197,7 +197,7 @@ fn scouting() -> (Prober, Instant) {
 }
 
 #[test]
-fn what_a_scout_finds_is_believed_only_once_it_is_proved() {
+fn a_scout_probe_needs_proof() {
     let (mut prober, now) = scouting();
     assert!(!prober.believes(ProbeId(3)));
     prober.answered(now, ProbeId(3), found(5.8e5), SITUATION);
@@ -234,7 +234,7 @@ fn one_of_which_nothing_is_heard_is_sent_again_once() {
 }
 
 #[test]
-fn who_sees_nothing_else_checks_what_is_believed() {
+fn an_estimator_without_other_evidence_probes_its_estimate() {
     let (mut prober, now) = started();
     rates(&mut prober);
     let known = Situation {

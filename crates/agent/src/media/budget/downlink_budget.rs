@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_goes_when_a_queue_does_not_drain() {
+    fn fallbacks_end_when_a_queue_does_not_drain() {
         let (mut budget, start) = (Budget::new(Policy::Utility), Instant::now());
         let queue = |milliseconds| Estimate {
             queue: Duration::from_millis(milliseconds),

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_rises_after_a_step_is_waited_for() {
+    fn an_estimate_that_rises_after_a_step_is_waited_for() {
         let (mut remb_in, mut now) = begun();
         remb_in.said(now, vec![A], 400_000);
         assert_eq!(remb_in.rate(now, &[(A, 600_000)], WANTED), 400_000 + HEADERS);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paused_is_tried_again_though_nothing_more_is_said() {
+    fn a_paused_stream_is_tried_again_without_another_estimate() {
         let (mut remb_in, mut now) = begun();
         remb_in.said(now, vec![A], 100_000);
         assert!(remb_in.rate(now, &[(A, 600_000)], WANTED) < 200_000);

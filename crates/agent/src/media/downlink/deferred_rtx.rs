@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_everything_is_owed_little() {
+    fn few_packets_are_deferred_for_one_receiver() {
         let mut deferred = DeferredRtx::default();
         let defer = |sequence: &u16| deferred.defer(Instant::now(), SubscriptionId(1), *sequence);
         assert_eq!((0..u16::MAX).filter(defer).count(), MAX);

@@ -7,8 +7,8 @@ use wire::codec::Layer;
 
 use super::down_track::{Choice, Current, Small};
 use super::{Downlink, Env};
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::media::budget::{Path, Share};
 use crate::media::uplink::Uplink;
 

@@ -9,8 +9,8 @@ use wire::extension::PlayoutDelay;
 use super::down_track::DownTrack;
 use super::playout::{INTERVAL, INTERVAL_MAX};
 use super::{Downlink, Env};
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::media::uplink::Uplink;
 
 impl Downlink {

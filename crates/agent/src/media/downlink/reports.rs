@@ -10,8 +10,8 @@ use wire::Ssrc;
 use wire::rtcp::{ReportBlocks, SenderInfo};
 
 use super::{Downlink, Env};
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 
 impl Downlink {
     /// The data plane answered about a replica.

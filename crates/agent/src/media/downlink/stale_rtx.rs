@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_at_once_and_what_is_older_is_of_no_use() {
+    fn early_requests_and_older_packets_are_stale() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut stale_rtx = StaleRtx::default();

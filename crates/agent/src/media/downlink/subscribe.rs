@@ -5,8 +5,8 @@ use southbound::{Notice, Subscription, SubscriptionId, TrackId};
 
 use super::down_track::{Choice, DownTrack};
 use super::{Downlink, Env};
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::limits::SUBSCRIPTIONS_PER_TRANSPORT_MAX;
 use crate::timers::Timer;
 

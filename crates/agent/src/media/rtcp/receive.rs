@@ -8,8 +8,8 @@ use dataplane::LegId;
 use southbound::TransportId;
 use wire::rtcp::RtcpPacket;
 
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::media::Media;
 
 /// What reading one packet counts for, beside what it lists.

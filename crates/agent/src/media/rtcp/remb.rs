@@ -6,8 +6,8 @@ use std::time::Instant;
 use southbound::{SubscriptionId, TransportId};
 use wire::rtcp::{Remb, TransportFeedback};
 
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::limits::ESTIMATE_MAX;
 use crate::media::Media;
 use crate::media::budget::Budget;

@@ -13,8 +13,8 @@ use wire::Ssrc;
 use super::up_track::{Track, UpTrack};
 use super::{StreamChange, UnmappedStream, Uplink};
 
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::limits::UNBOUND_STREAMS_MAX;
 use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_reported_is_said_again_for_a_while_and_then_forgotten() {
+    fn reported_arrivals_are_repeated_for_half_a_second() {
         let epoch = Instant::now();
         let at = |millis| epoch + Duration::from_millis(millis);
         let mut feedback = Feedback::default();

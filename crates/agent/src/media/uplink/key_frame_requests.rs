@@ -7,8 +7,8 @@ use dataplane::StreamKey;
 
 use super::key_frames::INTERVAL;
 use super::{Track, Uplink};
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;
 

@@ -16,8 +16,8 @@ use dataplane::StreamKey;
 use wire::SequenceNumber;
 
 use super::Uplink;
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::limits::UPSTREAM_NACKS_PER_SECOND_MAX;
 use crate::media::media_transport::{MediaTransport, MediaTransports};
 use crate::media::rtx_history::RtxBounds;

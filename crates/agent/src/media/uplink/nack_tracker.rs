@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_is_given_up_and_never_forgotten_too_early() {
+    fn a_missing_packet_is_given_up_after_the_last_request() {
         let start = Instant::now();
         let mut nack = NackTracker::default();
         nack.arrived(start, 1, false);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_when_asked_once_tells_the_round_trip() {
+    fn a_retransmission_asked_for_once_measures_the_round_trip() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut nack = NackTracker::default();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_given_up() {
+    fn missing_packets_beyond_the_room_are_given_up() {
         let start = Instant::now();
         let mut nack = NackTracker::default();
         nack.arrived(start, 1, false);

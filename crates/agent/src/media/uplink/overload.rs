@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_lose_is_asked_for_without_a_bound() {
+    fn requests_are_unbounded_without_overload() {
         let (now, mut overload) = (Instant::now(), Overload::default());
         overload.asked(1_000);
         assert_eq!(overload.room(now, &mut device(now)), usize::MAX);

@@ -5,8 +5,8 @@ use southbound::{Encoding, Notice, Publication, TrackId};
 
 use super::Uplink;
 use super::up_track::{EncodingState, Track};
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::limits::TRACKS_PER_TRANSPORT_MAX;
 use crate::media::media_transport::MediaTransports;
 use crate::timers::Timer;

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_silent_counts_no_more() {
+    fn a_silent_receiver_counts_no_more() {
         let (mut remb_out, start) = (RembOut::default(), Instant::now());
         remb_out.said(start, A, 3_000_000);
         remb_out.said(start + FRESH, B, 1_000_000);

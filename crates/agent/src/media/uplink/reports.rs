@@ -11,8 +11,8 @@ use wire::{NtpTime, RtpTimestamp, Ssrc};
 
 use super::Uplink;
 use super::up_track::UpTrack;
-use crate::counters::Counter;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::media::media_transport::MediaTransports;
 
 impl Uplink {

@@ -91,7 +91,7 @@ fn larger_pictures_need_all_of_the_smaller_ones_or_their_key_frames() {
 }
 
 #[test]
-fn what_stops_is_nothing_after_two_seconds_and_remembered_when_it_comes_again() {
+fn a_stream_that_stops_has_no_rate_after_two_seconds_and_its_old_one_when_it_resumes() {
     let (mut layer_bitrate, start) = (LayerBitrate::default(), Instant::now());
     feed(&mut layer_bitrate, start, 0..5_000);
     layer_bitrate.restart(start + Duration::from_secs(60));
