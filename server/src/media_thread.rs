@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use agent::Agent;
 use dataplane::{Counter, DataPlane};
-use southbound::relay::Observation;
+use southbound::relay::RelayNotice;
 use southbound::{Command, Notice};
 use tokio::sync::{mpsc, oneshot};
 use tracing::error;
@@ -95,7 +95,7 @@ pub struct Listeners {
     /// The controller.
     pub notices: mpsc::Sender<Notice>,
     /// Whoever controls calls of SIP proxies.
-    pub observations: mpsc::Sender<Observation>,
+    pub relay_notices: mpsc::Sender<RelayNotice>,
 }
 
 /// Tells that the node's thread is gone.
@@ -218,7 +218,7 @@ impl Node {
 
     /// Answers one question, if there is any, and says whether there was: the next one waits until media has had its turn again.
     fn settle_question(&mut self) -> bool {
-        if !self.roll_calls.is_empty() && self.plane.has_answered() {
+        if !self.roll_calls.is_empty() && self.plane.workers_answered() {
             for answer in self.roll_calls.drain(..) {
                 let _ = answer.send(());
             }
@@ -230,7 +230,7 @@ impl Node {
                 let _ = answer.send(());
             }
             Ok(Question::Plane(answer)) => {
-                self.plane.call_roll();
+                self.plane.ping_workers();
                 self.roll_calls.push(answer);
             }
             Err(_) => return false,
@@ -242,9 +242,9 @@ impl Node {
     fn deliver(&mut self) -> Result<(), ()> {
         let Self { out, listeners, .. } = self;
         out.drain(..).try_for_each(|notice| match notice {
-            Notice::Relay(observation) => {
+            Notice::Relay(notice) => {
                 // Nobody hears of what nobody ordered.
-                let _ = listeners.observations.blocking_send(observation);
+                let _ = listeners.relay_notices.blocking_send(notice);
                 Ok(())
             }
             notice => listeners.notices.blocking_send(notice).map_err(drop),

@@ -92,8 +92,8 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
     );
 
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
-    let (observations, observed) = mpsc::channel(NOTICES_MAX);
-    let listeners = media_thread::Listeners { notices, observations };
+    let (relay_notices, relay_notices_in) = mpsc::channel(NOTICES_MAX);
+    let listeners = media_thread::Listeners { notices, relay_notices };
     let (observer, questions) = Observer::new(waker.clone());
     let cpu_latency = config.rtc.cpu_latency.and_then(CpuLatency::permitted);
     let (commands, node_ended) =
@@ -108,7 +108,7 @@ async fn serve(arguments: &cli::Serve, config: Config, log: &Log) -> Result<(), 
             clock: clocks.sip,
             seed: seed()?,
             commands,
-            observed,
+            relay_notices: relay_notices_in,
             metrics: metrics.clone(),
         };
         let (handle, ended) = sip::start(config, needs).await?;

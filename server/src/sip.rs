@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use sip::Relay;
 use southbound::Fingerprint;
-use southbound::relay::Observation;
+use southbound::relay::RelayNotice;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::info;
@@ -43,7 +43,7 @@ pub struct Parts {
     /// Orders for the media node.
     pub commands: CommandSender,
     /// What it sees.
-    pub observed: mpsc::Receiver<Observation>,
+    pub relay_notices: mpsc::Receiver<RelayNotice>,
     /// What is measured.
     pub metrics: Metrics,
 }

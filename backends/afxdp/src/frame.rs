@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dataplane::Path;
 
-use crate::hops::{Hop, Mac};
+use crate::neigh::{Hop, Mac};
 use crate::sys::Checksum;
 
 const ETHERNET: usize = 14;

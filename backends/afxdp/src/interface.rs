@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use crate::hops::Mac;
-use crate::leftover::unless_taken;
+use crate::neigh::Mac;
 use crate::netlink::Netlink;
 use crate::program::Program;
+use crate::retry::unless_taken;
 use crate::{AfxdpError, Step};
 
 /// An interface whose RTP we take.

@@ -6,7 +6,7 @@
 //! fragments, other interfaces, receivers whose hardware address is not known yet) goes through the ordinary sockets on the same port, which are always
 //! open: always right, only slower.
 //!
-//! Read `network` first, then `frame` (what is around a datagram), `hops` (where it goes), `program` and `program/weir.bpf.c` (what is taken).
+//! Read `network` first, then `frame` (what is around a datagram), `next_hops` (where it goes), `program` and `program/weir.bpf.c` (what is taken).
 //! `sys` is the only place that talks to the operating system, and so the only one with `unsafe`.
 
 #![deny(unsafe_code)]
@@ -15,13 +15,13 @@
 
 mod error;
 mod frame;
-mod hops;
 mod interface;
-mod leftover;
+mod neigh;
 mod netlink;
 mod network;
 mod plane;
 mod program;
+mod retry;
 mod statistics;
 mod sys;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use backend_udp::{Bell, Network, Sockets};
 use dataplane::Path;
 
 use crate::frame::{self, Header};
-use crate::hops::Hops;
+use crate::neigh::NextHops;
 use crate::statistics::{Counter, Page};
 use crate::sys::{Mode, Xsk};
 
@@ -40,7 +40,7 @@ struct Rings {
     descriptors: Vec<RawFd>,
     /// By interface: which of the queues sends there.
     outlets: Vec<Option<usize>>,
-    hops: Hops,
+    next_hops: NextHops,
     page: Arc<Page>,
     /// Runs of so many datagrams go by socket.
     long_run: usize,
@@ -53,7 +53,7 @@ impl RingNetwork {
     pub(crate) fn new(
         queues: Vec<(usize, Xsk)>,
         interfaces: usize,
-        hops: Hops,
+        next_hops: NextHops,
         sockets: Sockets,
         page: Arc<Page>,
     ) -> Self {
@@ -64,7 +64,7 @@ impl RingNetwork {
                 outlets: (0..interfaces).map(outlet).collect(),
                 descriptors: queues.iter().map(|(_, queue)| queue.descriptor()).collect(),
                 queues: queues.into_iter().map(|(_, queue)| queue).collect(),
-                hops,
+                next_hops,
                 page,
                 long_run: if copies { LONG_RUN } else { usize::MAX },
                 backlog: false,
@@ -78,7 +78,7 @@ impl RingNetwork {
 
 impl Network for RingNetwork {
     fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
-        self.rings.hops.listen();
+        self.rings.next_hops.listen();
         if self.rings.backlog {
             self.rings.kick();
         }
@@ -205,7 +205,7 @@ impl Rings {
             self.page.add(Counter::SocketNoLeg, all);
             return Some(run);
         };
-        let Some(header) = self.hops.header(leg.0 as usize, &run.path) else {
+        let Some(header) = self.next_hops.header(leg.0 as usize, &run.path) else {
             self.page.add(Counter::SocketNoHop, all);
             return Some(run);
         };
@@ -234,7 +234,7 @@ impl Rings {
     fn send_relayed(&mut self, path: &Path, tos: u8, datagram: &[u8]) -> bool {
         // Relays' ports are neighbours, two by two one for RTP and one for RTCP, of which the latter is not sent from here.
         let of = usize::from(path.local.port() / 2);
-        let by = match self.hops.header(of, path) {
+        let by = match self.next_hops.header(of, path) {
             None => Counter::SocketNoHop,
             Some(header) if datagram.len() > header.payload_max() => Counter::SocketTooLong,
             Some(header) => {

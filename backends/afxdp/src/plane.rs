@@ -9,12 +9,12 @@ use std::time::Instant;
 use backend_udp::{Entrance, Sockets, Tap, UdpConfig, UdpPlane};
 use dataplane::{Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Update, WriteError};
 
-use crate::hops::{Guide, GuideThread};
 use crate::interface::Interface;
-use crate::leftover::unless_taken;
+use crate::neigh::{Resolver, ResolverThread};
 use crate::netlink::Netlink;
 use crate::network::RingNetwork;
 use crate::program::{ProgramMode, TakenRelays};
+use crate::retry::unless_taken;
 use crate::statistics::{Page, Statistics};
 use crate::sys::{Mode, Xsk, XskCounts, queues};
 use crate::{AfxdpError, Step};
@@ -53,7 +53,7 @@ pub struct AfxdpPlane {
     statistics: Statistics,
     drops: Vec<XskCounts>,
     /// Behind the workers, so that it outlives them; the programs are its own.
-    _guide: GuideThread,
+    _guide: ResolverThread,
 }
 
 impl AfxdpPlane {
@@ -84,12 +84,15 @@ impl AfxdpPlane {
             .iter_mut()
             .filter_map(|interface| interface.program.take_relays());
         let taps = Arc::new(Taps(Mutex::new(programs.collect())));
-        let (guide, hops) = Guide::new(taken.netlink, taken.interfaces, has_rings.into_iter()).map_err(failed)?;
-        let guide = guide.start().map_err(failed)?;
+        let (resolver, next_hops) =
+            Resolver::new(taken.netlink, taken.interfaces, has_rings.into_iter()).map_err(failed)?;
+        let resolver = resolver.start().map_err(failed)?;
         let pages: Arc<[Arc<Page>]> = (0..workers).map(|_| Arc::new(Page::default())).collect();
-        let networks = taken.queues.into_iter().zip(hops).zip(sockets).zip(&*pages);
+        let networks = taken.queues.into_iter().zip(next_hops).zip(sockets).zip(&*pages);
         let networks = networks
-            .map(|(((queues, hops), sockets), page)| RingNetwork::new(queues, interfaces, hops, sockets, page.clone()))
+            .map(|(((queues, next_hops), sockets), page)| {
+                RingNetwork::new(queues, interfaces, next_hops, sockets, page.clone())
+            })
             .collect();
         Ok(AfxdpPlane {
             plane: UdpPlane::start_on(&config.udp, entrance, networks, Some(taps), clock, waker)
@@ -97,7 +100,7 @@ impl AfxdpPlane {
             found: taken.found,
             statistics: Statistics(pages),
             drops: taken.drops,
-            _guide: guide,
+            _guide: resolver,
         })
     }
 
@@ -256,11 +259,11 @@ impl DataPlane for AfxdpPlane {
         counters
     }
 
-    fn call_roll(&mut self) {
-        self.plane.call_roll();
+    fn ping_workers(&mut self) {
+        self.plane.ping_workers();
     }
 
-    fn has_answered(&mut self) -> bool {
-        self.plane.has_answered()
+    fn workers_answered(&mut self) -> bool {
+        self.plane.workers_answered()
     }
 }

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use backend_afxdp::{AfxdpPlane, Counter};
-use dataplane::{Accept, Cover, DataPlane, Event, Hop, Path, Relay, RelayTraffic, Update};
+use dataplane::{Accept, DataPlane, Event, Hop, Path, Relay, RelayProtection, RelayTraffic, Update};
 use support::*;
 use veth::{Pair, pair_or_skip};
 
@@ -112,12 +112,12 @@ impl Call {
                     local: self.ports[to],
                     remote: remote(to),
                 },
-                seals: Cover::Clear,
+                egress_protection: RelayProtection::Clear,
                 tos,
             };
             let relay = Relay {
                 accept: Accept::Only(remote(from)),
-                opens: Cover::Clear,
+                ingress_protection: RelayProtection::Clear,
                 terminated: false,
                 rtp: Some(hop.clone()),
                 rtcp: Some(hop),

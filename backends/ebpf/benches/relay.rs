@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use backend_ebpf::{Counter, RelayConfig, RelayOffload};
-use dataplane::{Accept, Cover, Hop, Offload, Path, Relay, Update};
+use dataplane::{Accept, Hop, Offload, Path, Relay, RelayProtection, Update};
 use veth::frame::Frame;
 use veth::{Pair, pair_or_skip};
 
@@ -78,12 +78,12 @@ fn offer(offload: &mut RelayOffload, at: SocketAddr, relay: Relay) {
 fn relay(accept: SocketAddr, local: SocketAddr, remote: SocketAddr) -> Relay {
     let hop = Hop {
         path: Path { local, remote },
-        seals: Cover::Clear,
+        egress_protection: RelayProtection::Clear,
         tos: None,
     };
     Relay {
         accept: Accept::Only(accept),
-        opens: Cover::Clear,
+        ingress_protection: RelayProtection::Clear,
         terminated: false,
         rtp: Some(hop),
         rtcp: None,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use dataplane::{
-    Continuation, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaStatistics,
+    Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaSnapshot, ReplicaStatistics,
     StreamKey, StreamStatistics, Update,
 };
 
@@ -57,14 +57,14 @@ impl Offload for Both {
         self.rooms.as_ref().is_some_and(|rooms| rooms.sends(replica))
     }
 
-    fn next_takeable(&mut self) -> Option<ReplicaId> {
-        self.rooms.as_mut()?.next_takeable()
+    fn next_candidate(&mut self) -> Option<ReplicaId> {
+        self.rooms.as_mut()?.next_candidate()
     }
 
     fn take_over(
         &mut self,
         replica: ReplicaId,
-        from: Option<Continuation>,
+        from: Option<ReplicaSnapshot>,
         transport_sequence: u16,
     ) -> Result<(), Refused> {
         match &mut self.rooms {
@@ -73,13 +73,13 @@ impl Offload for Both {
         }
     }
 
-    fn goes_on(&self, replica: ReplicaId) -> Option<Continuation> {
-        self.rooms.as_ref()?.goes_on(replica)
+    fn snapshot(&self, replica: ReplicaId) -> Option<ReplicaSnapshot> {
+        self.rooms.as_ref()?.snapshot(replica)
     }
 
-    fn want(&mut self, now: Instant, replica: ReplicaId, sequences: &[u16]) {
+    fn nack(&mut self, now: Instant, replica: ReplicaId, sequences: &[u16]) {
         if let Some(rooms) = &mut self.rooms {
-            rooms.want(now, replica, sequences);
+            rooms.nack(now, replica, sequences);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the programs and this crate say to each other, made by the build of `program/*_layout.h`.
+//! What the programs and this crate say to each other, made by the build of `program/*/*_layout.h`.
 //!
 //! The only `unsafe` of this crate is here: the promise that what the build found to be integers without holes are just bytes to the kernel.
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use dataplane::{
-    Capabilities, Continuation, Counters, DataPlane, Event, Inject, LegId, Offload, ReplicaId, ReplicaStatistics,
+    Capabilities, Counters, DataPlane, Event, Inject, LegId, Offload, ReplicaId, ReplicaSnapshot, ReplicaStatistics,
     Update, WriteError,
 };
 
@@ -79,8 +79,8 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         self.hand_over_stamps(now)?;
         self.moves.heed(&update, &self.voices);
         let changes = self.voices.changes(&update, &self.offload);
-        for (replica, from) in self.voices.take_continuations() {
-            self.base.inject(now, Inject::GoOn { replica, from });
+        for (replica, from) in self.voices.take_snapshots() {
+            self.base.inject(now, Inject::Resume { replica, from });
         }
         changes.into_iter().try_for_each(|change| self.base.write(now, change))
     }
@@ -103,7 +103,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
 
     /// Asks the base for replicas that the offload could send.
     fn ask_for_replicas(&mut self, now: Instant) {
-        while let Some(id) = self.offload.next_takeable() {
+        while let Some(id) = self.offload.next_candidate() {
             let leg = self.voices.sent_by_base(id).map(|replica| replica.leg);
             let Some(leg) = leg.filter(|leg| self.moves.ask(id, *leg)) else {
                 let _ = self.offload.take_over(id, None, 0);
@@ -111,7 +111,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
             };
             let change = self.stamped.lend(leg);
             self.tell_base(now, change);
-            self.base.inject(now, Inject::LetGo { replica: id });
+            self.base.inject(now, Inject::Release { replica: id });
         }
     }
 
@@ -121,7 +121,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
         now: Instant,
         id: ReplicaId,
         leg: LegId,
-        from: Option<Continuation>,
+        from: Option<ReplicaSnapshot>,
         transport_sequence: u16,
     ) {
         match self.offload.take_over(id, from, transport_sequence) {
@@ -133,7 +133,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
             }
             Err(_) => {
                 if let Some(from) = from {
-                    self.base.inject(now, Inject::GoOn { replica: id, from });
+                    self.base.inject(now, Inject::Resume { replica: id, from });
                 }
             }
         }
@@ -156,7 +156,7 @@ impl<B: DataPlane, O: Offload> Layered<B, O> {
     fn next_of_base(&mut self) -> Option<Event> {
         loop {
             let event = self.base.poll()?;
-            let Event::Stands {
+            let Event::Released {
                 replica,
                 from,
                 transport_sequence,
@@ -212,7 +212,7 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
             }
             // The base has nothing of it that its receiver would know.
             Inject::Resend { replica, sequences } if self.offload.sends(replica) => {
-                return self.offload.want(now, replica, sequences);
+                return self.offload.nack(now, replica, sequences);
             }
             Inject::Probe {
                 leg,
@@ -255,12 +255,12 @@ impl<B: DataPlane, O: Offload> DataPlane for Layered<B, O> {
         counters
     }
 
-    fn call_roll(&mut self) {
-        self.base.call_roll();
+    fn ping_workers(&mut self) {
+        self.base.ping_workers();
     }
 
-    fn has_answered(&mut self) -> bool {
-        self.base.has_answered()
+    fn workers_answered(&mut self) -> bool {
+        self.base.workers_answered()
     }
 }
 

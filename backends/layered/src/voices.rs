@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::{Continuation, Offload, Replica, ReplicaId, Update};
+use dataplane::{Offload, Replica, ReplicaId, ReplicaSnapshot, Update};
 
 /// Every replica, and whether the base has it paused for this reason. Empty for an offload that takes none.
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
     voices: BTreeMap<ReplicaId, Voice>,
     /// What the base is to be told of those that came to it, before they run there.
-    continuations: Vec<(ReplicaId, Continuation)>,
+    snapshots: Vec<(ReplicaId, ReplicaSnapshot)>,
 }
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ struct Voice {
     replica: Replica,
     is_silent: bool,
     /// The number the base is to start with, where it is not the first.
-    goes_on: Option<u16>,
+    snapshot: Option<u16>,
 }
 
 impl Voices {
@@ -52,7 +52,7 @@ impl Voices {
             let voice = Voice {
                 replica: replica.clone(),
                 is_silent: known.is_none_or(|voice| voice.is_silent),
-                goes_on: known.and_then(|voice| voice.goes_on),
+                snapshot: known.and_then(|voice| voice.snapshot),
             };
             self.voices.insert(*id, voice);
         }
@@ -64,9 +64,9 @@ impl Voices {
         {
             let was_silent = std::mem::replace(&mut voice.is_silent, offload.sends(*id));
             if was_silent && !voice.is_silent {
-                let goes_on = offload.goes_on(*id);
-                voice.goes_on = goes_on.map(|from| first_behind(from.next));
-                self.continuations.extend(goes_on.map(|from| (*id, from)));
+                let snapshot = offload.snapshot(*id);
+                voice.snapshot = snapshot.map(|from| first_behind(from.next));
+                self.snapshots.extend(snapshot.map(|from| (*id, from)));
             }
             if voice.is_silent || was_silent {
                 changes.push(Update::SetReplica(*id, voice.said()));
@@ -76,8 +76,8 @@ impl Voices {
     }
 
     /// Where replicas go on in the base, before they are to.
-    pub(crate) fn take_continuations(&mut self) -> Vec<(ReplicaId, Continuation)> {
-        std::mem::take(&mut self.continuations)
+    pub(crate) fn take_snapshots(&mut self) -> Vec<(ReplicaId, ReplicaSnapshot)> {
+        std::mem::take(&mut self.snapshots)
     }
 
     /// A replica the base sends, as it should be.
@@ -121,7 +121,7 @@ impl Voice {
     fn said(&self) -> Replica {
         match self.is_silent {
             false => Replica {
-                first_sequence: self.goes_on.unwrap_or(self.replica.first_sequence),
+                first_sequence: self.snapshot.unwrap_or(self.replica.first_sequence),
                 ..self.replica.clone()
             },
             true => Replica {

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Accept, Clock, Counter, Counters, Cover, DataPlane, Event, Hop, Ingress, Inject, MasterKey, Model, Offload, Path,
-    Reason, Refused, Relay, RelayTraffic, SrtpProfile, Update, Verdict,
+    Accept, Clock, Counter, Counters, DataPlane, Event, Hop, Ingress, Inject, MasterKey, Model, Offload, Path, Reason,
+    Refused, Relay, RelayProtection, RelayTraffic, SrtpProfile, Update, Verdict,
 };
 use layered::{Entry, Layered, Place};
 use wire::NtpTime;
@@ -44,7 +44,7 @@ impl Pretended {
         if self.is_gone {
             return Err(Refused::Gone);
         }
-        if relay.opens != Cover::Clear {
+        if relay.ingress_protection != RelayProtection::Clear {
             return Err(Refused::Unsupported(Reason::Srtp));
         }
         if self.relays.len() == self.room {
@@ -103,12 +103,12 @@ fn relay(from: u16) -> Box<Relay> {
             local: port(from),
             remote: ([10, 0, 0, 3], 9).into(),
         },
-        seals: Cover::Clear,
+        egress_protection: RelayProtection::Clear,
         tos: None,
     };
     Box::new(Relay {
         accept: Accept::Only(party()),
-        opens: Cover::Clear,
+        ingress_protection: RelayProtection::Clear,
         terminated: false,
         rtp: Some(hop.clone()),
         rtcp: Some(hop),
@@ -118,7 +118,7 @@ fn relay(from: u16) -> Box<Relay> {
 fn with_key(from: u16) -> Box<Relay> {
     let key = MasterKey::new(SrtpProfile::AeadAes128Gcm, &[1; 16], &[2; 12]).expect("of these lengths");
     Box::new(Relay {
-        opens: Cover::Srtp(key),
+        ingress_protection: RelayProtection::Srtp(key),
         ..*relay(from)
     })
 }

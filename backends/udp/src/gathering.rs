@@ -47,11 +47,11 @@ impl Gathering {
     /// A leg was added or removed.
     pub(crate) fn count(&mut self, control: &Control) {
         let legs = control.legs();
-        let goes_on = match self.current {
+        let snapshot = match self.current {
             Some(current) => legs[current] >= self.legs_max,
             None => legs.iter().sum::<usize>() < self.legs_max / 2,
         };
-        if goes_on {
+        if snapshot {
             self.go_on(control, None);
         }
     }

@@ -302,14 +302,15 @@ impl DataPlane for UdpPlane {
         counters
     }
 
-    fn call_roll(&mut self) {
+    fn ping_workers(&mut self) {
         let workers = self.workers.iter();
         self.asked = workers.map(|it| Asked::wake(&it.shared.turns, &it.bell)).collect();
-        self.asked.extend(self.relays.iter().flat_map(RelayWorkers::call_roll));
+        self.asked
+            .extend(self.relays.iter().flat_map(RelayWorkers::ping_workers));
     }
 
-    fn has_answered(&mut self) -> bool {
-        self.asked.retain(|asked| !asked.has_answered());
+    fn workers_answered(&mut self) -> bool {
+        self.asked.retain(|asked| !asked.workers_answered());
         self.asked.is_empty()
     }
 }
@@ -399,16 +400,16 @@ mod tests {
     #[test]
     fn workers_that_sleep_give_a_sign_of_life_when_asked() {
         let mut plane = start(2, 0);
-        assert!(plane.has_answered(), "nobody was asked");
-        plane.call_roll();
+        assert!(plane.workers_answered(), "nobody was asked");
+        plane.ping_workers();
         let answered = (0..5_000).any(|_| {
             thread::sleep(Duration::from_millis(1));
-            plane.has_answered()
+            plane.workers_answered()
         });
         assert!(answered);
         plane.shutdown();
-        plane.call_roll();
+        plane.ping_workers();
         thread::sleep(Duration::from_millis(20));
-        assert!(!plane.has_answered(), "they are gone");
+        assert!(!plane.workers_answered(), "they are gone");
     }
 }

@@ -36,7 +36,7 @@ impl Asked {
     }
 
     /// Whether it has begun one.
-    pub(crate) fn has_answered(&self) -> bool {
+    pub(crate) fn workers_answered(&self) -> bool {
         self.turns.0.load(Ordering::Acquire) != self.before
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use backend_udp::srtp::{Sealer, rtp_overhead};
 use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Accept, Cover, DataPlane, Hop, Path, Relay, SrtpProfile, Update};
+use dataplane::{Accept, DataPlane, Hop, Path, Relay, RelayProtection, SrtpProfile, Update};
 use support::*;
 
 /// The system's allocator, counting what relays' workers ask of it.
@@ -66,10 +66,10 @@ fn relaying_does_not_allocate() {
     let (alice, bob) = (socket(), socket());
     bob.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let (a, b): (SocketAddr, SocketAddr) = (socket().local_addr().unwrap(), socket().local_addr().unwrap());
-    let covers = || [Cover::Clear, Cover::Srtp(key(PROFILE, 1))];
-    for opens in covers() {
-        for seals in [Cover::Clear, Cover::Srtp(key(PROFILE, 2))] {
-            let packets = packets(&opens);
+    let covers = || [RelayProtection::Clear, RelayProtection::Srtp(key(PROFILE, 1))];
+    for ingress_protection in covers() {
+        for egress_protection in [RelayProtection::Clear, RelayProtection::Srtp(key(PROFILE, 2))] {
+            let packets = packets(&ingress_protection);
             let path = Path {
                 local: b,
                 remote: bob.local_addr().unwrap(),
@@ -77,7 +77,7 @@ fn relaying_does_not_allocate() {
             let relay = |accept, rtp| {
                 Box::new(Relay {
                     accept,
-                    opens: opens.clone(),
+                    ingress_protection: ingress_protection.clone(),
                     terminated: false,
                     rtp,
                     rtcp: None,
@@ -86,7 +86,11 @@ fn relaying_does_not_allocate() {
             let tos = Some(184);
             let onward = relay(
                 Accept::Only(alice.local_addr().unwrap()),
-                Some(Hop { path, seals, tos }),
+                Some(Hop {
+                    path,
+                    egress_protection,
+                    tos,
+                }),
             );
             for (at, relay) in [(b, relay(Accept::Nobody, None)), (a, onward)] {
                 plane.write(Instant::now(), Update::SetRelay(at, relay)).unwrap();
@@ -107,7 +111,7 @@ fn relaying_does_not_allocate() {
             for packet in rest {
                 pass(packet);
             }
-            assert_eq!(ASKED.load(Ordering::Relaxed) - before, 0, "{opens:?}");
+            assert_eq!(ASKED.load(Ordering::Relaxed) - before, 0, "{ingress_protection:?}");
             for at in [a, b] {
                 plane.write(Instant::now(), Update::RemoveRelay(at)).unwrap();
                 // It is gone when it has told a last time, which takes room.
@@ -117,9 +121,9 @@ fn relaying_does_not_allocate() {
     }
 }
 
-fn packets(opens: &Cover) -> Vec<Vec<u8>> {
+fn packets(ingress_protection: &RelayProtection) -> Vec<Vec<u8>> {
     let clear = (0..PACKETS).map(|number| rtp(7, 0, number, &[1; 160]));
-    match opens.key() {
+    match ingress_protection.key() {
         None => clear.collect(),
         Some(key) => {
             let mut sealer = Sealer::new(key);

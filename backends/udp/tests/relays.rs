@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{
-    Accept, Counter, Cover, DataPlane, Event, Hop, Inject, Path, PuntKind, Relay, RelayTraffic, Update, WriteError,
+    Accept, Counter, DataPlane, Event, Hop, Inject, Path, PuntKind, Relay, RelayProtection, RelayTraffic, Update,
+    WriteError,
 };
 use support::*;
 
@@ -91,12 +92,12 @@ fn relay(from: &UdpSocket, local: SocketAddr, remote: &UdpSocket) -> Relay {
             local,
             remote: remote.local_addr().unwrap(),
         },
-        seals: Cover::Clear,
+        egress_protection: RelayProtection::Clear,
         tos: None,
     };
     Relay {
         accept: Accept::Only(from.local_addr().unwrap()),
-        opens: Cover::Clear,
+        ingress_protection: RelayProtection::Clear,
         terminated: false,
         rtp: Some(hop.clone()),
         rtcp: Some(hop),
@@ -106,7 +107,7 @@ fn relay(from: &UdpSocket, local: SocketAddr, remote: &UdpSocket) -> Relay {
 fn silent() -> Relay {
     Relay {
         accept: Accept::Nobody,
-        opens: Cover::Clear,
+        ingress_protection: RelayProtection::Clear,
         terminated: false,
         rtp: None,
         rtcp: None,

@@ -103,7 +103,7 @@ impl Agent {
             Command::Attention { track, place } => self.media.set_speaker_rank(cx, track, place),
             Command::Subscribe(subscription) => self.media.subscribe(cx, subscription),
             Command::Unsubscribe { subscription } => self.media.unsubscribe(cx, subscription),
-            Command::Relay(order) => self.relays.order(cx, order),
+            Command::Relay(command) => self.relays.command(cx, command),
         }
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
@@ -188,9 +188,9 @@ impl Agent {
                 };
                 self.media.selected(cx, replica, current);
             }
-            Event::Wanted { stream, sequences } => self.media.nack_upstream(cx, stream, &sequences),
+            Event::NackUpstream { stream, sequences } => self.media.nack_upstream(cx, stream, &sequences),
             // Of a replica that was let go, which we never ask for.
-            Event::Stands { .. } => {}
+            Event::Released { .. } => {}
             Event::Stream(key, statistics) => self.media.stream_statistics(key, statistics),
             Event::Replica(replica, statistics) => self.media.replica_statistics(replica, statistics),
         }

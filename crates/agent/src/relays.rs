@@ -1,6 +1,6 @@
 //! Relayed calls: the ports whose packets go from one party to the other as they come.
 //!
-//! Whoever controls the calls says in an [`Order`] what is to be done at each port. Most of it is a table entry as it stands. What is not is
+//! Whoever controls the calls says in an [`RelayCommand`] what is to be done at each port. Most of it is a table entry as it stands. What is not is
 //! done here: a party with ICE proves where it is, one with DTLS proves who it is and shares keys, and what both report in RTCP is read.
 //! So an entry follows from its order and from the state of two ports: its own, and the one its packets leave from.
 
@@ -12,9 +12,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use dataplane::{Accept, Cover, Hop, Inject, Path, Relay, RelayTraffic, Update, WriteError};
+use dataplane::{Accept, RelayProtection, Hop, Inject, Path, Relay, RelayTraffic, Update, WriteError};
 use southbound::Notice;
-use southbound::relay::{self, Entry, Keys, Observation, Order, Refusal};
+use southbound::relay::{self, Entry, Keys, RelayNotice, RelayCommand, Refusal};
 
 use crate::context::Context;
 use crate::counters::Counter;
@@ -55,14 +55,14 @@ impl Relays {
     }
 
     /// Does what is ordered.
-    pub(crate) fn order(&mut self, cx: &mut Context<'_>, order: Order) {
-        match order {
-            Order::Open(at) => _ = self.open(cx, at, silent()),
-            Order::Resume(entry) => self.resume(cx, *entry),
-            Order::Install(entry) => self.install(cx, *entry),
-            Order::Silence(at) => self.silence(cx, at),
-            Order::Close(at) => self.close(cx, at),
-            Order::Report(at) => cx.plane.inject(cx.now, Inject::ReportRelay { at }),
+    pub(crate) fn command(&mut self, cx: &mut Context<'_>, command: RelayCommand) {
+        match command {
+            RelayCommand::Open(at) => _ = self.open(cx, at, silent()),
+            RelayCommand::Resume(entry) => self.resume(cx, *entry),
+            RelayCommand::Install(entry) => self.install(cx, *entry),
+            RelayCommand::Silence(at) => self.silence(cx, at),
+            RelayCommand::Close(at) => self.close(cx, at),
+            RelayCommand::Report(at) => cx.plane.inject(cx.now, Inject::ReportRelay { at }),
         }
     }
 
@@ -88,7 +88,7 @@ impl Relays {
         match written {
             Ok(()) => {
                 self.ports.entry(at).or_insert_with(|| Box::new(Port::new(first)));
-                tell(cx, Observation::Opened { at });
+                tell(cx, RelayNotice::Opened { at });
                 true
             }
             Err(error) => {
@@ -96,7 +96,7 @@ impl Relays {
                     WriteError::PortTaken => Refusal::Taken,
                     _ => Refusal::Full,
                 };
-                tell(cx, Observation::Refused { at, why });
+                tell(cx, RelayNotice::Refused { at, why });
                 false
             }
         }
@@ -159,7 +159,7 @@ impl Relays {
             port.consented();
         }
         if let Some(from) = port.party().filter(|from| before != Some(*from)) {
-            tell(cx, Observation::Source { at, from });
+            tell(cx, RelayNotice::Source { at, from });
         }
         self.follow(cx, at);
         // Only now: the party may send media the moment it reads this.
@@ -208,7 +208,7 @@ impl Relays {
             let ssrc = block.ssrc.0;
             tell(
                 cx,
-                Observation::Quality {
+                RelayNotice::Quality {
                     at: other,
                     ssrc,
                     report,
@@ -220,7 +220,7 @@ impl Relays {
     /// A packet came from a source that a port learns from.
     pub(crate) fn source(&mut self, cx: &mut Context<'_>, at: SocketAddr, from: SocketAddr) {
         if self.ports.get(&at).is_some_and(|port| port.ice.is_none()) {
-            tell(cx, Observation::Source { at, from });
+            tell(cx, RelayNotice::Source { at, from });
         }
     }
 
@@ -238,7 +238,7 @@ impl Relays {
                 bytes: traffic.bytes,
                 errors: traffic.dropped,
             };
-            tell(cx, Observation::Traffic { at, traffic, last });
+            tell(cx, RelayNotice::Traffic { at, traffic, last });
         }
     }
 
@@ -332,7 +332,7 @@ impl Relays {
         };
         Relay {
             accept,
-            opens: cover(&entry.opens, port.secure.as_ref().and_then(|secure| secure.ingress())),
+            ingress_protection: cover(&entry.ingress_protection, port.secure.as_ref().and_then(|secure| secure.ingress())),
             terminated: port.is_terminated(),
             rtp: entry.rtp.as_ref().and_then(|hop| self.hop(hop)),
             rtcp: entry.rtcp.as_ref().and_then(|hop| self.hop(hop)),
@@ -354,7 +354,7 @@ impl Relays {
                 local: hop.from,
                 remote,
             },
-            seals: cover(&hop.seals, egress),
+            egress_protection: cover(&hop.egress_protection, egress),
             tos: hop.tos,
         })
     }
@@ -377,21 +377,21 @@ impl Relays {
 fn silent() -> Relay {
     Relay {
         accept: Accept::Nobody,
-        opens: Cover::Clear,
+        ingress_protection: RelayProtection::Clear,
         terminated: false,
         rtp: None,
         rtcp: None,
     }
 }
 
-fn cover(keys: &Keys, agreed: Option<&wire::srtp::MasterKey>) -> Cover {
+fn cover(keys: &Keys, agreed: Option<&wire::srtp::MasterKey>) -> RelayProtection {
     match keys {
-        Keys::Clear => Cover::Clear,
-        Keys::Srtp(key) => Cover::Srtp(key.clone()),
-        Keys::Dtls { .. } => agreed.cloned().map_or(Cover::Pending, Cover::Srtp),
+        Keys::Clear => RelayProtection::Clear,
+        Keys::Srtp(key) => RelayProtection::Srtp(key.clone()),
+        Keys::Dtls { .. } => agreed.cloned().map_or(RelayProtection::Pending, RelayProtection::Srtp),
     }
 }
 
-fn tell(cx: &mut Context<'_>, observation: Observation) {
-    cx.notice(Notice::Relay(observation));
+fn tell(cx: &mut Context<'_>, notice: RelayNotice) {
+    cx.notice(Notice::Relay(notice));
 }

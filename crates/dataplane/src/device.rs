@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wire::codec::Layer;
 use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
-use crate::{Continuation, Counters, LegId, Path, ReplicaId, StreamKey, Update};
+use crate::{Counters, LegId, Path, ReplicaId, ReplicaSnapshot, StreamKey, Update};
 
 /// The agent's handle on a device that forwards media by table. Devices differ in speed, never in meaning: [`Model`](crate::Model) is the meaning.
 pub trait DataPlane {
@@ -25,11 +25,11 @@ pub trait DataPlane {
     /// The sum of all counters so far.
     fn counters(&mut self) -> Counters;
 
-    /// Asks whatever moves packets for a sign of life, to be looked for with [`has_answered`](Self::has_answered).
-    fn call_roll(&mut self) {}
+    /// Asks whatever moves packets for a sign of life, to be looked for with [`workers_answered`](Self::workers_answered).
+    fn ping_workers(&mut self) {}
 
-    /// Whether everything that moves packets has had a turn since the last [`call_roll`](Self::call_roll).
-    fn has_answered(&mut self) -> bool {
+    /// Whether everything that moves packets has had a turn since the last [`ping_workers`](Self::ping_workers).
+    fn workers_answered(&mut self) -> bool {
         true
     }
 }
@@ -55,12 +55,12 @@ impl<T: DataPlane + ?Sized> DataPlane for Box<T> {
         (**self).counters()
     }
 
-    fn call_roll(&mut self) {
-        (**self).call_roll();
+    fn ping_workers(&mut self) {
+        (**self).ping_workers();
     }
 
-    fn has_answered(&mut self) -> bool {
-        (**self).has_answered()
+    fn workers_answered(&mut self) -> bool {
+        (**self).workers_answered()
     }
 }
 
@@ -126,7 +126,7 @@ pub enum Inject<'a> {
         bytes: &'a [u8],
     },
     /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC 4588 retransmissions from the stream's cache. A device that
-    /// sends the replica but keeps no packets says [`Event::Wanted`] instead. When one of those comes from the publisher again it goes to whoever asked for it
+    /// sends the replica but keeps no packets says [`Event::NackUpstream`] instead. When one of those comes from the publisher again it goes to whoever asked for it
     /// and nobody else, once, under the number it had, and is reported as an arrival that was recovered.
     Resend {
         /// Which replica.
@@ -137,15 +137,15 @@ pub enum Inject<'a> {
     /// Has a replica go on where another device stopped, or this one let go. Without effect where it follows something already, or goes to a leg with
     /// encryption. One that is paused or without a source goes on once it is neither; one that runs forgets what it should have followed when it is paused, and its
     /// numbers go on all the same.
-    GoOn {
+    Resume {
         /// Which replica.
         replica: ReplicaId,
         /// Where.
-        from: Continuation,
+        from: ReplicaSnapshot,
     },
-    /// Asks a device to send no more of a replica, so that another can go on with it: it says where that stands ([`Event::Stands`]), and nothing of it is
-    /// sent until [`Inject::GoOn`], or until it has been paused or without a source. Where that cannot be said it does not let go.
-    LetGo {
+    /// Asks a device to send no more of a replica, so that another can go on with it: it says where that stands ([`Event::Released`]), and nothing of it is
+    /// sent until [`Inject::Resume`], or until it has been paused or without a source. Where that cannot be said it does not let go.
+    Release {
         /// Which replica.
         replica: ReplicaId,
     },
@@ -257,19 +257,19 @@ pub enum Event {
         /// Whether it gets to its target, or to anything that can be decoded, only with a key frame.
         awaits_key_frame: bool,
     },
-    /// Answer to [`Inject::LetGo`].
-    Stands {
+    /// Answer to [`Inject::Release`].
+    Released {
         /// Which replica.
         replica: ReplicaId,
         /// Where it stands; `None` where this device goes on sending it: it follows nothing, or no longer what it should, frames are named by descriptors, or there is
         /// encryption.
-        from: Option<Continuation>,
+        from: Option<ReplicaSnapshot>,
         /// The next transport-wide number of its leg.
         transport_sequence: u16,
     },
     /// Answer to [`Inject::Resend`] of a device that keeps no packets: only the publisher can send these again, by the stream's own numbers. A device that
     /// keeps packets never says this.
-    Wanted {
+    NackUpstream {
         /// Which stream the replica comes from.
         stream: StreamKey,
         /// Which of its numbers.

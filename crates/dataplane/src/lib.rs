@@ -14,7 +14,6 @@
 //! 4. **rewrite**: SSRC, payload type, sequence number, timestamp, VP8 picture ids, header extensions.
 //! 5. **protect, emit**: with the receiver's keys, from the local address the receiver chose.
 
-pub mod continuation;
 pub mod counter;
 pub mod device;
 pub mod limits;
@@ -22,9 +21,9 @@ pub mod model;
 pub mod offload;
 pub mod protection;
 pub mod relay;
+pub mod snapshot;
 pub mod table;
 
-pub use continuation::{Continuation, Decided};
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{
     Arrival, Capabilities, Clock, DataPlane, Departure, Event, Inject, PuntKind, RelayTraffic, ReplicaStatistics,
@@ -33,7 +32,8 @@ pub use device::{
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Offload, Reason, Refused};
 pub use protection::{MasterKey, Mki, Protection, SessionParameters, SrtpProfile};
-pub use relay::{Accept, Cover, Hop, Relay};
+pub use relay::{Accept, Hop, Relay, RelayProtection};
+pub use snapshot::{Decided, ReplicaSnapshot};
 pub use table::{
     Leg, LegId, Path, Replica, ReplicaFormat, ReplicaId, Rewriting, Stream, StreamFormat, StreamKey, Update,
 };

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use crate::{
-    Continuation, Counters, Event, LegId, RelayTraffic, ReplicaId, ReplicaStatistics, StreamKey, StreamStatistics,
+    Counters, Event, LegId, RelayTraffic, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey, StreamStatistics,
     Update,
 };
 
@@ -41,13 +41,13 @@ pub trait Offload {
     }
 
     /// Where a replica is to go on in the base, after packets of it were sent from here. `None` where none were, or where it is still here.
-    fn goes_on(&self, _replica: ReplicaId) -> Option<Continuation> {
+    fn snapshot(&self, _replica: ReplicaId) -> Option<ReplicaSnapshot> {
         None
     }
 
     /// A replica that the base sends and that could be sent from here, as far as is known here. Each is told once, and room is kept for it until
     /// [`Offload::take_over`] is called, or it is removed.
-    fn next_takeable(&mut self) -> Option<ReplicaId> {
+    fn next_candidate(&mut self) -> Option<ReplicaId> {
         None
     }
 
@@ -56,15 +56,15 @@ pub trait Offload {
     fn take_over(
         &mut self,
         _replica: ReplicaId,
-        _from: Option<Continuation>,
+        _from: Option<ReplicaSnapshot>,
         _transport_sequence: u16,
     ) -> Result<(), Refused> {
         Err(Refused::Unsupported(Reason::Table))
     }
 
     /// Packets of a replica that is sent from here, which its receiver asks for again, by the replica's numbers. Nothing is kept here: what the publisher can
-    /// be asked for comes as an [`Event::Wanted`], and who asked is remembered.
-    fn want(&mut self, _now: Instant, _replica: ReplicaId, _sequences: &[u16]) {}
+    /// be asked for comes as an [`Event::NackUpstream`], and who asked is remembered.
+    fn nack(&mut self, _now: Instant, _replica: ReplicaId, _sequences: &[u16]) {}
 
     /// A leg whose packets get their sending times and transport-wide numbers here from now on, each told once. The base's packets to it are to have neither:
     /// two cannot count together.

@@ -13,7 +13,7 @@ pub struct Relay {
     /// Whose packets are taken.
     pub accept: Accept,
     /// How what arrives is protected.
-    pub opens: Cover,
+    pub ingress_protection: RelayProtection,
     /// ICE and DTLS end here: STUN, from anybody, and DTLS, from who is accepted, are the agent's. Otherwise they pass like anything else.
     pub terminated: bool,
     /// Where RTP, and whatever else is not RTCP, goes. `None` while there is nowhere, and always at a port for RTCP alone.
@@ -54,7 +54,7 @@ impl Accept {
 
 /// How packets of a relay are protected on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cover {
+pub enum RelayProtection {
     /// By keys that are not agreed yet: nothing passes.
     Pending,
     /// Not at all, or not by us: bytes are as they are.
@@ -63,12 +63,12 @@ pub enum Cover {
     Srtp(MasterKey),
 }
 
-impl Cover {
+impl RelayProtection {
     /// The key, where there is one.
     pub fn key(&self) -> Option<&MasterKey> {
         match self {
-            Cover::Pending | Cover::Clear => None,
-            Cover::Srtp(key) => Some(key),
+            RelayProtection::Pending | RelayProtection::Clear => None,
+            RelayProtection::Srtp(key) => Some(key),
         }
     }
 }
@@ -79,7 +79,7 @@ pub struct Hop {
     /// The port of ours they leave from, which must be in the table, too, and where to.
     pub path: Path,
     /// How they are protected.
-    pub seals: Cover,
+    pub egress_protection: RelayProtection,
     /// Differentiated services (RFC 2474) with the bits of ECN below, the whole octet; `None` for the system's.
     pub tos: Option<u8>,
 }

@@ -133,7 +133,7 @@ pub struct Replica {
     /// A smaller picture size that goes on beside the target's, from the next frame of it on that needs no earlier one: the replica goes down to it with the next
     /// picture instead of waiting there for the key frame of what it is to get. Where larger sizes need it anyway it is sent in any case. Of streams
     /// with a dependency descriptor only: nothing else tells a receiver that both belong together.
-    pub keeps: Option<u8>,
+    pub fallback_spatial: Option<u8>,
     /// How its packets are numbered. What it is when it begins to follow a source counts.
     pub rewriting: Rewriting,
     /// Nothing is sent while true; afterwards the replica starts again with a key frame.

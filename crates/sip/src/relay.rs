@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::call::{CallName, Context, Ending, Refused};
 use crate::cookies::Cookies;
-use crate::plan::{Entry, Observation, Order, Traffic};
+use crate::plan::{Entry, RelayCommand, RelayNotice, Traffic};
 use crate::ports::Ports;
 use crate::quality::{Sample, Scores};
 use crate::random::Random;
@@ -21,7 +21,7 @@ pub enum Input<'a> {
     /// A proxy asks for something.
     Request(RequestId, Request<'a>),
     /// Something the media node tells.
-    Observed(Observation),
+    Notice(RelayNotice),
     /// Nothing but that it is later.
     TimePassed,
 }
@@ -29,8 +29,8 @@ pub enum Input<'a> {
 /// What is to be done, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The media node does this. Every [`Order::Open`] and every [`Order::Report`] is to be answered by an observation.
-    Order(Order),
+    /// The media node does this. Every [`RelayCommand::Open`] and every [`RelayCommand::Report`] is to be answered by an observation.
+    Command(RelayCommand),
     /// A call timed out that somebody wanted to know of.
     Notify {
         /// The socket to tell, as the proxy named it.
@@ -115,8 +115,8 @@ impl Relay {
         self.pass_time(now, out);
         match input {
             Input::Request(id, request) => self.request(now, id, request, out),
-            Input::Observed(observation) => {
-                self.observe(now, observation, out);
+            Input::Notice(notice) => {
+                self.on_notice(now, notice, out);
                 // It may be the last that was waited for.
                 self.pass_time(now, out);
             }
@@ -174,21 +174,21 @@ impl Relay {
         self.ports.taken()
     }
 
-    fn observe(&mut self, now: Instant, observation: Observation, out: &mut Vec<Output>) {
-        match observation {
-            Observation::Opened { at } => self.opened(now, at, out),
-            Observation::Refused { at, why } => self.refused(now, at, why, out),
-            Observation::Source { at, .. } | Observation::Quality { at, .. } => {
-                self.observe_call(now, at, observation, out)
+    fn on_notice(&mut self, now: Instant, notice: RelayNotice, out: &mut Vec<Output>) {
+        match notice {
+            RelayNotice::Opened { at } => self.opened(now, at, out),
+            RelayNotice::Refused { at, why } => self.refused(now, at, why, out),
+            RelayNotice::Source { at, .. } | RelayNotice::Quality { at, .. } => {
+                self.on_call_notice(now, at, notice, out)
             }
-            Observation::Traffic { at, .. } => {
-                self.observe_call(now, at, observation, out);
+            RelayNotice::Traffic { at, .. } => {
+                self.on_call_notice(now, at, notice, out);
                 self.reported(now, at, out);
             }
         }
     }
 
-    fn observe_call(&mut self, now: Instant, at: SocketAddr, observation: Observation, out: &mut Vec<Output>) {
+    fn on_call_notice(&mut self, now: Instant, at: SocketAddr, notice: RelayNotice, out: &mut Vec<Output>) {
         let Some(name) = self.owners.get(&at).cloned() else {
             return self.counters.count(Counter::ReportStale);
         };
@@ -200,12 +200,12 @@ impl Relay {
                 continue;
             };
             let side = &mut dialogue.media[media].sides[end];
-            match observation {
-                Observation::Source { from, .. } => {
+            match notice {
+                RelayNotice::Source { from, .. } => {
                     let outcome = side.learn(component, from, now, &self.config);
                     self.counters.count(outcome);
                 }
-                Observation::Traffic { traffic, last, .. } => {
+                RelayNotice::Traffic { traffic, last, .. } => {
                     let before = std::mem::replace(&mut side.traffic[component as usize], traffic);
                     self.relayed.packets += traffic.packets.saturating_sub(before.packets);
                     self.relayed.bytes += traffic.bytes.saturating_sub(before.bytes);
@@ -214,16 +214,16 @@ impl Relay {
                     *seen = (*seen).max(last);
                     call.check.heard(at);
                 }
-                Observation::Quality { ssrc, report, .. } => {
+                RelayNotice::Quality { ssrc, report, .. } => {
                     let sample = Sample::new(report, unix);
                     self.scores.add(sample.score);
                     side.rate(ssrc, sample);
                 }
-                Observation::Opened { .. } | Observation::Refused { .. } => {}
+                RelayNotice::Opened { .. } | RelayNotice::Refused { .. } => {}
             }
         }
-        match observation {
-            Observation::Source { .. } => self.put(name, call, out),
+        match notice {
+            RelayNotice::Source { .. } => self.put(name, call, out),
             // Only how long the call may be silent has changed.
             _ => self.keep(name, call),
         }
@@ -246,7 +246,7 @@ impl Relay {
                     call.forget(&mut self.ports, |_| true);
                 }
                 Some(Ending::Unless(ports)) => {
-                    out.extend(ports.into_iter().map(|at| Output::Order(Order::Report(at))));
+                    out.extend(ports.into_iter().map(|at| Output::Command(RelayCommand::Report(at))));
                 }
                 Some(Ending::Deleted) | None => {}
             }
@@ -365,22 +365,22 @@ impl Relay {
             call.installed
                 .keys()
                 .filter(|at| !entries.contains_key(at))
-                .map(|at| Output::Order(Order::Silence(*at))),
+                .map(|at| Output::Command(RelayCommand::Silence(*at))),
         );
         for at in call.open.difference(&open) {
             self.owners.remove(at);
-            out.push(Output::Order(Order::Close(*at)));
+            out.push(Output::Command(RelayCommand::Close(*at)));
         }
         for at in open.difference(&call.open) {
             let before = self.owners.insert(*at, name.clone());
             assert!(before.is_none(), "a port belongs to one call");
-            out.push(Output::Order(Order::Open(*at)));
+            out.push(Output::Command(RelayCommand::Open(*at)));
         }
         let changed = entries
             .values()
             .filter(|entry| call.installed.get(&entry.at) != Some(entry));
         let changed = changed.cloned().map(Box::new);
-        out.extend(changed.map(|entry| Output::Order(Order::Install(entry))));
+        out.extend(changed.map(|entry| Output::Command(RelayCommand::Install(entry))));
         call.open = open;
         call.installed = entries;
     }

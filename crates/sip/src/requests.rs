@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use crate::call::CallName;
 use crate::limits::{NODE_WAIT, PORTS_TRIED_MAX, REQUESTS_WAITING_MAX};
-use crate::plan::{Order, Refusal};
+use crate::plan::{Refusal, RelayCommand};
 use crate::rtpproxy::Command;
 use crate::statistics::Outcome;
 use crate::{Counter, Output, Relay};
@@ -145,7 +145,7 @@ impl Relay {
         if ports.is_empty() {
             return self.carry_out(now, asked, out);
         }
-        out.extend(ports.iter().map(|at| Output::Order(Order::Report(*at))));
+        out.extend(ports.iter().map(|at| Output::Command(RelayCommand::Report(*at))));
         let awaits = Awaits {
             words: ports.into_iter().map(|at| (at, Word::Report)).collect(),
             then: Then::CarryOut,
@@ -170,10 +170,10 @@ impl Relay {
         let mut reports = Vec::new();
         for output in &out[before..] {
             match output {
-                Output::Order(Order::Open(at)) => _ = words.insert((*at, Word::Open)),
-                Output::Order(Order::Install(entry)) => {
+                Output::Command(RelayCommand::Open(at)) => _ = words.insert((*at, Word::Open)),
+                Output::Command(RelayCommand::Install(entry)) => {
                     words.insert((entry.at, Word::Report));
-                    reports.push(Output::Order(Order::Report(entry.at)));
+                    reports.push(Output::Command(RelayCommand::Report(entry.at)));
                 }
                 _ => {}
             }

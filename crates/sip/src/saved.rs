@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::call::{Call, CallName};
-use crate::plan::{Entry, Order};
+use crate::plan::{Entry, RelayCommand};
 use crate::{Counter, Output, Relay};
 use record::{CallRecord, Times};
 
@@ -96,9 +96,9 @@ impl Relay {
             .collect::<BTreeMap<SocketAddr, Entry>>();
         for at in &call.open {
             self.owners.insert(*at, name.clone());
-            out.push(Output::Order(match call.installed.get(at) {
-                Some(entry) => Order::Resume(Box::new(entry.clone())),
-                None => Order::Open(*at),
+            out.push(Output::Command(match call.installed.get(at) {
+                Some(entry) => RelayCommand::Resume(Box::new(entry.clone())),
+                None => RelayCommand::Open(*at),
             }));
         }
         if self.config.saves {

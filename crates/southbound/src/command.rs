@@ -72,7 +72,7 @@ pub enum Command {
         message: MessageId,
     },
     /// Something about a relayed call.
-    Relay(relay::Order),
+    Relay(relay::RelayCommand),
 }
 
 /// A track as its publisher announced it.

@@ -100,7 +100,7 @@ pub enum Notice {
         why: String,
     },
     /// Something about a relayed call.
-    Relay(relay::Observation),
+    Relay(relay::RelayNotice),
 }
 
 /// Where a node is reached and how it proves itself.

@@ -1,6 +1,6 @@
 //! Calls that pass through unmixed and unchosen, as those of SIP phones do: what is relayed between which addresses, and what is seen of it.
 //!
-//! Whoever controls calls names ports of ours, each in an [`Order`] of its own, and hears of them in [`Observation`]s. One [`Entry`] for
+//! Whoever controls calls names ports of ours, each in an [`RelayCommand`] of its own, and hears of them in [`RelayNotice`]s. One [`Entry`] for
 //! each port that media arrives at: it says whose packets are taken, where they go and from which port of ours, and how they are
 //! protected before and after. An entry replaces the one before it at the same address.
 
@@ -12,11 +12,11 @@ use wire::srtp::MasterKey;
 
 /// What is to be done at one port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The port is in use from now on, and silent. Answered by [`Observation::Opened`] or [`Observation::Refused`].
+pub enum RelayCommand {
+    /// The port is in use from now on, and silent. Answered by [`RelayNotice::Opened`] or [`RelayNotice::Refused`].
     Open(SocketAddr),
     /// The port is in use from now on, and this is done there at once: an earlier process has done it already, and where it goes on without one, as in the
-    /// kernel, it must not be interrupted. Answered as [`Order::Open`] is.
+    /// kernel, it must not be interrupted. Answered as [`RelayCommand::Open`] is.
     Resume(Box<Entry>),
     /// This is done there, instead of what was done at the same address.
     Install(Box<Entry>),
@@ -24,7 +24,7 @@ pub enum Order {
     Silence(SocketAddr),
     /// It is not in use any more.
     Close(SocketAddr),
-    /// How much has arrived there is to be told, in an [`Observation::Traffic`].
+    /// How much has arrived there is to be told, in an [`RelayNotice::Traffic`].
     Report(SocketAddr),
 }
 
@@ -36,7 +36,7 @@ pub struct Entry {
     /// Whose packets are taken. All others are dropped and counted.
     pub accept: Accept,
     /// How they are protected.
-    pub opens: Keys,
+    pub ingress_protection: Keys,
     /// Where RTP goes, or whatever else the section carries. `None` while there is nowhere.
     pub rtp: Option<Hop>,
     /// Where RTCP goes. It is told from RTP by its packet type where both may arrive (RFC 5761), else by where it arrives.
@@ -56,7 +56,7 @@ pub struct Hop {
     /// Where to. Where the party has ICE, this counts for nothing, and the address it proved itself at does.
     pub to: SocketAddr,
     /// How they are protected.
-    pub seals: Keys,
+    pub egress_protection: Keys,
     /// Differentiated services, the whole octet.
     pub tos: Option<u8>,
 }
@@ -66,7 +66,7 @@ pub struct Hop {
 pub enum Accept {
     /// This address's.
     Only(SocketAddr),
-    /// Anybody's, or anybody's at this address; and each new source is to be reported as [`Observation::Source`], so that the entry
+    /// Anybody's, or anybody's at this address; and each new source is to be reported as [`RelayNotice::Source`], so that the entry
     /// can be closed to all others.
     Learn {
         /// The only address to learn from.
@@ -94,7 +94,7 @@ pub enum Keys {
 
 /// What is seen at a port.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Observation {
+pub enum RelayNotice {
     /// It is open.
     Opened {
         /// Its address.

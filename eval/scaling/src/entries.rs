@@ -118,7 +118,7 @@ pub(crate) fn replica(to: LegId, ssrc: u32, source: StreamKey, kind: MediaKind) 
         playout_delay: None,
         source: Some(source),
         target: Layer::HIGHEST,
-        keeps: None,
+        fallback_spatial: None,
         rewriting: Rewriting::Exact,
         paused: false,
     }

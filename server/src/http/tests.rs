@@ -81,7 +81,7 @@ fn server_on<P: DataPlane + Send + 'static>(plane: impl FnOnce(dataplane::Clock)
     let plane = Box::new(plane(clocks.media));
     let listeners = media_thread::Listeners {
         notices,
-        observations: mpsc::channel(1).0,
+        relay_notices: mpsc::channel(1).0,
     };
     let (commands, _) = media_thread::start(agent, plane, waker, listeners, questions, metrics.clone(), None).unwrap();
     let controller = Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]);
@@ -414,7 +414,7 @@ impl DataPlane for Stuck {
         self.0.counters()
     }
 
-    fn has_answered(&mut self) -> bool {
+    fn workers_answered(&mut self) -> bool {
         false
     }
 }

@@ -9,7 +9,7 @@ use sip::quality::Scores;
 use sip::statistics::Snapshot;
 use sip::{Counter, Counters, Input, Output, Relay, Request, RequestId};
 use southbound::Command;
-use southbound::relay::{Observation, Refusal};
+use southbound::relay::{Refusal, RelayNotice};
 use tokio::net::UdpSocket;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -145,7 +145,7 @@ pub fn start(
         saver,
     };
     task.resume(&records.unwrap_or_default());
-    let running = tokio::spawn(task.run(asked, parts.observed));
+    let running = tokio::spawn(task.run(asked, parts.relay_notices));
     (Handle(requests), running)
 }
 
@@ -164,7 +164,7 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut observed: mpsc::Receiver<Observation>) {
+    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut relay_notices: mpsc::Receiver<RelayNotice>) {
         let mut publish = tokio::time::interval(PUBLISH_INTERVAL);
         let mut save = tokio::time::interval(SAVE_INTERVAL);
         loop {
@@ -172,7 +172,7 @@ impl Task {
             tokio::select! {
                 // What is known first, then what is asked.
                 biased;
-                Some(observation) = observed.recv() => self.observe(observation),
+                Some(notice) = relay_notices.recv() => self.on_notice(notice),
                 _ = publish.tick() => self.publish(),
                 _ = save.tick(), if self.saver.is_some() => self.save(),
                 request = asked.recv() => match request {
@@ -204,11 +204,11 @@ impl Task {
         }
     }
 
-    fn observe(&mut self, observation: Observation) {
-        if let Observation::Refused { at, why } = observation {
+    fn on_notice(&mut self, notice: RelayNotice) {
+        if let RelayNotice::Refused { at, why } = notice {
             self.complain(at, why);
         }
-        self.handle(Input::Observed(observation));
+        self.handle(Input::Notice(notice));
     }
 
     fn handle(&mut self, input: Input<'_>) {
@@ -235,7 +235,7 @@ impl Task {
     fn carry_out(&mut self) {
         for output in self.out.drain(..) {
             match output {
-                Output::Order(order) => self.commands.send(Command::Relay(order)),
+                Output::Command(command) => self.commands.send(Command::Relay(command)),
                 Output::Notify { socket, tag } => self.notifier.tell(socket, tag),
                 Output::Undone { call, what } => {
                     warn!(call = %call.escape_ascii(), flag = what, "a proxy asks for what is not done here; it is ignored");

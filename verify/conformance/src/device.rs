@@ -63,7 +63,7 @@ pub trait Device {
     fn counters(&mut self) -> Counters;
 
     /// Whether what it sends to a leg with keys is sealed. The model's is in clear.
-    fn seals(&self) -> bool {
+    fn egress_protection(&self) -> bool {
         true
     }
 

@@ -69,14 +69,14 @@ pub fn matches(pattern: &EventPattern, event: &Event) -> bool {
         (EventPattern::Stream { .. } | EventPattern::Replica { .. }, _) => matches_statistics(pattern, event),
         (
             EventPattern::Wanted { stream, sequences },
-            Event::Wanted {
+            Event::NackUpstream {
                 stream: s,
                 sequences: q,
             },
         ) => stream == s && sequences == q,
         (
-            EventPattern::Stands { replica, from },
-            Event::Stands {
+            EventPattern::Released { replica, from },
+            Event::Released {
                 replica: r, from: f, ..
             },
         ) => replica == r && from == f,
@@ -212,7 +212,7 @@ pub fn order(event: &Event) -> (u8, u32, u32) {
         Event::Replica(replica, _) => (6, replica.0, 0),
         Event::RelaySource { at, .. } => (7, at.port().into(), 0),
         Event::RelayTraffic { at, .. } => (8, at.port().into(), 0),
-        Event::Stands { replica, .. } => (10, replica.0, 0),
-        Event::Wanted { stream, .. } => (9, stream.leg.0, stream.ssrc.0),
+        Event::Released { replica, .. } => (10, replica.0, 0),
+        Event::NackUpstream { stream, .. } => (9, stream.leg.0, stream.ssrc.0),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use backend_udp::srtp::{OpenError, Opener, Sealer, rtcp_overhead, rtp_overhead};
-use dataplane::{Cover, Leg, LegId, MasterKey, Path, Protection, Relay, SrtpProfile, Update};
+use dataplane::{RelayProtection, Leg, LegId, MasterKey, Path, Protection, Relay, SrtpProfile, Update};
 use wire::{PacketKind, RtpPacket};
 
 use crate::Send;
@@ -26,23 +26,23 @@ impl RelayTable {
     }
 
     /// Protection of packets that arrive there.
-    pub fn opens(&self, at: SocketAddr) -> Option<&MasterKey> {
-        self.0.get(&at)?.opens.key()
+    pub fn ingress_protection(&self, at: SocketAddr) -> Option<&MasterKey> {
+        self.0.get(&at)?.ingress_protection.key()
     }
 
     /// Keys that may protect RTP or RTCP sent on a path.
-    fn seals(&self, path: Path, rtcp: bool) -> impl Iterator<Item = &Cover> {
+    fn egress_protection(&self, path: Path, rtcp: bool) -> impl Iterator<Item = &RelayProtection> {
         let hops = self.0.values().filter_map(move |relay| match rtcp {
             true => relay.rtcp.as_ref(),
             false => relay.rtp.as_ref(),
         });
-        hops.filter(move |hop| hop.path == path).map(|hop| &hop.seals)
+        hops.filter(move |hop| hop.path == path).map(|hop| &hop.egress_protection)
     }
 
     /// Whether several relays seal RTP with a key, each when it likes.
     fn share(&self, key: &MasterKey) -> bool {
         let hops = self.0.values().filter_map(|relay| relay.rtp.as_ref());
-        hops.filter(|hop| hop.seals.key() == Some(key)).count() > 1
+        hops.filter(|hop| hop.egress_protection.key() == Some(key)).count() > 1
     }
 }
 
@@ -215,7 +215,7 @@ impl Peers {
     }
 
     fn seal(&mut self, path: Path, plain: &[u8]) -> Vec<u8> {
-        let peer = match self.relays.opens(path.local) {
+        let peer = match self.relays.ingress_protection(path.local) {
             Some(key) => Some(party(&mut self.parties, key)),
             None => self.legs.at(path).and_then(|leg| self.peers.get_mut(&leg)),
         };
@@ -238,10 +238,10 @@ impl Peers {
         }
         let rtcp = wire::classify(bytes) == PacketKind::Rtcp;
         let mut opened = Ok(Opened::in_clear(bytes));
-        for cover in self.relays.seals(path, rtcp) {
+        for cover in self.relays.egress_protection(path, rtcp) {
             opened = match cover {
-                Cover::Srtp(key) => party(&mut self.parties, key).open(bytes),
-                Cover::Clear | Cover::Pending => return Ok(Opened::in_clear(bytes)),
+                RelayProtection::Srtp(key) => party(&mut self.parties, key).open(bytes),
+                RelayProtection::Clear | RelayProtection::Pending => return Ok(Opened::in_clear(bytes)),
             };
             if opened.is_ok() {
                 break;

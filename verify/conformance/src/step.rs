@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use dataplane::{Continuation, Inject, LegId, MasterKey, Path, Protection, ReplicaId, SrtpProfile, Update};
+use dataplane::{ReplicaSnapshot, Inject, LegId, MasterKey, Path, Protection, ReplicaId, SrtpProfile, Update};
 use wire::PayloadType;
 
 /// One thing done to a device.
@@ -40,9 +40,9 @@ pub enum Injection {
     /// Retransmissions.
     Resend(ReplicaId, Vec<u16>),
     /// State of a replica on another device.
-    GoOn(ReplicaId, Continuation),
+    Resume(ReplicaId, ReplicaSnapshot),
     /// Another device is to go on.
-    LetGo(ReplicaId),
+    Release(ReplicaId),
     /// A packet in place of media.
     Fill {
         /// Of which replica.
@@ -83,11 +83,11 @@ impl Injection {
                 replica: *replica,
                 sequences,
             },
-            Injection::GoOn(replica, from) => Inject::GoOn {
+            Injection::Resume(replica, from) => Inject::Resume {
                 replica: *replica,
                 from: *from,
             },
-            Injection::LetGo(replica) => Inject::LetGo { replica: *replica },
+            Injection::Release(replica) => Inject::Release { replica: *replica },
             Injection::Fill {
                 replica,
                 payload_type,

@@ -97,7 +97,7 @@ impl Subject {
     fn observe(&mut self, written: Result<(), WriteError>) -> Observation {
         let mut got: BTreeMap<Path, Vec<_>> = BTreeMap::new();
         let sent = self.device.sent();
-        let opened = match self.device.seals() {
+        let opened = match self.device.egress_protection() {
             true => self.peers.open_together(&sent),
             false => sent
                 .iter()

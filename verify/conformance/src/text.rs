@@ -3,7 +3,7 @@
 //! The grammar is in the README. A line is words; an attribute is a name and a value, or a name alone; lists are joined by
 //! commas. Names of legs, replicas, relays and peers are the writer's; `l7`, `r7`, `x7` and `p7` mean the entries with exactly that number.
 
-mod continuation;
+mod snapshot;
 mod descriptor;
 mod entry;
 mod folder;
@@ -24,7 +24,7 @@ pub use words::Problem;
 
 use std::net::SocketAddr;
 
-use dataplane::{Continuation, Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
+use dataplane::{ReplicaSnapshot, Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
 use wire::codec::Layer;
 use wire::{Mid, Rid};
 
@@ -143,9 +143,9 @@ pub enum EventPattern {
     /// Packets that only the publisher can send again.
     Wanted { stream: StreamKey, sequences: Vec<u16> },
     /// The state of a released replica, if it has one.
-    Stands {
+    Released {
         replica: ReplicaId,
-        from: Option<Continuation>,
+        from: Option<ReplicaSnapshot>,
     },
     /// A relay learns from a source.
     RelaySource { at: SocketAddr, from: SocketAddr },

@@ -144,7 +144,7 @@ impl Run<'_> {
 
     fn collect(&mut self) -> Result<(), String> {
         for datagram in self.device.sent() {
-            let bytes = match self.device.seals() {
+            let bytes = match self.device.egress_protection() {
                 false => datagram.bytes,
                 true => {
                     let opened = self.peers.open(datagram.path, &datagram.bytes);

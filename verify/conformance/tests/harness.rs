@@ -116,7 +116,7 @@ impl Device for Mutant {
         counters
     }
 
-    fn seals(&self) -> bool {
+    fn egress_protection(&self) -> bool {
         false
     }
 }

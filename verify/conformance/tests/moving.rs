@@ -50,15 +50,15 @@ fn changes_soon(steps: &[Step], id: ReplicaId) -> bool {
 fn to_and_fro(subject: &mut Subject, replicas: &[ReplicaId], dice: &mut StdRng) -> u32 {
     let mut moved = 0;
     for id in replicas.iter().filter(|_| dice.random_bool(0.1)) {
-        let seen = subject.step(&Step::Inject(Injection::LetGo(*id)));
+        let seen = subject.step(&Step::Inject(Injection::Release(*id)));
         for event in seen.events {
-            if let Event::Stands {
+            if let Event::Released {
                 replica,
                 from: Some(from),
                 ..
             } = event
             {
-                subject.step(&Step::Inject(Injection::GoOn(replica, from)));
+                subject.step(&Step::Inject(Injection::Resume(replica, from)));
                 moved += 1;
             }
         }

@@ -63,7 +63,7 @@ fn replica(ssrc: u32, source: Option<StreamKey>) -> Replica {
         playout_delay: None,
         source,
         target: Layer::HIGHEST,
-        keeps: None,
+        fallback_spatial: None,
         rewriting: Rewriting::Exact,
         paused: false,
     }

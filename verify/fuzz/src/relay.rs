@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use sip::ng::{Encoding, Stream};
-use sip::plan::{Observation, Order};
+use sip::plan::{RelayCommand, RelayNotice};
 use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
@@ -91,12 +91,12 @@ fn converse(data: &[u8], request: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Reques
         while !outputs.is_empty() {
             for output in outputs.drain(..) {
                 match output {
-                    Output::Order(Order::Open(at)) => {
+                    Output::Command(RelayCommand::Open(at)) => {
                         open += 1;
-                        seen.push(Observation::Opened { at });
+                        seen.push(RelayNotice::Opened { at });
                     }
-                    Output::Order(Order::Close(_)) => open -= 1,
-                    Output::Order(Order::Report(at)) => seen.push(Observation::Traffic {
+                    Output::Command(RelayCommand::Close(_)) => open -= 1,
+                    Output::Command(RelayCommand::Report(at)) => seen.push(RelayNotice::Traffic {
                         at,
                         traffic: Default::default(),
                         last: None,
@@ -105,7 +105,7 @@ fn converse(data: &[u8], request: for<'a> fn(Option<IpAddr>, &'a [u8]) -> Reques
                 }
             }
             for observation in seen.drain(..) {
-                relay.handle(now, Input::Observed(observation), &mut outputs);
+                relay.handle(now, Input::Notice(observation), &mut outputs);
             }
         }
         assert_eq!(open, relay.port_pairs() * 2);

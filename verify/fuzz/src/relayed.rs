@@ -7,7 +7,8 @@ use std::time::Instant;
 use backend_udp::InlinePlane;
 use dataplane::limits::DATAGRAM_MAX;
 use dataplane::{
-    Accept, Clock, Cover, DataPlane, Hop, Ingress, MasterKey, Model, Path, Relay, SrtpProfile, Update, Verdict,
+    Accept, Clock, DataPlane, Hop, Ingress, MasterKey, Model, Path, Relay, RelayProtection, SrtpProfile, Update,
+    Verdict,
 };
 use wire::NtpTime;
 
@@ -50,9 +51,9 @@ fn at(number: u16) -> SocketAddr {
 
 fn relay(number: u16) -> Relay {
     let cover = |is_covered: bool, seed: u8| match is_covered {
-        false => Cover::Clear,
+        false => RelayProtection::Clear,
         true => MasterKey::new(SrtpProfile::AesCm128HmacSha1_80, &[seed; 16], &[seed; 14])
-            .map(Cover::Srtp)
+            .map(RelayProtection::Srtp)
             .expect("the profile's lengths"),
     };
     let hop = Some(Hop {
@@ -60,7 +61,7 @@ fn relay(number: u16) -> Relay {
             local: at(number ^ 1),
             remote: (THEIRS, 7).into(),
         },
-        seals: cover(number & 1 != 0, 1),
+        egress_protection: cover(number & 1 != 0, 1),
         tos: None,
     });
     Relay {
@@ -68,7 +69,7 @@ fn relay(number: u16) -> Relay {
             within: None,
             window: 0,
         },
-        opens: cover(number & 2 != 0, 2),
+        ingress_protection: cover(number & 2 != 0, 2),
         terminated: false,
         rtp: hop.clone(),
         rtcp: hop,

@@ -46,7 +46,7 @@ fn replica(source: u32) -> Update {
         playout_delay: None,
         source: Some(stream(source)),
         target: Layer::HIGHEST,
-        keeps: None,
+        fallback_spatial: None,
         rewriting: Rewriting::Exact,
         paused: false,
     };

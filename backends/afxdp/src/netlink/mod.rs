@@ -7,7 +7,7 @@ mod message;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::hops::Mac;
+use crate::neigh::Mac;
 use crate::sys::NetlinkSocket;
 use message::{Message, attributes, messages, number};
 
@@ -33,7 +33,7 @@ pub(crate) struct Link {
 
 /// A way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct Route {
     pub(crate) interface: u32,
     /// Whose hardware address is wanted: the gateway's, or the receiver's own.
     pub(crate) via: IpAddr,
@@ -127,13 +127,13 @@ impl Netlink {
     }
 
     /// The way from one address to another; `None` where there is none over a link.
-    pub(crate) fn way(&mut self, from: IpAddr, to: IpAddr) -> Option<Way> {
+    pub(crate) fn route(&mut self, from: IpAddr, to: IpAddr) -> Option<Route> {
         let bits = if to.is_ipv4() { 32 } else { 128 };
         let body = [family(to), bits, bits, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let mut request = Message::new(libc::RTM_GETROUTE, 0, &body);
         request.attribute(libc::RTA_DST, &octets(to));
         request.attribute(libc::RTA_SRC, &octets(from));
-        let read = |kind, body: &[u8]| (kind == libc::RTM_NEWROUTE).then(|| read_way(body, to));
+        let read = |kind, body: &[u8]| (kind == libc::RTM_NEWROUTE).then(|| read_route(body, to));
         self.ask(request, read).ok().flatten()
     }
 
@@ -251,7 +251,7 @@ fn read_address(body: &[u8]) -> Option<(u32, IpAddr)> {
     Some((index, found?))
 }
 
-fn read_way(body: &[u8], to: IpAddr) -> Option<Way> {
+fn read_route(body: &[u8], to: IpAddr) -> Option<Route> {
     if *body.get(7)? != libc::RTN_UNICAST {
         return None;
     }
@@ -269,7 +269,7 @@ fn read_way(body: &[u8], to: IpAddr) -> Option<Way> {
             _ => {}
         }
     }
-    Some(Way {
+    Some(Route {
         interface: interface?,
         via,
         mtu,
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(netlink.link("nosuch0").unwrap_err().raw_os_error(), Some(libc::ENODEV));
         // To ourselves there is no way over a link.
         assert_eq!(
-            netlink.way(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()),
+            netlink.route(Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()),
             None
         );
     }

@@ -94,7 +94,7 @@ pub fn watch(plane: &mut dyn DataPlane, number: u32, near: SocketAddr, receiver:
         playout_delay: None,
         source: Some(STREAM),
         target: Layer::HIGHEST,
-        keeps: None,
+        fallback_spatial: None,
         rewriting: Rewriting::Exact,
         paused: false,
     };

@@ -23,7 +23,7 @@ use crate::pins::{self, Pins};
 use crate::relay::allow_look_ups;
 use crate::{Attached, EbpfError, Found, RelayOffload, Step, Tried, attach};
 
-/// `program/fanout.bpf.c`, compiled.
+/// `program/fanout/fanout.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/fanout.bpf.o"));
 
 /// What the program says of a frame that is not its: on to the stack.

@@ -8,7 +8,7 @@ use wire::Ssrc;
 use wire::codec::Layer;
 use wire::extension::AudioLevel;
 
-use super::book::Book;
+use super::table::EntryTable;
 use crate::clock::Monotonic;
 use crate::layout::fanout::{FANOUT_PROBED, FanoutLog};
 
@@ -43,14 +43,14 @@ impl Log {
         self.probes.remove(&leg);
     }
 
-    pub(super) fn next(&mut self, book: &mut Book, clock: &Monotonic) -> Option<Event> {
+    pub(super) fn next(&mut self, table: &mut EntryTable, clock: &Monotonic) -> Option<Event> {
         if self.ready.is_empty() {
             let mut batch = Batch::default();
             for _ in 0..BATCH_MAX {
-                if !book.kernel.next_log(&mut self.bytes) {
+                if !table.kernel.next_log(&mut self.bytes) {
                     break;
                 }
-                batch.read(&self.bytes, book, clock, &self.probes);
+                batch.read(&self.bytes, table, clock, &self.probes);
             }
             let arrivals = batch.arrivals.into_iter();
             let departures = batch.departures.into_iter();
@@ -65,14 +65,14 @@ impl Log {
 
 impl Batch {
     /// Takes a packet's. Whose stream or leg is gone meanwhile nobody wants to hear of.
-    fn read(&mut self, bytes: &[u8], book: &Book, clock: &Monotonic, probes: &HashMap<LegId, u32>) {
+    fn read(&mut self, bytes: &[u8], table: &EntryTable, clock: &Monotonic, probes: &HashMap<LegId, u32>) {
         let Some((packet, copies)) = bytes.split_first_chunk::<PACKET_LEN>() else {
             return;
         };
         let packet = packet_of(packet);
         let at = clock.instant(packet.at);
         if packet.arrived != 0
-            && let Some(stream) = book.stream_of(packet.stream)
+            && let Some(stream) = table.stream_of(packet.stream)
         {
             let arrivals = self.arrivals.entry(stream.leg).or_default();
             arrivals.push(arrival(&packet, stream.ssrc, at));
@@ -80,7 +80,7 @@ impl Batch {
         for copy in copies.as_chunks::<4>().0 {
             let [place, number] = [[copy[0], copy[1]], [copy[2], copy[3]]].map(u16::from_ne_bytes);
             let is_probe = u32::from(place) & FANOUT_PROBED != 0;
-            let Some(leg) = book.counts.leg(u32::from(place) & !FANOUT_PROBED) else {
+            let Some(leg) = table.counts.leg(u32::from(place) & !FANOUT_PROBED) else {
                 continue;
             };
             self.departures.entry(leg).or_default().push(Departure {

@@ -3,15 +3,15 @@
 //! What is taken are legs without encryption, streams without retransmissions, and the replicas of those; see [`fit`] for what is not. A stream
 //! may have replicas here and others in the base: its packets go up then, and the base sends only what is not sent here ([`sends`](dataplane::Offload::sends)).
 //!
-//! Read `program/fanout.bpf.c` for what becomes of a packet, then [`book`] for what the kernel is told, and when.
+//! Read `program/fanout/fanout.bpf.c` for what becomes of a packet, then [`table`] for what the kernel is told, and when.
 
+mod adopted;
 mod bell;
-mod book;
 mod broadcast;
 mod copies;
 mod entries;
 mod fit;
-mod inherited;
+mod handover;
 mod kernel;
 mod log;
 mod merging;
@@ -21,7 +21,7 @@ mod repair;
 mod rewriting;
 mod slots;
 mod stamp;
-mod standing;
+mod table;
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -35,13 +35,13 @@ use wire::codec::Layer;
 use crate::clock::Monotonic;
 use crate::layout::fanout as layout;
 use crate::{Complexity, EbpfError, Found, RelayOffload, Step, Tried};
+use adopted::Adopted;
 use bell::Bell;
-use book::Book;
 use broadcast::Watch;
 pub use copies::{Copies, CopiesAt, RoomsPath};
-use inherited::Inherited;
 use kernel::Kernel;
 use log::Log;
+use table::EntryTable;
 
 /// How often at most the kernel is made to look for one receiver's hardware address.
 const NUDGE_EVERY: Duration = Duration::from_secs(1);
@@ -79,7 +79,7 @@ impl Default for FanoutConfig {
 
 /// The fan-out program as an offload.
 pub struct Fanout {
-    book: Book,
+    table: EntryTable,
     clock: Monotonic,
     /// What only publishers can answer.
     wanted: VecDeque<Event>,
@@ -121,12 +121,12 @@ impl Fanout {
                 .filter(|socket| socket.set_nonblocking(true).is_ok())
         };
         let (kernel, attached) = Kernel::start(config, relays)?;
-        let left = Inherited::read(&kernel, clock.now(), config.keep)
-            .map_err(|error| EbpfError::inside(Step::Tables, error))?;
+        let left =
+            Adopted::read(&kernel, clock.now(), config.keep).map_err(|error| EbpfError::inside(Step::Tables, error))?;
         let copies_at = CopiesAt::default();
         copies_at.set(Copies::of(&kernel));
         Ok(Fanout {
-            book: Book::new(kernel, config.goes_up, left),
+            table: EntryTable::new(kernel, config.goes_up, left),
             attached,
             watch: Watch::default(),
             copies_at,
@@ -148,7 +148,7 @@ impl Fanout {
     /// Errors: why it cannot be. Then somebody has to look.
     pub fn wake_with(&mut self, wake: Arc<dyn Fn() + Send + Sync>) -> Result<(), EbpfError> {
         let failed = |error| EbpfError::of(Step::Tables, error);
-        let log = self.book.kernel.log_fd().map_err(failed)?;
+        let log = self.table.kernel.log_fd().map_err(failed)?;
         self._bell = Some(Bell::start(log, wake).map_err(failed)?);
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Fanout {
 
     /// Where copies are made, for the log.
     pub fn copies(&self) -> Copies<'_> {
-        Copies::of(&self.book.kernel)
+        Copies::of(&self.table.kernel)
     }
 
     /// The same for whoever asks while this runs.
@@ -170,34 +170,34 @@ impl Fanout {
 
     /// How many copies left that were made in the driver.
     pub fn left_by_driver(&self) -> u64 {
-        self.book.kernel.traffic().left
+        self.table.kernel.traffic().left
     }
 
     /// How many replicas went on here after the base had sent them.
     pub fn taken_over(&self) -> u64 {
-        self.book.came()
+        self.table.came()
     }
 
     /// How many streams an earlier process left, which the kernel still copies.
     pub fn unconfirmed(&self) -> usize {
-        self.book.found()
+        self.table.found()
     }
 
     fn sweep(&mut self, now: Instant) {
-        if self.book.sweeps_at().is_some_and(|at| at <= now) {
-            self.book.sweep(now);
+        if self.table.sweeps_at().is_some_and(|at| at <= now) {
+            self.table.sweep(now);
         }
     }
 
     /// Packets that an interface had made one of several, which nothing can be done with here: turn its GRO off (`ethtool -K INTERFACE gro off`).
     pub fn merged(&self) -> u64 {
-        self.book.kernel.counts()[layout::FAN_MERGED as usize]
+        self.table.kernel.counts()[layout::FAN_MERGED as usize]
     }
 
     /// The program in numbers.
     pub fn complexity(&mut self) -> Result<Complexity, EbpfError> {
         let failed = |error| EbpfError::inside(Step::Load, error);
-        let info = self.book.kernel.program()?.info().map_err(failed)?;
+        let info = self.table.kernel.program()?.info().map_err(failed)?;
         Ok(Complexity {
             instructions: info.size_translated().unwrap_or(0) / 8,
             verified: info.verified_instruction_count().unwrap_or(0),
@@ -207,39 +207,39 @@ impl Fanout {
     /// Runs the program on a frame as if it had arrived at the interface with this number: what becomes of it, and how it looks then. Clones are sent, but the
     /// last copy of a frame is the frame itself, and nobody sends that ([`Tried::Redirected`]).
     pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
-        self.book.kernel.try_frame(interface, frame)
+        self.table.kernel.try_frame(interface, frame)
     }
 
     /// Has a frame arrive at the interface with this number, where the driver's program is: what that leaves goes on to the stack.
     pub fn arrive_in_driver(&mut self, interface: u32, frame: &[u8]) -> Result<(), EbpfError> {
-        self.book.kernel.arrive(interface, frame)
+        self.table.kernel.arrive(interface, frame)
     }
 
     /// Copies are made in the stack from now on if no driver takes them any more.
     fn watch(&mut self) {
         let now = self.clock.now();
-        if self.book.kernel.broadcast.is_err() || !self.watch.is_due(now) {
+        if self.table.kernel.broadcast.is_err() || !self.watch.is_due(now) {
             return;
         }
-        let traffic = self.book.kernel.traffic();
+        let traffic = self.table.kernel.traffic();
         if self.watch.is_stuck(traffic) {
             let names: Vec<&str> = self.attached.iter().map(|found| &*found.interface).collect();
-            self.book.leave_driver(now, EbpfError::SendsNone(names.join(", ")));
+            self.table.leave_driver(now, EbpfError::SendsNone(names.join(", ")));
             self.copies_at.set(self.copies());
         }
     }
 
     fn read_note(&mut self, note: layout::FanoutNote) -> Option<Event> {
         if note.kind == layout::NOTE_ELSEWHERE {
-            let source = self.book.stream_of(note.source.checked_sub(1)?)?;
-            self.book.keep_in_stack(self.clock.now(), source);
+            let source = self.table.stream_of(note.source.checked_sub(1)?)?;
+            self.table.keep_in_stack(self.clock.now(), source);
             return None;
         }
-        let replica = self.book.replica_of(note.replica)?;
+        let replica = self.table.replica_of(note.replica)?;
         match note.kind {
             layout::NOTE_SELECTED => {
-                let source = self.book.stream_of(note.source.checked_sub(1)?)?;
-                self.book.follows(self.clock.now(), replica, source);
+                let source = self.table.stream_of(note.source.checked_sub(1)?)?;
+                self.table.follows(self.clock.now(), replica, source);
                 let layer = Layer {
                     spatial: note.spatial as u8,
                     temporal: note.temporal as u8,
@@ -252,7 +252,7 @@ impl Fanout {
                 })
             }
             _ => {
-                let (entry, _) = self.book.replica(replica)?;
+                let (entry, _) = self.table.replica(replica)?;
                 self.nudge(entry.leg);
                 None
             }
@@ -269,7 +269,7 @@ impl Fanout {
         self.nudged.retain(|_, at| lately(at));
         self.nudged.insert(id, now);
         let remote = self
-            .book
+            .table
             .leg(id)
             .and_then(|leg| leg.paths.first())
             .map(|path| path.remote);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use dataplane::limits::PROBE_PACKETS_MAX;
 use dataplane::{
-    Continuation, Counter, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId,
+    Counter, Counters, Event, LegId, Offload, Reason, Refused, RelayTraffic, ReplicaId, ReplicaSnapshot,
     ReplicaStatistics, StreamKey, StreamStatistics, Update,
 };
 
@@ -19,18 +19,18 @@ impl Offload for Fanout {
         self.sweep(now);
         match update {
             Update::SetLeg(id, leg) => {
-                let answer = self.book.set_leg(now, *id, leg.clone());
+                let answer = self.table.set_leg(now, *id, leg.clone());
                 self.nudge(*id);
                 return answer;
             }
-            Update::SetStream(key, stream) => return self.book.set_stream(now, *key, stream.clone()),
-            Update::SetReplica(id, replica) => return self.book.set_replica(now, *id, replica.clone()),
+            Update::SetStream(key, stream) => return self.table.set_stream(now, *key, stream.clone()),
+            Update::SetReplica(id, replica) => return self.table.set_replica(now, *id, replica.clone()),
             Update::RemoveLeg(id) => {
                 self.log.forget(*id);
-                self.book.remove_leg(now, *id);
+                self.table.remove_leg(now, *id);
             }
-            Update::RemoveStream(key) => self.book.remove_stream(now, *key),
-            Update::RemoveReplica(id) => self.book.remove_replica(now, *id),
+            Update::RemoveStream(key) => self.table.remove_stream(now, *key),
+            Update::RemoveReplica(id) => self.table.remove_replica(now, *id),
             Update::RemoveRelay(_) => {}
             // Nothing waits in the kernel: a pace is the base's.
             Update::SetPace(_, None) => {}
@@ -43,17 +43,17 @@ impl Offload for Fanout {
         if let Some(event) = self.wanted.pop_front() {
             return Some(event);
         }
-        if self.book.sweeps_at().is_some() {
+        if self.table.sweeps_at().is_some() {
             self.sweep(self.clock.now());
         }
         self.watch();
-        self.book.look_for_room(self.clock.now());
-        while let Some(note) = self.book.kernel.next_note() {
+        self.table.look_for_room(self.clock.now());
+        while let Some(note) = self.table.kernel.next_note() {
             if let Some(event) = self.read_note(note) {
                 return Some(event);
             }
         }
-        self.log.next(&mut self.book, &self.clock)
+        self.log.next(&mut self.table, &self.clock)
     }
 
     fn relay_traffic(&mut self, _at: SocketAddr) -> Option<(RelayTraffic, Option<Instant>)> {
@@ -61,7 +61,7 @@ impl Offload for Fanout {
     }
 
     fn counters(&mut self) -> Counters {
-        let counts = self.book.kernel.counts();
+        let counts = self.table.kernel.counts();
         let mut counters = Counters::default();
         for (at, counter) in COUNTERS {
             counters[counter] += counts[at as usize];
@@ -75,30 +75,31 @@ impl Offload for Fanout {
     }
 
     fn sends(&self, replica: ReplicaId) -> bool {
-        self.book.sends(replica)
+        self.table.sends(replica)
     }
 
-    fn goes_on(&self, id: ReplicaId) -> Option<Continuation> {
-        self.book.goes_on(id)
+    fn snapshot(&self, id: ReplicaId) -> Option<ReplicaSnapshot> {
+        self.table.snapshot(id)
     }
 
-    fn next_takeable(&mut self) -> Option<ReplicaId> {
-        self.book.next_takeable()
+    fn next_candidate(&mut self) -> Option<ReplicaId> {
+        self.table.next_candidate()
     }
 
     fn take_over(
         &mut self,
         replica: ReplicaId,
-        from: Option<Continuation>,
+        from: Option<ReplicaSnapshot>,
         transport_sequence: u16,
     ) -> Result<(), Refused> {
-        self.book.take_over(self.clock.now(), replica, from, transport_sequence)
+        self.table
+            .take_over(self.clock.now(), replica, from, transport_sequence)
     }
 
-    fn want(&mut self, _now: Instant, replica: ReplicaId, sequences: &[u16]) {
+    fn nack(&mut self, _now: Instant, replica: ReplicaId, sequences: &[u16]) {
         self.not_resent += sequences.len() as u64;
-        if let Some((stream, sequences)) = self.book.want(replica, sequences) {
-            self.wanted.push_back(Event::Wanted { stream, sequences });
+        if let Some((stream, sequences)) = self.table.nack(replica, sequences) {
+            self.wanted.push_back(Event::NackUpstream { stream, sequences });
         }
     }
 
@@ -110,7 +111,7 @@ impl Offload for Fanout {
             bytes: bytes.min(PROBE_BYTES_MAX),
             sent: 0,
         };
-        let begun = self.book.probe(leg, burst);
+        let begun = self.table.probe(leg, burst);
         if begun {
             self.log.probes(leg, probe);
         }
@@ -118,24 +119,24 @@ impl Offload for Fanout {
     }
 
     fn next_stamped(&mut self) -> Option<LegId> {
-        self.book.counts.next_new()
+        self.table.counts.next_new()
     }
 
     fn replica_statistics(&self, id: ReplicaId) -> Option<ReplicaStatistics> {
-        let (_, cell) = self.book.replica(id)?;
+        let (_, cell) = self.table.replica(id)?;
         let source = cell.progress.source.checked_sub(1);
         Some(ReplicaStatistics {
             packets: cell.progress.packets,
             octets: cell.progress.octets,
             resent: cell.progress.resent,
-            source: source.and_then(|state| self.book.stream_of(state)),
+            source: source.and_then(|state| self.table.stream_of(state)),
             timestamp_offset: cell.progress.timestamp_offset,
         })
     }
 
     /// Without jitter, which is for who sees packets arrive.
     fn stream_statistics(&self, key: StreamKey) -> Option<StreamStatistics> {
-        let progress = self.book.stream(key)?.progress;
+        let progress = self.table.stream(key)?.progress;
         Some(StreamStatistics {
             packets: progress.packets,
             octets: progress.octets,

@@ -1,7 +1,7 @@
 //! What receivers ask for again: the source's numbers of it, and who asked.
 //!
 //! Nothing is kept in the kernel, so a request goes on to the publisher, by the agent. When the packet comes again the program gives it to those who asked
-//! (`program/fanout_repair.h`); after [`FRESH`] it is of no use to anybody.
+//! (`program/fanout/fanout_repair.h`); after [`FRESH`] it is of no use to anybody.
 //!
 //! Source: Scallop section 5.3.
 
@@ -11,8 +11,8 @@ use std::time::Duration;
 use dataplane::limits::REORDER_MAX;
 use dataplane::{ReplicaId, StreamKey};
 
-use super::book::Book;
 use super::kernel::set;
+use super::table::EntryTable;
 use crate::clock::nanoseconds;
 use crate::layout::fanout::{
     Ask, FrameNumbers, HISTORY_WORDS, NUMBERED_FRAMES, NumberedFrame, REWRITING_EXACT, ReplicaProgress,
@@ -21,10 +21,10 @@ use crate::layout::fanout::{
 /// How long an answer is waited for.
 const FRESH: Duration = Duration::from_secs(1);
 
-impl Book {
+impl EntryTable {
     /// Remembers that the receiver of a replica wants packets again, by their numbers there: which of the source's they are. `None` where nothing comes from
     /// anywhere.
-    pub(super) fn want(&mut self, id: ReplicaId, sequences: &[u16]) -> Option<(StreamKey, Vec<u16>)> {
+    pub(super) fn nack(&mut self, id: ReplicaId, sequences: &[u16]) -> Option<(StreamKey, Vec<u16>)> {
         let (entry, cell, state) = self.sent_replica(id)?;
         let source = cell.progress.source;
         if entry.paused || source == 0 {

@@ -26,7 +26,7 @@ use crate::layout::relay::{Endpoint, Traffic};
 use crate::pins::Pins;
 use crate::{EbpfError, Step};
 
-/// `program/relay.bpf.c`, compiled.
+/// `program/relay/relay.bpf.c`, compiled.
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/relay.bpf.o"));
 
 /// Where a frame's IP header begins.

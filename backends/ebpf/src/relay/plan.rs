@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dataplane::{Accept, Cover, Reason, Relay};
+use dataplane::{Accept, Reason, Relay, RelayProtection};
 
 use crate::layout::relay as layout;
 
@@ -23,7 +23,7 @@ pub(super) fn plan(
         return Err(Reason::Terminated);
     }
     let hop = relay.rtp.as_ref().ok_or(Reason::NoMedia)?;
-    if relay.opens != Cover::Clear || hop.seals != Cover::Clear {
+    if relay.ingress_protection != RelayProtection::Clear || hop.egress_protection != RelayProtection::Clear {
         return Err(Reason::Srtp);
     }
     let addresses = [at, accept, hop.path.local, hop.path.remote];

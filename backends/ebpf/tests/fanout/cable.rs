@@ -169,7 +169,7 @@ pub fn replica(number: u32) -> Replica {
         playout_delay: None,
         source: Some(STREAM),
         target: Layer::HIGHEST,
-        keeps: None,
+        fallback_spatial: None,
         rewriting: Rewriting::Exact,
         paused: false,
     }

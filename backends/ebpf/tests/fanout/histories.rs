@@ -117,7 +117,7 @@ fn plain_entry(update: Update) -> Update {
         Update::SetReplica(id, replica) => {
             let mut replica = Replica {
                 rtx: None,
-                keeps: None,
+                fallback_spatial: None,
                 ..replica
             };
             for format in &mut replica.formats {

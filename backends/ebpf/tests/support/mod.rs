@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use backend_ebpf::Pass;
-use dataplane::{Accept, Cover, Hop, Path, Relay};
+use dataplane::{Accept, Hop, Path, Relay, RelayProtection};
 use veth::{Pair, pair_or_skip};
 
 /// How long to wait for what must come.
@@ -94,12 +94,12 @@ impl Parties {
 pub fn relay(accept: SocketAddr, local: SocketAddr, remote: SocketAddr) -> Relay {
     let hop = Hop {
         path: Path { local, remote },
-        seals: Cover::Clear,
+        egress_protection: RelayProtection::Clear,
         tos: None,
     };
     Relay {
         accept: Accept::Only(accept),
-        opens: Cover::Clear,
+        ingress_protection: RelayProtection::Clear,
         terminated: false,
         rtp: Some(hop.clone()),
         rtcp: Some(hop),

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Accept, Counter, Cover, DataPlane, Hop, Path, Relay, Update};
+use dataplane::{Accept, Counter, DataPlane, Hop, Path, Relay, RelayProtection, Update};
 
 use crate::support::*;
 
@@ -68,7 +68,7 @@ fn enter(plane: &mut UdpPlane, call: u16, (from, to): (SocketAddr, SocketAddr)) 
     let port = |number: u16| SocketAddr::new([127, 0, 0, 1].into(), FIRST_PORT + 4 * call + number);
     let hop = |local| Hop {
         path: Path { local, remote: to },
-        seals: Cover::Clear,
+        egress_protection: RelayProtection::Clear,
         tos: None,
     };
     // RTP and RTCP of one party, RTP and RTCP of the other.
@@ -80,7 +80,7 @@ fn enter(plane: &mut UdpPlane, call: u16, (from, to): (SocketAddr, SocketAddr)) 
     ] {
         let relay = Relay {
             accept: Accept::Only(from),
-            opens: Cover::Clear,
+            ingress_protection: RelayProtection::Clear,
             terminated: false,
             rtp: rtp.map(|number| hop(port(number))),
             rtcp: rtcp.map(|number| hop(port(number))),

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use backend_udp::srtp::{Sealer, rtp_overhead};
 use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Accept, Cover, DataPlane, Hop, Path, Relay, SrtpProfile, Update};
+use dataplane::{Accept, DataPlane, Hop, Path, Relay, RelayProtection, SrtpProfile, Update};
 use perf_event::events::{Event, Hardware, Software};
 use perf_event::{Builder, Counter};
 use support::*;
@@ -76,13 +76,13 @@ fn bare(name: &str) {
     bare.join().unwrap();
 }
 
-fn relayed(name: &str, opens: Option<SrtpProfile>, seals: Option<SrtpProfile>) {
+fn relayed(name: &str, ingress_protection: Option<SrtpProfile>, egress_protection: Option<SrtpProfile>) {
     let config = UdpConfig {
         addresses: vec!["127.0.0.1:0".parse().unwrap()],
         workers: 1,
         ..UdpConfig::default()
     };
-    let field = Field::new(opens);
+    let field = Field::new(ingress_protection);
     let mut plane = UdpPlane::start(config, clock(), Arc::new(|| {})).unwrap();
     let mut at = Vec::new();
     for call in 0..CALLS {
@@ -92,22 +92,25 @@ fn relayed(name: &str, opens: Option<SrtpProfile>, seals: Option<SrtpProfile>) {
                 local: b,
                 remote: field.receiver.local_addr().unwrap(),
             },
-            seals: seals.map_or(Cover::Clear, |profile| Cover::Srtp(key(profile, 100 + call as u8))),
+            egress_protection: egress_protection.map_or(RelayProtection::Clear, |profile| {
+                RelayProtection::Srtp(key(profile, 100 + call as u8))
+            }),
             tos: None,
         };
-        let relay = |accept, opens, rtp| {
+        let relay = |accept, ingress_protection, rtp| {
             Box::new(Relay {
                 accept,
-                opens,
+                ingress_protection,
                 terminated: false,
                 rtp,
                 rtcp: None,
             })
         };
         let accept = Accept::Only(field.sender.local_addr().unwrap());
-        let covers = opens.map_or(Cover::Clear, |profile| Cover::Srtp(key(profile, 1)));
+        let covers =
+            ingress_protection.map_or(RelayProtection::Clear, |profile| RelayProtection::Srtp(key(profile, 1)));
         let entries = [
-            (b, relay(Accept::Nobody, Cover::Clear, None)),
+            (b, relay(Accept::Nobody, RelayProtection::Clear, None)),
             (a, relay(accept, covers, Some(hop))),
         ];
         for (at, relay) in entries {
@@ -128,8 +131,8 @@ struct Field {
 }
 
 impl Field {
-    fn new(opens: Option<SrtpProfile>) -> Self {
-        let mut sealer = opens.map(|profile| (profile, Sealer::new(&key(profile, 1))));
+    fn new(ingress_protection: Option<SrtpProfile>) -> Self {
+        let mut sealer = ingress_protection.map(|profile| (profile, Sealer::new(&key(profile, 1))));
         let packets = (0..2 * ROUNDS).map(|number| {
             let mut packet = rtp(7, 0, number, &[1; PAYLOAD]);
             if let Some((profile, sealer)) = &mut sealer {

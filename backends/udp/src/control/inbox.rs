@@ -43,9 +43,9 @@ fn event(note: Note, behind: &mut Consumer<Note>) -> Event {
             layer,
             awaits_key_frame,
         },
-        Note::Stands(stands) => {
+        Note::Released(stands) => {
             let (replica, from, transport_sequence) = *stands;
-            Event::Stands {
+            Event::Released {
                 replica,
                 from,
                 transport_sequence,

@@ -239,8 +239,8 @@ impl Control {
                 None => return,
             },
             // Without these two numbers would come twice: they wait for room.
-            Inject::GoOn { replica, from } => return self.order_owner(replica, Order::GoOn(replica, from)),
-            Inject::LetGo { replica } => return self.order_owner(replica, Order::LetGo(replica)),
+            Inject::Resume { replica, from } => return self.order_owner(replica, Order::Resume(replica, from)),
+            Inject::Release { replica } => return self.order_owner(replica, Order::Release(replica)),
             Inject::ReportRelay { .. } => return,
         };
         let shard = &mut self.shards[shard];

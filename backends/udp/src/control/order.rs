@@ -1,6 +1,6 @@
 //! What the control handle tells a shard.
 
-use dataplane::{Continuation, Leg, LegId, Path, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{Leg, LegId, Path, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 use pacing::Probe;
 use wire::PayloadType;
 use wire::rtcp::RtcpPacket;
@@ -47,9 +47,9 @@ pub(crate) enum Order {
     /// To the owner of the replica's leg.
     Resend(ReplicaId, Box<[u16]>),
     /// To the owner of the replica's leg.
-    GoOn(ReplicaId, Continuation),
+    Resume(ReplicaId, ReplicaSnapshot),
     /// To the owner of the replica's leg.
-    LetGo(ReplicaId),
+    Release(ReplicaId),
     /// To the owner of the replica's leg.
     Fill(ReplicaId, Box<Fill>),
     /// To the owner.

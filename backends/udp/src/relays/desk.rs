@@ -41,7 +41,7 @@ pub(crate) struct Setting<D> {
     pub(super) accept: Accept,
     pub(super) terminated: bool,
     /// `None`: as before, and with what was opened before.
-    pub(super) opens: Option<Opens>,
+    pub(super) ingress_protection: Option<Opens>,
     pub(super) rtp: Option<Way<D>>,
     pub(super) rtcp: Option<Way<D>>,
 }
@@ -143,8 +143,8 @@ impl<D: Door> Desk<D> {
                 let mut port = lock(&self.homes[place].port);
                 port.gate.set(setting.accept);
                 port.terminated = setting.terminated;
-                if let Some(opens) = setting.opens {
-                    port.opens = opens;
+                if let Some(ingress_protection) = setting.ingress_protection {
+                    port.ingress_protection = ingress_protection;
                 }
                 port.rtp = setting.rtp;
                 port.rtcp = setting.rtcp;
@@ -154,7 +154,7 @@ impl<D: Door> Desk<D> {
                     at,
                     gate: Gate::new(setting.accept),
                     terminated: setting.terminated,
-                    opens: setting.opens.unwrap_or(Opens::Pending),
+                    ingress_protection: setting.ingress_protection.unwrap_or(Opens::Pending),
                     rtp: setting.rtp,
                     rtcp: setting.rtcp,
                     traffic: RelayTraffic::default(),

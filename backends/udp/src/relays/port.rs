@@ -30,7 +30,7 @@ pub(super) struct Port<D> {
     pub(super) at: SocketAddr,
     pub(super) gate: Gate,
     pub(super) terminated: bool,
-    pub(super) opens: Opens,
+    pub(super) ingress_protection: Opens,
     pub(super) rtp: Option<Way<D>>,
     pub(super) rtcp: Option<Way<D>>,
     pub(super) traffic: RelayTraffic,
@@ -59,7 +59,7 @@ pub(super) struct Way<D> {
     pub(super) tos: Option<u8>,
     /// What they leave by, while it is open.
     pub(super) door: Option<D>,
-    pub(super) seals: Seals,
+    pub(super) egress_protection: Seals,
 }
 
 /// How what leaves is protected.
@@ -156,7 +156,7 @@ impl<D> Port<D> {
         }
         // Some phones send RTCP to the port for RTP, and not from where they send RTP.
         let is_stray = kind == PacketKind::Rtcp && self.rtcp.is_none();
-        if !is_stray && !matches!(self.opens, Opens::Srtp(_)) {
+        if !is_stray && !matches!(self.ingress_protection, Opens::Srtp(_)) {
             self.gate.learn(ledger, path);
         }
         match kind {
@@ -179,14 +179,14 @@ impl<D> Port<D> {
         buffer: &mut [u8],
         len: usize,
     ) -> Result<(), Counter> {
-        if let Opens::Pending = self.opens {
+        if let Opens::Pending = self.ingress_protection {
             return Err(Counter::NoKeys);
         }
         // Whether padding is right is not seen from outside, where packets pass protected.
         let packet = RtpPacket::parse_protected(&buffer[..len]).map_err(|_| Counter::Malformed)?;
         let header_len = packet.header_len();
         let exit = Way::exit(&self.rtp)?;
-        let len = match &mut self.opens {
+        let len = match &mut self.ingress_protection {
             Opens::Srtp(opener) => {
                 let opened = opener.open_rtp(&mut buffer[..len], header_len).map_err(reason)?;
                 self.gate.learn(ledger, path);
@@ -210,14 +210,14 @@ impl<D> Port<D> {
         buffer: &mut [u8],
         len: usize,
     ) -> Result<(), Counter> {
-        if let Opens::Pending = self.opens {
+        if let Opens::Pending = self.ingress_protection {
             return Err(Counter::NoKeys);
         }
         if len < RTCP_MIN {
             return Err(Counter::Malformed);
         }
         let exit = Way::exit(&self.rtcp)?;
-        let len = match &mut self.opens {
+        let len = match &mut self.ingress_protection {
             Opens::Srtp(opener) => {
                 let len = opener.open_rtcp(&mut buffer[..len]).map_err(reason)?;
                 self.gate.learn(ledger, path);
@@ -236,10 +236,14 @@ impl<D> Port<D> {
     }
 
     fn other(&self, ledger: &Ledger<'_>, outlet: &mut impl Outlet<D>, datagram: &[u8]) -> Result<(), Counter> {
-        let Opens::Clear = self.opens else {
+        let Opens::Clear = self.ingress_protection else {
             return Err(Counter::NotMedia);
         };
-        if self.rtp.as_ref().is_some_and(|way| !matches!(way.seals, Seals::Clear)) {
+        if self
+            .rtp
+            .as_ref()
+            .is_some_and(|way| !matches!(way.egress_protection, Seals::Clear))
+        {
             return Err(Counter::NotMedia);
         }
         Way::exit(&self.rtp)?.send(ledger, outlet, datagram);
@@ -258,7 +262,7 @@ struct Exit<'a, D> {
 impl<D> Way<D> {
     fn exit(way: &Option<Self>) -> Result<Exit<'_, D>, Counter> {
         let way = way.as_ref().ok_or(Counter::NoDestination)?;
-        let keystream = match &way.seals {
+        let keystream = match &way.egress_protection {
             Seals::Pending => return Err(Counter::NotReady),
             Seals::Clear => None,
             Seals::Srtp(keystream) => Some(&**keystream),

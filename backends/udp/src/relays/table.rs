@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use dataplane::limits::KEYS_PER_RELAY_MAX;
-use dataplane::{Counter, Counters, Cover, Event, Hop, MasterKey, Path, Relay, WriteError};
+use dataplane::{Counter, Counters, Event, Hop, MasterKey, Path, Relay, RelayProtection, WriteError};
 
 use super::desk::{Desk, Order, Setting};
 use super::keyring::Keyring;
@@ -79,7 +79,7 @@ impl<S: Doors> Relays<S> {
             return Err(WriteError::TableFull);
         }
         let (is_new, opens_as_before) = match known {
-            Some(page) => (false, page.relay.opens == relay.opens),
+            Some(page) => (false, page.relay.ingress_protection == relay.ingress_protection),
             None => {
                 let page = self.new_page(at, &relay)?;
                 self.pages.insert(at, page);
@@ -101,7 +101,7 @@ impl<S: Doors> Relays<S> {
             door: is_new.then(|| page.door.clone()),
             accept: relay.accept,
             terminated: relay.terminated,
-            opens: (!opens_as_before).then(|| opens(&relay.opens)),
+            ingress_protection: (!opens_as_before).then(|| ingress_protection(&relay.ingress_protection)),
             rtp: relay.rtp.as_ref().map(|hop| self.way(page, hop)),
             rtcp: relay.rtcp.as_ref().map(|hop| self.way(page, hop)),
         };
@@ -224,10 +224,10 @@ impl<S: Doors> Relays<S> {
     }
 
     fn way(&self, page: &Page<S::Door>, hop: &Hop) -> Way<S::Door> {
-        let seals = match &hop.seals {
-            Cover::Pending => Seals::Pending,
-            Cover::Clear => Seals::Clear,
-            Cover::Srtp(key) => {
+        let egress_protection = match &hop.egress_protection {
+            RelayProtection::Pending => Seals::Pending,
+            RelayProtection::Clear => Seals::Clear,
+            RelayProtection::Srtp(key) => {
                 let found = page.keys.iter().find(|(known, _)| known == key);
                 Seals::Srtp(found.expect("its keys were entered").1.clone())
             }
@@ -236,7 +236,7 @@ impl<S: Doors> Relays<S> {
             path: hop.path,
             tos: hop.tos,
             door: self.pages.get(&hop.path.local).map(|page| page.door.clone()),
-            seals,
+            egress_protection,
         }
     }
 }
@@ -248,7 +248,7 @@ fn hops(relay: &Relay) -> impl Iterator<Item = &Hop> {
 /// What the hops of a relay seal with that is not among `known`.
 fn new_keys<D>(relay: &Relay, known: &[(MasterKey, D)]) -> Vec<MasterKey> {
     let mut new: Vec<MasterKey> = Vec::new();
-    for key in hops(relay).filter_map(|hop| hop.seals.key()) {
+    for key in hops(relay).filter_map(|hop| hop.egress_protection.key()) {
         if !new.contains(key) && known.iter().all(|(known, _)| known != key) {
             new.push(key.clone());
         }
@@ -256,10 +256,10 @@ fn new_keys<D>(relay: &Relay, known: &[(MasterKey, D)]) -> Vec<MasterKey> {
     new
 }
 
-fn opens(cover: &Cover) -> Opens {
+fn ingress_protection(cover: &RelayProtection) -> Opens {
     match cover {
-        Cover::Pending => Opens::Pending,
-        Cover::Clear => Opens::Clear,
-        Cover::Srtp(key) => Opens::Srtp(Box::new(Opener::new(key))),
+        RelayProtection::Pending => Opens::Pending,
+        RelayProtection::Clear => Opens::Clear,
+        RelayProtection::Srtp(key) => Opens::Srtp(Box::new(Opener::new(key))),
     }
 }

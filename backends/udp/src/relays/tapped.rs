@@ -240,7 +240,7 @@ mod tests {
             at,
             gate: Gate::new(Accept::Nobody),
             terminated: false,
-            opens: Opens::Clear,
+            ingress_protection: Opens::Clear,
             rtp: None,
             rtcp: None,
             traffic: RelayTraffic::default(),

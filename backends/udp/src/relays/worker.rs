@@ -127,7 +127,7 @@ impl RelayWorkers {
     }
 
     /// Asks all workers for a sign of life.
-    pub(crate) fn call_roll(&self) -> impl Iterator<Item = Asked> {
+    pub(crate) fn ping_workers(&self) -> impl Iterator<Item = Asked> {
         let threads = self.threads.iter().zip(&self.turns);
         threads.map(|((bell, _), turns)| Asked::wake(turns, bell))
     }

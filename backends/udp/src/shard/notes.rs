@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Arrival, Continuation, Counter, Departure, LegId, Path, PuntKind, RelayTraffic, ReplicaId, ReplicaStatistics,
+    Arrival, Counter, Departure, LegId, Path, PuntKind, RelayTraffic, ReplicaId, ReplicaSnapshot, ReplicaStatistics,
     StreamKey, StreamStatistics,
 };
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -48,7 +48,7 @@ pub(crate) enum Note {
     /// Where a replica comes from, the highest layer it gets, and whether it waits for a key frame.
     Selected(ReplicaId, (StreamKey, Layer, bool)),
     /// Where a replica stands that this shard is to let go, if that can be said, and its leg's next transport-wide number.
-    Stands(Box<(ReplicaId, Option<Continuation>, u16)>),
+    Released(Box<(ReplicaId, Option<ReplicaSnapshot>, u16)>),
     Stream(Box<(StreamKey, StreamStatistics)>),
     Replica(Box<(ReplicaId, ReplicaStatistics)>),
     /// A relay learns from this source.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use dataplane::limits::ALIGNMENT_MAX_SECONDS;
-use dataplane::{Continuation, Counter, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey};
+use dataplane::{Counter, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey};
 use wire::codec::Layer;
 use wire::{Codec, PayloadType};
 
@@ -30,7 +30,7 @@ pub(crate) struct ReplicaState {
     /// The last segment, kept while nothing is followed: the next one continues it.
     pub(crate) segment: Option<Segment>,
     /// Where another device stopped, as long as nothing is followed.
-    continues: Option<Box<Continuation>>,
+    continues: Option<Box<ReplicaSnapshot>>,
     /// Another device is to go on with it.
     let_go: bool,
     /// Which layers of it.
@@ -71,13 +71,13 @@ impl ReplicaState {
         self.continues = self.continues.take().filter(|from| self.can_go_on(from));
     }
 
-    fn can_go_on(&self, from: &Continuation) -> bool {
+    fn can_go_on(&self, from: &ReplicaSnapshot) -> bool {
         let is_source = self.source.map(|source| source.key) == from.source;
         self.current.is_none() && !self.entry.paused && is_source
     }
 
     /// Is to go on where another device stopped.
-    pub(crate) fn expect(&mut self, now: Instant, from: Continuation) {
+    pub(crate) fn expect(&mut self, now: Instant, from: ReplicaSnapshot) {
         self.let_go = false;
         if self.current.is_none() {
             self.segment = Some(Segment::behind(&from, now));
@@ -86,7 +86,7 @@ impl ReplicaState {
     }
 
     /// Where another device would go on.
-    pub(crate) fn stands(&self) -> Option<Continuation> {
+    pub(crate) fn stands(&self) -> Option<ReplicaSnapshot> {
         let source = |source: Source| source.life;
         let current = self
             .current
@@ -101,7 +101,7 @@ impl ReplicaState {
         let (temporal, held_back, decided) = self.selection.stands()?;
         let (last, offsets) = (&segment.last, &segment.offsets);
         let is_named = last.frame.is_some() || segment.by_frames.is_some();
-        (!is_named).then(|| Continuation {
+        (!is_named).then(|| ReplicaSnapshot {
             source: Some(current.key),
             newest: segment.newest() as u16,
             next: segment.next() as u16,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dataplane::Continuation;
+use dataplane::ReplicaSnapshot;
 use dataplane::limits::REORDER_MAX;
 use wire::NtpTime;
 
@@ -109,7 +109,7 @@ impl Segment {
     }
 
     /// What another device sent, of which nothing is known but its end.
-    pub(crate) fn behind(from: &Continuation, now: Instant) -> Self {
+    pub(crate) fn behind(from: &ReplicaSnapshot, now: Instant) -> Self {
         let (timestamp, picture, tl0) = from.last;
         let first = 1 << 16;
         let offsets = Offsets {

@@ -21,14 +21,14 @@ pub(crate) struct Wanted {
     /// The highest layer.
     pub(super) layer: Layer,
     /// The smaller size to keep beside it.
-    pub(super) keeps: Option<u8>,
+    pub(super) fallback_spatial: Option<u8>,
 }
 
 impl Wanted {
     pub(crate) fn of(entry: &Replica) -> Self {
         Wanted {
             layer: entry.target,
-            keeps: entry.keeps,
+            fallback_spatial: entry.fallback_spatial,
         }
     }
 }

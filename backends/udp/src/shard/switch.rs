@@ -85,9 +85,9 @@ impl Selection {
                         && self.is_decodable(rules)
                 };
                 let kept = self.now.kept.map(usize::from);
-                let goes_on = |target| Some(target) == kept && self.judge_for(&self.now, rules, target).is_ok();
+                let snapshot = |target| Some(target) == kept && self.judge_for(&self.now, rules, target).is_ok();
                 let is_open = |target: &usize| {
-                    *target == index || fewer_pictures(*target) || switches(*target) || goes_on(*target)
+                    *target == index || fewer_pictures(*target) || switches(*target) || snapshot(*target)
                 };
                 let is_lower = layer_of(goal).spatial < has.spatial;
                 let fallback = || kept.filter(|kept| is_lower && layer_of(*kept).spatial < layer_of(goal).spatial);
@@ -108,7 +108,7 @@ impl Selection {
             since: rules.since,
             index,
         });
-        self.now.kept = chosen.and_then(|_| kept_target(self.wanted.keeps, self.now.layer, rules));
+        self.now.kept = chosen.and_then(|_| kept_target(self.wanted.fallback_spatial, self.now.layer, rules));
         self.awaits_key_frame = match rules.structure.chains() {
             0 => chosen.is_none() || self.now.layer.spatial < layer_of(goal).spatial,
             _ => chosen.is_none() || !self.is_intact(&self.now, rules, goal),
@@ -155,8 +155,8 @@ impl FrameId {
 }
 
 /// The decode target of the size that is kept beside a larger one, as fast as that one. Only a chain tells whether all that matters of it was sent.
-fn kept_target(keeps: Option<u8>, current: Layer, rules: &Dependencies) -> Option<u8> {
-    let spatial = keeps.filter(|spatial| *spatial < current.spatial)?;
+fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencies) -> Option<u8> {
+    let spatial = fallback_spatial.filter(|spatial| *spatial < current.spatial)?;
     rules.structure.protecting_chain(0)?;
     let target = rules.structure.target_of(Layer { spatial, ..current })?;
     let is_produced = rules.active.is_empty() || rules.active.contains(target);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dataplane::{Continuation, Leg, LegId, Path, Protection, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{Leg, LegId, Path, Protection, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 
 use super::leg::{LegState, insert_sorted, remove_sorted};
 use super::notes::Note;
@@ -45,8 +45,8 @@ impl Shard {
             Order::Datagram(path, bytes) => self.egress.push_loose(path, &bytes),
             Order::Rtcp(leg, bytes) => self.send_rtcp(leg, &bytes),
             Order::Resend(replica, sequences) => self.resend(now, replica, &sequences),
-            Order::GoOn(replica, from) => self.go_on(now, replica, from),
-            Order::LetGo(replica) => self.let_go(replica),
+            Order::Resume(replica, from) => self.go_on(now, replica, from),
+            Order::Release(replica) => self.let_go(replica),
             Order::Fill(replica, fill) => self.fill(now, replica, &fill),
             Order::Report(leg) => self.report(now, leg),
         }
@@ -162,7 +162,7 @@ impl Shard {
         }
     }
 
-    fn go_on(&mut self, now: Instant, id: ReplicaId, from: Continuation) {
+    fn go_on(&mut self, now: Instant, id: ReplicaId, from: ReplicaSnapshot) {
         let Some(place) = self.replica_places.get(&id) else {
             return;
         };
@@ -182,7 +182,7 @@ impl Shard {
         let from = replica.stands().filter(|_| is_clear);
         let stands = Box::new((id, from, leg.transport_sequence));
         // Who does not hear of it does not go on with it.
-        if self.notes.tell(&self.counters, Note::Stands(stands)) && from.is_some() {
+        if self.notes.tell(&self.counters, Note::Released(stands)) && from.is_some() {
             replica.let_go();
         }
     }

@@ -122,7 +122,7 @@ pub fn replica(to: u32, ssrc: u32, source: StreamKey) -> Replica {
         playout_delay: None,
         source: Some(source),
         target: Layer::HIGHEST,
-        keeps: None,
+        fallback_spatial: None,
         rewriting: Rewriting::Exact,
         paused: false,
     }

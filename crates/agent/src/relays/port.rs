@@ -58,7 +58,7 @@ impl Port {
                 fresh.answered();
             }
         }
-        match &entry.opens {
+        match &entry.ingress_protection {
             Keys::Dtls { fingerprint, active } => {
                 let same = self
                     .secure

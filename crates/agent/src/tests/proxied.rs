@@ -42,7 +42,7 @@ fn asked(world: &World, publisher: usize) -> Vec<Vec<u16>> {
 }
 
 fn wanted(world: &mut World, sequences: &[u16]) {
-    let event = Event::Wanted {
+    let event = Event::NackUpstream {
         stream: CAMERA,
         sequences: sequences.to_vec(),
     };

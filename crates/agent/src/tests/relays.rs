@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use dataplane::{Accept, Cover, Egress, Ingress, Path};
-use southbound::relay::{self, Entry, Hop, Keys, Observation, Order, Refusal};
+use dataplane::{Accept, Egress, Ingress, Path, RelayProtection};
+use southbound::relay::{self, Entry, Hop, Keys, Refusal, RelayCommand, RelayNotice};
 use southbound::{Command, Fingerprint, Notice};
 use wire::rtcp::{ReportBlock, SenderInfo, delay_units, write_receiver_report, write_sender_report};
 use wire::{NtpTime, RtpTimestamp, Ssrc};
@@ -38,37 +38,37 @@ fn rtp(ssrc: u32, sequence: u16) -> Vec<u8> {
     bytes
 }
 
-fn hop(from: &str, to: &str, seals: Keys) -> Option<Hop> {
+fn hop(from: &str, to: &str, egress_protection: Keys) -> Option<Hop> {
     Some(Hop {
         from: at(from),
         to: at(to),
-        seals,
+        egress_protection,
         tos: None,
     })
 }
 
 /// What a phone sends goes to the peer.
-fn from_phone(seals: Keys) -> Entry {
+fn from_phone(egress_protection: Keys) -> Entry {
     Entry {
         at: at(FACING_PHONE),
         accept: relay::Accept::Only(at(PHONE)),
-        opens: Keys::Clear,
-        rtp: hop(FACING_PEER, PEER, seals.clone()),
-        rtcp: hop(FACING_PEER, PEER, seals),
+        ingress_protection: Keys::Clear,
+        rtp: hop(FACING_PEER, PEER, egress_protection.clone()),
+        rtcp: hop(FACING_PEER, PEER, egress_protection),
         checks: None,
         clock_rate: Some(8_000),
     }
 }
 
 /// What the peer sends goes to the phone.
-fn from_peer(opens: Keys) -> Entry {
+fn from_peer(ingress_protection: Keys) -> Entry {
     Entry {
         at: at(FACING_PEER),
         accept: relay::Accept::Learn {
             within: None,
             window: 0,
         },
-        opens,
+        ingress_protection,
         rtp: hop(FACING_PHONE, PHONE, Keys::Clear),
         rtcp: hop(FACING_PHONE, PHONE, Keys::Clear),
         checks: None,
@@ -77,22 +77,22 @@ fn from_peer(opens: Keys) -> Entry {
 }
 
 impl World {
-    fn order(&mut self, order: Order) {
-        self.command(Command::Relay(order));
+    fn relay(&mut self, command: RelayCommand) {
+        self.command(Command::Relay(command));
     }
 
     fn open_both(&mut self) {
         for port in [FACING_PEER, FACING_PHONE] {
-            self.order(Order::Open(at(port)));
+            self.relay(RelayCommand::Open(at(port)));
         }
         assert_eq!(
-            self.take_observations(),
-            [FACING_PEER, FACING_PHONE].map(|port| Observation::Opened { at: at(port) })
+            self.take_relay_notices(),
+            [FACING_PEER, FACING_PHONE].map(|port| RelayNotice::Opened { at: at(port) })
         );
     }
 
     fn install(&mut self, entry: Entry) {
-        self.order(Order::Install(Box::new(entry)));
+        self.relay(RelayCommand::Install(Box::new(entry)));
     }
 
     /// A packet arrives; what leaves.
@@ -103,13 +103,13 @@ impl World {
         out
     }
 
-    fn take_observations(&mut self) -> Vec<Observation> {
+    fn take_relay_notices(&mut self) -> Vec<RelayNotice> {
         let notices = self.take_notices().into_iter();
-        let observations = notices.filter_map(|notice| match notice {
-            Notice::Relay(observation) => Some(observation),
+        let notices = notices.filter_map(|notice| match notice {
+            Notice::Relay(notice) => Some(notice),
             _ => None,
         });
-        observations.collect()
+        notices.collect()
     }
 
     /// A peer with a certificate of its own at the port that faces it; `role` is ours.
@@ -123,7 +123,7 @@ impl World {
 
     fn close_ports(&mut self) {
         for port in [FACING_PEER, FACING_PHONE] {
-            self.order(Order::Close(at(port)));
+            self.relay(RelayCommand::Close(at(port)));
         }
         assert!(self.model.is_empty() && self.agent.is_idle());
         assert!(self.agent.poll_timeout().is_none(), "nothing is left to do");
@@ -132,14 +132,16 @@ impl World {
     /// The keys of both directions are in the entries, and they are the peer's.
     fn keys_are_in(&self, peer: usize) -> bool {
         let [facing_peer, facing_phone] = [FACING_PEER, FACING_PHONE].map(|port| self.model.relay(at(port)).unwrap());
-        let seals = &facing_phone.rtp.as_ref().expect("it goes on").seals;
-        let (Some((material, _)), Cover::Srtp(opens), Cover::Srtp(seals)) =
-            (&self.peers[peer].keys, &facing_peer.opens, seals)
-        else {
+        let egress_protection = &facing_phone.rtp.as_ref().expect("it goes on").egress_protection;
+        let (Some((material, _)), RelayProtection::Srtp(ingress_protection), RelayProtection::Srtp(egress_protection)) = (
+            &self.peers[peer].keys,
+            &facing_peer.ingress_protection,
+            egress_protection,
+        ) else {
             return false;
         };
         let has = |key: &[u8]| material.windows(key.len()).any(|window| window == key);
-        has(opens.key()) && has(seals.key()) && opens != seals
+        has(ingress_protection.key()) && has(egress_protection.key()) && ingress_protection != egress_protection
     }
 }
 
@@ -154,18 +156,18 @@ fn dtls(fingerprint: &Fingerprint, active: bool) -> Keys {
 fn a_port_that_cannot_be_had_is_refused() {
     let mut world = World::new();
     world.model.taken.insert(at(FACING_PEER));
-    world.order(Order::Open(at(FACING_PEER)));
+    world.relay(RelayCommand::Open(at(FACING_PEER)));
     let why = Refusal::Taken;
     assert_eq!(
-        world.take_observations(),
-        [Observation::Refused {
+        world.take_relay_notices(),
+        [RelayNotice::Refused {
             at: at(FACING_PEER),
             why
         }]
     );
     world.install(from_peer(Keys::Clear));
     assert_eq!(world.count(Counter::RelayDangling), 1);
-    world.order(Order::Close(at(FACING_PEER)));
+    world.relay(RelayCommand::Close(at(FACING_PEER)));
     assert!(world.agent.is_idle());
 }
 
@@ -177,26 +179,26 @@ fn a_call_between_phones_is_two_entries_and_a_look_at_where_they_are() {
     world.install(from_phone(Keys::Clear));
     let out = world.pass(path(FACING_PEER, "203.0.113.9:31000"), &rtp(1, 1));
     assert_eq!((out.len(), out[0].path), (1, path(FACING_PHONE, PHONE)));
-    let source = Observation::Source {
+    let source = RelayNotice::Source {
         at: at(FACING_PEER),
         from: at("203.0.113.9:31000"),
     };
-    assert_eq!(world.take_observations(), [source]);
+    assert_eq!(world.take_relay_notices(), [source]);
     assert_eq!(
         world.pass(path(FACING_PHONE, PHONE), &rtp(2, 1))[0].path,
         path(FACING_PEER, PEER)
     );
 
-    world.order(Order::Report(at(FACING_PEER)));
-    let told = world.take_observations();
+    world.relay(RelayCommand::Report(at(FACING_PEER)));
+    let told = world.take_relay_notices();
     assert!(
-        matches!(&told[..], [Observation::Traffic { traffic, last: Some(_), .. }] if traffic.packets == 1 && traffic.bytes == 172),
+        matches!(&told[..], [RelayNotice::Traffic { traffic, last: Some(_), .. }] if traffic.packets == 1 && traffic.bytes == 172),
         "{told:?}"
     );
-    world.order(Order::Silence(at(FACING_PEER)));
+    world.relay(RelayCommand::Silence(at(FACING_PEER)));
     assert!(world.pass(path(FACING_PEER, PEER), &rtp(1, 2)).is_empty());
     world.close_ports();
-    assert!(world.take_observations().is_empty(), "the last word is nobody's");
+    assert!(world.take_relay_notices().is_empty(), "the last word is nobody's");
 }
 
 #[test]
@@ -219,12 +221,12 @@ fn a_browser_proves_where_and_who_it_is_before_its_media_passes() {
 
     world.check(peer, true);
     assert_eq!(world.peers[peer].stun.len(), 1, "its check is answered");
-    let source = Observation::Source {
+    let source = RelayNotice::Source {
         at: at(FACING_PEER),
         from: at(PEER),
     };
-    assert_eq!(world.take_observations(), [source]);
-    assert_eq!(hop(&world).unwrap().seals, Cover::Pending);
+    assert_eq!(world.take_relay_notices(), [source]);
+    assert_eq!(hop(&world).unwrap().egress_protection, RelayProtection::Pending);
     assert_eq!(
         world.model.relay(at(FACING_PEER)).unwrap().accept,
         Accept::Only(at(PEER))
@@ -297,7 +299,7 @@ fn checks_with_a_wrong_password_are_not_answered() {
         ..from_peer(dtls(&fingerprint, false))
     });
     world.check(peer, true);
-    assert!(world.peers[peer].stun.is_empty() && world.take_observations().is_empty());
+    assert!(world.peers[peer].stun.is_empty() && world.take_relay_notices().is_empty());
     assert_eq!(world.count(Counter::CheckUnknownUfrag), 1);
 }
 
@@ -390,10 +392,10 @@ fn party_reports_are_told_for_each_leg_and_end_to_end() {
     world.advance(10);
     world.pass(peer, &answer(2));
     let told: Vec<_> = world
-        .take_observations()
+        .take_relay_notices()
         .into_iter()
-        .filter_map(|observation| match observation {
-            Observation::Quality { at, ssrc, report } => Some((at, ssrc, report)),
+        .filter_map(|notice| match notice {
+            RelayNotice::Quality { at, ssrc, report } => Some((at, ssrc, report)),
             _ => None,
         })
         .collect();
@@ -431,22 +433,22 @@ fn a_port_that_goes_on_has_its_entry_from_the_beginning() {
         .zip(&before)
     {
         let port = entry.at;
-        next.order(Order::Resume(Box::new(entry)));
-        assert_eq!(next.take_observations(), [Observation::Opened { at: port }]);
+        next.relay(RelayCommand::Resume(Box::new(entry)));
+        assert_eq!(next.take_relay_notices(), [RelayNotice::Opened { at: port }]);
         assert_eq!(next.model.relay(port), Some(before));
     }
     let out = next.pass(path(FACING_PEER, PEER), &rtp(1, 1));
     assert_eq!((out.len(), out[0].path), (1, path(FACING_PHONE, PHONE)));
-    next.take_observations();
+    next.take_relay_notices();
     next.close_ports();
 
     let mut elsewhere = World::new();
     elsewhere.model.taken.insert(at(FACING_PEER));
-    elsewhere.order(Order::Resume(Box::new(from_peer(Keys::Clear))));
+    elsewhere.relay(RelayCommand::Resume(Box::new(from_peer(Keys::Clear))));
     assert!(matches!(
-        elsewhere.take_observations()[..],
-        [Observation::Refused { .. }]
+        elsewhere.take_relay_notices()[..],
+        [RelayNotice::Refused { .. }]
     ));
-    elsewhere.order(Order::Close(at(FACING_PEER)));
+    elsewhere.relay(RelayCommand::Close(at(FACING_PEER)));
     assert!(elsewhere.agent.is_idle());
 }

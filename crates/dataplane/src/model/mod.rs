@@ -159,8 +159,8 @@ impl DataPlane for Model {
             }
             Inject::Rtcp { leg, bytes } => self.send_rtcp(leg, bytes),
             Inject::Resend { replica, sequences } => self.resend(now, replica, sequences),
-            Inject::GoOn { replica, from } => self.go_on(now, replica, from),
-            Inject::LetGo { replica } => self.let_go(replica),
+            Inject::Resume { replica, from } => self.go_on(now, replica, from),
+            Inject::Release { replica } => self.let_go(replica),
             Inject::Fill {
                 replica,
                 payload_type,

@@ -8,7 +8,9 @@ use wire::{PacketKind, RtpPacket, Ssrc};
 
 use super::{Egress, Ingress, Model};
 use crate::limits::{DATAGRAM_MAX, KEYS_PER_RELAY_MAX, REORDER_MAX, SSRCS_PER_KEY_MAX};
-use crate::{Accept, Counter, Cover, Event, Hop, MasterKey, PuntKind, Relay, RelayTraffic, Verdict, WriteError};
+use crate::{
+    Accept, Counter, Event, Hop, MasterKey, PuntKind, Relay, RelayProtection, RelayTraffic, Verdict, WriteError,
+};
 
 /// Bytes of an RTCP packet that are always in clear: its header and its sender.
 const RTCP_MIN: usize = 8;
@@ -43,7 +45,7 @@ impl Model {
         let keys = [&entry.rtp, &entry.rtcp]
             .into_iter()
             .flatten()
-            .filter_map(|hop| hop.seals.key());
+            .filter_map(|hop| hop.egress_protection.key());
         for key in keys {
             if !sealed_with.contains(key) {
                 sealed_with.push(key.clone());
@@ -100,7 +102,7 @@ impl Model {
     /// The key that a datagram must be opened with before it is given to [`packet`](Self::packet), if it gets that far at a relay.
     pub fn relay_key(&self, arrival: Ingress<'_>) -> Option<&MasterKey> {
         match self.onward(arrival) {
-            Ok(Onward::Along(..)) => self.relays[&arrival.path.local].entry.opens.key(),
+            Ok(Onward::Along(..)) => self.relays[&arrival.path.local].entry.ingress_protection.key(),
             _ => None,
         }
     }
@@ -150,20 +152,22 @@ impl Model {
             return Ok(Onward::Punted(PuntKind::Dtls, Counter::PuntedDtls));
         }
         let hop = match kind {
-            PacketKind::Rtp | PacketKind::Rtcp if relay.opens == Cover::Pending => return Err(Counter::NoKeys),
+            PacketKind::Rtp | PacketKind::Rtcp if relay.ingress_protection == RelayProtection::Pending => {
+                return Err(Counter::NoKeys);
+            }
             // Whether padding is right is not seen from outside, where packets pass protected.
             PacketKind::Rtp if RtpPacket::parse_protected(arrival.bytes).is_err() => return Err(Counter::Malformed),
             PacketKind::Rtcp if arrival.bytes.len() < RTCP_MIN => return Err(Counter::Malformed),
             PacketKind::Rtcp => &relay.rtcp,
             PacketKind::Rtp => &relay.rtp,
-            _ if relay.opens != Cover::Clear => return Err(Counter::NotMedia),
+            _ if relay.ingress_protection != RelayProtection::Clear => return Err(Counter::NotMedia),
             _ => &relay.rtp,
         };
         let hop = hop.as_ref().ok_or(Counter::NoDestination)?;
-        if !matches!(kind, PacketKind::Rtp | PacketKind::Rtcp) && hop.seals != Cover::Clear {
+        if !matches!(kind, PacketKind::Rtp | PacketKind::Rtcp) && hop.egress_protection != RelayProtection::Clear {
             return Err(Counter::NotMedia);
         }
-        if hop.seals == Cover::Pending || !self.relays.contains_key(&hop.path.local) {
+        if hop.egress_protection == RelayProtection::Pending || !self.relays.contains_key(&hop.path.local) {
             return Err(Counter::NotReady);
         }
         Ok(Onward::Along(kind, hop.clone()))
@@ -176,11 +180,11 @@ impl Model {
         let state = self.relays.get_mut(&at).expect("it arrived there");
         // Some phones send RTCP to the port for RTP, and not from where they send RTP.
         let is_stray = wire::classify(arrival.bytes) == PacketKind::Rtcp && state.entry.rtcp.is_none();
-        let counts = match (&state.entry.opens, onward) {
+        let counts = match (&state.entry.ingress_protection, onward) {
             _ if is_stray => false,
             (_, Err(Counter::Oversized | Counter::ForeignSource) | Ok(Onward::Punted(PuntKind::Stun, _))) => false,
-            (Cover::Srtp(_), onward) => matches!(onward, Ok(Onward::Along(..))),
-            (Cover::Pending | Cover::Clear, _) => true,
+            (RelayProtection::Srtp(_), onward) => matches!(onward, Ok(Onward::Along(..))),
+            (RelayProtection::Pending | RelayProtection::Clear, _) => true,
         };
         let learns = matches!(state.entry.accept, Accept::Learn { .. });
         if counts && learns && state.told.replace(from) != Some(from) {
@@ -196,7 +200,7 @@ impl Model {
         hop: Hop,
         out: &mut Vec<Egress>,
     ) -> Verdict {
-        if let (PacketKind::Rtp, Some(key)) = (kind, hop.seals.key()) {
+        if let (PacketKind::Rtp, Some(key)) = (kind, hop.egress_protection.key()) {
             let sealed = self.sealed.iter_mut().find(|sealed| sealed.key == *key);
             let packet = RtpPacket::parse_protected(arrival.bytes).expect("it was looked at");
             if let Err(reason) = sealed.expect("set_relay entered it").claim(&packet) {

@@ -26,7 +26,8 @@ use super::stream::MediaPacket;
 use super::{Egress, Model};
 use crate::limits::{ALIGNMENT_MAX_SECONDS, DATAGRAM_MAX};
 use crate::{
-    Continuation, Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaStatistics, StreamKey, Verdict, WriteError,
+    Counter, Event, Replica, ReplicaFormat, ReplicaId, ReplicaSnapshot, ReplicaStatistics, StreamKey, Verdict,
+    WriteError,
 };
 
 use by_frames::ByFrames;
@@ -45,7 +46,7 @@ pub(super) struct ReplicaState {
     /// The last segment, kept while nothing is followed: the next one continues it.
     pub segment: Option<Segment>,
     /// Where another device stopped, as long as nothing is followed.
-    continues: Option<Continuation>,
+    continues: Option<ReplicaSnapshot>,
     /// Another device is to go on with it.
     let_go: bool,
     pub statistics: ReplicaStatistics,
@@ -119,7 +120,7 @@ impl ReplicaState {
     fn wanted(&self) -> Wanted {
         Wanted {
             layer: self.entry.target,
-            keeps: self.entry.keeps,
+            fallback_spatial: self.entry.fallback_spatial,
         }
     }
 

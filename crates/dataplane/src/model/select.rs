@@ -43,7 +43,7 @@ pub(super) struct Wanted {
     /// The highest layer.
     pub layer: Layer,
     /// The smaller size to keep beside it.
-    pub keeps: Option<u8>,
+    pub fallback_spatial: Option<u8>,
 }
 
 /// What a replica gets of the stream it follows.

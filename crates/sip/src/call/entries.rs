@@ -55,7 +55,7 @@ impl Media {
     /// What arrives from the party at `end`; nothing while it is not known or not agreed how it is protected.
     fn entry(&self, end: usize, component: Component) -> Option<Entry> {
         let side = &self.sides[end];
-        let opens = side.security.opens()?;
+        let ingress_protection = side.security.ingress_protection()?;
         let carries_rtcp = self.is_rtp && (side.mux || component == Component::Rtcp);
         let checks = side
             .ice
@@ -64,7 +64,7 @@ impl Media {
         Some(Entry {
             at: side.local(component)?,
             accept: side.accept(component)?,
-            opens,
+            ingress_protection,
             rtp: if component == Component::Rtp {
                 self.hop(end, Component::Rtp)
             } else {
@@ -87,11 +87,11 @@ impl Media {
     /// Where what arrives from the party at `end` goes.
     fn hop(&self, end: usize, component: Component) -> Option<Hop> {
         let other = &self.sides[1 - end];
-        let seals: Keys = other.security.seals()?;
+        let egress_protection: Keys = other.security.egress_protection()?;
         Some(Hop {
             from: other.local(component)?,
             to: other.destination(component)?,
-            seals,
+            egress_protection,
             tos: self.tos,
         })
     }

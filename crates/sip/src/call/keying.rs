@@ -53,12 +53,12 @@ pub(crate) struct Agreed {
 
 impl Security {
     /// How packets from the party are opened; `None` until it is agreed.
-    pub(crate) fn opens(&self) -> Option<Keys> {
+    pub(crate) fn ingress_protection(&self) -> Option<Keys> {
         self.keys(|agreed| &agreed.theirs.key)
     }
 
     /// How packets to the party are sealed; `None` until it is agreed.
-    pub(crate) fn seals(&self) -> Option<Keys> {
+    pub(crate) fn egress_protection(&self) -> Option<Keys> {
         self.keys(|agreed| &agreed.ours.key)
     }
 

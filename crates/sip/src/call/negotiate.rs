@@ -169,18 +169,19 @@ impl Media {
         } else {
             (asked.accept || asked.demux).then_some(true)
         };
-        let keeps = asked == Default::default() && !flags.reset;
+        let fallback_spatial = asked == Default::default() && !flags.reset;
         let [speaker, other] = self.sides_from(end);
         match role {
             Role::Offer => {
                 speaker.mux_offered = section.rtcp_mux;
-                if !keeps {
+                if !fallback_spatial {
                     speaker.mux_fate = fate;
                 }
                 speaker.mux &= section.rtcp_mux;
                 // What was decided for both sides apart stays so until it is decided anew.
-                let goes_on = section.rtcp_mux && !(keeps && speaker.mux_fate.is_some());
-                other.mux_offered = goes_on && !asked.demux || asked.offer || asked.require || keeps && other.mux;
+                let snapshot = section.rtcp_mux && !(fallback_spatial && speaker.mux_fate.is_some());
+                other.mux_offered =
+                    snapshot && !asked.demux || asked.offer || asked.require || fallback_spatial && other.mux;
                 other.mux = asked.require || other.mux && other.mux_offered;
             }
             Role::Answer => {

@@ -148,7 +148,7 @@ impl<'a> Report<'a> {
         let learned = side.sources[component as usize].address();
         stream.push("endpoint", endpoint(learned.or(advertised)));
         stream.push("advertised endpoint", endpoint(advertised));
-        if let Some(Keys::Srtp(key)) = side.security.opens() {
+        if let Some(Keys::Srtp(key)) = side.security.ingress_protection() {
             stream.push("crypto suite", suite_name(key.profile()));
         }
         let last = side.last_packets[component as usize].unwrap_or(self.call.created);
@@ -239,7 +239,7 @@ fn stream_flags(side: &Side, component: Component) -> Vec<Value> {
 fn media_flags(media: &Media, end: usize) -> Vec<Value> {
     let side = &media.sides[end];
     let heard = side.heard.as_ref();
-    let keys = side.security.opens();
+    let keys = side.security.ingress_protection();
     let dtls = match keys {
         Some(Keys::Dtls { active, .. }) => Some(active),
         _ => None,

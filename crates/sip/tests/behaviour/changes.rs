@@ -84,7 +84,12 @@ fn a_party_that_changes_its_protocol_is_passed_on_as_it_is() {
     let offer = setup.describe("offer", &section("RTP/AVPF", "192.0.2.1", 6004, ""), again());
     assert!(offer.contains(" RTP/AVPF 0\r\n"), "{offer}");
     setup.describe("answer", &section("RTP/AVPF", "192.0.2.2", 6000, ""), answered());
-    assert!(setup.entries.values().all(|entry| entry.opens == Keys::Clear));
+    assert!(
+        setup
+            .entries
+            .values()
+            .all(|entry| entry.ingress_protection == Keys::Clear)
+    );
 }
 
 #[test]
@@ -114,7 +119,7 @@ fn a_browser_keeps_its_ice_dtls_and_multiplexing() {
     );
     let facing = local(&offer);
     let before = setup.entries[&facing].clone();
-    assert!(matches!(before.opens, Keys::Dtls { active: true, .. }));
+    assert!(matches!(before.ingress_protection, Keys::Dtls { active: true, .. }));
 
     let changed = setup.describe(
         "offer",
@@ -140,7 +145,7 @@ fn a_browser_keeps_its_ice_dtls_and_multiplexing() {
     assert!(offer.contains(" RTP/AVP 0\r\n"), "{offer}");
     let answer = setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), turned());
     assert_eq!(attribute(&answer, "setup"), "active");
-    assert_eq!(setup.entries[&facing].opens, before.opens);
+    assert_eq!(setup.entries[&facing].ingress_protection, before.ingress_protection);
 }
 
 #[test]
@@ -220,11 +225,11 @@ fn another_fingerprint_or_role_is_another_handshake() {
         .with("ICE", "remove");
     setup.describe("offer", &browser("them", "active", 1), plain);
     let answer = setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), answered());
-    let opens = |setup: &Setup| match &setup.entries[&local(&answer)].opens {
+    let ingress_protection = |setup: &Setup| match &setup.entries[&local(&answer)].ingress_protection {
         Keys::Dtls { fingerprint, active } => (fingerprint.digest[0], *active),
         other => panic!("{other:?}"),
     };
-    assert_eq!(opens(&setup), (1, false));
+    assert_eq!(ingress_protection(&setup), (1, false));
     for (role, digest, expected) in [
         ("actpass", 1, (1, false)),
         ("passive", 1, (1, true)),
@@ -232,7 +237,7 @@ fn another_fingerprint_or_role_is_another_handshake() {
     ] {
         setup.describe("offer", &browser("them", role, digest), again());
         setup.describe("answer", &section("RTP/AVP", "192.0.2.2", 6000, ""), answered());
-        assert_eq!(opens(&setup), expected, "{role}");
+        assert_eq!(ingress_protection(&setup), expected, "{role}");
     }
 }
 

@@ -52,7 +52,7 @@ fn zeros_without_ice_are_hold_wherever_they_stand() {
         ("::", ""),
         ("", "::"),
     ] {
-        for (said, goes_on) in [
+        for (said, snapshot) in [
             ("", "a=sendonly"),
             ("a=sendrecv\r\n", "a=sendonly"),
             ("a=sendonly\r\n", "a=sendonly"),
@@ -67,7 +67,7 @@ fn zeros_without_ice_are_hold_wherever_they_stand() {
                 !zeros.is_empty() && zeros.iter().all(|it| *it == "IP4 0.0.0.0"),
                 "{held}"
             );
-            assert_eq!(direction(&held), goes_on, "{held}");
+            assert_eq!(direction(&held), snapshot, "{held}");
             assert_eq!(towards(&setup, facing_a), None, "a party on hold gets nothing");
 
             let replaced = setup.describe("offer", &with(session, section, 6004, said), replaced());
@@ -75,7 +75,7 @@ fn zeros_without_ice_are_hold_wherever_they_stand() {
                 connections(&replaced).iter().all(|it| *it == "IP4 127.0.0.1"),
                 "{replaced}"
             );
-            assert_eq!(direction(&replaced), goes_on, "hold is still said: {replaced}");
+            assert_eq!(direction(&replaced), snapshot, "hold is still said: {replaced}");
             assert_eq!(towards(&setup, facing_a), None);
 
             let resumed = setup.describe("offer", &with("192.0.2.1", "", 6004, ""), again());
@@ -124,14 +124,14 @@ fn zeros_with_ice_are_no_hold() {
             assert!(setup.entries[&local(&answer)].checks.is_some());
 
             // Held by its direction, and resumed, always without an address.
-            for (said, goes_on) in [
+            for (said, snapshot) in [
                 ("inactive", "inactive"),
                 ("sendonly", "sendonly"),
                 ("sendrecv", "sendrecv"),
             ] {
                 let sdp = trickled.clone() + &format!("a={said}\r\n");
                 let changed = setup.describe("offer", &sdp, again());
-                assert_eq!(direction(&changed), format!("a={goes_on}"));
+                assert_eq!(direction(&changed), format!("a={snapshot}"));
                 assert!(setup.entries[&local(&offer)].rtp.is_some());
             }
         }

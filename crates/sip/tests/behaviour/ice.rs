@@ -43,7 +43,11 @@ fn optional_ice_keeps_what_came_and_puts_our_addresses_behind() {
         assert_eq!(lines(sdp, "a=candidate:")[3..], ours(sdp));
         assert!(!sdp.contains("ice-lite") && !sdp.contains("end-of-candidates"), "{sdp}");
         let entry = &setup.entries[&local(sdp)];
-        assert_eq!((&entry.checks, &entry.opens), (&None, &Keys::Clear), "checks pass");
+        assert_eq!(
+            (&entry.checks, &entry.ingress_protection),
+            (&None, &Keys::Clear),
+            "checks pass"
+        );
         assert!(entry.rtp.is_some());
     }
     let again = Dictionary::default().with("to-tag", "b");

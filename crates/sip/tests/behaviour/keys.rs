@@ -45,8 +45,8 @@ fn entry(setup: &Setup, sdp: &str) -> Entry {
     setup.entries[&local(sdp)].clone()
 }
 
-fn seals(entry: &Entry) -> Keys {
-    entry.rtp.as_ref().expect("a way").seals.clone()
+fn egress_protection(entry: &Entry) -> Keys {
+    entry.rtp.as_ref().expect("a way").egress_protection.clone()
 }
 
 #[test]
@@ -70,7 +70,10 @@ fn keys_that_both_understand_pass_through_unopened() {
     let answer = setup.describe("answer", &answered_with, answered());
     assert!(answer.contains(OTHER_KEY), "{answer}");
     assert_eq!(
-        (entry(&setup, &answer).opens, seals(&entry(&setup, &offer))),
+        (
+            entry(&setup, &answer).ingress_protection,
+            egress_protection(&entry(&setup, &offer))
+        ),
         (Keys::Clear, Keys::Clear)
     );
 }
@@ -88,9 +91,12 @@ fn a_phone_with_keys_talks_to_one_without() {
     let [ours] = cryptos(&answer).try_into().expect("one key");
     assert!(answer.contains(" RTP/SAVP 0\r\n") && ours.tag == 7, "{answer}");
     let (from_a, from_b) = (entry(&setup, &answer), entry(&setup, &offer));
-    assert_eq!((from_a.opens.clone(), seals(&from_a)), (key(KEY_OF_A), Keys::Clear));
     assert_eq!(
-        (from_b.opens.clone(), seals(&from_b)),
+        (from_a.ingress_protection.clone(), egress_protection(&from_a)),
+        (key(KEY_OF_A), Keys::Clear)
+    );
+    assert_eq!(
+        (from_b.ingress_protection.clone(), egress_protection(&from_b)),
         (Keys::Clear, Keys::Srtp(ours.key))
     );
 
@@ -125,10 +131,13 @@ fn a_phone_without_keys_talks_to_one_with() {
     );
     let from_b = entry(&setup, &offer);
     assert_eq!(
-        from_b.opens,
+        from_b.ingress_protection,
         key(chosen.trim().strip_prefix("a=crypto:").expect("a key"))
     );
-    assert_eq!(seals(&entry(&setup, &answer)), Keys::Srtp(ours[0].key.clone()));
+    assert_eq!(
+        egress_protection(&entry(&setup, &answer)),
+        Keys::Srtp(ours[0].key.clone())
+    );
 }
 
 #[test]
@@ -197,8 +206,14 @@ fn a_phone_talks_to_a_browser() {
         },
         active: false,
     };
-    assert_eq!((&from_browser.opens, seals(&from_browser)), (&dtls, Keys::Clear));
-    assert_eq!((seals(&entry(&setup, &answer)), setup.entries.len()), (dtls, 3));
+    assert_eq!(
+        (&from_browser.ingress_protection, egress_protection(&from_browser)),
+        (&dtls, Keys::Clear)
+    );
+    assert_eq!(
+        (egress_protection(&entry(&setup, &answer)), setup.entries.len()),
+        (dtls, 3)
+    );
     let (ours, theirs) = from_browser.checks.expect("connectivity checks");
     assert!(offer.contains(&ours.ufrag) && theirs.is_some_and(|theirs| theirs.ufrag == "them"));
 }
@@ -232,8 +247,14 @@ fn a_browser_talks_to_a_phone_with_keys() {
         "{answer}"
     );
     let from_browser = entry(&setup, &answer);
-    assert!(matches!(from_browser.opens, Keys::Dtls { active: false, .. }));
-    assert_eq!(seals(&from_browser), Keys::Srtp(cryptos(&offer)[6].key.clone()));
+    assert!(matches!(
+        from_browser.ingress_protection,
+        Keys::Dtls { active: false, .. }
+    ));
+    assert_eq!(
+        egress_protection(&from_browser),
+        Keys::Srtp(cryptos(&offer)[6].key.clone())
+    );
 }
 
 #[test]
@@ -260,14 +281,14 @@ fn a_phone_with_keys_talks_to_a_browser() {
     );
     let (from_a, from_b) = (entry(&setup, &answer), entry(&setup, &offer));
     assert_eq!(
-        (from_a.opens.clone(), seals(&from_b)),
+        (from_a.ingress_protection.clone(), egress_protection(&from_b)),
         (key(KEY_OF_A), Keys::Srtp(ours.key))
     );
-    let Keys::Dtls { fingerprint, active } = &from_b.opens else {
+    let Keys::Dtls { fingerprint, active } = &from_b.ingress_protection else {
         panic!("a handshake")
     };
     assert_eq!((fingerprint.hash, *active), (HashFunction::Sha1, false));
-    assert_eq!(seals(&from_a), from_b.opens);
+    assert_eq!(egress_protection(&from_a), from_b.ingress_protection);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sip::ng::value::{Dictionary, Value};
-use sip::plan::{Observation, Report, Traffic};
+use sip::plan::{RelayNotice, Report, Traffic};
 use sip::{Counter, Input};
 
 use crate::support::*;
@@ -15,7 +15,7 @@ fn traffic(setup: &mut Setup, address: std::net::SocketAddr, packets: u64) {
         errors: 1,
     };
     let last = Some(setup.now);
-    setup.tell(Input::Observed(Observation::Traffic {
+    setup.tell(Input::Notice(RelayNotice::Traffic {
         at: address,
         traffic,
         last,
@@ -182,7 +182,7 @@ fn a_query_tells_how_good_a_call_was() {
             round_trip_leg: Some(Duration::from_millis(20)),
             round_trip: Some(Duration::from_millis(90)),
         };
-        setup.tell(Input::Observed(Observation::Quality {
+        setup.tell(Input::Notice(RelayNotice::Quality {
             at: local(&answer),
             ssrc: 4711,
             report,

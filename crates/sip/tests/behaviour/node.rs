@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sip::ng::Encoding;
 use sip::ng::value::Dictionary;
-use sip::plan::{Observation, Order, Traffic};
+use sip::plan::{RelayCommand, RelayNotice, Traffic};
 use sip::{Counter, Input, Output, Request, RequestId};
 
 use crate::support::*;
@@ -17,12 +17,12 @@ fn offer() -> Vec<u8> {
     message
 }
 
-fn orders(outputs: &[Output]) -> Vec<&Order> {
-    let orders = outputs.iter().filter_map(|output| match output {
-        Output::Order(order) => Some(order),
+fn commands(outputs: &[Output]) -> Vec<&RelayCommand> {
+    let commands = outputs.iter().filter_map(|output| match output {
+        Output::Command(command) => Some(command),
         _ => None,
     });
-    orders.collect()
+    commands.collect()
 }
 
 fn replies(outputs: &[Output]) -> usize {
@@ -41,10 +41,10 @@ fn a_reply_waits_until_its_ports_are_open_and_a_repetition_is_answered_with_it()
     };
     let relay = &mut setup.relay;
     relay.handle(setup.now, Input::Request(RequestId(1), request()), &mut outputs);
-    let opened: Vec<_> = orders(&outputs)
+    let opened: Vec<_> = commands(&outputs)
         .into_iter()
-        .map(|order| match order {
-            Order::Open(at) => *at,
+        .map(|command| match command {
+            RelayCommand::Open(at) => *at,
             other => panic!("not an order to open: {other:?}"),
         })
         .collect();
@@ -53,16 +53,12 @@ fn a_reply_waits_until_its_ports_are_open_and_a_repetition_is_answered_with_it()
     relay.handle(setup.now, Input::Request(RequestId(2), request()), &mut outputs);
     assert!(outputs.is_empty(), "it is on its way: {outputs:?}");
     for at in &opened[..3] {
-        relay.handle(
-            setup.now,
-            Input::Observed(Observation::Opened { at: *at }),
-            &mut outputs,
-        );
+        relay.handle(setup.now, Input::Notice(RelayNotice::Opened { at: *at }), &mut outputs);
     }
     assert!(outputs.is_empty());
     relay.handle(
         setup.now,
-        Input::Observed(Observation::Opened { at: opened[3] }),
+        Input::Notice(RelayNotice::Opened { at: opened[3] }),
         &mut outputs,
     );
     assert!(
@@ -128,10 +124,10 @@ fn counts_are_those_of_the_moment() {
     setup
         .relay
         .handle(setup.now, Input::Request(RequestId(9), request), &mut outputs);
-    let asked: Vec<_> = orders(&outputs)
+    let asked: Vec<_> = commands(&outputs)
         .into_iter()
-        .map(|order| match order {
-            Order::Report(at) => *at,
+        .map(|command| match command {
+            RelayCommand::Report(at) => *at,
             other => panic!("not a question: {other:?}"),
         })
         .collect();
@@ -144,10 +140,8 @@ fn counts_are_those_of_the_moment() {
             ..Traffic::default()
         };
         let last = Some(setup.now);
-        let observation = Observation::Traffic { at, traffic, last };
-        setup
-            .relay
-            .handle(setup.now, Input::Observed(observation), &mut outputs);
+        let notice = RelayNotice::Traffic { at, traffic, last };
+        setup.relay.handle(setup.now, Input::Notice(notice), &mut outputs);
     }
     let Some(Output::Reply { bytes, .. }) = outputs.last() else {
         panic!("no reply: {outputs:?}")
@@ -175,7 +169,7 @@ fn only_a_call_that_seems_silent_is_looked_at() {
     let [answer, _] = setup.call();
     let last = setup.now + Duration::from_secs(50);
     let traffic = Traffic::default();
-    setup.tell(Input::Observed(Observation::Traffic {
+    setup.tell(Input::Notice(RelayNotice::Traffic {
         at: local(&answer),
         traffic,
         last: Some(last),

@@ -21,7 +21,7 @@ fn a_call_is_relayed_both_ways_and_only_once_it_is_answered() {
         let entry = &setup.entries[&arrives];
         let hop = entry.rtp.as_ref().expect("a way");
         assert_eq!(
-            (hop.from, hop.to, &hop.seals, &entry.opens),
+            (hop.from, hop.to, &hop.egress_protection, &entry.ingress_protection),
             (leaves, at(to), &Keys::Clear, &Keys::Clear)
         );
         assert_eq!(

@@ -51,7 +51,7 @@ fn an_answer_with_the_same_suite_passes() {
     let answer = setup.describe("answer", &phone_with("192.0.2.2", 6000, &theirs), answered());
     assert_eq!(cryptos(&answer), [theirs]);
     for at in [local(&offer), local(&answer)] {
-        assert_eq!(setup.entries[&at].opens, Keys::Clear);
+        assert_eq!(setup.entries[&at].ingress_protection, Keys::Clear);
         assert_eq!(setup.entries[&above(at)].clock_rate, None, "reports cannot be read");
     }
 }
@@ -67,10 +67,10 @@ fn an_answer_with_a_suite_of_ours_is_opened_and_sealed_for_both() {
     assert!(answer.contains(" RTP/AVP 0\r\n"), "{answer}");
     let from_a = setup.entries[&local(&answer)].clone();
     let from_b = setup.entries[&local(&offer)].clone();
-    assert_eq!(from_a.opens, key(&format!("1 {CM_80}")));
-    assert_eq!(from_a.rtp.as_ref().expect("a way").seals, key(&ours));
-    assert_eq!(from_b.opens, key(&format!("8 {CM_32}")));
-    assert_eq!(from_b.rtp.as_ref().expect("a way").seals, key(to_a));
+    assert_eq!(from_a.ingress_protection, key(&format!("1 {CM_80}")));
+    assert_eq!(from_a.rtp.as_ref().expect("a way").egress_protection, key(&ours));
+    assert_eq!(from_b.ingress_protection, key(&format!("8 {CM_32}")));
+    assert_eq!(from_b.rtp.as_ref().expect("a way").egress_protection, key(to_a));
 
     // A session refresh changes nothing, nor does the time until it is answered.
     let again = Dictionary::default().with("to-tag", "b");
@@ -88,7 +88,7 @@ fn an_answer_without_keys_leaves_both_unprotected() {
         let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answered());
         assert_eq!(cryptos(&answer), [""; 0]);
         for at in [local(&offer), local(&answer)] {
-            assert_eq!(setup.entries[&at].opens, Keys::Clear);
+            assert_eq!(setup.entries[&at].ingress_protection, Keys::Clear);
             assert_eq!(setup.entries[&above(at)].clock_rate, Some(8000));
         }
     }
@@ -112,8 +112,14 @@ fn keys_are_taken_here_where_the_other_party_must_have_none_or_others() {
         let answer = setup.describe("answer", &b, answered());
         let [to_a] = cryptos(&answer).try_into().expect("one key");
         assert!(to_a.starts_with("1 AES_CM_128_HMAC_SHA1_80 inline:"), "{to_a}");
-        assert_eq!(setup.entries[&local(&answer)].opens, key(&format!("1 {CM_80}")));
-        assert_eq!(setup.entries[&local(&offer)].opens, key(&format!("{tag} {CM_32}")));
+        assert_eq!(
+            setup.entries[&local(&answer)].ingress_protection,
+            key(&format!("1 {CM_80}"))
+        );
+        assert_eq!(
+            setup.entries[&local(&offer)].ingress_protection,
+            key(&format!("{tag} {CM_32}"))
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sip::ng::value::Dictionary;
-use sip::plan::{Accept, Observation, Traffic};
+use sip::plan::{Accept, RelayNotice, Traffic};
 use sip::{Config, Counter, Input};
 
 use crate::support::*;
@@ -90,7 +90,7 @@ fn a_call_ends_by_itself_when_nothing_comes_afterwards() {
     for _ in 0..10 {
         setup.pass(Duration::from_secs(50));
         let (traffic, last) = (Traffic::default(), Some(setup.now));
-        setup.tell(Input::Observed(Observation::Traffic {
+        setup.tell(Input::Notice(RelayNotice::Traffic {
             at: answer,
             traffic,
             last,

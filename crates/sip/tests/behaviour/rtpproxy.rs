@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sip::plan::{Accept, Observation, Traffic};
+use sip::plan::{Accept, RelayNotice, Traffic};
 use sip::{Config, Counter, Input};
 
 use crate::support::*;
@@ -154,7 +154,7 @@ fn queries_tell_time_and_packets() {
             errors,
         };
         let last = Some(setup.now);
-        setup.tell(Input::Observed(Observation::Traffic {
+        setup.tell(Input::Notice(RelayNotice::Traffic {
             at: address,
             traffic,
             last,

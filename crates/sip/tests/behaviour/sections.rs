@@ -132,7 +132,7 @@ fn a_call_becomes_a_fax_and_a_call_again() {
         setup
             .entries
             .values()
-            .all(|entry| entry.opens == sip::plan::Keys::Clear)
+            .all(|entry| entry.ingress_protection == sip::plan::Keys::Clear)
     );
 
     let back = setup.describe("offer", &offered, plain.with("to-tag", "b"));

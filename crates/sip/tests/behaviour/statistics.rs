@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sip::Input;
 use sip::ng::value::{Dictionary, Value};
-use sip::plan::{Observation, Traffic};
+use sip::plan::{RelayNotice, Traffic};
 
 use crate::support::*;
 
@@ -29,7 +29,7 @@ fn arrived(setup: &mut Setup, at: std::net::SocketAddr, packets: u64) {
         errors: 0,
     };
     let last = Some(setup.now);
-    setup.tell(Input::Observed(Observation::Traffic { at, traffic, last }));
+    setup.tell(Input::Notice(RelayNotice::Traffic { at, traffic, last }));
 }
 
 #[test]

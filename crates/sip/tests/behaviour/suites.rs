@@ -73,10 +73,13 @@ fn every_suite_is_opened_for_a_phone_without_keys() {
         let answer = setup.describe("answer", &section("RTP/AVP", &[]), answered());
         assert_eq!(suites(&answer), [suite]);
         let from_a = &setup.entries[&local(&answer)];
-        assert_eq!(from_a.opens, Keys::Srtp(Crypto::parse(&theirs).expect("a key").key));
+        assert_eq!(
+            from_a.ingress_protection,
+            Keys::Srtp(Crypto::parse(&theirs).expect("a key").key)
+        );
         let ours = Crypto::parse(cryptos(&answer)[0]).expect("a key").key;
         let hop = setup.entries[&local(&offer)].rtp.as_ref().expect("a way");
-        assert_eq!(hop.seals, Keys::Srtp(ours), "{suite}");
+        assert_eq!(hop.egress_protection, Keys::Srtp(ours), "{suite}");
     }
 }
 
@@ -88,9 +91,9 @@ fn every_suite_is_offered_and_taken() {
         assert_eq!(suites(&offer), OFFERED);
         let theirs = line(tag, suite, "");
         setup.describe("answer", &section("RTP/SAVP", &[&theirs]), answered());
-        let opens = &setup.entries[&local(&offer)].opens;
+        let ingress_protection = &setup.entries[&local(&offer)].ingress_protection;
         assert_eq!(
-            *opens,
+            *ingress_protection,
             Keys::Srtp(Crypto::parse(&theirs).expect("a key").key),
             "{suite}"
         );
@@ -153,10 +156,10 @@ fn what_both_ends_leave_out_is_answered_and_what_cannot_be_done_is_passed_over()
         ours.starts_with("3 AES_CM_128_HMAC_SHA1_80 inline:") && ours.ends_with(" UNENCRYPTED_SRTCP"),
         "{ours}"
     );
-    let Keys::Srtp(opens) = &setup.entries[&local(&answer)].opens else {
+    let Keys::Srtp(ingress_protection) = &setup.entries[&local(&answer)].ingress_protection else {
         panic!("a key")
     };
-    let parameters = opens.parameters();
+    let parameters = ingress_protection.parameters();
     assert_eq!((parameters.mki, parameters.unencrypted_rtcp), (Mki::new(5, 2), true));
 
     let mut setup = Setup::new();
@@ -260,20 +263,25 @@ fn an_answer_chooses_between_keys_that_pass_and_keys_of_ours() {
     let passing = line(4, CM_32, "");
     let answer = setup.describe("answer", &section("RTP/SAVP", &[&passing]), answered());
     assert_eq!(cryptos(&answer), [passing]);
-    assert!(setup.entries.values().all(|entry| entry.opens == Keys::Clear));
+    assert!(
+        setup
+            .entries
+            .values()
+            .all(|entry| entry.ingress_protection == Keys::Clear)
+    );
 
     // One of ours, by who answers now: both sides are opened and sealed.
     let theirs = line(5, GCM_256, "");
     let answer = setup.describe("answer", &section("RTP/SAVP", &[&theirs]), answered());
     assert_eq!(suites(&answer), [CM_32]);
-    let opens = |sdp: &str| setup.entries[&local(sdp)].opens.clone();
+    let ingress_protection = |sdp: &str| setup.entries[&local(sdp)].ingress_protection.clone();
     let key = |line: &str| Keys::Srtp(Crypto::parse(line).expect("a key").key);
     assert_eq!(
-        (opens(&answer), opens(&offer)),
+        (ingress_protection(&answer), ingress_protection(&offer)),
         (key(&line(4, CM_32, "")), key(&theirs))
     );
     let hop = setup.entries[&local(&answer)].rtp.as_ref().expect("a way");
-    assert_eq!(hop.seals, key(&ours));
+    assert_eq!(hop.egress_protection, key(&ours));
 }
 
 #[test]
@@ -372,8 +380,11 @@ fn secure_offers_leave_keys_or_a_handshake_to_the_answer() {
             "{offer}"
         );
         setup.describe("answer", answer, answered());
-        let opens = &setup.entries[&local(&offer)].opens;
-        assert_eq!(matches!(opens, Keys::Dtls { active: true, .. }), keyed_by_handshake);
-        assert_eq!(matches!(opens, Keys::Srtp(_)), !keyed_by_handshake);
+        let ingress_protection = &setup.entries[&local(&offer)].ingress_protection;
+        assert_eq!(
+            matches!(ingress_protection, Keys::Dtls { active: true, .. }),
+            keyed_by_handshake
+        );
+        assert_eq!(matches!(ingress_protection, Keys::Srtp(_)), !keyed_by_handshake);
     }
 }

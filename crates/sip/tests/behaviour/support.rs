@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sip::ng::value::{Dictionary, Value};
 use sip::ng::{Encoding, split};
-use sip::plan::{Entry, Observation, Order, Refusal, Traffic};
+use sip::plan::{Entry, Refusal, RelayCommand, RelayNotice, Traffic};
 use sip::{Config, Counter, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
 /// When the captured dialogue began.
@@ -137,7 +137,7 @@ impl Setup {
     /// Panics: when the outputs contradict each other, which no input may bring about.
     pub fn tell(&mut self, input: Input<'_>) -> Vec<(RequestId, Vec<u8>)> {
         let mut outputs = Vec::new();
-        if let Input::Observed(Observation::Traffic { at, traffic, last }) = input {
+        if let Input::Notice(RelayNotice::Traffic { at, traffic, last }) = input {
             self.counted.insert(at, (traffic, last));
         }
         self.relay.handle(self.now, input, &mut outputs);
@@ -151,14 +151,14 @@ impl Setup {
         loop {
             for output in outputs.drain(..) {
                 match output {
-                    Output::Order(order) => seen.extend(self.obey(order)),
+                    Output::Command(command) => seen.extend(self.carry_out(command)),
                     Output::Notify { socket, tag } => self.notified.push((socket, tag)),
                     Output::Undone { what, .. } => self.undone.push(what),
                     Output::Reply { to, bytes } => replies.push((to, bytes.to_vec())),
                 }
             }
-            let Some(observation) = seen.pop_front() else { break };
-            self.relay.handle(self.now, Input::Observed(observation), &mut outputs);
+            let Some(notice) = seen.pop_front() else { break };
+            self.relay.handle(self.now, Input::Notice(notice), &mut outputs);
         }
         assert_eq!(
             self.open.len(),
@@ -169,45 +169,45 @@ impl Setup {
     }
 
     /// What a media node answers to an order.
-    fn obey(&mut self, order: Order) -> Option<Observation> {
-        match order {
-            Order::Resume(entry) => {
+    fn carry_out(&mut self, command: RelayCommand) -> Option<RelayNotice> {
+        match command {
+            RelayCommand::Resume(entry) => {
                 let at = entry.at;
-                let opened = self.obey(Order::Open(at));
+                let opened = self.carry_out(RelayCommand::Open(at));
                 if !self.taken.contains(&at) {
                     self.entries.insert(at, *entry);
                 }
                 return opened;
             }
-            Order::Open(at) if self.taken.contains(&at) || self.open.len() >= self.room => {
+            RelayCommand::Open(at) if self.taken.contains(&at) || self.open.len() >= self.room => {
                 assert!(self.open.insert(at), "{at} is given twice");
                 let why = if self.taken.contains(&at) {
                     Refusal::Taken
                 } else {
                     Refusal::Full
                 };
-                return Some(Observation::Refused { at, why });
+                return Some(RelayNotice::Refused { at, why });
             }
-            Order::Open(at) => {
+            RelayCommand::Open(at) => {
                 assert!(self.open.insert(at), "{at} is given twice");
-                return Some(Observation::Opened { at }).filter(|_| !self.deaf);
+                return Some(RelayNotice::Opened { at }).filter(|_| !self.deaf);
             }
-            Order::Close(at) => {
+            RelayCommand::Close(at) => {
                 assert!(self.open.remove(&at), "{at} was not in use");
                 assert!(!self.entries.contains_key(&at), "{at} is still forwarded");
                 self.counted.remove(&at);
             }
-            Order::Install(entry) => {
+            RelayCommand::Install(entry) => {
                 assert!(self.open.contains(&entry.at), "{} is not in use", entry.at);
                 self.entries.insert(entry.at, *entry);
             }
             // One that could not go on has nothing to be silenced.
-            Order::Silence(at) if self.taken.contains(&at) => {}
-            Order::Silence(at) => _ = self.entries.remove(&at).expect("it was installed"),
-            Order::Report(at) => {
+            RelayCommand::Silence(at) if self.taken.contains(&at) => {}
+            RelayCommand::Silence(at) => _ = self.entries.remove(&at).expect("it was installed"),
+            RelayCommand::Report(at) => {
                 assert!(self.entries.contains_key(&at), "{at} counts nothing");
                 let (traffic, last) = self.counted.get(&at).copied().unwrap_or_default();
-                return Some(Observation::Traffic { at, traffic, last }).filter(|_| !self.deaf);
+                return Some(RelayNotice::Traffic { at, traffic, last }).filter(|_| !self.deaf);
             }
         }
         None
@@ -239,7 +239,7 @@ impl Setup {
 
     pub fn source(&mut self, at: SocketAddr, from: &str) {
         let from = from.parse().expect("an address");
-        self.tell(Input::Observed(Observation::Source { at, from }));
+        self.tell(Input::Notice(RelayNotice::Source { at, from }));
     }
 
     /// One rtpproxy command under a fresh cookie.

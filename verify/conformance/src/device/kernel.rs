@@ -255,7 +255,7 @@ impl Device for KernelDevice {
         self.plane.counters()
     }
 
-    fn seals(&self) -> bool {
+    fn egress_protection(&self) -> bool {
         false
     }
 }

@@ -84,7 +84,7 @@ impl ModelDevice {
                 _ => drop(self.openers.remove(id)),
             },
             Update::RemoveLeg(id) => drop(self.openers.remove(id)),
-            Update::SetRelay(at, relay) => match relay.opens.key() {
+            Update::SetRelay(at, relay) => match relay.ingress_protection.key() {
                 None => drop(self.relay_openers.remove(at)),
                 Some(key) => {
                     if self.relay_openers.get(at).is_none_or(|(old, _)| old != key) {
@@ -201,7 +201,7 @@ impl Device for ModelDevice {
         counters
     }
 
-    fn seals(&self) -> bool {
+    fn egress_protection(&self) -> bool {
         false
     }
 }

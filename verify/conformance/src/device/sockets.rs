@@ -342,8 +342,8 @@ impl Device for SocketDevice {
             Inject::Probe { .. }
             | Inject::Fill { .. }
             | Inject::Report { .. }
-            | Inject::GoOn { .. }
-            | Inject::LetGo { .. } => {
+            | Inject::Resume { .. }
+            | Inject::Release { .. } => {
                 self.settle(QUIET_BEFORE_ASKING, |_, _| true);
                 self.plane.inject(now, what);
                 self.settle(QUIET, |_, _| true);

@@ -45,7 +45,10 @@ impl Peers {
         }
         let packet = RtpPacket::parse_protected(bytes).ok()?;
         let (ssrc, header_len) = (packet.ssrc().0, packet.header_len());
-        let keys = self.relays.seals(path, false).filter_map(|cover| cover.key());
+        let keys = self
+            .relays
+            .egress_protection(path, false)
+            .filter_map(|cover| cover.key());
         let keys = keys.filter(|key| self.relays.share(key));
         for key in keys {
             let newest = party(&mut self.parties, key).opened.get(&ssrc);
@@ -87,7 +90,7 @@ fn header(ssrc: u32, number: u16) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use dataplane::{Accept, Cover, Hop, Relay, SrtpProfile, Update};
+    use dataplane::{Accept, Hop, Relay, RelayProtection, SrtpProfile, Update};
 
     use super::*;
     use crate::step::{master_key, party_at, relay_at};
@@ -106,11 +109,11 @@ mod tests {
         for relay in 0..relays {
             let entry = Relay {
                 accept: Accept::Nobody,
-                opens: Cover::Clear,
+                ingress_protection: RelayProtection::Clear,
                 terminated: false,
                 rtp: Some(Hop {
                     path: path(relay),
-                    seals: Cover::Srtp(key.clone()),
+                    egress_protection: RelayProtection::Srtp(key.clone()),
                     tos: None,
                 }),
                 rtcp: None,

@@ -17,7 +17,7 @@ use crate::step::{path_of, protection};
 
 mod values;
 
-use self::values::{extension_map, keeps, layered_offer, offers, playout_delay, replica_formats, target};
+use self::values::{extension_map, fallback_spatial, layered_offer, offers, playout_delay, replica_formats, target};
 
 const LEGS_MAX: usize = 7;
 const STREAMS_MAX: usize = 9;
@@ -140,7 +140,7 @@ impl Tables {
             playout_delay: playout_delay(rng),
             source: self.random_stream(rng).filter(|_| rng.random_bool(0.9)),
             target: target(rng),
-            keeps: keeps(rng),
+            fallback_spatial: fallback_spatial(rng),
             rewriting: Rewriting::Exact,
             paused: rng.random_bool(0.05),
         };
@@ -169,7 +169,7 @@ impl Tables {
         let (replica, _) = self.replicas.get_mut(&id).expect("chosen from them");
         match rng.random_range(0..34) {
             20..32 => replica.target = target(rng),
-            32..34 => replica.keeps = keeps(rng),
+            32..34 => replica.fallback_spatial = fallback_spatial(rng),
             0..11 => replica.source = source,
             11 => replica.source = None,
             12..16 => replica.paused = !replica.paused,
@@ -189,7 +189,7 @@ impl Tables {
         match rng.random_range(0..10) {
             0 => replica.source = source,
             1 => replica.paused = !replica.paused,
-            2..4 => replica.keeps = keeps(rng),
+            2..4 => replica.fallback_spatial = fallback_spatial(rng),
             _ => replica.target = target(rng),
         }
         Some(Step::Write(Update::SetReplica(id, replica.clone())))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataplane::{Accept, Cover, Hop, Path, Relay, SrtpProfile, Update};
+use dataplane::{Accept, RelayProtection, Hop, Path, Relay, SrtpProfile, Update};
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
 use rand::{Rng, SeedableRng};
@@ -49,7 +49,7 @@ struct Generator {
     options: RelayOptions,
     relays: BTreeMap<u32, Relay>,
     /// Keys that the hops of each relay ever sealed with: no other relay may use them afterwards.
-    sealed_with: BTreeMap<u32, Vec<Cover>>,
+    sealed_with: BTreeMap<u32, Vec<RelayProtection>>,
     /// The newest number of each SSRC.
     numbers: BTreeMap<u32, u16>,
     /// The next number of keys and tags.
@@ -97,7 +97,7 @@ impl Generator {
         let is_new = old.is_none();
         let mut entry = old.unwrap_or(Relay {
             accept: Accept::Nobody,
-            opens: Cover::Clear,
+            ingress_protection: RelayProtection::Clear,
             terminated: false,
             rtp: None,
             rtcp: None,
@@ -107,7 +107,7 @@ impl Generator {
             entry.accept = self.accept();
         }
         if is_new || what == 1 {
-            entry.opens = self.cover(0.1);
+            entry.ingress_protection = self.cover(0.1);
         }
         if is_new || what == 2 {
             entry.terminated = self.rng.random_bool(0.4);
@@ -120,7 +120,7 @@ impl Generator {
         }
         let keys = self.sealed_with.entry(relay).or_default();
         let hops = [&entry.rtp, &entry.rtcp].into_iter().flatten();
-        keys.extend(hops.map(|hop| hop.seals.clone()).filter(|cover| cover.key().is_some()));
+        keys.extend(hops.map(|hop| hop.egress_protection.clone()).filter(|cover| cover.key().is_some()));
         self.relays.insert(relay, entry.clone());
         Step::Write(Update::SetRelay(relay_at(relay), Box::new(entry)))
     }
@@ -141,7 +141,7 @@ impl Generator {
         }
     }
 
-    fn cover(&mut self, pending: f64) -> Cover {
+    fn cover(&mut self, pending: f64) -> RelayProtection {
         let profiles = [
             SrtpProfile::AeadAes128Gcm,
             SrtpProfile::AeadAes256Gcm,
@@ -153,13 +153,13 @@ impl Generator {
             SrtpProfile::NullHmacSha1_32,
         ];
         if self.rng.random_bool(pending) {
-            return Cover::Pending;
+            return RelayProtection::Pending;
         }
         match self.rng.random_bool(0.5) {
-            true => Cover::Clear,
+            true => RelayProtection::Clear,
             false => {
                 let profile = profiles.into_iter().choose(&mut self.rng).expect("some");
-                Cover::Srtp(master_key(profile, self.fresh()))
+                RelayProtection::Srtp(master_key(profile, self.fresh()))
             }
         }
     }
@@ -175,12 +175,12 @@ impl Generator {
         let same = others
             .flat_map(|relay| relay.rtp.iter().chain(&relay.rtcp))
             .find(|hop| hop.path == path)
-            .map(|hop| hop.seals.clone());
+            .map(|hop| hop.egress_protection.clone());
         let known = self.sealed_with.values().flatten().choose(&mut self.rng).cloned();
         let shared = known.filter(|_| self.next.is_multiple_of(5));
-        let seals = same.or(shared).unwrap_or_else(|| self.cover(0.05));
+        let egress_protection = same.or(shared).unwrap_or_else(|| self.cover(0.05));
         let tos = None;
-        Some(Hop { path, seals, tos })
+        Some(Hop { path, egress_protection, tos })
     }
 
     /// A datagram from anybody to anywhere.

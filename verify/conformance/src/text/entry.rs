@@ -98,7 +98,7 @@ pub(super) fn replica(mut replica: Replica, words: &mut Words<'_>, names: &mut N
             }
             "playout" => replica.playout_delay = optional(words.word("a playout delay")?, playout_delay)?,
             "target" => replica.target = target(words.word("a layer")?)?,
-            "keeps" => replica.keeps = optional(words.word("a size")?, size)?,
+            "keeps" => replica.fallback_spatial = optional(words.word("a size")?, size)?,
             "rewriting" => replica.rewriting = find(&REWRITING, words.word("a rewriter")?, "a rewriter")?,
             "paused" => replica.paused = true,
             "running" => replica.paused = false,

@@ -12,7 +12,7 @@ use dataplane::{
 use wire::codec::Layer;
 use wire::{ExtensionMap, MediaKind, PayloadType, Ssrc};
 
-use super::continuation;
+use super::snapshot;
 use super::entry;
 use super::names::Names;
 use super::packet::{DTLS, RTCP, STUN, rtp_fields};
@@ -164,7 +164,7 @@ impl Parser {
             playout_delay: None,
             source: None,
             target: Layer::HIGHEST,
-            keeps: None,
+            fallback_spatial: None,
             rewriting: Rewriting::Exact,
             paused: false,
         };
@@ -204,13 +204,13 @@ impl Parser {
         match verb {
             "go-on" => {
                 let replica = self.names.replica(words.word("a replica")?);
-                Ok(Injection::GoOn(
+                Ok(Injection::Resume(
                     replica,
-                    continuation::continuation(words, &mut self.names)?,
+                    snapshot::snapshot(words, &mut self.names)?,
                 ))
             }
             "fill" => self.fill(words),
-            "let-go" => Ok(Injection::LetGo(self.names.replica(words.word("a replica")?))),
+            "let-go" => Ok(Injection::Release(self.names.replica(words.word("a replica")?))),
             "resend" => {
                 let replica = self.names.replica(words.word("a replica")?);
                 let sequences = std::iter::from_fn(|| words.next()).map(|word| number(word, "a sequence number"));

@@ -6,10 +6,10 @@ use dataplane::{Leg, Protection, Replica, Stream, Update};
 use wire::ExtensionMap;
 use wire::codec::Layer;
 
-use super::continuation;
 use super::entry::{EXTENSIONS, PROFILES, REWRITING, name_of};
 use super::names::Names;
 use super::relay;
+use super::snapshot;
 use crate::rtp::{RtpFields, hex};
 use crate::step::seed_of;
 use crate::{Injection, Step};
@@ -52,12 +52,8 @@ fn print_step(step: &Step, names: &Names) -> String {
         ),
         Step::Inject(Injection::ReportRelay(at)) => format!("report-relay {}", names.of_relay(*at)),
         Step::Inject(Injection::Report(leg)) => format!("report {}", names.of_leg(*leg)),
-        Step::Inject(Injection::GoOn(replica, from)) => {
-            format!(
-                "go-on {} {}",
-                names.of_replica(*replica),
-                continuation::print(from, names)
-            )
+        Step::Inject(Injection::Resume(replica, from)) => {
+            format!("go-on {} {}", names.of_replica(*replica), snapshot::print(from, names))
         }
         Step::Inject(Injection::Fill {
             replica,
@@ -70,7 +66,7 @@ fn print_step(step: &Step, names: &Names) -> String {
             payload_type.get(),
             hex(payload)
         ),
-        Step::Inject(Injection::LetGo(replica)) => format!("let-go {}", names.of_replica(*replica)),
+        Step::Inject(Injection::Release(replica)) => format!("let-go {}", names.of_replica(*replica)),
         Step::Inject(Injection::Resend(replica, sequences)) => {
             let sequences: Vec<String> = sequences.iter().map(u16::to_string).collect();
             format!("resend {} {}", names.of_replica(*replica), sequences.join(" "))
@@ -167,7 +163,9 @@ fn print_replica(replica: &Replica, names: &Names) -> String {
             .playout_delay
             .map_or("none".into(), |delay| format!("{}ms", delay.min().as_millis())),
         print_target(replica.target),
-        replica.keeps.map_or("none".into(), |size| format!("S{size}")),
+        replica
+            .fallback_spatial
+            .map_or("none".into(), |size| format!("S{size}")),
         name_of(&REWRITING, replica.rewriting),
         if replica.paused { "paused" } else { "running" },
     )

@@ -1,6 +1,6 @@
 //! The words that describe a relay.
 
-use dataplane::{Accept, Cover, Hop, Relay};
+use dataplane::{Accept, Hop, Relay, RelayProtection};
 
 use super::entry::{PROFILES, find, name_of, optional};
 use super::names::Names;
@@ -10,7 +10,7 @@ use crate::step::{master_key, seed_of};
 /// The default: an open port that takes nothing.
 pub(super) const SILENT: Relay = Relay {
     accept: Accept::Nobody,
-    opens: Cover::Clear,
+    ingress_protection: RelayProtection::Clear,
     terminated: false,
     rtp: None,
     rtcp: None,
@@ -38,7 +38,7 @@ pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) 
                     Accept::Nobody | Accept::Only(_) => return problem("only what learns has a window"),
                 }
             }
-            "opens" => relay.opens = cover(words.word("a cover")?)?,
+            "opens" => relay.ingress_protection = cover(words.word("a cover")?)?,
             "terminated" => relay.terminated = true,
             "passing" => relay.terminated = false,
             "rtp" => relay.rtp = optional(words.word("a hop")?, |text| hop(text, names))?,
@@ -51,26 +51,26 @@ pub(super) fn relay(mut relay: Relay, words: &mut Words<'_>, names: &mut Names) 
 
 /// `bob@b`, or with a cover `bob@b:cm/7`
 fn hop(text: &str, names: &mut Names) -> Result<Hop, Problem> {
-    let (path, seals) = text.split_once(':').unwrap_or((text, "clear"));
+    let (path, egress_protection) = text.split_once(':').unwrap_or((text, "clear"));
     if !path.contains('@') {
         return problem(format!("`{text}` is not a hop: peer@relay"));
     }
     Ok(Hop {
         path: names.path(path),
-        seals: cover(seals)?,
+        egress_protection: cover(egress_protection)?,
         tos: None,
     })
 }
 
 /// `clear`, `pending`, or profile and seed of a key: `cm/7`
-fn cover(text: &str) -> Result<Cover, Problem> {
+fn cover(text: &str) -> Result<RelayProtection, Problem> {
     match text {
-        "clear" => Ok(Cover::Clear),
-        "pending" => Ok(Cover::Pending),
+        "clear" => Ok(RelayProtection::Clear),
+        "pending" => Ok(RelayProtection::Pending),
         text => {
             let (profile, seed) = split(text, '/', "an SRTP profile with a number to make a key of")?;
             let profile = find(&PROFILES, profile, "an SRTP profile")?;
-            Ok(Cover::Srtp(master_key(
+            Ok(RelayProtection::Srtp(master_key(
                 profile,
                 number(seed, "a number to make a key of")?,
             )))
@@ -93,7 +93,7 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
     };
     format!(
         "{accept} opens {} {} rtp {} rtcp {}",
-        print_cover(&relay.opens),
+        print_cover(&relay.ingress_protection),
         if relay.terminated { "terminated" } else { "passing" },
         print_hop(relay.rtp.as_ref(), names),
         print_hop(relay.rtcp.as_ref(), names),
@@ -102,15 +102,15 @@ pub(super) fn print(relay: &Relay, names: &Names) -> String {
 
 fn print_hop(hop: Option<&Hop>, names: &Names) -> String {
     hop.map_or("none".into(), |hop| {
-        format!("{}:{}", names.of_path(hop.path), print_cover(&hop.seals))
+        format!("{}:{}", names.of_path(hop.path), print_cover(&hop.egress_protection))
     })
 }
 
-fn print_cover(cover: &Cover) -> String {
+fn print_cover(cover: &RelayProtection) -> String {
     match cover {
-        Cover::Pending => "pending".into(),
-        Cover::Clear => "clear".into(),
-        Cover::Srtp(key) => {
+        RelayProtection::Pending => "pending".into(),
+        RelayProtection::Clear => "clear".into(),
+        RelayProtection::Srtp(key) => {
             let profile = name_of(&PROFILES, key.profile());
             format!("{profile}/{:#x}", seed_of(key))
         }

@@ -8,7 +8,7 @@ mod way;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use dataplane::{Accept, Cover, Hop, Offload, Path, Relay, Update};
+use dataplane::{Accept, Hop, Offload, Path, Relay, RelayProtection, Update};
 use veth::frame::Frame;
 use veth::{Pair, Side, pair_or_skip};
 
@@ -82,12 +82,12 @@ impl Bench {
                 local: self.ours[1 - from],
                 remote: self.theirs[1 - from],
             },
-            seals: Cover::Clear,
+            egress_protection: RelayProtection::Clear,
             tos: Some(0xb8),
         };
         Relay {
             accept: Accept::Only(self.theirs[from]),
-            opens: Cover::Clear,
+            ingress_protection: RelayProtection::Clear,
             terminated: false,
             rtp: Some(hop.clone()),
             rtcp: Some(hop),

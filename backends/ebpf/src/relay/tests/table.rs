@@ -69,12 +69,12 @@ fn relay(from: u16) -> Relay {
             local: port(from),
             remote: ([10, 0, 0, 3], 9).into(),
         },
-        seals: Cover::Clear,
+        egress_protection: RelayProtection::Clear,
         tos: None,
     };
     Relay {
         accept: Accept::Only(([10, 0, 0, 2], 9).into()),
-        opens: Cover::Clear,
+        ingress_protection: RelayProtection::Clear,
         terminated: false,
         rtp: Some(hop.clone()),
         rtcp: Some(hop),
@@ -103,14 +103,20 @@ fn what_the_kernel_cannot_do_is_refused_with_a_reason() {
         ),
         (&|relay| relay.terminated = true, Reason::Terminated),
         (&|relay| relay.rtp = None, Reason::NoMedia),
-        (&|relay| relay.opens = Cover::Pending, Reason::Srtp),
-        (&|relay| relay.opens = Cover::Srtp(key.clone()), Reason::Srtp),
         (
-            &|relay| relay.rtp.as_mut().unwrap().seals = Cover::Pending,
+            &|relay| relay.ingress_protection = RelayProtection::Pending,
             Reason::Srtp,
         ),
         (
-            &|relay| relay.rtp.as_mut().unwrap().seals = Cover::Srtp(key.clone()),
+            &|relay| relay.ingress_protection = RelayProtection::Srtp(key.clone()),
+            Reason::Srtp,
+        ),
+        (
+            &|relay| relay.rtp.as_mut().unwrap().egress_protection = RelayProtection::Pending,
+            Reason::Srtp,
+        ),
+        (
+            &|relay| relay.rtp.as_mut().unwrap().egress_protection = RelayProtection::Srtp(key.clone()),
             Reason::Srtp,
         ),
         (

@@ -85,7 +85,7 @@ pub(in crate::media) struct Budget {
 pub(in crate::media) struct Share {
     pub(in crate::media) grant: Grant,
     /// The smaller size that goes on beside it.
-    pub(in crate::media) keeps: Option<u8>,
+    pub(in crate::media) fallback_spatial: Option<u8>,
 }
 
 /// How a receiver's path is.
@@ -336,9 +336,9 @@ impl Budget {
         self.kept = kept.used.0;
         let shares = allocation.grants.iter().zip(kept.sizes);
         shares
-            .map(|(grant, keeps)| Share {
+            .map(|(grant, fallback_spatial)| Share {
                 grant: *grant,
-                keeps: *keeps,
+                fallback_spatial: *fallback_spatial,
             })
             .collect()
     }

@@ -30,7 +30,7 @@ pub(super) struct DownTrack {
     /// How much of the track it gets.
     pub(super) choice: Choice,
     /// The smaller picture size that goes on beside it.
-    pub(super) keeps: Option<u8>,
+    pub(super) fallback_spatial: Option<u8>,
     /// Whether it gets the smallest picture before what it is granted: the path is full.
     pub(super) small: Small,
     /// Nobody gets the track at the moment.
@@ -112,7 +112,7 @@ impl DownTrack {
             entry: None,
             written: None,
             choice: Choice::Free,
-            keeps: None,
+            fallback_spatial: None,
             small: Small::No,
             held: false,
             left_out: false,
@@ -180,7 +180,7 @@ impl DownTrack {
     pub(super) fn follow_path(&mut self, now: Instant, path: Path, is_larger: impl FnOnce(Current) -> bool) -> bool {
         match self.small {
             _ if path == Path::Cut && self.current.is_some_and(is_larger) => {
-                self.small = match self.keeps {
+                self.small = match self.fallback_spatial {
                     // It is there at once, and what is granted would need a key frame as any.
                     Some(_) => Small::Until(now + SMALL),
                     None => Small::First,
@@ -246,7 +246,7 @@ impl DownTrack {
             mid: subscription.mid,
             playout_delay: self.playout_delay,
             source: self.source,
-            target: match is_lowering && self.keeps.is_none() {
+            target: match is_lowering && self.fallback_spatial.is_none() {
                 // What there is too much of goes on until the key frame comes; fewer pictures of it take less at once.
                 true => Layer {
                     temporal: 0,
@@ -254,7 +254,7 @@ impl DownTrack {
                 },
                 false => self.target(),
             },
-            keeps: self.keeps,
+            fallback_spatial: self.fallback_spatial,
             rewriting: entry.rewriting,
             paused: !self.is_sent(),
         }
@@ -283,7 +283,7 @@ mod tests {
 
     /// Granted the middle one of three sizes where the largest is sent, on a path that was cut at this time.
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
-    fn cut(keeps: Option<u8>) -> (DownTrack, Instant) {
+    fn cut(fallback_spatial: Option<u8>) -> (DownTrack, Instant) {
         let mut down_track = DownTrack::new(Subscription {
             subscription: SubscriptionId(1),
             transport: TransportId(1),
@@ -297,7 +297,8 @@ mod tests {
         });
         let now = Instant::now();
         down_track.choice = Choice::Granted(shown(1).layer);
-        (down_track.source, down_track.current, down_track.keeps) = (Some(SOURCE), Some(shown(2)), keeps);
+        (down_track.source, down_track.current, down_track.fallback_spatial) =
+            (Some(SOURCE), Some(shown(2)), fallback_spatial);
         let is_larger = |current: Current| current.layer.spatial > 1;
         assert!(!down_track.follow_path(now, Path::Cut, is_larger));
         down_track.current = Some(shown(0));

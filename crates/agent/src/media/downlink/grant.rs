@@ -106,18 +106,18 @@ impl Downlink {
         };
         let Some(Share {
             grant: Grant::Send(target),
-            keeps,
+            fallback_spatial,
         }) = share
         else {
-            known.keeps = None;
+            known.fallback_spatial = None;
             return;
         };
         let is_larger = |current: Current| current.layer.spatial > target.layer.spatial;
         let was_granted = matches!(known.choice, Choice::Granted(layer) if layer.spatial <= target.layer.spatial);
         match known.current.is_some_and(is_larger) {
-            false => known.keeps = keeps,
+            false => known.fallback_spatial = fallback_spatial,
             true if is_short || was_granted => {}
-            true => known.keeps = None,
+            true => known.fallback_spatial = None,
         }
     }
 
@@ -140,7 +140,7 @@ impl Downlink {
         let is_kept = known
             .written
             .as_ref()
-            .is_some_and(|written| written.keeps == known.keeps);
+            .is_some_and(|written| written.fallback_spatial == known.fallback_spatial);
         match grant {
             None => known.choice = Choice::Free,
             Some(Grant::Send(target)) => {

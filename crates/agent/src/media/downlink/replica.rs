@@ -44,7 +44,7 @@ impl Downlink {
         known.forwards(cx.now, current);
         if known.is_lowering(|_| false) {
             // It would have gone down to what was kept, had that been whole.
-            known.keeps = None;
+            known.fallback_spatial = None;
         }
         if !current.awaits_key_frame {
             env.uplink.key_frame_arrived(current.source);
@@ -122,7 +122,7 @@ impl Downlink {
         if !known.is_lowering(|current| source < env.uplink.encoding_of(current)) {
             return false;
         }
-        if known.keeps.is_some() {
+        if known.fallback_spatial.is_some() {
             return true;
         }
         let is_congested = env.budgets.is_congested(known.subscription.transport);

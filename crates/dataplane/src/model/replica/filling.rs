@@ -8,7 +8,7 @@ use wire::codec::Layer;
 use super::{ReplicaState, Segment};
 use crate::model::header::{self, Stamps};
 use crate::model::{Egress, Model};
-use crate::{Continuation, Counter, ReplicaId};
+use crate::{Counter, ReplicaId, ReplicaSnapshot};
 
 /// Such a packet.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl ReplicaState {
 
     /// Numbers continue after this one, as after those of another device.
     fn filled(&mut self, now: Instant, number: u64, timestamp: u32) {
-        let stands = Continuation {
+        let stands = ReplicaSnapshot {
             source: None,
             newest: 0,
             next: (number - (1 << 16) + 1) as u16,

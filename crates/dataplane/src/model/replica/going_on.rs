@@ -9,11 +9,11 @@ use super::{Last, ReplicaState, Segment, Vp8Ids};
 use crate::model::select::{Selection, Wanted};
 use crate::model::stream::MediaPacket;
 use crate::model::{LegState, Model};
-use crate::{Continuation, Counter, Event, Protection, ReplicaId, StreamKey};
+use crate::{Counter, Event, Protection, ReplicaId, ReplicaSnapshot, StreamKey};
 
 impl Model {
     /// Has a replica go on where another device stopped.
-    pub(in crate::model) fn go_on(&mut self, now: Instant, id: ReplicaId, from: Continuation) {
+    pub(in crate::model) fn go_on(&mut self, now: Instant, id: ReplicaId, from: ReplicaSnapshot) {
         let Some(replica) = self.replicas.get_mut(&id) else {
             return;
         };
@@ -36,7 +36,7 @@ impl Model {
             replica.current = None;
             replica.continues = None;
         }
-        self.events.push_back(Event::Stands {
+        self.events.push_back(Event::Released {
             replica: id,
             from,
             transport_sequence: leg.transport_sequence,
@@ -50,7 +50,7 @@ fn is_clear(leg: &LegState) -> bool {
 
 impl Segment {
     /// What another device sent, of which nothing is known but its end.
-    pub(super) fn behind(from: &Continuation, now: Instant) -> Self {
+    pub(super) fn behind(from: &ReplicaSnapshot, now: Instant) -> Self {
         let (timestamp, picture, tl0) = from.last;
         let first = 1 << 16;
         Segment {
@@ -64,7 +64,7 @@ impl Segment {
             frame_offset: 0,
             selection: Selection::new(Wanted {
                 layer: from.layer,
-                keeps: None,
+                fallback_spatial: None,
             }),
             last: Last {
                 number: first - 1,
@@ -79,12 +79,12 @@ impl Segment {
 }
 
 impl ReplicaState {
-    pub(super) fn can_go_on(&self, from: &Continuation) -> bool {
+    pub(super) fn can_go_on(&self, from: &ReplicaSnapshot) -> bool {
         self.current.is_none() && !self.entry.paused && self.entry.source == from.source
     }
 
     /// Where another device would go on.
-    fn stands(&self) -> Option<Continuation> {
+    fn stands(&self) -> Option<ReplicaSnapshot> {
         let follows = self.current.filter(|current| Some(*current) == self.entry.source);
         let (Some(source), Some(segment)) = (follows, &self.segment) else {
             return self
@@ -94,7 +94,7 @@ impl ReplicaState {
         let (temporal, held_back, decided) = segment.selection.stands()?;
         let offset = segment.vp8_offset.minus_pictures(held_back);
         let is_named = segment.last.frame.is_some() || segment.by_frames.is_some();
-        (!is_named).then(|| Continuation {
+        (!is_named).then(|| ReplicaSnapshot {
             source: Some(source),
             newest: segment.newest as u16,
             next: segment.next() as u16,
@@ -109,7 +109,7 @@ impl ReplicaState {
     }
 
     /// Goes on where another device stopped, with `packet`, which lies so far behind the last one there.
-    fn go_on(&mut self, from: Continuation, ahead: u64, packet: &MediaPacket) {
+    fn go_on(&mut self, from: ReplicaSnapshot, ahead: u64, packet: &MediaPacket) {
         let (timestamp, picture, tl0) = from.last;
         let first = packet.number - (ahead - 1);
         self.continues = None;

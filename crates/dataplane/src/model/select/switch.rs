@@ -112,7 +112,7 @@ impl Selection {
                         && self.is_decodable(rules)
                 };
                 let kept = self.state.kept_target;
-                let goes_on = |target| Some(target) == kept && self.judge_for(&self.state, rules, target).is_ok();
+                let snapshot = |target| Some(target) == kept && self.judge_for(&self.state, rules, target).is_ok();
                 let fallback = kept.filter(|kept| layer_of(*kept).spatial < layer_of(goal).spatial);
                 let is_lower = layer_of(goal).spatial < has.spatial;
                 let mut candidates = [
@@ -123,7 +123,7 @@ impl Selection {
                 .into_iter()
                 .flatten();
                 let is_open =
-                    |target| target == before || fewer_pictures(target) || switches(target) || goes_on(target);
+                    |target| target == before || fewer_pictures(target) || switches(target) || snapshot(target);
                 candidates.find(|target| is_open(*target)).or(Some(before))
             }
         };
@@ -131,7 +131,7 @@ impl Selection {
         if chosen != before {
             self.state.current = chosen.map_or(has, layer_of);
         }
-        self.state.kept_target = chosen.and_then(|_| kept_target(wanted.keeps, self.state.current, rules));
+        self.state.kept_target = chosen.and_then(|_| kept_target(wanted.fallback_spatial, self.state.current, rules));
         self.awaits_key_frame = match rules.previous.is_empty() {
             true => chosen.is_none() || self.state.current.spatial < layer_of(goal).spatial,
             false => chosen.is_none() || !self.is_intact(&self.state, rules, goal),
@@ -152,8 +152,8 @@ pub(super) fn may_go_up_in_this_picture(wanted: Layer, frame: &Frame) -> bool {
 }
 
 /// The decode target of the size that is kept beside a larger one, as fast as that one. Only a chain tells whether all that matters of it was sent.
-fn kept_target(keeps: Option<u8>, current: Layer, rules: &Dependencies) -> Option<usize> {
-    let spatial = keeps.filter(|spatial| *spatial < current.spatial)?;
+fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencies) -> Option<usize> {
+    let spatial = fallback_spatial.filter(|spatial| *spatial < current.spatial)?;
     let target = rules.structure.target_of(Layer { spatial, ..current })?;
     let is_produced = rules.active.is_empty() || rules.active.contains(target);
     (is_produced && rules.structure.protecting_chain(target).is_some()).then_some(target)

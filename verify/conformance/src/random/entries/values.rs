@@ -90,7 +90,7 @@ pub fn target(rng: &mut StdRng) -> Layer {
 }
 
 /// Which size goes on beside the target's: often none.
-pub fn keeps(rng: &mut StdRng) -> Option<u8> {
+pub fn fallback_spatial(rng: &mut StdRng) -> Option<u8> {
     rng.random_bool(0.5).then(|| rng.random_range(0..3))
 }
 

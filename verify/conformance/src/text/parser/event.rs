@@ -6,7 +6,7 @@ use wire::{Mid, Rid};
 use super::Parser;
 use crate::text::packet::{DTLS, RTCP, STUN};
 use crate::text::words::{Problem, Words, number, problem};
-use crate::text::{EventPattern, continuation, entry};
+use crate::text::{EventPattern, snapshot, entry};
 
 impl Parser {
     pub(super) fn event(&mut self, words: &mut Words<'_>) -> Result<EventPattern, Problem> {
@@ -57,9 +57,9 @@ impl Parser {
                 let replica = self.names.replica(words.word("a replica")?);
                 let from = match words.eat("nowhere") {
                     true => None,
-                    false => Some(continuation::continuation(words, &mut self.names)?),
+                    false => Some(snapshot::snapshot(words, &mut self.names)?),
                 };
-                Ok(EventPattern::Stands { replica, from })
+                Ok(EventPattern::Released { replica, from })
             }
             "wanted" => {
                 let stream = self.names.stream(words.word("a stream")?)?;

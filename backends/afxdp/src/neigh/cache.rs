@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use dataplane::Path;
 use rtrb::{Consumer, Producer};
 
-use super::{Ask, Told};
+use super::{Answer, Query};
 use crate::frame::Header;
 
 /// The most paths one worker asks about; all others go by socket.
@@ -17,18 +17,18 @@ const PATHS_MAX: usize = 65_536;
 const RECENT: usize = 4_096;
 
 /// A worker's headers, by path.
-pub(crate) struct Hops {
+pub(crate) struct NextHops {
     places: HashMap<Path, u32>,
-    known: Vec<Known>,
+    entries: Vec<Entry>,
     free: Vec<u32>,
     /// By a leg's or a relay's number, counted round: where its path was last. What is there may be another's; the path says.
     recent: Box<[u32; RECENT]>,
-    asks: Producer<Ask>,
-    told: Consumer<Told>,
-    guide: UnixStream,
+    asks: Producer<Query>,
+    told: Consumer<Answer>,
+    resolver: UnixStream,
 }
 
-struct Known {
+struct Entry {
     path: Path,
     /// `None` until there is an answer, or when it is: by socket.
     header: Option<Header>,
@@ -36,16 +36,16 @@ struct Known {
     used: bool,
 }
 
-impl Hops {
-    pub(super) fn new(asks: Producer<Ask>, told: Consumer<Told>, guide: UnixStream) -> Self {
-        Hops {
+impl NextHops {
+    pub(super) fn new(asks: Producer<Query>, told: Consumer<Answer>, resolver: UnixStream) -> Self {
+        NextHops {
             places: HashMap::new(),
-            known: Vec::new(),
+            entries: Vec::new(),
             free: Vec::new(),
             recent: Box::new([0; RECENT]),
             asks,
             told,
-            guide,
+            resolver,
         }
     }
 
@@ -53,9 +53,9 @@ impl Hops {
     pub(crate) fn header(&mut self, of: usize, path: &Path) -> Option<&Header> {
         let recent = &mut self.recent[of % RECENT];
         let is_there = self
-            .known
+            .entries
             .get(*recent as usize)
-            .is_some_and(|known| known.path == *path);
+            .is_some_and(|entry| entry.path == *path);
         if !is_there {
             match self.places.get(path) {
                 Some(place) => *recent = *place,
@@ -65,29 +65,29 @@ impl Hops {
                 }
             }
         }
-        let known = &mut self.known[*recent as usize];
-        known.used = true;
-        known.header.as_ref()
+        let entry = &mut self.entries[*recent as usize];
+        entry.used = true;
+        entry.header.as_ref()
     }
 
     /// A question that finds no room is asked again with the next datagram.
     fn ask(&mut self, path: &Path) {
-        if self.places.len() >= PATHS_MAX || !tell(&mut self.asks, &mut self.guide, Ask::About(*path)) {
+        if self.places.len() >= PATHS_MAX || !tell(&mut self.asks, &mut self.resolver, Query::About(*path)) {
             return;
         }
-        let known = Known {
+        let entry = Entry {
             path: *path,
             header: None,
             used: true,
         };
         let place = match self.free.pop() {
             Some(place) => {
-                self.known[place as usize] = known;
+                self.entries[place as usize] = entry;
                 place
             }
             None => {
-                self.known.push(known);
-                (self.known.len() - 1) as u32
+                self.entries.push(entry);
+                (self.entries.len() - 1) as u32
             }
         };
         self.places.insert(*path, place);
@@ -97,26 +97,26 @@ impl Hops {
     pub(crate) fn listen(&mut self) {
         while let Ok(told) = self.told.pop() {
             match told {
-                Told::Path(path, hop) => {
+                Answer::Path(path, hop) => {
                     // An answer may cross with our having forgotten the question.
                     if let Some(place) = self.places.get(&path) {
-                        self.known[*place as usize].header = hop.and_then(|hop| Header::new(&path, &hop));
+                        self.entries[*place as usize].header = hop.and_then(|hop| Header::new(&path, &hop));
                     }
                 }
-                Told::Tidy => self.tidy(),
+                Answer::Tidy => self.tidy(),
             }
         }
     }
 
     /// Forgets what was not used for a while. What cannot be said to the guide now is forgotten the next time.
     fn tidy(&mut self) {
-        let (known, free) = (&mut self.known, &mut self.free);
-        let (asks, guide) = (&mut self.asks, &mut self.guide);
+        let (entries, free) = (&mut self.entries, &mut self.free);
+        let (asks, resolver) = (&mut self.asks, &mut self.resolver);
         self.places.retain(|path, place| {
-            let known = &mut known[*place as usize];
-            let is_kept = std::mem::take(&mut known.used) || !tell(asks, guide, Ask::NoMore(*path));
+            let entry = &mut entries[*place as usize];
+            let is_kept = std::mem::take(&mut entry.used) || !tell(asks, resolver, Query::NoMore(*path));
             if !is_kept {
-                known.header = None;
+                entry.header = None;
                 free.push(*place);
             }
             is_kept
@@ -125,9 +125,9 @@ impl Hops {
 }
 
 /// Says something to the guide; false when there is no room.
-fn tell(asks: &mut Producer<Ask>, guide: &mut UnixStream, ask: Ask) -> bool {
+fn tell(asks: &mut Producer<Query>, resolver: &mut UnixStream, ask: Query) -> bool {
     let told = asks.push(ask).is_ok();
     // When the pipe is full the guide has enough to wake up for.
-    let _ = guide.write(&[0]);
+    let _ = resolver.write(&[0]);
     told
 }

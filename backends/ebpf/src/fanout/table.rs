@@ -1,20 +1,20 @@
 //! What entries there are, where each runs, and what the kernel has of those that run there.
 //!
 //! A stream is in the kernel while somebody gets it from there. Whatever changes, its whole entry is written to a new place, and then the kernel is told
-//! that place: a packet sees all of a change or nothing of it. [`housing`] decides where a replica runs, [`publishing`] writes.
+//! that place: a packet sees all of a change or nothing of it. [`placement`] decides where a replica runs, [`sync`] writes.
 
-mod housing;
-mod moving;
-mod publishing;
+mod placement;
+mod promotion;
+mod sync;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
-use dataplane::{Continuation, Leg, LegId, Reason, Refused, Replica, ReplicaId, Stream, StreamKey};
+use dataplane::{Leg, LegId, Reason, Refused, Replica, ReplicaId, ReplicaSnapshot, Stream, StreamKey};
 
-use self::moving::Moving;
+use self::promotion::Promotion;
+use super::adopted::Adopted;
 use super::fit;
-use super::inherited::Inherited;
 use super::kernel::{Kernel, pair, set};
 use super::slots::Slots;
 use super::stamp::Counts;
@@ -23,30 +23,30 @@ use crate::layout::fanout::{
     StreamCell,
 };
 
-pub(super) struct Book {
+pub(super) struct EntryTable {
     pub(super) kernel: Kernel,
     /// Whether what is copied goes on to the base in any case.
     goes_up: bool,
     legs: BTreeMap<LegId, Leg>,
-    streams: BTreeMap<StreamKey, StreamBook>,
-    replicas: BTreeMap<ReplicaId, ReplicaBook>,
+    streams: BTreeMap<StreamKey, StreamRow>,
+    replicas: BTreeMap<ReplicaId, ReplicaRow>,
     /// Streams by their state.
     by_state: HashMap<u32, StreamKey>,
     /// Who counts legs' packets.
     pub(super) counts: Counts,
     /// Replicas that left, and where they are to go on.
-    left: BTreeMap<ReplicaId, Continuation>,
+    left: BTreeMap<ReplicaId, ReplicaSnapshot>,
     /// Replicas of the base's that could be here.
-    moving: Moving,
+    promotion: Promotion,
     /// What an earlier process left.
-    inherited: Inherited,
+    adopted: Adopted,
     stream_entries: Slots,
     stream_states: Slots,
     replica_entries: Slots,
     replica_states: Slots,
 }
 
-struct StreamBook {
+struct StreamRow {
     entry: Stream,
     /// Who gets it, or still may.
     members: BTreeSet<ReplicaId>,
@@ -57,7 +57,7 @@ struct StreamBook {
     in_stack: bool,
 }
 
-struct ReplicaBook {
+struct ReplicaRow {
     entry: Replica,
     /// Streams it may still come from, until it follows its source.
     lingers: BTreeSet<StreamKey>,
@@ -76,57 +76,57 @@ enum Home {
     Base { why: Refused, begun: bool },
 }
 
-impl Book {
-    pub(super) fn new(kernel: Kernel, goes_up: bool, inherited: Inherited) -> Self {
-        Book {
+impl EntryTable {
+    pub(super) fn new(kernel: Kernel, goes_up: bool, adopted: Adopted) -> Self {
+        EntryTable {
             kernel,
             goes_up,
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
             replicas: BTreeMap::new(),
             by_state: HashMap::new(),
-            counts: Counts::new(&inherited.counts),
+            counts: Counts::new(&adopted.counts),
             left: BTreeMap::new(),
-            moving: Moving::default(),
-            stream_entries: Slots::new(FANOUT_STREAM_ENTRIES, &inherited.stream_entries),
-            stream_states: Slots::new(FANOUT_STREAMS, &inherited.stream_states),
-            replica_entries: Slots::new(FANOUT_REPLICA_ENTRIES, &inherited.replica_entries),
-            replica_states: Slots::new(FANOUT_REPLICAS, &inherited.replica_states),
-            inherited,
+            promotion: Promotion::default(),
+            stream_entries: Slots::new(FANOUT_STREAM_ENTRIES, &adopted.stream_entries),
+            stream_states: Slots::new(FANOUT_STREAMS, &adopted.stream_states),
+            replica_entries: Slots::new(FANOUT_REPLICA_ENTRIES, &adopted.replica_entries),
+            replica_states: Slots::new(FANOUT_REPLICAS, &adopted.replica_states),
+            adopted,
         }
     }
 
     /// A leg's number in the kernel: none that an earlier process's legs have.
     fn number_of(&self, id: LegId) -> u32 {
-        self.inherited.legs_from.wrapping_add(id.0)
+        self.adopted.legs_from.wrapping_add(id.0)
     }
 
     /// How many streams an earlier process left.
     pub(super) fn found(&self) -> usize {
-        self.inherited.streams()
+        self.adopted.streams()
     }
 
     /// When what it left is to be removed.
     pub(super) fn sweeps_at(&self) -> Option<Instant> {
-        self.inherited.until
+        self.adopted.until
     }
 
     /// Removes what an earlier process left: nobody owns it.
     pub(super) fn sweep(&mut self, now: Instant) {
-        let legs_from = self.inherited.legs_from;
-        let inherited = std::mem::take(&mut self.inherited);
+        let legs_from = self.adopted.legs_from;
+        let adopted = std::mem::take(&mut self.adopted);
         // Ours go on being numbered as they are.
-        self.inherited.legs_from = legs_from;
-        inherited.remove_from(&mut self.kernel);
+        self.adopted.legs_from = legs_from;
+        adopted.remove_from(&mut self.kernel);
         for (slots, places) in [
-            (&mut self.stream_entries, inherited.stream_entries),
-            (&mut self.stream_states, inherited.stream_states),
-            (&mut self.replica_entries, inherited.replica_entries),
-            (&mut self.replica_states, inherited.replica_states),
+            (&mut self.stream_entries, adopted.stream_entries),
+            (&mut self.stream_states, adopted.stream_states),
+            (&mut self.replica_entries, adopted.replica_entries),
+            (&mut self.replica_states, adopted.replica_states),
         ] {
             places.into_iter().for_each(|place| slots.give_up(place, now));
         }
-        self.counts.free(now, inherited.counts);
+        self.counts.free(now, adopted.counts);
     }
 
     pub(super) fn set_leg(&mut self, now: Instant, id: LegId, leg: Leg) -> Result<(), Refused> {
@@ -140,7 +140,7 @@ impl Book {
         let number = self.number_of(id);
         for path in accepted {
             let pair = pair(path.local, path.remote);
-            self.inherited.claim(&pair);
+            self.adopted.claim(&pair);
             self.kernel.set_leg(pair, number).map_err(|_| Refused::Full)?;
         }
         self.legs.insert(id, leg);
@@ -153,7 +153,7 @@ impl Book {
         let sent: Vec<ReplicaId> = self
             .replicas
             .iter()
-            .filter(|(_, book)| book.entry.leg == id)
+            .filter(|(_, table)| table.entry.leg == id)
             .map(|(id, _)| *id)
             .collect();
         sent.into_iter().for_each(|replica| self.remove_replica(now, replica));
@@ -169,12 +169,12 @@ impl Book {
 
     pub(super) fn set_stream(&mut self, now: Instant, key: StreamKey, entry: Stream) -> Result<(), Refused> {
         let members = match self.streams.get_mut(&key) {
-            Some(book) => {
-                book.entry = entry;
-                book.members.iter().copied().collect()
+            Some(table) => {
+                table.entry = entry;
+                table.members.iter().copied().collect()
             }
             None => {
-                let new = StreamBook {
+                let new = StreamRow {
                     entry,
                     members: BTreeSet::new(),
                     state: None,
@@ -191,8 +191,10 @@ impl Book {
     }
 
     pub(super) fn remove_stream(&mut self, now: Instant, key: StreamKey) {
-        let Some(book) = self.streams.get_mut(&key) else { return };
-        let (members, state) = (std::mem::take(&mut book.members), book.state);
+        let Some(table) = self.streams.get_mut(&key) else {
+            return;
+        };
+        let (members, state) = (std::mem::take(&mut table.members), table.state);
         self.publish(now, key);
         self.streams.remove(&key);
         for id in &members {
@@ -215,7 +217,7 @@ impl Book {
     }
 
     pub(super) fn set_replica(&mut self, now: Instant, id: ReplicaId, entry: Replica) -> Result<(), Refused> {
-        let book = self.replicas.entry(id).or_insert_with(|| ReplicaBook {
+        let table = self.replicas.entry(id).or_insert_with(|| ReplicaRow {
             entry: entry.clone(),
             lingers: BTreeSet::new(),
             epoch: 0,
@@ -224,17 +226,17 @@ impl Book {
                 begun: false,
             },
         });
-        let before = book.entry.source;
+        let before = table.entry.source;
         let starts_anew = entry.paused || entry.source.is_none();
         let mut left = Vec::new();
         if starts_anew {
-            book.epoch = book.epoch.wrapping_add(1);
-            left.extend(std::mem::take(&mut book.lingers));
+            table.epoch = table.epoch.wrapping_add(1);
+            left.extend(std::mem::take(&mut table.lingers));
             left.extend(before.filter(|before| entry.source != Some(*before)));
         } else if before != entry.source {
-            book.lingers.extend(before);
+            table.lingers.extend(before);
         }
-        book.entry = entry;
+        table.entry = entry;
         for key in left {
             if let Some(stream) = self.streams.get_mut(&key) {
                 stream.members.remove(&id);
@@ -252,24 +254,26 @@ impl Book {
     }
 
     pub(super) fn remove_replica(&mut self, now: Instant, id: ReplicaId) {
-        let Some(book) = self.replicas.remove(&id) else { return };
+        let Some(table) = self.replicas.remove(&id) else { return };
         self.left.remove(&id);
-        self.moving.forget(id);
-        for key in book.lingers.iter().chain(&book.entry.source) {
+        self.promotion.forget(id);
+        for key in table.lingers.iter().chain(&table.entry.source) {
             if let Some(stream) = self.streams.get_mut(key) {
                 stream.members.remove(&id);
             }
             self.publish(now, *key);
         }
-        self.give_up(now, book.home);
+        self.give_up(now, table.home);
     }
 
     /// A replica has begun to follow a stream: it comes from no other any more.
     pub(super) fn follows(&mut self, now: Instant, id: ReplicaId, key: StreamKey) {
-        let Some(book) = self.replicas.get_mut(&id) else { return };
-        let gone: Vec<StreamKey> = book.lingers.iter().filter(|other| **other != key).copied().collect();
-        book.lingers.retain(|other| *other == key);
-        let source = book.entry.source;
+        let Some(table) = self.replicas.get_mut(&id) else {
+            return;
+        };
+        let gone: Vec<StreamKey> = table.lingers.iter().filter(|other| **other != key).copied().collect();
+        table.lingers.retain(|other| *other == key);
+        let source = table.entry.source;
         for other in gone.into_iter().filter(|other| source != Some(*other)) {
             if let Some(stream) = self.streams.get_mut(&other) {
                 stream.members.remove(&id);
@@ -280,14 +284,14 @@ impl Book {
 
     /// Whether the kernel sends a replica.
     pub(super) fn sends(&self, id: ReplicaId) -> bool {
-        matches!(self.replicas.get(&id), Some(book) if matches!(book.home, Home::Kernel { .. }))
+        matches!(self.replicas.get(&id), Some(table) if matches!(table.home, Home::Kernel { .. }))
     }
 
     pub(super) fn replica_of(&self, state: u32) -> Option<ReplicaId> {
         let is_there = |home: &Home| matches!(home, Home::Kernel { state: other, .. } if *other == state);
         self.replicas
             .iter()
-            .find(|(_, book)| is_there(&book.home))
+            .find(|(_, table)| is_there(&table.home))
             .map(|(id, _)| *id)
     }
 
@@ -302,11 +306,11 @@ impl Book {
 
     /// A replica that is sent from here, what it did, and where that is kept.
     pub(super) fn sent_replica(&self, id: ReplicaId) -> Option<(&Replica, ReplicaCell, u32)> {
-        let book = self.replicas.get(&id)?;
-        let Home::Kernel { state, .. } = book.home else {
+        let table = self.replicas.get(&id)?;
+        let Home::Kernel { state, .. } = table.home else {
             return None;
         };
-        Some((&book.entry, self.kernel.replica_states.get(&state, 0).ok()?, state))
+        Some((&table.entry, self.kernel.replica_states.get(&state, 0).ok()?, state))
     }
 
     pub(super) fn stream(&self, key: StreamKey) -> Option<StreamCell> {
@@ -320,11 +324,11 @@ impl Book {
 
     /// Replicas that a leg's entry has to do with.
     fn concerned(&self, id: LegId) -> impl Iterator<Item = ReplicaId> {
-        let comes_from = move |book: &ReplicaBook| book.entry.source.is_some_and(|key| key.leg == id);
+        let comes_from = move |table: &ReplicaRow| table.entry.source.is_some_and(|key| key.leg == id);
         let concerned = self
             .replicas
             .iter()
-            .filter(move |(_, book)| book.entry.leg == id || comes_from(book));
+            .filter(move |(_, table)| table.entry.leg == id || comes_from(table));
         concerned.map(|(id, _)| *id).collect::<Vec<_>>().into_iter()
     }
 
@@ -347,11 +351,11 @@ impl Book {
     }
 
     /// Where a replica that left is to go on.
-    pub(super) fn goes_on(&self, id: ReplicaId) -> Option<Continuation> {
+    pub(super) fn snapshot(&self, id: ReplicaId) -> Option<ReplicaSnapshot> {
         self.left.get(&id).copied()
     }
 }
 
-fn book_source(replicas: &BTreeMap<ReplicaId, ReplicaBook>, id: ReplicaId) -> Option<StreamKey> {
+fn book_source(replicas: &BTreeMap<ReplicaId, ReplicaRow>, id: ReplicaId) -> Option<StreamKey> {
     replicas.get(&id)?.entry.source
 }

@@ -11,7 +11,7 @@ use crate::layout::fanout::{FANOUT_COPIES, Pair, StreamKey};
 /// Entries nobody knows the owners of. What is new gets other places and other numbers, so that neither touches the other; what nobody has ordered again
 /// when its time is over is removed.
 #[derive(Debug, Default)]
-pub(super) struct Inherited {
+pub(super) struct Adopted {
     pairs: Vec<Pair>,
     streams: Vec<StreamKey>,
     pub(super) stream_entries: BTreeSet<u32>,
@@ -26,27 +26,27 @@ pub(super) struct Inherited {
     pub(super) until: Option<Instant>,
 }
 
-impl Inherited {
+impl Adopted {
     /// Looks for it. What is found stays until `now` and `keep`.
     pub(super) fn read(kernel: &Kernel, now: Instant, keep: Duration) -> Result<Self, MapError> {
-        let mut inherited = Inherited::default();
+        let mut adopted = Adopted::default();
         let mut legs = BTreeSet::new();
         for entry in kernel.legs() {
             let (pair, leg) = entry?;
-            inherited.pairs.push(pair);
+            adopted.pairs.push(pair);
             legs.insert(leg);
         }
         for entry in kernel.streams() {
             let (key, place) = entry?;
-            inherited.streams.push(key);
-            inherited.stream_entries.insert(place.entry);
-            inherited.stream_states.insert(place.state);
+            adopted.streams.push(key);
+            adopted.stream_entries.insert(place.entry);
+            adopted.stream_states.insert(place.state);
             legs.insert(key.leg);
-            inherited.read_replicas(kernel, place.entry)?;
+            adopted.read_replicas(kernel, place.entry)?;
         }
-        inherited.legs_from = legs.last().map_or(0, |highest| highest.wrapping_add(1));
-        inherited.until = (!inherited.pairs.is_empty() || !inherited.streams.is_empty()).then_some(now + keep);
-        Ok(inherited)
+        adopted.legs_from = legs.last().map_or(0, |highest| highest.wrapping_add(1));
+        adopted.until = (!adopted.pairs.is_empty() || !adopted.streams.is_empty()).then_some(now + keep);
+        Ok(adopted)
     }
 
     fn read_replicas(&mut self, kernel: &Kernel, stream: u32) -> Result<(), MapError> {

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use dataplane::{Continuation, LegId, Reason, Refused, ReplicaId};
+use dataplane::{LegId, Reason, Refused, ReplicaId, ReplicaSnapshot};
 
 use super::super::kernel::set;
-use super::super::{fit, stamp, standing};
-use super::{Book, Home};
+use super::super::{fit, handover, stamp};
+use super::{EntryTable, Home};
 use crate::layout::fanout::{Probe, ReplicaCell};
 
 /// How often it is looked at who could be here, where nothing was changed about him.
@@ -18,7 +18,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Those that are asked for.
 #[derive(Debug, Default)]
-pub(super) struct Moving {
+pub(super) struct Promotion {
     /// Whether the base was asked.
     asked: BTreeMap<ReplicaId, bool>,
     next: VecDeque<ReplicaId>,
@@ -27,7 +27,7 @@ pub(super) struct Moving {
     came: u64,
 }
 
-impl Moving {
+impl Promotion {
     /// Whether a place among a stream's copies is kept for a replica.
     pub(super) fn has_room_for(&self, id: ReplicaId) -> bool {
         self.asked.contains_key(&id)
@@ -58,13 +58,13 @@ impl Moving {
     }
 }
 
-impl Book {
+impl EntryTable {
     /// Looks for replicas for which there is room again.
     pub(in super::super) fn look_for_room(&mut self, now: Instant) {
-        if self.moving.looks_at.is_some_and(|at| now < at) {
+        if self.promotion.looks_at.is_some_and(|at| now < at) {
             return;
         }
-        self.moving.looks_at = Some(now + AGAIN);
+        self.promotion.looks_at = Some(now + AGAIN);
         // What else is in the way is in an entry.
         let by_others = |why: &Refused| match why {
             Refused::Full | Refused::Unsupported(Reason::Companion | Reason::Extensions) => true,
@@ -74,7 +74,7 @@ impl Book {
         let here: Vec<ReplicaId> = self
             .replicas
             .iter()
-            .filter(|(_, book)| may_move(&book.home))
+            .filter(|(_, table)| may_move(&table.home))
             .map(|(id, _)| *id)
             .collect();
         here.into_iter().for_each(|id| self.consider_move(id));
@@ -82,20 +82,20 @@ impl Book {
 
     /// How many replicas have come from the base so far.
     pub(in super::super) fn came(&self) -> u64 {
-        self.moving.came
+        self.promotion.came
     }
 
     /// The next replica that the base is to let go.
-    pub(in super::super) fn next_takeable(&mut self) -> Option<ReplicaId> {
-        self.moving.take()
+    pub(in super::super) fn next_candidate(&mut self) -> Option<ReplicaId> {
+        self.promotion.take()
     }
 
     /// Asks for a replica of the base's if it could be here.
     pub(super) fn consider_move(&mut self, id: ReplicaId) {
         let is_begun = matches!(self.replicas[&id].home, Home::Base { begun: true, .. });
         match is_begun && self.could_go_on(id) && self.could_count(self.replicas[&id].entry.leg) {
-            true => self.moving.ask(id),
-            false => self.moving.drop_unasked(id),
+            true => self.promotion.ask(id),
+            false => self.promotion.drop_unasked(id),
         }
     }
 
@@ -113,9 +113,9 @@ impl Book {
         if !stamp::are_wanted(&self.legs[&leg]) || self.counts.place(leg).is_some() {
             return true;
         }
-        let stays = |(id, book): (&ReplicaId, &super::ReplicaBook)| {
-            let is_begun = matches!(book.home, Home::Base { begun: true, .. });
-            book.entry.leg == leg && is_begun && !self.could_go_on(*id)
+        let stays = |(id, table): (&ReplicaId, &super::ReplicaRow)| {
+            let is_begun = matches!(table.home, Home::Base { begun: true, .. });
+            table.entry.leg == leg && is_begun && !self.could_go_on(*id)
         };
         !self.replicas.iter().any(stays)
     }
@@ -125,33 +125,33 @@ impl Book {
         &mut self,
         now: Instant,
         id: ReplicaId,
-        from: Option<Continuation>,
+        from: Option<ReplicaSnapshot>,
         transport_sequence: u16,
     ) -> Result<(), Refused> {
-        self.moving.forget(id);
+        self.promotion.forget(id);
         let companion = Refused::Unsupported(Reason::Companion);
-        let book = self.replicas.get(&id).ok_or(companion)?;
-        let is_begun = matches!(book.home, Home::Base { begun: true, .. });
-        let from = from.filter(|from| is_begun && from.source.is_some() && book.entry.source == from.source);
+        let table = self.replicas.get(&id).ok_or(companion)?;
+        let is_begun = matches!(table.home, Home::Base { begun: true, .. });
+        let from = from.filter(|from| is_begun && from.source.is_some() && table.entry.source == from.source);
         let from = from.ok_or(companion)?;
         if !self.could_go_on(id) || !self.could_count(self.replicas[&id].entry.leg) {
             return Err(companion);
         }
         self.count_from(now, id, transport_sequence)?;
         let state = self.replica_states.take(now).ok_or(Refused::Full)?;
-        let book = self.replicas.get_mut(&id).expect("it was looked at");
+        let table = self.replicas.get_mut(&id).expect("it was looked at");
         let cell = ReplicaCell {
-            progress: standing::resumed(&from, book.epoch),
+            progress: handover::resumed(&from, table.epoch),
             ..ReplicaCell::default()
         };
         if !set(&mut self.kernel.replica_states, state, cell) {
             self.replica_states.give_up(state, now);
             return Err(Refused::Full);
         }
-        book.home = Home::Kernel { state, place: None };
+        table.home = Home::Kernel { state, place: None };
         self.left.remove(&id);
-        self.moving.came += 1;
-        let streams: Vec<_> = book.lingers.iter().chain(&book.entry.source).copied().collect();
+        self.promotion.came += 1;
+        let streams: Vec<_> = table.lingers.iter().chain(&table.entry.source).copied().collect();
         streams.into_iter().for_each(|key| self.publish(now, key));
         Ok(())
     }

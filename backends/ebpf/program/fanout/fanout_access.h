@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "packet.h"
+#include "../common/packet.h"
 
 struct packet {
 	void *context;

@@ -1,6 +1,6 @@
 //! Where a replica stands that moves between the kernel and the base, for who goes on with it.
 
-use dataplane::{Continuation, StreamKey};
+use dataplane::{ReplicaSnapshot, StreamKey};
 use wire::codec::Layer;
 
 use crate::clock::nanoseconds;
@@ -8,11 +8,11 @@ use crate::layout::fanout::{Decision, LAYERS_NONE, LAYERS_VP8, ReplicaProgress};
 
 /// Where a replica stands that follows this. Where frames refer to others by descriptors it goes on with nothing: what was decided of those nobody else can
 /// know.
-pub(super) fn continuation(source: Option<StreamKey>, progress: &ReplicaProgress) -> Continuation {
+pub(super) fn snapshot(source: Option<StreamKey>, progress: &ReplicaProgress) -> ReplicaSnapshot {
     let layers = progress.layers.into();
     let newest = progress.decisions[0];
     let is_known = layers == LAYERS_VP8 && progress.decided > 0;
-    Continuation {
+    ReplicaSnapshot {
         source: source.filter(|_| [LAYERS_NONE, LAYERS_VP8].contains(&layers)),
         newest: progress.newest as u16,
         next: progress.newest.wrapping_add(1).wrapping_add(progress.shift) as u16,
@@ -30,7 +30,7 @@ pub(super) fn continuation(source: Option<StreamKey>, progress: &ReplicaProgress
 }
 
 /// A replica that goes on here where the base stopped, by an entry of this epoch.
-pub(super) fn resumed(from: &Continuation, epoch: u32) -> ReplicaProgress {
+pub(super) fn resumed(from: &ReplicaSnapshot, epoch: u32) -> ReplicaProgress {
     // Numbers are extended by the kernel's count of the stream, once a packet comes.
     let newest = (1 << 16) + u64::from(from.newest);
     let (last_timestamp, last_picture, last_tl0) = from.last;
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn who_goes_on_here_and_leaves_at_once_stands_where_he_stood() {
-        let from = Continuation {
+        let from = ReplicaSnapshot {
             source: Some(StreamKey {
                 leg: LegId(3),
                 ssrc: Ssrc(0x11),
@@ -93,8 +93,8 @@ mod tests {
             decided: Some((12_000, false)),
         };
         for decided in [from.decided, Some((12_000, true)), None] {
-            let from = Continuation { decided, ..from };
-            assert_eq!(continuation(from.source, &resumed(&from, 5)), from);
+            let from = ReplicaSnapshot { decided, ..from };
+            assert_eq!(snapshot(from.source, &resumed(&from, 5)), from);
         }
     }
 }

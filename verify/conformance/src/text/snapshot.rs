@@ -1,6 +1,6 @@
 //! The state of a replica, in words.
 
-use dataplane::Continuation;
+use dataplane::ReplicaSnapshot;
 use wire::codec::Layer;
 
 use super::entry;
@@ -9,11 +9,11 @@ use super::words::{Problem, Words, problem};
 
 /// `from STREAM newest N next N`, and if they are not 0 `ts N id N tl0 N`, `layer S0T1`, `last TS ID TL0`, `frame N`, `sent TS` or
 /// `left-out TS`. Where it follows nothing, `from nowhere`.
-pub(super) fn continuation(words: &mut Words<'_>, names: &mut Names) -> Result<Continuation, Problem> {
+pub(super) fn snapshot(words: &mut Words<'_>, names: &mut Names) -> Result<ReplicaSnapshot, Problem> {
     if !words.eat("from") {
         return problem("a replica goes on `from` a stream");
     }
-    let mut from = Continuation {
+    let mut from = ReplicaSnapshot {
         source: match words.eat("nowhere") {
             true => None,
             false => Some(names.stream(words.word("a stream")?)?),
@@ -53,7 +53,7 @@ pub(super) fn continuation(words: &mut Words<'_>, names: &mut Names) -> Result<C
 }
 
 /// The same in words again.
-pub(super) fn print(from: &Continuation, names: &Names) -> String {
+pub(super) fn print(from: &ReplicaSnapshot, names: &Names) -> String {
     let (timestamp, picture, tl0) = from.last;
     let decided = match from.decided {
         None => String::new(),

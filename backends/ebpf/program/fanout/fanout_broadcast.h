@@ -6,7 +6,7 @@
 // is told by nobody which one it is, but the copies of one packet come in turn, and the packet's metadata, which is copied with it, says whose orders are theirs.
 #pragma once
 
-#include "fanout_find.h"
+#include "fanout_lookup.h"
 #include "fanout_plain.h"
 
 #define ROUNDS 64  // packets whose copies are not all gone; a driver looks at no more before it lets go what was queued

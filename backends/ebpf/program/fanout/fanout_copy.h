@@ -9,8 +9,8 @@
 #include "fanout_probe.h"
 #include "fanout_read.h"
 #include "fanout_repair.h"
-#include "fanout_tell.h"
-#include "fanout_way.h"
+#include "fanout_report.h"
+#include "fanout_fib.h"
 #include "fanout_write.h"
 
 #define UNCONCERNED FAN_COUNTS // no count: a replica that has nothing to do with the stream

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use dataplane::Path;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::{Ask, Hop, Hops, NeighbourKey, Told};
+use super::{Answer, Hop, NeighbourKey, NextHops, Query};
 use crate::interface::Interface;
-use crate::netlink::{Change, Neighbour, Netlink, Way};
+use crate::netlink::{Change, Neighbour, Netlink, Route};
 use crate::sys::readable;
 
 /// How many questions, and how many answers, may wait on their way.
@@ -27,7 +27,7 @@ const CALM: Duration = Duration::from_millis(100);
 const TIDY: Duration = Duration::from_secs(30);
 
 /// The guide, before it runs.
-pub(crate) struct Guide {
+pub(crate) struct Resolver {
     ask: Netlink,
     hear: Netlink,
     bell: UnixStream,
@@ -45,8 +45,8 @@ pub(crate) struct Guide {
 
 /// What the guide knows of one worker.
 struct WorkerEnd {
-    asks: Consumer<Ask>,
-    told: Producer<Told>,
+    asks: Consumer<Query>,
+    told: Producer<Answer>,
     /// By interface: whether the worker has a ring there.
     has_ring: Vec<bool>,
     paths: HashMap<Path, Asked>,
@@ -57,33 +57,33 @@ struct WorkerEnd {
 /// One path a worker asked about.
 #[derive(Debug, Default)]
 struct Asked {
-    way: Option<Way>,
+    route: Option<Route>,
     /// What it was told last; workers begin with nothing.
     told: Option<Hop>,
 }
 
 /// The running guide; ends when dropped.
-pub(crate) struct GuideThread {
+pub(crate) struct ResolverThread {
     stop: Arc<AtomicBool>,
     ringer: UnixStream,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Guide {
+impl Resolver {
     /// A guide over `interfaces`, and for each worker, which says on which of them it has a ring, what it asks through.
     pub(crate) fn new(
         ask: Netlink,
         interfaces: Vec<Interface>,
         workers: impl Iterator<Item = Vec<bool>>,
-    ) -> io::Result<(Self, Vec<Hops>)> {
+    ) -> io::Result<(Self, Vec<NextHops>)> {
         let (bell, ringer) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         ringer.set_nonblocking(true)?;
-        let (mut ends, mut hops) = (Vec::new(), Vec::new());
+        let (mut ends, mut next_hops) = (Vec::new(), Vec::new());
         for has_ring in workers {
             let (asks, asked) = RingBuffer::new(RING);
             let (told, hears) = RingBuffer::new(RING);
-            hops.push(Hops::new(asks, hears, ringer.try_clone()?));
+            next_hops.push(NextHops::new(asks, hears, ringer.try_clone()?));
             ends.push(WorkerEnd {
                 asks: asked,
                 told,
@@ -92,7 +92,7 @@ impl Guide {
                 fresh: Vec::new(),
             });
         }
-        let guide = Guide {
+        let resolver = Resolver {
             ask,
             hear: Netlink::to_hear()?,
             bell,
@@ -105,11 +105,11 @@ impl Guide {
             looked: now(),
             tidied: now(),
         };
-        Ok((guide, hops))
+        Ok((resolver, next_hops))
     }
 
     /// Gives it a thread.
-    pub(crate) fn start(mut self) -> io::Result<GuideThread> {
+    pub(crate) fn start(mut self) -> io::Result<ResolverThread> {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, ringer) = (stop.clone(), self.ringer.try_clone()?);
         let thread = thread::Builder::new().name("next-hops".to_owned()).spawn(move || {
@@ -117,7 +117,7 @@ impl Guide {
                 self.turn();
             }
         })?;
-        Ok(GuideThread {
+        Ok(ResolverThread {
             stop,
             ringer,
             thread: Some(thread),
@@ -172,7 +172,7 @@ impl Guide {
         }
         for worker in &mut self.workers {
             for (path, asked) in &mut worker.paths {
-                asked.way = self.ask.way(path.local.ip(), path.remote.ip());
+                asked.route = self.ask.route(path.local.ip(), path.remote.ip());
             }
         }
     }
@@ -181,12 +181,12 @@ impl Guide {
         for worker in &mut self.workers {
             while let Ok(ask) = worker.asks.pop() {
                 match ask {
-                    Ask::About(path) => {
-                        let way = self.ask.way(path.local.ip(), path.remote.ip());
-                        worker.paths.insert(path, Asked { way, told: None });
+                    Query::About(path) => {
+                        let route = self.ask.route(path.local.ip(), path.remote.ip());
+                        worker.paths.insert(path, Asked { route, told: None });
                         worker.fresh.push(path);
                     }
-                    Ask::NoMore(path) => drop(worker.paths.remove(&path)),
+                    Query::NoMore(path) => drop(worker.paths.remove(&path)),
                 }
             }
         }
@@ -194,14 +194,18 @@ impl Guide {
 
     /// Asks for neighbours that ways need and nobody has asked for yet, and has the kernel ask those of whom it is not sure.
     fn make_sure(&mut self) {
-        for way in self.workers.iter().flat_map(|worker| worker.open(self.news)) {
-            if !self.interfaces.iter().any(|interface| interface.index == way.interface) {
+        for route in self.workers.iter().flat_map(|worker| worker.open(self.news)) {
+            if !self
+                .interfaces
+                .iter()
+                .any(|interface| interface.index == route.interface)
+            {
                 continue;
             }
-            let key = (way.interface, way.via);
+            let key = (route.interface, route.via);
             let unknown = Neighbour {
-                interface: way.interface,
-                address: way.via,
+                interface: route.interface,
+                address: route.via,
                 mac: None,
                 stale: false,
             };
@@ -223,10 +227,10 @@ impl Guide {
         let all = std::mem::take(&mut self.news);
         for worker in &mut self.workers {
             let mut answer = |path: Path, asked: &mut Asked| {
-                let way = asked.way.as_ref();
-                let hop = way.and_then(|way| hop(&self.interfaces, &worker.has_ring, &self.neighbours, way));
+                let route = asked.route.as_ref();
+                let hop = route.and_then(|route| hop(&self.interfaces, &worker.has_ring, &self.neighbours, route));
                 if hop != asked.told {
-                    match worker.told.push(Told::Path(path, hop)) {
+                    match worker.told.push(Answer::Path(path, hop)) {
                         Ok(()) => asked.told = hop,
                         Err(_) => self.news = true,
                     }
@@ -246,13 +250,13 @@ impl Guide {
 
     fn tidy(&mut self) {
         for worker in &mut self.workers {
-            let _ = worker.told.push(Told::Tidy);
+            let _ = worker.told.push(Answer::Tidy);
         }
         let used: Vec<NeighbourKey> = self
             .workers
             .iter()
-            .flat_map(WorkerEnd::ways)
-            .map(|way| (way.interface, way.via))
+            .flat_map(WorkerEnd::routes)
+            .map(|route| (route.interface, route.via))
             .collect();
         let used: std::collections::HashSet<NeighbourKey> = used.into_iter().collect();
         self.neighbours.retain(|key, _| used.contains(key));
@@ -260,16 +264,16 @@ impl Guide {
 }
 
 impl WorkerEnd {
-    fn ways(&self) -> impl Iterator<Item = Way> {
-        self.paths.values().filter_map(|asked| asked.way)
+    fn routes(&self) -> impl Iterator<Item = Route> {
+        self.paths.values().filter_map(|asked| asked.route)
     }
 
     /// Of `all` paths, or of those asked for in this turn.
-    fn open(&self, all: bool) -> impl Iterator<Item = Way> {
-        let known = all.then(|| self.ways());
+    fn open(&self, all: bool) -> impl Iterator<Item = Route> {
+        let cache = all.then(|| self.routes());
         let fresh = (!all).then_some(&self.fresh).into_iter().flatten();
-        let fresh = fresh.filter_map(|path| self.paths.get(path)?.way);
-        known.into_iter().flatten().chain(fresh)
+        let fresh = fresh.filter_map(|path| self.paths.get(path)?.route);
+        cache.into_iter().flatten().chain(fresh)
     }
 }
 
@@ -278,22 +282,22 @@ fn hop(
     interfaces: &[Interface],
     has_ring: &[bool],
     neighbours: &HashMap<NeighbourKey, Neighbour>,
-    way: &Way,
+    route: &Route,
 ) -> Option<Hop> {
     let index = interfaces
         .iter()
-        .position(|interface| interface.index == way.interface)?;
+        .position(|interface| interface.index == route.interface)?;
     let interface = interfaces.get(index).filter(|_| has_ring[index])?;
-    let to = neighbours.get(&(way.interface, way.via))?.mac?;
+    let to = neighbours.get(&(route.interface, route.via))?.mac?;
     Some(Hop {
         interface: index,
         from: interface.mac,
         to,
-        mtu: way.mtu.unwrap_or(usize::MAX).min(interface.mtu),
+        mtu: route.mtu.unwrap_or(usize::MAX).min(interface.mtu),
     })
 }
 
-impl Drop for GuideThread {
+impl Drop for ResolverThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.ringer.write(&[0]);

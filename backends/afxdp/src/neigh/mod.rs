@@ -1,18 +1,18 @@
 //! Where the next hop is: an interface and a hardware address for each path, asked of the kernel off the packet path.
 //!
-//! A worker has [`Hops`], what it knows; what it does not know it asks a [`Guide`], one thread for all workers, which asks the kernel over netlink, hears
+//! A worker has [`NextHops`], what it knows; what it does not know it asks a [`Resolver`], one thread for all workers, which asks the kernel over netlink, hears
 //! of changes and tells the workers. Until there is an answer, and wherever it is that no ring leads there, the worker's sockets send: the kernel knows
 //! every way, and by sending finds out the neighbours' addresses, of which the guide then hears.
 
-mod guide;
-mod known;
+mod cache;
+mod resolver;
 
 use std::net::IpAddr;
 
 use dataplane::Path;
 
-pub(crate) use guide::{Guide, GuideThread};
-pub(crate) use known::Hops;
+pub(crate) use cache::NextHops;
+pub(crate) use resolver::{Resolver, ResolverThread};
 
 /// A hardware address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +31,18 @@ pub(crate) struct Hop {
     pub(crate) mtu: usize,
 }
 
-/// What a worker says to the guide.
+/// A worker's message to the resolver.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Ask {
+pub(crate) enum Query {
     /// Tell me of this path, now and whenever it changes.
     About(Path),
     /// No more of this one.
     NoMore(Path),
 }
 
-/// What the guide says to a worker.
+/// The resolver's message to a worker.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Told {
+pub(crate) enum Answer {
     /// This path goes over this hop; `None`, by socket.
     Path(Path, Option<Hop>),
     /// Time to forget what was not used since the last time.

@@ -7,11 +7,11 @@ use wire::MediaKind;
 
 use super::super::kernel::set;
 use super::super::{entries, fit, stamp};
-use super::{Book, Home};
+use super::{EntryTable, Home};
 use crate::EbpfError;
 use crate::layout::fanout::{self as layout, StreamCell, StreamPlace};
 
-impl Book {
+impl EntryTable {
     /// Tells the kernel what it is to know of a stream: all of it in one step, or that it is none of its.
     pub(super) fn publish(&mut self, now: Instant, key: StreamKey) {
         let Some(stream) = self.streams.get(&key) else { return };
@@ -105,18 +105,18 @@ impl Book {
     fn place_of(&mut self, now: Instant, id: ReplicaId) -> Option<u32> {
         let source = self.replicas[&id].entry.source;
         let source = source.and_then(|key| self.state_of(now, key));
-        let book = self.replicas.get_mut(&id)?;
-        let Home::Kernel { state, place } = book.home else {
+        let table = self.replicas.get_mut(&id)?;
+        let Home::Kernel { state, place } = table.home else {
             return None;
         };
         // Those of all streams it may come from are alike.
-        let any = book.entry.source.or(book.lingers.first().copied());
+        let any = table.entry.source.or(table.lingers.first().copied());
         let formats = any.and_then(|key| self.streams.get(&key));
         let formats = formats.map_or(&[][..], |stream| &stream.entry.formats);
-        let counted = self.counts.place(book.entry.leg);
-        let mut entry = entries::replica(&book.entry, self.legs.get(&book.entry.leg)?, formats, counted);
+        let counted = self.counts.place(table.entry.leg);
+        let mut entry = entries::replica(&table.entry, self.legs.get(&table.entry.leg)?, formats, counted);
         entry.state = state;
-        entry.epoch = book.epoch;
+        entry.epoch = table.epoch;
         entry.source = source.map_or(0, |state| state + 1);
         if let Some((at, before)) = place
             && before == entry
@@ -128,7 +128,7 @@ impl Book {
         if let Some((old, _)) = place {
             self.replica_entries.give_up(old, now);
         }
-        book.home = Home::Kernel {
+        table.home = Home::Kernel {
             state,
             place: Some((at, entry)),
         };

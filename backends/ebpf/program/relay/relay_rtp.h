@@ -1,7 +1,7 @@
 // Which payloads are plainly RTP, and whole.
 #pragma once
 
-#include "packet.h"
+#include "../common/packet.h"
 #include "relay_layout.h"
 
 #define ONE_BYTE 0xbede      // the profile of a header extension with elements of this form,

@@ -1,14 +1,14 @@
-//! What others leave.
+//! Retrying to take what another process is about to release.
 
 use std::thread;
 use std::time::Duration;
 
-/// How often to try to have what is somebody else's, and how long to wait in between.
+/// Attempts, and the time between two of them.
 const ATTEMPTS: u32 = 50;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
 
-/// Tries until it is not taken any more, for half a second at most: the kernel gives queues and interfaces back a little after whoever had them has ended or let go, and
-/// where that one was just starting another process, not before that has begun.
+/// Tries until `attempt` no longer fails as taken, for half a second at most. The kernel releases queues and interfaces a
+/// little after their process has ended or closed them, and if that process was starting another one, not before it runs.
 pub(crate) fn unless_taken<T, E>(
     mut attempt: impl FnMut() -> Result<T, E>,
     is_taken: impl Fn(&E) -> bool,

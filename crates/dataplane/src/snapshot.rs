@@ -1,8 +1,8 @@
 //! How one device goes on where another stopped.
 //!
-//! From an offload to its base: the offload sends no more of a replica, and says where it stands ([`Offload::goes_on`](crate::Offload::goes_on)); the base is told
-//! ([`Inject::GoOn`](crate::Inject::GoOn)). From a base to its offload: the base is asked to let go ([`Inject::LetGo`](crate::Inject::LetGo)), sends no more of it, and says where
-//! it stands ([`Event::Stands`](crate::Event::Stands)); the offload is told ([`Offload::take_over`](crate::Offload::take_over)), or the base again.
+//! From an offload to its base: the offload sends no more of a replica, and says where it stands ([`Offload::snapshot`](crate::Offload::snapshot)); the base is told
+//! ([`Inject::Resume`](crate::Inject::Resume)). From a base to its offload: the base is asked to let go ([`Inject::Release`](crate::Inject::Release)), sends no more of it, and says where
+//! it stands ([`Event::Released`](crate::Event::Released)); the offload is told ([`Offload::take_over`](crate::Offload::take_over)), or the base again.
 //!
 //! Only one of the two sends at any time, and the second begins behind the last number of the first. So no number is used twice and none decreases. A packet
 //! that arrives while neither sends is lost to the receiver, who sees its gap as that of any loss, and may ask for it where what is lost is sent again.
@@ -25,7 +25,7 @@ pub type Decided = (u32, bool);
 ///
 /// Shape: sequence numbers, timestamps and VP8's counters as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Continuation {
+pub struct ReplicaSnapshot {
     /// What it follows, if it can go on with that.
     pub source: Option<StreamKey>,
     /// The source's number of the newest packet that was accounted for, sent or not.
@@ -49,7 +49,7 @@ pub struct Continuation {
     pub decided: Option<Decided>,
 }
 
-impl Continuation {
+impl ReplicaSnapshot {
     /// How far a packet of the source lies behind the newest; `None` for one that lies before.
     pub fn ahead(&self, sequence: u16) -> Option<u64> {
         let ahead = sequence.wrapping_sub(self.newest);

@@ -3,7 +3,7 @@
 
 #include "relay_rtp.h"
 #include "relay_tables.h"
-#include "relay_way.h"
+#include "relay_fib.h"
 #include "relay_write.h"
 
 // What becomes of a packet: the number of the interface it is to be sent through, or one of these, which no interface has.

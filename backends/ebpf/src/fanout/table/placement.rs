@@ -6,14 +6,14 @@ use std::time::Instant;
 use dataplane::{Leg, LegId, Protection, Reason, Refused, ReplicaId, StreamKey};
 
 use super::super::kernel::set;
-use super::super::{fit, stamp, standing};
-use super::{Book, Home};
+use super::super::{fit, handover, stamp};
+use super::{EntryTable, Home};
 use crate::layout::fanout::{FANOUT_COPIES, Probe, ReplicaCell, ReplicaEntry};
 
 /// Reads a value as it is between two changes under its lock.
 const BPF_F_LOCK: u64 = 4;
 
-impl Book {
+impl EntryTable {
     /// Decides where replicas run, and tells the kernel of every stream that has to do with them.
     pub(super) fn settle(&mut self, now: Instant, replicas: &[ReplicaId]) {
         let mut streams = BTreeSet::new();
@@ -24,8 +24,8 @@ impl Book {
             if let (Home::Kernel { state, .. }, false) = (before, self.sends(*id)) {
                 left.push((*id, before, self.followed(state)));
             }
-            let book = &self.replicas[id];
-            streams.extend(book.lingers.iter().chain(&book.entry.source));
+            let table = &self.replicas[id];
+            streams.extend(table.lingers.iter().chain(&table.entry.source));
         }
         for key in streams {
             self.publish(now, key);
@@ -51,16 +51,16 @@ impl Book {
         let Some(progress) = progress.ok().filter(|progress| progress.started == 1) else {
             return;
         };
-        let book = &self.replicas[&id];
+        let table = &self.replicas[&id];
         let source = match progress.continues {
             // Not a packet came since it is here.
-            1 => book.entry.source,
+            1 => table.entry.source,
             _ => source,
         };
-        let source = source.filter(|_| progress.epoch == book.epoch);
-        self.left.insert(id, standing::continuation(source, &progress));
+        let source = source.filter(|_| progress.epoch == table.epoch);
+        self.left.insert(id, handover::snapshot(source, &progress));
         // It has had numbers, whether or not the base has anything to send of it yet.
-        if let Some(Home::Base { begun, .. }) = self.replicas.get_mut(&id).map(|book| &mut book.home) {
+        if let Some(Home::Base { begun, .. }) = self.replicas.get_mut(&id).map(|table| &mut table.home) {
             *begun = true;
         }
     }
@@ -100,9 +100,9 @@ impl Book {
                 },
             },
         };
-        let book = self.replicas.get_mut(&id).expect("it was looked at");
-        book.home = new;
-        let leg = book.entry.leg;
+        let table = self.replicas.get_mut(&id).expect("it was looked at");
+        table.home = new;
+        let leg = table.entry.leg;
         if matches!(new, Home::Base { begun: true, .. }) && self.legs.get(&leg).is_some_and(stamp::are_wanted) {
             self.counts.leave(leg);
         }
@@ -130,25 +130,25 @@ impl Book {
 
     /// Whether a replica could run here, but for who counts its leg's packets.
     pub(super) fn fits_here(&self, id: ReplicaId) -> Result<(), Refused> {
-        let book = &self.replicas[&id];
+        let table = &self.replicas[&id];
         let to = self
             .legs
-            .get(&book.entry.leg)
+            .get(&table.entry.leg)
             .ok_or(Reason::Companion)
             .map_err(Refused::Unsupported)?;
-        for key in book.lingers.iter().chain(&book.entry.source) {
+        for key in table.lingers.iter().chain(&table.entry.source) {
             self.fits(*key).map_err(Refused::Unsupported)?;
             let (stream, from) = (&self.streams[key], &self.legs[&key.leg]);
-            fit::replica(&book.entry, to, from).map_err(Refused::Unsupported)?;
+            fit::replica(&table.entry, to, from).map_err(Refused::Unsupported)?;
             let others = stream
                 .members
                 .iter()
-                .filter(|other| **other != id && (self.sends(**other) || self.moving.has_room_for(**other)));
+                .filter(|other| **other != id && (self.sends(**other) || self.promotion.has_room_for(**other)));
             if others.clone().count() >= FANOUT_COPIES as usize {
                 return Err(Refused::Full);
             }
             // A replica has one list of payload types, whatever it comes from.
-            if book.entry.source.is_some_and(|source| !self.are_alike(*key, source)) {
+            if table.entry.source.is_some_and(|source| !self.are_alike(*key, source)) {
                 return Err(Refused::Unsupported(Reason::Codec));
             }
             // What is taken out of packets is taken out for everybody.

@@ -1,7 +1,7 @@
 // The relay's tables, and what is kept of them.
 #pragma once
 
-#include "packet.h"
+#include "../common/packet.h"
 #include "relay_layout.h"
 
 #define EVERY_RELAY 16384 // userspace sets how many there may be
