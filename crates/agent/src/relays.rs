@@ -12,9 +12,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use dataplane::{Accept, RelayProtection, Hop, Inject, Path, Relay, RelayTraffic, Update, WriteError};
+use dataplane::{Accept, Hop, Inject, Path, Relay, RelayProtection, RelayTraffic, Update, WriteError};
 use southbound::Notice;
-use southbound::relay::{self, Entry, Keys, RelayNotice, RelayCommand, Refusal};
+use southbound::relay::{self, Entry, Keys, Refusal, RelayCommand, RelayNotice};
 
 use crate::context::Context;
 use crate::counters::Counter;
@@ -332,7 +332,10 @@ impl Relays {
         };
         Relay {
             accept,
-            ingress_protection: cover(&entry.ingress_protection, port.secure.as_ref().and_then(|secure| secure.ingress())),
+            ingress_protection: cover(
+                &entry.ingress_protection,
+                port.secure.as_ref().and_then(|secure| secure.ingress()),
+            ),
             terminated: port.is_terminated(),
             rtp: entry.rtp.as_ref().and_then(|hop| self.hop(hop)),
             rtcp: entry.rtcp.as_ref().and_then(|hop| self.hop(hop)),

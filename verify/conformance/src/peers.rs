@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use backend_udp::srtp::{OpenError, Opener, Sealer, rtcp_overhead, rtp_overhead};
-use dataplane::{RelayProtection, Leg, LegId, MasterKey, Path, Protection, Relay, SrtpProfile, Update};
+use dataplane::{Leg, LegId, MasterKey, Path, Protection, Relay, RelayProtection, SrtpProfile, Update};
 use wire::{PacketKind, RtpPacket};
 
 use crate::Send;
@@ -36,7 +36,8 @@ impl RelayTable {
             true => relay.rtcp.as_ref(),
             false => relay.rtp.as_ref(),
         });
-        hops.filter(move |hop| hop.path == path).map(|hop| &hop.egress_protection)
+        hops.filter(move |hop| hop.path == path)
+            .map(|hop| &hop.egress_protection)
     }
 
     /// Whether several relays seal RTP with a key, each when it likes.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use dataplane::{ReplicaSnapshot, Inject, LegId, MasterKey, Path, Protection, ReplicaId, SrtpProfile, Update};
+use dataplane::{Inject, LegId, MasterKey, Path, Protection, ReplicaId, ReplicaSnapshot, SrtpProfile, Update};
 use wire::PayloadType;
 
 /// One thing done to a device.

@@ -3,7 +3,6 @@
 //! The grammar is in the README. A line is words; an attribute is a name and a value, or a name alone; lists are joined by
 //! commas. Names of legs, replicas, relays and peers are the writer's; `l7`, `r7`, `x7` and `p7` mean the entries with exactly that number.
 
-mod snapshot;
 mod descriptor;
 mod entry;
 mod folder;
@@ -12,6 +11,7 @@ mod packet;
 mod parser;
 mod print;
 mod relay;
+mod snapshot;
 mod structures;
 mod words;
 
@@ -24,7 +24,7 @@ pub use words::Problem;
 
 use std::net::SocketAddr;
 
-use dataplane::{ReplicaSnapshot, Counter, LegId, Path, PuntKind, ReplicaId, StreamKey, Update, WriteError};
+use dataplane::{Counter, LegId, Path, PuntKind, ReplicaId, ReplicaSnapshot, StreamKey, Update, WriteError};
 use wire::codec::Layer;
 use wire::{Mid, Rid};
 

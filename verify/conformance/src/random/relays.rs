@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dataplane::{Accept, RelayProtection, Hop, Path, Relay, SrtpProfile, Update};
+use dataplane::{Accept, Hop, Path, Relay, RelayProtection, SrtpProfile, Update};
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
 use rand::{Rng, SeedableRng};
@@ -120,7 +120,10 @@ impl Generator {
         }
         let keys = self.sealed_with.entry(relay).or_default();
         let hops = [&entry.rtp, &entry.rtcp].into_iter().flatten();
-        keys.extend(hops.map(|hop| hop.egress_protection.clone()).filter(|cover| cover.key().is_some()));
+        keys.extend(
+            hops.map(|hop| hop.egress_protection.clone())
+                .filter(|cover| cover.key().is_some()),
+        );
         self.relays.insert(relay, entry.clone());
         Step::Write(Update::SetRelay(relay_at(relay), Box::new(entry)))
     }
@@ -180,7 +183,11 @@ impl Generator {
         let shared = known.filter(|_| self.next.is_multiple_of(5));
         let egress_protection = same.or(shared).unwrap_or_else(|| self.cover(0.05));
         let tos = None;
-        Some(Hop { path, egress_protection, tos })
+        Some(Hop {
+            path,
+            egress_protection,
+            tos,
+        })
     }
 
     /// A datagram from anybody to anywhere.

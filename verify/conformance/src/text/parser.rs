@@ -12,11 +12,11 @@ use dataplane::{
 use wire::codec::Layer;
 use wire::{ExtensionMap, MediaKind, PayloadType, Ssrc};
 
-use super::snapshot;
 use super::entry;
 use super::names::Names;
 use super::packet::{DTLS, RTCP, STUN, rtp_fields};
 use super::relay;
+use super::snapshot;
 use super::words::{Problem, Words, number, problem};
 use super::{Expected, Line, Statement, Vector};
 use crate::{Injection, Send, Step};
@@ -204,10 +204,7 @@ impl Parser {
         match verb {
             "go-on" => {
                 let replica = self.names.replica(words.word("a replica")?);
-                Ok(Injection::Resume(
-                    replica,
-                    snapshot::snapshot(words, &mut self.names)?,
-                ))
+                Ok(Injection::Resume(replica, snapshot::snapshot(words, &mut self.names)?))
             }
             "fill" => self.fill(words),
             "let-go" => Ok(Injection::Release(self.names.replica(words.word("a replica")?))),

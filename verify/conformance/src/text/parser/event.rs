@@ -6,7 +6,7 @@ use wire::{Mid, Rid};
 use super::Parser;
 use crate::text::packet::{DTLS, RTCP, STUN};
 use crate::text::words::{Problem, Words, number, problem};
-use crate::text::{EventPattern, snapshot, entry};
+use crate::text::{EventPattern, entry, snapshot};
 
 impl Parser {
     pub(super) fn event(&mut self, words: &mut Words<'_>) -> Result<EventPattern, Problem> {
