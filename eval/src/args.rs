@@ -35,7 +35,8 @@ pub enum Command {
     Suite(SuiteArguments),
     /// Measure what no server could undercut: copy, seal and send, to the same kind of sinks.
     Floor(FloorArguments),
-    /// Measure the servers that are installed beside each other; started by `eval/compare/run`, which see.
+    /// Measure the servers that are installed beside each other; started by `eval/compare/run`,
+    /// which see.
     Compare(CompareArguments),
     /// A part of it; started by `compare`.
     #[command(hide = true)]
@@ -113,7 +114,8 @@ impl FloorArguments {
 
 #[derive(Args)]
 pub struct RunArguments {
-    /// PUBLISHERSxRECEIVERS; equal numbers above one are a meeting; ROOMS*NxN are several; PUBLISHERSofALL is a crowd.
+    /// PUBLISHERSxRECEIVERS; equal numbers above one are a meeting; ROOMS*NxN are several;
+    /// PUBLISHERSofALL is a crowd.
     #[arg(required = true)]
     pub scenario: Option<Scenario>,
     #[command(flatten)]
@@ -148,7 +150,8 @@ pub struct Target {
 /// What publishers send, and how clients speak.
 #[derive(Args, Clone)]
 pub struct Load {
-    /// Video bits a second of each publisher; 0 for none. K and M are understood. By default 2M, in a crowd 120K.
+    /// Video bits a second of each publisher; 0 for none. K and M are understood. By default 2M, in
+    /// a crowd 120K.
     #[arg(long, value_parser = bits)]
     pub bitrate: Option<u64>,
     /// Video frames a second; by default 30, in a crowd 15.
@@ -157,7 +160,8 @@ pub struct Load {
     /// Video of three temporal layers, with VP8's layer numbers and dependency descriptors.
     #[arg(long)]
     pub layered: bool,
-    /// Video leaves in bursts of one to three packets, as libwebrtc paces it, instead of a frame at once.
+    /// Video leaves in bursts of one to three packets, as libwebrtc paces it, instead of a frame at
+    /// once.
     #[arg(long)]
     pub paced: bool,
     /// Seconds between key frames that nobody asked for.
@@ -169,22 +173,26 @@ pub struct Load {
     /// In a crowd: publishers that each client shows; the others it only hears.
     #[arg(long, default_value_t = 2)]
     pub watched: u32,
-    /// In a crowd: publishers who speak at the same time, by turns; the others' microphones send what silence takes.
+    /// In a crowd: publishers who speak at the same time, by turns; the others' microphones send
+    /// what silence takes.
     #[arg(long, default_value_t = 2)]
     pub speaking: u32,
-    /// Participants that join per second; by default a few at a time, as fast as they can, in a crowd 50.
+    /// Participants that join per second; by default a few at a time, as fast as they can, in a
+    /// crowd 50.
     #[arg(long, value_parser = rate)]
     pub join_rate: Option<f64>,
     /// Between the last join and the measured window: key frames and rate estimates calm down.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=600))]
     pub settle: u64,
-    /// Receivers decrypt and check one packet in so many, and recognize the others by their headers: more clients to a processor. 1 for all.
+    /// Receivers decrypt and check one packet in so many, and recognize the others by their
+    /// headers: more clients to a processor. 1 for all.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub open_one_in: u32,
     /// The measured window.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
-    /// The protocol: LiveKit's by /rtc with two peer connections or by /rtc/v1 with one, or Janus' VideoRoom.
+    /// The protocol: LiveKit's by /rtc with two peer connections or by /rtc/v1 with one, or Janus'
+    /// VideoRoom.
     #[arg(long, value_enum, default_value_t = ModeArgument::V0)]
     pub mode: ModeArgument,
     /// Media packets lost on the way to the server, in percent: shows repair at work.
@@ -193,7 +201,8 @@ pub struct Load {
     /// Media packets lost on the way to the clients, in percent.
     #[arg(long, default_value_t = 0.0, value_parser = percent)]
     pub loss_down: f64,
-    /// Bits a second that each client can take: more waits, up to 300 ms, or is lost. Shows adaptation at work.
+    /// Bits a second that each client can take: more waits, up to 300 ms, or is lost. Shows
+    /// adaptation at work.
     #[arg(long, value_parser = bits)]
     pub downlink: Option<u64>,
     /// The part in the DTLS handshake of clients that may choose.

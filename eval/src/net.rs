@@ -17,10 +17,12 @@ use nix::sys::time::TimeSpec;
 const BATCH_MAX: usize = 16;
 /// The largest message that GRO makes.
 const MESSAGE_MAX: usize = 65_536;
-/// What each socket asks the kernel to hold for it, so that a slow generator is not taken for a lossy server.
+/// What each socket asks the kernel to hold for it, so that a slow generator is not taken for a
+/// lossy server.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
-/// Lets this process open as many sockets as the system allows it, not only as many as it gets unasked.
+/// Lets this process open as many sockets as the system allows it, not only as many as it gets
+/// unasked.
 pub fn raise_socket_limit() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // Where it is refused, opening the sockets says so.
@@ -106,7 +108,8 @@ impl Inbox {
     }
 
     fn read_messages(&mut self, socket: &UdpSocket, messages: &mut [Option<Message>; BATCH_MAX]) -> io::Result<usize> {
-        // Headers are made anew for each call: the kernel shortens the control lengths of those it has used.
+        // Headers are made anew for each call: the kernel shortens the control lengths of those it
+        // has used.
         let control = nix::cmsg_space!(TimeSpec, i32);
         let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH_MAX, Some(control));
         let mut slices: Vec<[IoSliceMut<'_>; 1]> = self
@@ -122,7 +125,8 @@ impl Inbox {
             None,
         ) {
             Ok(results) => results,
-            // A refused connection is the answer to an earlier datagram, sent before the peer was there.
+            // A refused connection is the answer to an earlier datagram, sent before the peer was
+            // there.
             Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => return Ok(0),
             Err(error) => return Err(error.into()),
         };
@@ -168,7 +172,8 @@ fn address(storage: SockaddrStorage) -> Option<SocketAddr> {
         })
 }
 
-/// Sends each slice as a datagram of its own on a connected socket, in one system call; returns how many went out.
+/// Sends each slice as a datagram of its own on a connected socket, in one system call; returns how
+/// many went out.
 ///
 /// As a client would: a real one does not hand its kernel runs of segments, so neither does this.
 pub fn send_each(socket: &UdpSocket, datagrams: &[[IoSlice<'_>; 1]]) -> io::Result<usize> {
@@ -184,7 +189,8 @@ pub fn send_each(socket: &UdpSocket, datagrams: &[[IoSlice<'_>; 1]]) -> io::Resu
     ))
 }
 
-/// Sends one run of equal segments to each address, in one system call; returns how many runs went out.
+/// Sends one run of equal segments to each address, in one system call; returns how many runs went
+/// out.
 pub fn send_runs(
     socket: &UdpSocket,
     runs: &[[IoSlice<'_>; 1]],

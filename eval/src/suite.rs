@@ -10,7 +10,8 @@ use crate::run::{RunError, Settings, run};
 
 /// What to run.
 pub struct Suite {
-    /// The command that starts the server, in words; it is started anew for each scenario. None: the server runs already.
+    /// The command that starts the server, in words; it is started anew for each scenario. None:
+    /// the server runs already.
     pub server_command: Option<Vec<String>>,
     /// Whether to measure the floor of each; crowds, in which most is silence, have none.
     pub floor: bool,

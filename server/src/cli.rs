@@ -21,16 +21,19 @@ pub enum Command {
     Serve(Serve),
     /// Print an access token for one participant.
     Token(Token),
-    /// Print where each entry of a running switch's data plane runs: in the kernel, or in the base and why.
+    /// Print where each entry of a running switch's data plane runs: in the kernel, or in the base
+    /// and why.
     Inspect(Inspect),
     /// End forwarding in the kernel that a switch left behind.
     TakeDown(TakeDown),
 }
 
-/// How to run the switch. Flags come before environment variables, those before the file, that before the defaults.
+/// How to run the switch. Flags come before environment variables, those before the file, that
+/// before the defaults.
 #[derive(Debug, Default, Args)]
 pub struct Serve {
-    /// For trying things out: API key "devkey", secret "secret", the page gets its tokens by itself, loopback only.
+    /// For trying things out: API key "devkey", secret "secret", the page gets its tokens by
+    /// itself, loopback only.
     #[arg(long, env = "WEIR_DEV")]
     pub dev: bool,
     /// Configuration file (YAML).
@@ -45,13 +48,15 @@ pub struct Serve {
     /// UDP port of media.
     #[arg(long, env = "WEIR_RTC_PORT")]
     pub rtc_port: Option<u16>,
-    /// Address clients reach this machine at, when it is not one of its own (behind a NAT); may be given several times.
+    /// Address clients reach this machine at, when it is not one of its own (behind a NAT); may be
+    /// given several times.
     #[arg(long, value_name = "ADDR", env = "WEIR_NODE_IP", value_delimiter = ',')]
     pub node_ip: Vec<IpAddr>,
     /// Worker threads that move packets; by default one for each core.
     #[arg(long, env = "WEIR_WORKERS")]
     pub workers: Option<usize>,
-    /// API keys as "key: secret", several separated by commas. Others on the machine can read a command line: use the environment, or --key-file.
+    /// API keys as "key: secret", several separated by commas. Others on the machine can read a
+    /// command line: use the environment, or --key-file.
     #[arg(
         long,
         value_name = "KEY:SECRET",

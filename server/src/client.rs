@@ -26,7 +26,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client of a request that came from `peer`. Forwarding headers are believed only from `proxies`.
+    /// The client of a request that came from `peer`. Forwarding headers are believed only from
+    /// `proxies`.
     pub fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
         let peer = peer.to_canonical();
         let is_forwarded = FORWARDING.iter().any(|name| headers.contains_key(name));
@@ -55,7 +56,8 @@ pub fn is_trusted(peer: IpAddr, proxies: &[Network]) -> bool {
     proxies.iter().any(|network| network.contains(peer))
 }
 
-/// The client that trusted proxies name. If the two headers differ one of them is not the proxy's, and nobody knows which.
+/// The client that trusted proxies name. If the two headers differ one of them is not the proxy's,
+/// and nobody knows which.
 fn named(headers: &HeaderMap, proxies: &[Network]) -> Option<IpAddr> {
     let texts = |name: &HeaderName| {
         let values = headers.get_all(name).into_iter();
@@ -74,7 +76,8 @@ fn named(headers: &HeaderMap, proxies: &[Network]) -> Option<IpAddr> {
     }
 }
 
-/// The last hop that is no trusted proxy: the ones before it are whatever it says. `None` once a hop cannot be read.
+/// The last hop that is no trusted proxy: the ones before it are whatever it says. `None` once a
+/// hop cannot be read.
 fn nearest_stranger(hops: impl DoubleEndedIterator<Item = Option<IpAddr>>, proxies: &[Network]) -> Option<IpAddr> {
     let mut last = None;
     for hop in hops.rev() {

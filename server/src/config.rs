@@ -34,7 +34,8 @@ const DEV_SECRET: &str = "secret";
 pub struct Config {
     /// Development mode.
     pub dev: bool,
-    /// The key the page's tokens are signed with, in development. Only where that is the one development mode brings along.
+    /// The key the page's tokens are signed with, in development. Only where that is the one
+    /// development mode brings along.
     pub dev_key: Option<String>,
     /// Addresses to listen on.
     pub bind: Vec<IpAddr>,
@@ -229,7 +230,8 @@ fn first_of(choices: [Vec<IpAddr>; 2]) -> Option<Vec<IpAddr>> {
     choices.into_iter().find(|choice| !choice.is_empty())
 }
 
-/// Development is nobody else's business; otherwise everybody is welcome. Both families, because `localhost` is either.
+/// Development is nobody else's business; otherwise everybody is welcome. Both families, because
+/// `localhost` is either.
 fn default_bind(dev: bool) -> Vec<IpAddr> {
     let mut addresses: Vec<IpAddr> = match dev {
         true => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
@@ -241,8 +243,8 @@ fn default_bind(dev: bool) -> Vec<IpAddr> {
     addresses
 }
 
-/// Where media of SIP calls goes in and out when nobody says: at an address that is bound, or else this machine's first, which
-/// descriptions call what clients are told.
+/// Where media of SIP calls goes in and out when nobody says: at an address that is bound, or else
+/// this machine's first, which descriptions call what clients are told.
 fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
     let bound = bind.iter().copied().find(|address| !address.is_unspecified());
     let own = || {

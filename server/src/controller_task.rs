@@ -20,14 +20,17 @@ use crate::outbox::{Outbox, ToSocket, Told, outbox};
 /// How many inputs may wait. Beyond it sockets wait, which slows their clients down.
 const INPUTS_MAX: usize = 4096;
 
-/// How many notices are taken before a client has its turn: those who send data as fast as they can keep nobody from joining.
+/// How many notices are taken before a client has its turn: those who send data as fast as they can
+/// keep nobody from joining.
 const NOTICES_IN_A_ROW: usize = 16;
 
-/// How many session descriptions may be read, or wait for the controller when they are read, at the same time. Sockets with another one wait: a
-/// description that is read takes many times its length, and whatever else comes to the controller waits behind those that are read.
+/// How many session descriptions may be read, or wait for the controller when they are read, at the
+/// same time. Sockets with another one wait: a description that is read takes many times its
+/// length, and whatever else comes to the controller waits behind those that are read.
 const DESCRIPTIONS_MAX: usize = 2;
 
-/// The longest frame that is read at once, without waiting for a place among [`DESCRIPTIONS_MAX`], in bytes.
+/// The longest frame that is read at once, without waiting for a place among [`DESCRIPTIONS_MAX`],
+/// in bytes.
 const SHORT_FRAME: usize = 1024;
 
 enum Ask {
@@ -53,7 +56,8 @@ pub struct Handle {
     asks: mpsc::Sender<Ask>,
     /// Places for descriptions.
     descriptions: Arc<Semaphore>,
-    /// The number of tasks that may read at a time: half of the processors, so that the others are there for the controller however much is to be read.
+    /// The number of tasks that may read at a time: half of the processors, so that the others are
+    /// there for the controller however much is to be read.
     readers: Arc<Semaphore>,
 }
 

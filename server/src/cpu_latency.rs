@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
-/// As long as somebody holds it open, processors sleep no deeper than they can wake from within what was written to it: microseconds, a signed word of 32 bits in the
-/// machine's order (Linux, Documentation/power/pm_qos_interface.rst).
+/// As long as somebody holds it open, processors sleep no deeper than they can wake from within
+/// what was written to it: microseconds, a signed word of 32 bits in the machine's order (Linux,
+/// Documentation/power/pm_qos_interface.rst).
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// Asks for quick wake-ups from when packets are forwarded until none has been for a while: a server without calls sleeps as it likes.
+/// Asks for quick wake-ups from when packets are forwarded until none has been for a while: a
+/// server without calls sleeps as it likes.
 #[derive(Debug)]
 pub struct CpuLatency {
     device: PathBuf,
@@ -22,7 +24,8 @@ pub struct CpuLatency {
 }
 
 impl CpuLatency {
-    /// For processors that wake up within so many microseconds. Where the device cannot be opened there is none, and the log says why.
+    /// For processors that wake up within so many microseconds. Where the device cannot be opened
+    /// there is none, and the log says why.
     pub fn permitted(at_most: u32) -> Option<Self> {
         let latency = Self::new(Path::new(DEVICE), at_most);
         // Opening it asks for nothing yet.

@@ -34,12 +34,14 @@ impl Guest {
         self.places.iter().all(|place| place.join()).then_some(self.places)
     }
 
-    /// Whether the request may do what only the person before this machine may: it comes from no foreign page.
+    /// Whether the request may do what only the person before this machine may: it comes from no
+    /// foreign page.
     pub fn is_of_ours(&self, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
         origin::is_ours(headers, |address| address == self.local || node_ips.contains(&address))
     }
 
-    /// Whether it may see what operators see: with their token, or from this machine where there is none.
+    /// Whether it may see what operators see: with their token, or from this machine where there is
+    /// none.
     pub fn may_operate(&self, access: &config::Metrics, headers: &HeaderMap, node_ips: &[IpAddr]) -> bool {
         match &access.token {
             Some(token) => bearer(headers).is_some_and(|given| same(given.as_bytes(), token.as_bytes())),

@@ -12,8 +12,8 @@ use tracing::error;
 use crate::media_thread::Waker;
 use crate::{clock, niceness};
 
-/// How many parts of handshakes are handed to each thread at once: enough that none waits for the agent. The others wait there, where
-/// what arrives for one of them is computed with it.
+/// How many parts of handshakes are handed to each thread at once: enough that none waits for the
+/// agent. The others wait there, where what arrives for one of them is computed with it.
 const AHEAD: usize = 4;
 
 /// The agent's handle on the threads.
@@ -74,7 +74,8 @@ fn compute(to_do: &Mutex<Receiver<Handshake>>, done: &Sender<Option<Handshaken>>
         // The others wait for the lock instead of the work, which is the same.
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(handshake) = next else { return };
-        // A library that trips over what one peer sent ends that peer's handshake, which is given up then, and nobody else's.
+        // A library that trips over what one peer sent ends that peer's handshake, which is given
+        // up then, and nobody else's.
         let computed = panic::catch_unwind(AssertUnwindSafe(|| handshake.compute(clock::now()))).ok();
         if computed.is_none() {
             error!("a handshake was given up: the library panicked");

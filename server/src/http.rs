@@ -112,7 +112,8 @@ async fn metrics(
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
-/// The place where each entry of the data plane runs. It shows addresses of parties, so it is for the operator only.
+/// The place where each entry of the data plane runs. It shows addresses of parties, so it is for
+/// the operator only.
 async fn entries(
     State(http): State<Arc<Http>>,
     Extension(guest): Extension<Guest>,

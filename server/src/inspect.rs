@@ -1,4 +1,5 @@
-//! `weir inspect`: where a running switch's entries run, and `weir take-down`: the end of what one left in the kernel.
+//! `weir inspect`: where a running switch's entries run, and `weir take-down`: the end of what one
+//! left in the kernel.
 
 use std::error::Error;
 use std::io::{Read, Write};

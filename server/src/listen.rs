@@ -1,7 +1,8 @@
 //! The HTTP port: accepting connections, as many as there may be, from clients that get on with it.
 //!
-//! Each wait for a client has an end: for a request's header in `hyper`, for the whole request in the router, for a client that takes
-//! none of what it is sent in [`Patient`], and for a connection that goes on and on here.
+//! Each wait for a client has an end: for a request's header in `hyper`, for the whole request in
+//! the router, for a client that takes none of what it is sent in [`Patient`], and for a connection
+//! that goes on and on here.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,13 +29,15 @@ use crate::settings::Current;
 /// A request line with everything a joining client says in it, and the other headers.
 const HEADER_LEN_MAX: usize = 128 << 10;
 
-/// How many requests' time a connection may last. A client that is not done then, however slowly it reads, gets one request's time to finish.
+/// How many requests' time a connection may last. A client that is not done then, however slowly it
+/// reads, gets one request's time to finish.
 const LIFE: u32 = 30;
 
 /// How much of what waits to be sent the kernel takes; the rest waits with us, where it is counted.
 const UNSENT_MAX: u32 = 128 << 10;
 
-/// How long to wait when no connection can be taken: one that ends will help, asking again at once will not.
+/// How long to wait when no connection can be taken: one that ends will help, asking again at once
+/// will not.
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// Everything a connection needs.
@@ -77,7 +80,8 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Sets a connection up for messages that somebody waits for. The kernel keeps unsent data of a closed connection for `patience`.
+/// Sets a connection up for messages that somebody waits for. The kernel keeps unsent data of a
+/// closed connection for `patience`.
 pub fn tune(stream: &TcpStream, patience: Duration) {
     let socket = SockRef::from(stream);
     // A connection works without these, too.

@@ -1,7 +1,7 @@
 //! The log: lines to standard error that nobody waits for.
 //!
-//! Lines go through a bounded queue to a thread of their own. If standard error is a full disk or a pipe that nobody reads, lines are
-//! lost and counted, and everything else goes on.
+//! Lines go through a bounded queue to a thread of their own. If standard error is a full disk or a
+//! pipe that nobody reads, lines are lost and counted, and everything else goes on.
 
 use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal, Write};

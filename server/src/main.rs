@@ -1,8 +1,10 @@
-//! `weir`: the program. It owns what the rest of Weir may not touch: clocks, sockets, threads, files and the environment.
+//! `weir`: the program. It owns what the rest of Weir may not touch: clocks, sockets, threads,
+//! files and the environment.
 //!
-//! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts together; [`media_thread`] runs the agent
-//! and its data plane on a thread with [`handshakes`] on others, [`controller_task`] runs the controller on a task, [`http`] feeds it, and [`sip`] is the same for calls of SIP proxies. How receivers do is asked of both,
-//! by message, in [`receivers`].
+//! Reading order: [`cli`] and [`config`] say what can be asked for; [`serve`] puts the parts
+//! together; [`media_thread`] runs the agent and its data plane on a thread with [`handshakes`] on
+//! others, [`controller_task`] runs the controller on a task, [`http`] feeds it, and [`sip`] is the
+//! same for calls of SIP proxies. How receivers do is asked of both, by message, in [`receivers`].
 
 mod cli;
 mod client;
@@ -67,7 +69,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says why the process ends, to whoever reads it: where standard error is stuck, the exit status has to do.
+/// Says why the process ends, to whoever reads it: where standard error is stuck, the exit status
+/// has to do.
 fn complain(error: String) {
     let (said, heard) = mpsc::channel::<()>();
     let saying = thread::Builder::new().spawn(move || {

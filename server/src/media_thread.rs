@@ -20,14 +20,17 @@ use crate::metrics::Metrics;
 use crate::observe::Question;
 use crate::{clock, niceness};
 
-/// How many commands may wait. The agent takes thousands a millisecond; this many waiting means it has died.
+/// How many commands may wait. The agent takes thousands a millisecond; this many waiting means it
+/// has died.
 const COMMANDS_MAX: usize = 1 << 20;
 
-/// How long commands are taken before events have their turn, events before time is looked at, and timers before commands are: so that a
-/// flood of one, a thousand who leave at once for instance, cannot starve the others.
+/// How long commands are taken before events have their turn, events before time is looked at, and
+/// timers before commands are: so that a flood of one, a thousand who leave at once for instance,
+/// cannot starve the others.
 const SHARE: Duration = Duration::from_micros(500);
 
-/// How long a timer of the agent's may be late for the sake of others: what it times takes tens of milliseconds and more. Packets and commands wake it at once.
+/// How long a timer of the agent's may be late for the sake of others: what it times takes tens of
+/// milliseconds and more. Packets and commands wake it at once.
 const GRAIN: Duration = Duration::from_millis(4);
 
 /// How often the data plane is looked at for a sign of life that it was asked for.
@@ -101,7 +104,8 @@ pub struct Listeners {
 /// Tells that the node's thread is gone.
 pub type Ended = oneshot::Receiver<Infallible>;
 
-/// Starts the node on `plane`. It ends when the last [`CommandSender`] is dropped. The receiver resolves, to an error, once it has ended, also by a panic.
+/// Starts the node on `plane`. It ends when the last [`CommandSender`] is dropped. The receiver
+/// resolves, to an error, once it has ended, also by a panic.
 pub fn start(
     agent: Agent,
     plane: Box<dyn DataPlane + Send>,
@@ -172,7 +176,8 @@ impl Node {
         }
     }
 
-    /// Takes what waits, a bounded part of it. Says whether the controller is gone, and whether more is waiting.
+    /// Takes what waits, a bounded part of it. Says whether the controller is gone, and whether
+    /// more is waiting.
     fn turn(&mut self, commands: &mut mpsc::Receiver<Command>) -> (bool, bool) {
         let (ended, more_commands) = self.take_commands(commands);
         let more_events = self.take_events();
@@ -216,7 +221,8 @@ impl Node {
         true
     }
 
-    /// Answers one question, if there is any, and says whether there was: the next one waits until media has had its turn again.
+    /// Answers one question, if there is any, and says whether there was: the next one waits until
+    /// media has had its turn again.
     fn settle_question(&mut self) -> bool {
         if !self.roll_calls.is_empty() && self.plane.workers_answered() {
             for answer in self.roll_calls.drain(..) {
@@ -238,7 +244,8 @@ impl Node {
         true
     }
 
-    /// Hands notices to the controller, waiting where it is behind: media goes on meanwhile. An error means it is gone.
+    /// Hands notices to the controller, waiting where it is behind: media goes on meanwhile. An
+    /// error means it is gone.
     fn deliver(&mut self) -> Result<(), ()> {
         let Self { out, listeners, .. } = self;
         out.drain(..).try_for_each(|notice| match notice {

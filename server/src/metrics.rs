@@ -103,7 +103,8 @@ impl Metrics {
         self.values().no_offload = Some(reason);
     }
 
-    /// The place of relays and of every entry of the data plane; the reason if all run in one place.
+    /// The place of relays and of every entry of the data plane; the reason if all run in one
+    /// place.
     pub fn entries(&self) -> String {
         let values = self.values();
         match (values.offload.clone(), &values.no_offload) {

@@ -1,7 +1,8 @@
 //! How much threads give way to the workers, which carry the media.
 //!
-//! All is the same while there are processors to spare. When there are not, what decides about media may be late, media may not: a worker that
-//! does not keep up loses packets, and losses are more work for everybody else.
+//! All is the same while there are processors to spare. When there are not, what decides about
+//! media may be late, media may not: a worker that does not keep up loses packets, and losses are
+//! more work for everybody else.
 
 /// The agent's: a third of a worker's part of a processor that both want.
 pub const AGENT: i32 = 5;
@@ -11,7 +12,8 @@ pub const HANDSHAKES: i32 = 10;
 
 /// Makes the calling thread give way by so much.
 pub fn give_way(by: i32) {
-    // On Linux this is about the calling thread alone. Where it is refused all threads are as urgent, which works too.
+    // On Linux this is about the calling thread alone. Where it is refused all threads are as
+    // urgent, which works too.
     let now = rustix::process::getpriority_process(None).unwrap_or(0);
     let _ = rustix::process::setpriority_process(None, now + by);
 }

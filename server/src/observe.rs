@@ -1,5 +1,5 @@
-//! Questions to the media node's thread, by message: how receivers do, a page at a time, so that no answer holds up media for long, and
-//! whether it and its data plane are there.
+//! Questions to the media node's thread, by message: how receivers do, a page at a time, so that no
+//! answer holds up media for long, and whether it and its data plane are there.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -75,7 +75,8 @@ impl Observer {
         Ok(found)
     }
 
-    /// Shows everybody to `see`, one after the other. Whoever comes or goes meanwhile may or may not be seen.
+    /// Shows everybody to `see`, one after the other. Whoever comes or goes meanwhile may or may
+    /// not be seen.
     pub async fn everybody(&self, mut see: impl FnMut(&Receiver)) -> Result<(), Unavailable> {
         let mut after = None;
         loop {

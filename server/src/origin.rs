@@ -1,7 +1,7 @@
 //! Whether a request comes from a page of ours, or from no page at all.
 //!
-//! A browser sends requests to this server for every page somebody has open, also from `localhost` on the operator's own machine. Endpoints
-//! for the operator check here first.
+//! A browser sends requests to this server for every page somebody has open, also from `localhost`
+//! on the operator's own machine. Endpoints for the operator check here first.
 
 use std::net::IpAddr;
 
@@ -12,8 +12,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Whether no other page has this request sent. `ours` says which addresses are this server's.
 ///
-/// The host must be an address of ours or a name of loopback: a name that others control may come to mean this machine (DNS rebinding), and
-/// their page is then of the same origin.
+/// The host must be an address of ours or a name of loopback: a name that others control may come
+/// to mean this machine (DNS rebinding), and their page is then of the same origin.
 pub fn is_ours(headers: &HeaderMap, ours: impl Fn(IpAddr) -> bool) -> bool {
     let Some(host) = headers.get(header::HOST) else {
         // No browser leaves it out.

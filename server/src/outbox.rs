@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use livekit::Frame;
 use tokio::sync::mpsc;
 
-/// How many messages may wait for one client. One that does not read them for so long is closed; it may resume.
+/// How many messages may wait for one client. One that does not read them for so long is closed; it
+/// may resume.
 const MESSAGES_MAX: usize = 512;
 
-/// How many bytes may wait for one client. A single message may be longer, as the list of a large room is.
+/// How many bytes may wait for one client. A single message may be longer, as the list of a large
+/// room is.
 const BYTES_MAX: usize = 4 << 20;
 
 /// An order to a connection's socket.
@@ -33,7 +35,8 @@ pub struct Outbox {
 pub struct Told {
     queue: mpsc::Receiver<ToSocket>,
     bytes: Arc<AtomicUsize>,
-    /// How long the message is that was taken last. It counts until the next one is taken, because it is being written until then.
+    /// How long the message is that was taken last. It counts until the next one is taken, because
+    /// it is being written until then.
     taken: usize,
 }
 
@@ -56,7 +59,8 @@ pub fn outbox() -> (Outbox, Told) {
 impl Outbox {
     /// Puts something behind what waits.
     ///
-    /// Errors: [`Full`], after which the outbox should be dropped. A socket that is gone takes everything.
+    /// Errors: [`Full`], after which the outbox should be dropped. A socket that is gone takes
+    /// everything.
     pub fn put(&self, what: ToSocket) -> Result<(), Full> {
         let len = match &what {
             ToSocket::Frame(frame) => frame.len(),

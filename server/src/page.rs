@@ -4,7 +4,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, Uri, header};
 use rust_embed::{Embed, EmbeddedFile};
 
-/// The page runs nothing but its own files; it may connect to any server, since its address can name one.
+/// The page runs nothing but its own files; it may connect to any server, since its address can
+/// name one.
 const POLICY: &str = "default-src 'self'; connect-src *; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; \
                       style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; frame-ancestors 'self'; base-uri 'none'";
 
@@ -14,7 +15,8 @@ const POLICY: &str = "default-src 'self'; connect-src *; img-src 'self' data: bl
 #[allow_missing = true]
 struct Files;
 
-/// First parts of paths that are a protocol's or an operator's, served here or not: a client that asks for one wants to know that it is not here.
+/// First parts of paths that are a protocol's or an operator's, served here or not: a client that
+/// asks for one wants to know that it is not here.
 const RESERVED: [&str; 12] = [
     ".well-known",
     "agent",
@@ -30,7 +32,8 @@ const RESERVED: [&str; 12] = [
     "whip",
 ];
 
-/// One file of the page. Paths without a file name are the page itself, which finds its room in the address.
+/// One file of the page. Paths without a file name are the page itself, which finds its room in the
+/// address.
 pub fn file(uri: &Uri) -> Response<Body> {
     let path = uri.path().trim_matches('/');
     let first = path.split('/').next().unwrap_or_default();

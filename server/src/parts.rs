@@ -1,4 +1,5 @@
-//! Parts that the server cannot be without. If one of them ends, so does the process, and its supervisor starts another.
+//! Parts that the server cannot be without. If one of them ends, so does the process, and its
+//! supervisor starts another.
 
 use std::fmt;
 

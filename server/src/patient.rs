@@ -10,8 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writing fails with [`TimedOut`](io::ErrorKind::TimedOut) once the other end has taken nothing for a while. The connection
-/// is reset then: what nobody takes is not kept for them.
+/// A stream whose writing fails with [`TimedOut`](io::ErrorKind::TimedOut) once the other end has
+/// taken nothing for a while. The connection is reset then: what nobody takes is not kept for them.
 pub struct Patient {
     stream: TcpStream,
     patience: Duration,

@@ -1,8 +1,9 @@
 //! How many connections there may be, in all and from one address.
 //!
-//! A connection that has not joined a room is *pending*. Once there are as many as there may be, the oldest pending connection gives its
-//! place to the next one: a client that gets on with it needs milliseconds, one that is silent on purpose loses its place. So nobody keeps
-//! others out by holding connections open, whatever the address. Connections that have joined keep their places.
+//! A connection that has not joined a room is *pending*. Once there are as many as there may be,
+//! the oldest pending connection gives its place to the next one: a client that gets on with it
+//! needs milliseconds, one that is silent on purpose loses its place. So nobody keeps others out by
+//! holding connections open, whatever the address. Connections that have joined keep their places.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};
@@ -90,7 +91,8 @@ impl Places {
         self.state().limits = limits;
     }
 
-    /// A place for a pending connection from this address; `None` is one whose clients are counted elsewhere.
+    /// A place for a pending connection from this address; `None` is one whose clients are counted
+    /// elsewhere.
     ///
     /// Errors: there is none, and none of those who have one has had it for long.
     pub fn enter(&self, address: Option<IpAddr>, now: Instant) -> Result<(Place, Evicted), Full> {
@@ -179,7 +181,8 @@ impl State {
 }
 
 impl Place {
-    /// The connection has joined, and keeps its place from now on. False when it has lost it before.
+    /// The connection has joined, and keeps its place from now on. False when it has lost it
+    /// before.
     pub fn join(&self) -> bool {
         let mut state = self.places.state();
         let is_pending = state.pending.remove(&self.number).is_some();
@@ -203,7 +206,8 @@ impl Drop for Place {
     }
 }
 
-/// The addresses that share their places: an IPv4 address alone, or the IPv6 addresses of one subscriber.
+/// The addresses that share their places: an IPv4 address alone, or the IPv6 addresses of one
+/// subscriber.
 fn block(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> SUBSCRIBER_BITS << SUBSCRIBER_BITS).into(),

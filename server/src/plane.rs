@@ -17,7 +17,8 @@ use crate::metrics::Metrics;
 /// So many connections are one worker's while few are connected: a few meetings.
 const FEW_LEGS: usize = 64;
 
-/// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets do the same, only slower.
+/// Starts what the operator wants. What this machine cannot have is no reason not to serve: sockets
+/// do the same, only slower.
 pub fn open(
     config: &Config,
     clock: Clock,

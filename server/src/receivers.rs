@@ -1,7 +1,9 @@
-//! `/api/receivers`: how each receiver's downlink does, for those who run the server, and for each receiver about itself.
+//! `/api/receivers`: how each receiver's downlink does, for those who run the server, and for each
+//! receiver about itself.
 //!
-//! The agent knows how transports do and the controller knows whose they are; the two meet here. Nobody sees more than their
-//! token says: who may join sees their own downlink, who administers a room all those in it.
+//! The agent knows how transports do and the controller knows whose they are; the two meet here.
+//! Nobody sees more than their token says: who may join sees their own downlink, who administers a
+//! room all those in it.
 
 mod view;
 
@@ -79,8 +81,8 @@ pub fn bearer(authorization: Option<&str>, keys: &ApiKeys) -> Result<Claims, Den
     verify(token, keys, clock::unix()).map_err(|_| Denial::NoToken)
 }
 
-/// What a token and the room that was asked for come to. The grants are LiveKit's: `roomAdmin` is for the token's room, and with
-/// `roomList` for every room.
+/// What a token and the room that was asked for come to. The grants are LiveKit's: `roomAdmin` is
+/// for the token's room, and with `roomList` for every room.
 ///
 /// Errors: [`Denial::NotAllowed`].
 pub fn scope(claims: &Claims, room: Option<&str>) -> Result<Scope, Denial> {

@@ -1,4 +1,5 @@
-//! SIGHUP: takes over what has changed in the configuration, as far as that is possible while calls go on.
+//! SIGHUP: takes over what has changed in the configuration, as far as that is possible while calls
+//! go on.
 
 use tracing::{error, info, warn};
 

@@ -33,7 +33,8 @@ impl Scrape {
         }
     }
 
-    /// The text. A node that is too busy to say how receivers do leaves those families out: what was counted is always there. With `names`, lines for each receiver.
+    /// The text. A node that is too busy to say how receivers do leaves those families out: what
+    /// was counted is always there. With `names`, lines for each receiver.
     pub async fn text(&self, controller: &Handle, names: bool) -> String {
         let mut text = self.metrics.encode();
         if let Ok(summary) = self.summary().await {

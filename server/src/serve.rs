@@ -243,7 +243,8 @@ fn candidates(config: &Config) -> Result<Vec<SocketAddr>, Box<dyn Error>> {
         .collect())
 }
 
-/// The addresses of this machine that reach a socket bound to `bound`. Link-local ones need a zone and are left out.
+/// The addresses of this machine that reach a socket bound to `bound`. Link-local ones need a zone
+/// and are left out.
 fn reached_by(bound: IpAddr, own: &[IpAddr]) -> Vec<IpAddr> {
     if !bound.is_unspecified() {
         return vec![bound];

@@ -1,7 +1,9 @@
 //! Calls of SIP proxies: where the proxies are listened to, and the task that has all calls.
 //!
-//! [`task`] owns the state machine; [`datagrams`], [`streams`], [`http`] and [`websocket`] bring it what proxies say and take back what it answers.
-//! [`journal`] keeps calls over the end of the process, where that is wanted. Orders go to the media node like the controller's commands, and what the node sees comes back like its notices.
+//! [`task`] owns the state machine; [`datagrams`], [`streams`], [`http`] and [`websocket`] bring it
+//! what proxies say and take back what it answers. [`journal`] keeps calls over the end of the
+//! process, where that is wanted. Orders go to the media node like the controller's commands, and
+//! what the node sees comes back like its notices.
 
 mod access;
 mod datagrams;

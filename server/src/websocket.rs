@@ -1,7 +1,8 @@
 //! WebSockets, server's side, that keep nothing of what has passed through them.
 //!
-//! A signalling connection carries a few descriptions of tens of kilobytes when somebody joins, and hardly anything for hours after. Libraries
-//! keep a buffer of the longest message in each direction for as long as the connection lasts, and in a large room that was half of the server's
+//! A signalling connection carries a few descriptions of tens of kilobytes when somebody joins, and
+//! hardly anything for hours after. Libraries keep a buffer of the longest message in each
+//! direction for as long as the connection lasts, and in a large room that was half of the server's
 //! memory. Here a message is read into memory of its own and written from where it is.
 //!
 //! No extensions: what is not offered is not used. Subprotocols are for those who serve one.
@@ -70,7 +71,8 @@ impl std::fmt::Display for ReadError {
     }
 }
 
-/// The two directions of a connection that has been upgraded. No message may be longer than `message_max` bytes.
+/// The two directions of a connection that has been upgraded. No message may be longer than
+/// `message_max` bytes.
 pub fn split<S: AsyncRead + AsyncWrite>(
     stream: S,
     message_max: usize,

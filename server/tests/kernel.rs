@@ -1,4 +1,5 @@
-//! The program with relays in the kernel: a call between two phones at the far end of a cable, set up over `ng`, which goes on while the program does not run.
+//! The program with relays in the kernel: a call between two phones at the far end of a cable, set
+//! up over `ng`, which goes on while the program does not run.
 
 #![expect(clippy::disallowed_methods, reason = "a program runs in real time")]
 
@@ -221,7 +222,8 @@ fn nobody_has_to_ask_for_the_kernel_and_nothing_stays_there() {
     let Some(pair) = pair_or_skip(1) else { return };
     with_folder(&pair, |directory| {
         let program = Program::start_with(directory, "workers: 1", "");
-        // The phones are on the same machine. Nothing at the cable's far end takes what a driver's program sends.
+        // The phones are on the same machine. Nothing at the cable's far end takes what a driver's
+        // program sends.
         let phones = [0, 1].map(|_| UdpSocket::bind((NEAR, 0)).expect("a port"));
         for socket in &phones {
             socket.set_read_timeout(Some(Duration::from_secs(1))).expect("a time");
@@ -302,7 +304,8 @@ fn a_call_moves_into_the_kernel_and_outlives_the_program() {
     });
 }
 
-/// Sends a packet every two milliseconds while something else is done. How many, and which of them came.
+/// Sends a packet every two milliseconds while something else is done. How many, and which of them
+/// came.
 fn calling(from: &UdpSocket, to: SocketAddr, heard_by: &UdpSocket, meanwhile: impl FnOnce()) -> (u16, Vec<u16>) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -362,7 +365,8 @@ fn a_call_is_found_again_by_the_next_program_which_can_change_and_end_it() {
         println!("{sent} packets, none lost");
         let program = next.expect("it was started");
         let told = ask(pair, &json!({"command": "query", "call-id": "c"}));
-        // The kernel's count goes on; that of the first packets, which went through sockets, is gone with those.
+        // The kernel's count goes on; that of the first packets, which went through sockets, is
+        // gone with those.
         let packets = told["totals"]["RTP"]["packets"].as_u64().expect("a number");
         assert!(
             (sent.into()..=u64::from(sent) + 10).contains(&packets),

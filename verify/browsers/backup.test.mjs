@@ -1,4 +1,5 @@
-// One picture in two codecs: who cannot decode VP9 gets VP8, which livekit-client publishes beside it when it is asked to.
+// One picture in two codecs: who cannot decode VP9 gets VP8, which livekit-client publishes beside
+// it when it is asked to.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";

@@ -1,4 +1,5 @@
-// Receivers report on what they get: Chromium numbers every packet of a bundle, audio too, and says when each arrived.
+// Receivers report on what they get: Chromium numbers every packet of a bundle, audio too, and says
+// when each arrived.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";

@@ -1,4 +1,5 @@
-// A call between two kinds of browser: Firefox negotiates, encodes, decodes and reports in its own way.
+// A call between two kinds of browser: Firefox negotiates, encodes, decodes and reports in its own
+// way.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";

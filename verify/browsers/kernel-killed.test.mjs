@@ -1,5 +1,6 @@
-// Three Chromium without encryption meet through the kernel, and their Weir is killed: media goes on without it, and when the next one is there people
-// join anew by themselves, as livekit-client does.
+// Three Chromium without encryption meet through the kernel, and their Weir is killed: media goes
+// on without it, and when the next one is there people join anew by themselves, as livekit-client
+// does.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,5 +1,5 @@
-// Three Chromium without encryption, one of whom publishes in layers: who asks for smaller pictures gets them, the other does not notice, and userspace sees
-// no packet of either.
+// Three Chromium without encryption, one of whom publishes in layers: who asks for smaller pictures
+// gets them, the other does not notice, and userspace sees no packet of either.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

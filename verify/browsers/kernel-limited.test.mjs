@@ -1,5 +1,6 @@
-// Three Chromium without encryption meet through the kernel, and the downlink of one of them becomes too narrow for both pictures as they are: it gets smaller
-// ones or fewer a second, since what left and what arrived is told of packets that no process has seen.
+// Three Chromium without encryption meet through the kernel, and the downlink of one of them
+// becomes too narrow for both pictures as they are: it gets smaller ones or fewer a second, since
+// what left and what arrived is told of packets that no process has seen.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

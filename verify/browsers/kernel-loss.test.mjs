@@ -1,5 +1,5 @@
-// Three Chromium without encryption meet through the kernel, and one of them loses packets: what it asks for comes again from the publishers, to it alone,
-// though nothing is kept anywhere between.
+// Three Chromium without encryption meet through the kernel, and one of them loses packets: what it
+// asks for comes again from the publishers, to it alone, though nothing is kept anywhere between.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,5 +1,5 @@
-// Three Chromium without encryption, in network namespaces of their own, meet through the kernel: their media is copied there, and none of it
-// reaches the switch.
+// Three Chromium without encryption, in network namespaces of their own, meet through the kernel:
+// their media is copied there, and none of it reaches the switch.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

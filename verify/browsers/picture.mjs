@@ -1,4 +1,5 @@
-// Takes the pictures of a running meeting that the documents show: `npm run picture -- meeting.png quality-panel.png`.
+// Takes the pictures of a running meeting that the documents show: `npm run picture -- meeting.png
+// quality-panel.png`.
 //
 // Four drawn people instead of the browser's green test picture, everything else as it is.
 

@@ -1,4 +1,5 @@
-// Voices travel with the packet before them again (RFC 2198), as livekit-client publishes them by itself.
+// Voices travel with the packet before them again (RFC 2198), as livekit-client publishes them by
+// itself.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";

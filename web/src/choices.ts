@@ -15,7 +15,8 @@ export function loadChoices(): Choices {
   try {
     return { ...FRESH, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Choices>) };
   } catch {
-    // Storage can be switched off or hold something else's data; neither should keep anyone out of a meeting.
+    // Storage can be switched off or hold something else's data; neither should keep anyone out of
+    // a meeting.
     return FRESH;
   }
 }

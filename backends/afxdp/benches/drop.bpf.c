@@ -1,4 +1,5 @@
-// The far end of the cable: UDP ends here, so that what is measured is what sending costs. Everything else, such as ARP, goes on.
+// The far end of the cable: UDP ends here, so that what is measured is what sending costs.
+// Everything else, such as ARP, goes on.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

@@ -1,7 +1,9 @@
-//! What a replica costs on a cable: by ring beside by socket, nanoseconds of the worker's processor time, everything the kernel does in it included.
+//! What a replica costs on a cable: by ring beside by socket, nanoseconds of the worker's processor
+//! time, everything the kernel does in it included.
 //!
-//! `cargo bench -p backend-afxdp --bench replica`, as root. One publisher sends packets of 1,200 bytes in bursts of one, two and three every 5 ms, as
-//! libwebrtc paces a video; fifty receivers get them sealed. At the far end of the cable an XDP program drops them. With `-- rings 2 400` or
+//! `cargo bench -p backend-afxdp --bench replica`, as root. One publisher sends packets of 1,200
+//! bytes in bursts of one, two and three every 5 ms, as libwebrtc paces a video; fifty receivers
+//! get them sealed. At the far end of the cable an XDP program drops them. With `-- rings 2 400` or
 //! `-- sockets 2 400` there is one plane, one size of burst and so many of them, for perf.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]

@@ -1,8 +1,10 @@
 // Takes Weir's RTP off an interface, and leaves everything else to the stack.
 //
-// What is taken: UDP in plain IPv4 or IPv6 to one of the interface's own addresses and the media port, or to a relay's address and port, whose payload begins as
-// RTP does (RFC 7983) and not as RTCP (RFC 5761). STUN, DTLS, RTCP, fragments, options, extension headers, VLANs and other people's packets go on as if this were not here,
-// and so does RTP that arrives at a queue without a socket.
+// What is taken: UDP in plain IPv4 or IPv6 to one of the interface's own addresses and the media
+// port, or to a relay's address and port, whose payload begins as RTP does (RFC 7983) and not as
+// RTCP (RFC 5761). STUN, DTLS, RTCP, fragments, options, extension headers, VLANs and other
+// people's packets go on as if this were not here, and so does RTP that arrives at a queue without
+// a socket.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -50,7 +52,8 @@ struct {
 	__type(value, __u8);
 } relays SEC(".maps");
 
-// Fills in the destination of a packet whose IPv4 header begins at `ip`. Where UDP begins, or null where there is none to be taken.
+// Fills in the destination of a packet whose IPv4 header begins at `ip`. Where UDP begins, or null
+// where there is none to be taken.
 static __always_inline struct udphdr *behind_ipv4(struct iphdr *ip, void *end, struct in6_addr *to)
 {
 	if ((void *)(ip + 1) > end || ip->ihl != 5 || ip->protocol != IPPROTO_UDP)

@@ -12,7 +12,8 @@ pub enum AfxdpError {
     NotEthernet(String),
     /// The interface has an XDP program already, which is left alone.
     Taken(String),
-    /// The process may not: it needs CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF, and CAP_IPC_LOCK or a large enough limit of locked memory.
+    /// The process may not: it needs CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF, and CAP_IPC_LOCK or a
+    /// large enough limit of locked memory.
     NotAllowed(Step, String),
     /// The kernel or the driver cannot, or there is no such interface.
     Failed(Step, String, io::Error),

@@ -1,4 +1,5 @@
-//! Ethernet, IP and UDP around a datagram: read off what came in, written in front of what goes out.
+//! Ethernet, IP and UDP around a datagram: read off what came in, written in front of what goes
+//! out.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -19,8 +20,8 @@ const HOPS_MAX: u8 = 64;
 
 /// The addresses and the payload of a frame the XDP program let through; `None` for any other.
 ///
-/// Checksums are not looked at: the link has one of its own, SRTP authenticates what is inside, and between interfaces of one machine they are not
-/// even filled in.
+/// Checksums are not looked at: the link has one of its own, SRTP authenticates what is inside, and
+/// between interfaces of one machine they are not even filled in.
 pub(crate) fn read(frame: &[u8]) -> Option<(Path, &[u8])> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET)?;
     let (remote, local, datagram): (IpAddr, IpAddr, &[u8]) = match [ethernet[12], ethernet[13]] {
@@ -53,7 +54,8 @@ pub(crate) fn read(frame: &[u8]) -> Option<(Path, &[u8])> {
     Some((path, datagram.get(UDP..usize::from(number(4)))?))
 }
 
-/// What stands in front of every datagram of one path over one hop: all of it but lengths and checksums, whose sums are begun.
+/// What stands in front of every datagram of one path over one hop: all of it but lengths and
+/// checksums, whose sums are begun.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     bytes: [u8; ETHERNET + IPV6 + UDP],
@@ -80,7 +82,8 @@ impl Header {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 bytes[12..14].copy_from_slice(&TYPE_IPV4);
                 let ip = &mut bytes[ETHERNET..][..IPV4];
-                // Version and length of the header; not to be fragmented, so that it needs no identification (RFC 6864).
+                // Version and length of the header; not to be fragmented, so that it needs no
+                // identification (RFC 6864).
                 (ip[0], ip[6], ip[8], ip[9]) = (0x45, 0x40, HOPS_MAX, PROTOCOL_UDP);
                 ip[12..16].copy_from_slice(&from.octets());
                 ip[16..20].copy_from_slice(&to.octets());
@@ -121,7 +124,8 @@ impl Header {
         (self.len - UDP) as u16
     }
 
-    /// Writes the frame around a payload that fits, with these differentiated services; returns its length.
+    /// Writes the frame around a payload that fits, with these differentiated services; returns its
+    /// length.
     ///
     /// Panics when there is no room.
     pub(crate) fn write(&self, payload: &[u8], tos: u8, frame: &mut [u8], checksum: Checksum) -> usize {
@@ -157,7 +161,8 @@ impl Header {
     }
 }
 
-/// Two bytes as the sums here count them: ones' complement sums come out the same in any byte order, as long as it is one (RFC 1071).
+/// Two bytes as the sums here count them: ones' complement sums come out the same in any byte
+/// order, as long as it is one (RFC 1071).
 fn word(bytes: [u8; 2]) -> u64 {
     u64::from(u16::from_ne_bytes(bytes))
 }

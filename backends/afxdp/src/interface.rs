@@ -23,7 +23,8 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    /// Puts the program on the interface. It takes nothing before it is given sockets and [`look_again`](Self::look_again) gives it addresses.
+    /// Puts the program on the interface. It takes nothing before it is given sockets and
+    /// [`look_again`](Self::look_again) gives it addresses.
     pub(crate) fn take(name: &str, bound: &[SocketAddr], netlink: &mut Netlink) -> Result<Self, AfxdpError> {
         let failed = |error| AfxdpError::of(Step::Interface, name, error);
         let look = || match netlink.link(name) {
@@ -68,7 +69,8 @@ impl Interface {
         self.listens = now;
     }
 
-    /// Whether the sockets take what is for this address. Link-local addresses are left to them: those need a zone beside them to be anybody's.
+    /// Whether the sockets take what is for this address. Link-local addresses are left to them:
+    /// those need a zone beside them to be anybody's.
     fn is_bound(&self, address: IpAddr) -> bool {
         let only_v6 = self.bound.iter().all(SocketAddr::is_ipv6);
         let takes = |bound: &SocketAddr| {

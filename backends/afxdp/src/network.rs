@@ -15,9 +15,11 @@ use crate::sys::{Mode, Xsk};
 
 /// How many frames one turn takes from one ring.
 const BATCH: usize = 64;
-/// How often sockets are looked at while rings keep the worker from sleeping, which is when it would be told that they have something.
+/// How often sockets are looked at while rings keep the worker from sleeping, which is when it
+/// would be told that they have something.
 const SOCKETS_EVERY: u32 = 16;
-/// Where the kernel copies, a run of so many datagrams costs less by socket, where it goes through the stack as one packet; where it does not copy, none does.
+/// Where the kernel copies, a run of so many datagrams costs less by socket, where it goes through
+/// the stack as one packet; where it does not copy, none does.
 const LONG_RUN: usize = 3;
 /// How many runs are put aside before sockets send them.
 const ASIDE: usize = 64;
@@ -119,7 +121,8 @@ impl Transmit for RingNetwork {
         let mut aside = Aside::default();
         let mut failed = 0;
         for run in runs {
-            // All of a path's runs come one after the other. Behind one that goes by socket, those that follow may not overtake it.
+            // All of a path's runs come one after the other. Behind one that goes by socket, those
+            // that follow may not overtake it.
             let left = match aside.holds(&run.path) {
                 true => Some(run),
                 false => self.rings.send(run),
@@ -136,7 +139,8 @@ impl Transmit for RingNetwork {
 }
 
 impl RingNetwork {
-    /// Has rings sent what they have, and then, so that it stays behind it, sends what was put aside.
+    /// Has rings sent what they have, and then, so that it stays behind it, sends what was put
+    /// aside.
     fn send_aside(&mut self, aside: &mut Aside<'_>) -> u64 {
         self.rings.kick();
         let runs = aside.runs[..std::mem::take(&mut aside.count)].iter_mut();
@@ -232,7 +236,8 @@ impl Rings {
 
     /// Queues a relay's datagram; false when it must go by socket.
     fn send_relayed(&mut self, path: &Path, tos: u8, datagram: &[u8]) -> bool {
-        // Relays' ports are neighbours, two by two one for RTP and one for RTCP, of which the latter is not sent from here.
+        // Relays' ports are neighbours, two by two one for RTP and one for RTCP, of which the
+        // latter is not sent from here.
         let of = usize::from(path.local.port() / 2);
         let by = match self.next_hops.header(of, path) {
             None => Counter::SocketNoHop,

@@ -19,7 +19,8 @@ use crate::statistics::{Page, Statistics};
 use crate::sys::{Mode, Xsk, XskCounts, queues};
 use crate::{AfxdpError, Step};
 
-/// The most queues of one interface that are used: as many as the XDP program knows sockets, and a worker can watch.
+/// The most queues of one interface that are used: as many as the XDP program knows sockets, and a
+/// worker can watch.
 const QUEUES_MAX: u32 = 64;
 
 /// Where the device listens, and on which interfaces it takes packets before the stack does.
@@ -44,7 +45,8 @@ pub struct Found {
     pub zero_copy: bool,
 }
 
-/// The data plane on AF_XDP rings: the agent's handle on workers as [`UdpPlane`] has them, with another way in and out.
+/// The data plane on AF_XDP rings: the agent's handle on workers as [`UdpPlane`] has them, with
+/// another way in and out.
 ///
 /// Dropping it stops the workers and takes the XDP programs off the interfaces.
 pub struct AfxdpPlane {
@@ -57,9 +59,11 @@ pub struct AfxdpPlane {
 }
 
 impl AfxdpPlane {
-    /// Takes the interfaces, binds the sockets and starts the workers; `waker` as in [`UdpPlane::start`].
+    /// Takes the interfaces, binds the sockets and starts the workers; `waker` as in
+    /// [`UdpPlane::start`].
     ///
-    /// Errors: why it cannot be. Nothing is left behind then, and [`UdpPlane`] can be started instead.
+    /// Errors: why it cannot be. Nothing is left behind then, and [`UdpPlane`] can be started
+    /// instead.
     pub fn start(
         config: AfxdpConfig,
         clock: Clock,
@@ -210,8 +214,10 @@ fn bind(interface: u32, queue: u32, mode: ProgramMode) -> io::Result<Xsk> {
     unless_taken(|| Xsk::bind(interface, queue, must_copy), is_taken)
 }
 
-/// Has a peer's STUN, DTLS and RTCP come to the worker whose ring its RTP comes to, so that its leg is at home there. Where there are fewer queues than
-/// workers that would leave some without work: there, legs are spread as without rings, the first ones at workers that have some, and workers hand over what is others'.
+/// Has a peer's STUN, DTLS and RTCP come to the worker whose ring its RTP comes to, so that its leg
+/// is at home there. Where there are fewer queues than workers that would leave some without work:
+/// there, legs are spread as without rings, the first ones at workers that have some, and workers
+/// hand over what is others'.
 fn lead_by_queue(entrance: &mut Entrance, workers: usize, found: &[Found]) -> Result<(), AfxdpError> {
     if workers == 1 || found.iter().any(|found| (found.queues as usize) < workers) {
         return Ok(());

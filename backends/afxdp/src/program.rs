@@ -38,7 +38,8 @@ pub(crate) struct Program {
 pub(crate) struct TakenRelays(HashMap<MapData, [u8; 20], u8>);
 
 impl TakenRelays {
-    /// Takes what is for this relay. Link-local addresses are left to sockets: those need a zone beside them to be anybody's.
+    /// Takes what is for this relay. Link-local addresses are left to sockets: those need a zone
+    /// beside them to be anybody's.
     pub(crate) fn open(&mut self, at: SocketAddr) {
         let has_zone = matches!(at, SocketAddr::V6(at) if at.ip().is_unicast_link_local());
         if !has_zone && !at.ip().is_unspecified() {

@@ -7,8 +7,9 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 50;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
 
-/// Tries until `attempt` no longer fails as taken, for half a second at most. The kernel releases queues and interfaces a
-/// little after their process has ended or closed them, and if that process was starting another one, not before it runs.
+/// Tries until `attempt` no longer fails as taken, for half a second at most. The kernel releases
+/// queues and interfaces a little after their process has ended or closed them, and if that process
+/// was starting another one, not before it runs.
 pub(crate) fn unless_taken<T, E>(
     mut attempt: impl FnMut() -> Result<T, E>,
     is_taken: impl Fn(&E) -> bool,

@@ -12,14 +12,16 @@ counting::counters! {
         Unreadable = "unreadable",
         /// Datagrams that went out through a ring.
         Sent = "sent",
-        /// Sent by socket: nobody has asked for this path before, or the next hop's hardware address is not known, or the way leads through an interface
-        /// without a ring of this worker.
+        /// Sent by socket: nobody has asked for this path before, or the next hop's hardware
+        /// address is not known, or the way leads through an interface without a ring of this
+        /// worker.
         SocketNoHop = "socket_no_hop",
         /// Sent by socket: longer than what the interface or the path takes in one piece.
         SocketTooLong = "socket_too_long",
         /// Sent by socket: every frame was on its way.
         SocketRingFull = "socket_ring_full",
-        /// Sent by socket: so many to one receiver at a time that segmenting costs less than a ring that copies.
+        /// Sent by socket: so many to one receiver at a time that segmenting costs less than a ring
+        /// that copies.
         SocketLongRun = "socket_long_run",
         /// Sent by socket: no leg's, so STUN or DTLS.
         SocketNoLeg = "socket_no_leg",

@@ -102,7 +102,8 @@ fn rings_wrap_many_times_and_lose_nothing() {
     assert_eq!(receives.counts().dropped(), 0);
 }
 
-/// The kernel shows what came in before it shows that it took the frames for it: who looks in between has frames that there is no room for yet.
+/// The kernel shows what came in before it shows that it took the frames for it: who looks in
+/// between has frames that there is no room for yet.
 #[test]
 fn who_never_sleeps_reads_before_there_is_room_for_frames() {
     let Some(pair) = pair_or_skip(1) else { return };

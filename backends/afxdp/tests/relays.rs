@@ -40,7 +40,8 @@ impl<'a> Net<'a> {
         self.plane.statistics().read()[counter]
     }
 
-    /// A call between phones in one of the families. Its ports are free, but nothing is relayed yet.
+    /// A call between phones in one of the families. Its ports are free, but nothing is relayed
+    /// yet.
     fn call(&self, phones: IpAddr) -> Call {
         let near = self.pair.near.address(phones);
         let free = || UdpSocket::bind((near, 0)).unwrap().local_addr().unwrap();
@@ -277,7 +278,8 @@ fn calls_come_and_go_while_others_go_on_at_every_queue() {
     assert_eq!(net.count(Counter::Unreadable), 0);
 }
 
-/// A port of a call that has the number of the media port, at another address, is heard by its socket alone.
+/// A port of a call that has the number of the media port, at another address, is heard by its
+/// socket alone.
 #[test]
 fn the_media_ports_number_at_another_address_is_no_leg() {
     let Some(pair) = pair_or_skip(1) else { return };

@@ -4,7 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles a program to `OUT_DIR`, under its own name with `.o` in place of `.c`; `more` are arguments beside the usual ones.
+/// Compiles a program to `OUT_DIR`, under its own name with `.o` in place of `.c`; `more` are
+/// arguments beside the usual ones.
 ///
 /// Panics where it cannot, with what the builder has to do: that is how a build script fails.
 pub fn compile(source: &str, more: &[&str]) {

@@ -1,6 +1,8 @@
-//! What one relayed packet costs in the program: the kernel runs it on one frame again and again, and tells how long that took.
+//! What one relayed packet costs in the program: the kernel runs it on one frame again and again,
+//! and tells how long that took.
 //!
-//! The relay used leads back to where the packet came from, so that what leaves is what came and can be relayed again. The driver's work is not in it.
+//! The relay used leads back to where the packet came from, so that what leaves is what came and
+//! can be relayed again. The driver's work is not in it.
 //!
 //! `cargo bench -p backend-ebpf --bench relay`, as root.
 

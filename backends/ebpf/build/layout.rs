@@ -1,7 +1,8 @@
 //! C to Rust, as much as a layout header may say: one definition of what both sides read and write.
 //!
-//! A header has comments, numbers (`#define NAME 1`), enumerations and structures of `__u8` to `__u64`, arrays of them and other structures. A structure may not
-//! have holes: what a program has not written the kernel would not let it read.
+//! A header has comments, numbers (`#define NAME 1`), enumerations and structures of `__u8` to
+//! `__u64`, arrays of them and other structures. A structure may not have holes: what a program has
+//! not written the kernel would not let it read.
 
 use std::fmt::Write;
 

@@ -1,6 +1,8 @@
-//! Compiles every BPF program, and writes in Rust what the programs and this crate say to each other.
+//! Compiles every BPF program, and writes in Rust what the programs and this crate say to each
+//! other.
 //!
-//! `program/*/NAME.bpf.c` becomes `NAME.bpf.o`, by clang; `program/*/NAME_layout.h` becomes `NAME_layout.rs`.
+//! `program/*/NAME.bpf.c` becomes `NAME.bpf.o`, by clang; `program/*/NAME_layout.h` becomes
+//! `NAME_layout.rs`.
 
 mod layout;
 

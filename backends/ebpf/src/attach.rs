@@ -39,13 +39,15 @@ pub enum Attached {
     Native,
     /// Where the stack takes packets from the driver.
     Stack,
-    /// In the stack as if it were in the driver, for drivers that know no XDP: it works, and saves little.
+    /// In the stack as if it were in the driver, for drivers that know no XDP: it works, and saves
+    /// little.
     Generic,
     /// Where an earlier process put it; it has been replaced there without a gap.
     Adopted,
 }
 
-/// Where in the kernel packets are dealt with, in the words of `weir inspect`. What comes later saves less.
+/// Where in the kernel packets are dealt with, in the words of `weir inspect`. What comes later
+/// saves less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Path {
     /// In the driver.
@@ -109,8 +111,8 @@ fn unpinnable(_: LinkError) -> ProgramError {
     ProgramError::IOError(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP))
 }
 
-/// Has `put` put a program on an interface; or puts it in the place of an earlier version, if that is held by a link pinned at `link`, where it is then held
-/// as well.
+/// Has `put` put a program on an interface; or puts it in the place of an earlier version, if that
+/// is held by a link pinned at `link`, where it is then held as well.
 pub(crate) fn attach<P: Linked>(
     program: &mut P,
     name: &str,
@@ -135,7 +137,8 @@ pub(crate) fn attach<P: Linked>(
     Ok(attached)
 }
 
-/// Waits a moment for an interface that is taken: from one whose process has ended, or that has been taken down, the kernel takes the program off a little later.
+/// Waits a moment for an interface that is taken: from one whose process has ended, or that has
+/// been taken down, the kernel takes the program off a little later.
 fn once_free<T>(mut put: impl FnMut() -> Result<T, EbpfError>) -> Result<T, EbpfError> {
     for _ in 0..TRIES {
         match put() {
@@ -156,7 +159,8 @@ pub(crate) fn generic(program: &mut Xdp, number: u32) -> Result<(XdpLinkId, Atta
     Ok((program.attach_to_if_index(number, XdpMode::Skb)?, Attached::Generic))
 }
 
-/// Whether the kernel runs the program of an interface in the driver, by what it says of the link (rtnetlink).
+/// Whether the kernel runs the program of an interface in the driver, by what it says of the link
+/// (rtnetlink).
 pub(crate) fn is_native(interface: &str) -> io::Result<bool> {
     let number = if_nametoindex(interface)?;
     let flags = SockFlag::SOCK_CLOEXEC;

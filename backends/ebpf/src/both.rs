@@ -10,8 +10,9 @@ use dataplane::{
 
 use crate::{Fanout, RelayOffload};
 
-/// [`RelayOffload`], and [`Fanout`] where rooms are wanted, too. Each has tables of its own, and neither sees what the other takes: relays are looked for
-/// first, in the driver, and rooms behind it.
+/// [`RelayOffload`], and [`Fanout`] where rooms are wanted, too. Each has tables of its own, and
+/// neither sees what the other takes: relays are looked for first, in the driver, and rooms behind
+/// it.
 pub struct Both {
     relays: RelayOffload,
     rooms: Option<Fanout>,

@@ -7,7 +7,8 @@ use nix::time::{ClockId, clock_gettime};
 /// How often both are looked at.
 const LOOKS: usize = 4;
 
-/// Relates nanoseconds of the kernel's monotonic clock to instants, which are of the same clock but do not say so.
+/// Relates nanoseconds of the kernel's monotonic clock to instants, which are of the same clock but
+/// do not say so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Monotonic {
     origin: Instant,
@@ -17,7 +18,8 @@ pub(crate) struct Monotonic {
 impl Monotonic {
     /// `now` is what the clock said a moment ago.
     pub(crate) fn new(now: Instant) -> Self {
-        // Whoever is interrupted between two looks at the clock takes the kernel's for less than it was, never for more.
+        // Whoever is interrupted between two looks at the clock takes the kernel's for less than it
+        // was, never for more.
         let looks = (0..LOOKS).map(|_| nanoseconds().saturating_sub(now.elapsed().as_nanos() as u64));
         Monotonic {
             origin: now,

@@ -7,15 +7,18 @@ use std::path::PathBuf;
 /// Why a program cannot run. Whatever it is, the base forwards everything.
 #[derive(Debug)]
 pub enum EbpfError {
-    /// No interface is named, or more than [`INTERFACES_MAX`](crate::INTERFACES_MAX): the configuration must say which.
+    /// No interface is named, or more than [`INTERFACES_MAX`](crate::INTERFACES_MAX): the
+    /// configuration must say which.
     Interfaces,
     /// There is no such interface.
     NoInterface(String),
     /// The interface has an XDP program already, which is left alone.
     Taken(String),
-    /// The interface makes one packet of several, which cannot be copied for rooms: the operator must switch that off.
+    /// The interface makes one packet of several, which cannot be copied for rooms: the operator
+    /// must switch that off.
     Merges(String),
-    /// The interface's driver does not run XDP programs itself: copies for rooms are made in the stack.
+    /// The interface's driver does not run XDP programs itself: copies for rooms are made in the
+    /// stack.
     NotNative(String),
     /// The interface takes no frames from XDP programs to send: likewise.
     SendsNone(String),

@@ -6,7 +6,8 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::SockaddrStorage;
 
-/// Interfaces that have one of these addresses, and those of this machine alone, if they are up; each once. Only of kinds whose frames begin as Ethernet's do.
+/// Interfaces that have one of these addresses, and those of this machine alone, if they are up;
+/// each once. Only of kinds whose frames begin as Ethernet's do.
 pub fn interfaces_with(addresses: &[IpAddr]) -> Vec<String> {
     let all: Vec<_> = getifaddrs().into_iter().flatten().collect();
     let ethernets: Vec<&str> = all

@@ -1,6 +1,7 @@
 //! What the programs and this crate say to each other, made by the build of `program/*/*_layout.h`.
 //!
-//! The only `unsafe` of this crate is here: the promise that what the build found to be integers without holes are just bytes to the kernel.
+//! The only `unsafe` of this crate is here: the promise that what the build found to be integers
+//! without holes are just bytes to the kernel.
 
 #![allow(unsafe_code)]
 #![allow(missing_docs, reason = "not everything in a header needs a comment")]

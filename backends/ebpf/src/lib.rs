@@ -1,12 +1,15 @@
 //! Forwarding in the kernel: offloads in front of a base data plane.
 //!
-//! Read `program/common/packet.h` first: what every BPF program here takes for a packet. What programs and this crate say to each other is defined once, in
-//! `program/*/*_layout.h`, of which the build makes Rust.
+//! Read `program/common/packet.h` first: what every BPF program here takes for a packet. What
+//! programs and this crate say to each other is defined once, in `program/*/*_layout.h`, of which
+//! the build makes Rust.
 //!
-//! [`RelayOffload`] relays RTP at the earliest point there is, XDP: read `program/relay/relay.bpf.c`, then `relay` and in it `plan` (what is taken), `table` (what the
+//! [`RelayOffload`] relays RTP at the earliest point there is, XDP: read
+//! `program/relay/relay.bpf.c`, then `relay` and in it `plan` (what is taken), `table` (what the
 //! kernel has of it), `kernel` (how it gets there) and `pins` (how it stays).
 //!
-//! [`Fanout`] copies RTP of rooms to those who get it, behind XDP and before the stack: read `program/fanout/fanout.bpf.c`, then `fanout`.
+//! [`Fanout`] copies RTP of rooms to those who get it, behind XDP and before the stack: read
+//! `program/fanout/fanout.bpf.c`, then `fanout`.
 
 #![deny(unsafe_code)]
 // Tests may read a clock.

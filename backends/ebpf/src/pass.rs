@@ -10,7 +10,8 @@ static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/pass.bp
 
 /// A program that does nothing, on an interface until this is dropped.
 ///
-/// A veth takes frames that XDP programs at its other end send only while it has a program itself. Elsewhere nobody needs this.
+/// A veth takes frames that XDP programs at its other end send only while it has a program itself.
+/// Elsewhere nobody needs this.
 pub struct Pass {
     _loaded: Ebpf,
 }

@@ -1,4 +1,5 @@
-//! What outlives the process: folders of a BPF file system with tables, and with what holds a program to each interface.
+//! What outlives the process: folders of a BPF file system with tables, and with what holds a
+//! program to each interface.
 
 use std::fs;
 use std::io;
@@ -22,7 +23,8 @@ pub(crate) struct Pins {
 }
 
 impl Pins {
-    /// Takes the folder of this name below `parent`. What another layout left there is taken down, and so is what does not fit.
+    /// Takes the folder of this name below `parent`. What another layout left there is taken down,
+    /// and so is what does not fit.
     pub(crate) fn open(parent: &Path, name: &str, fits: impl FnOnce(&Path) -> bool) -> Result<Self, EbpfError> {
         debug_assert!(is_ours(Path::new(name)));
         let folder = parent.join(name);
@@ -56,21 +58,25 @@ impl Pins {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let is_link = entry.file_name().to_string_lossy().starts_with(LINK_PREFIX);
             if is_link && !ours.contains(&entry.path()) {
-                // One that stays forwards to nowhere: its interface is not in the table of those packets may leave through.
+                // One that stays forwards to nowhere: its interface is not in the table of those
+                // packets may leave through.
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 }
 
-/// Where rooms are kept below the folder that is configured: in one of their own, since the relays' is locked by itself.
+/// Where rooms are kept below the folder that is configured: in one of their own, since the relays'
+/// is locked by itself.
 pub(crate) fn of_rooms(parent: &Path) -> PathBuf {
     parent.join(ROOMS)
 }
 
-/// Ends forwarding that was left behind in `parent`: takes programs off interfaces and frees their tables.
+/// Ends forwarding that was left behind in `parent`: takes programs off interfaces and frees their
+/// tables.
 ///
-/// Errors: the file system's, also where there is no such folder; `WouldBlock` where a process is at work there.
+/// Errors: the file system's, also where there is no such folder; `WouldBlock` where a process is
+/// at work there.
 pub fn take_down(parent: &Path) -> io::Result<()> {
     let _lock = lock(parent)?;
     take_down_rooms(parent)?;

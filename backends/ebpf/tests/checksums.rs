@@ -1,4 +1,5 @@
-//! Relaying in the stack whatever state a packet's checksum is in: right when it leaves, for whoever looks.
+//! Relaying in the stack whatever state a packet's checksum is in: right when it leaves, for
+//! whoever looks.
 
 #![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
 
@@ -60,7 +61,8 @@ impl Capture {
     }
 }
 
-/// Relays packets of all lengths and contents, and looks at them on the cable and where they arrive.
+/// Relays packets of all lengths and contents, and looks at them on the cable and where they
+/// arrive.
 fn looks_right(pair: &Pair, offload: &RelayOffload, parties: &Parties, finished: Finished) {
     let before = offload.statistics().read()[Counter::Relayed];
     let capture = Capture::start(pair);

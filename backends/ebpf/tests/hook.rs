@@ -1,4 +1,5 @@
-//! Where packets meet the relay program: in the driver if all can, else in the stack; and what passes there.
+//! Where packets meet the relay program: in the driver if all can, else in the stack; and what
+//! passes there.
 
 #![allow(clippy::disallowed_methods, reason = "tests wait in real time")]
 
@@ -41,7 +42,8 @@ fn start(pair: &Pair, hook: Hook, interfaces: &[&str]) -> RelayOffload {
         .run(|| RelayOffload::start(&config, Instant::now()).expect("whoever may make namespaces may do this"))
 }
 
-/// Sends packets from one party to the other, all of which must come from our other port, without userspace.
+/// Sends packets from one party to the other, all of which must come from our other port, without
+/// userspace.
 fn call(offload: &mut RelayOffload, parties: &Parties) {
     let before = offload.statistics().read()[Counter::Relayed];
     for from in 0..2 {

@@ -68,7 +68,8 @@ fn offer(process: &mut Process, parties: &Parties) -> [String; 2] {
     })
 }
 
-/// Sends a packet every millisecond from one to the other while something else is done. How many, and which came.
+/// Sends a packet every millisecond from one to the other while something else is done. How many,
+/// and which came.
 fn calling(parties: &Parties, meanwhile: impl FnOnce()) -> (u32, Vec<u32>) {
     let [caller, called] = &parties.sockets;
     let send = |number| {

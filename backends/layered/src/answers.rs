@@ -11,7 +11,8 @@ pub(crate) type Part = (RelayTraffic, Option<Instant>);
 
 /// The offload's part of each answer that is still to come, in the order of the questions.
 ///
-/// Kept from when the question was put: when the answer comes, the relay may be gone from the offload, or be another one at the same address.
+/// Kept from when the question was put: when the answer comes, the relay may be gone from the
+/// offload, or be another one at the same address.
 #[derive(Debug, Default)]
 pub(crate) struct Answers(HashMap<SocketAddr, VecDeque<Part>>);
 

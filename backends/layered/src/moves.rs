@@ -1,7 +1,7 @@
 //! Replicas on their way from the base to the offload.
 //!
-//! The base is asked to let one go and says where it stands; until then it may have been paused, or taken its source away, and gone on from there. Such an answer is
-//! of no use to anybody.
+//! The base is asked to let one go and says where it stands; until then it may have been paused, or
+//! taken its source away, and gone on from there. Such an answer is of no use to anybody.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,16 @@
 //! Legs whose packets the offload stamps with sending times and transport-wide numbers.
 //!
-//! Two cannot count one leg's packets, so the base's packets to such a leg have neither. Its receiver reports on those that have; what the base sends beside
-//! them is not estimated from, which errs on the side of less.
+//! Two cannot count one leg's packets, so the base's packets to such a leg have neither. Its
+//! receiver reports on those that have; what the base sends beside them is not estimated from,
+//! which errs on the side of less.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::{Leg, LegId, Update};
 use wire::{ExtensionKind, ExtensionMap};
 
-/// Every leg, and whether the offload stamps its packets. Empty for an offload that takes no replicas.
+/// Every leg, and whether the offload stamps its packets. Empty for an offload that takes no
+/// replicas.
 #[derive(Debug, Default)]
 pub(crate) struct Stamped {
     legs: BTreeMap<LegId, Leg>,
@@ -49,7 +51,8 @@ impl Stamped {
         Some(Update::SetLeg(id, bare(leg)))
     }
 
-    /// Nobody stamps a leg's packets until it is clear who does: what the base is to have of the leg, where it stamps them so far.
+    /// Nobody stamps a leg's packets until it is clear who does: what the base is to have of the
+    /// leg, where it stamps them so far.
     pub(crate) fn lend(&mut self, id: LegId) -> Option<Update> {
         let leg = self.legs.get(&id)?;
         let bare = bare(leg);

@@ -1,13 +1,15 @@
 //! Which replicas the base is to keep silent, because the offload sends them.
 //!
-//! Such a replica is paused there and comes from nowhere, so that nothing is counted of it twice. It is first written as it is, but paused: whether it may be
-//! written at all is for the base to say.
+//! Such a replica is paused there and comes from nowhere, so that nothing is counted of it twice.
+//! It is first written as it is, but paused: whether it may be written at all is for the base to
+//! say.
 
 use std::collections::BTreeMap;
 
 use dataplane::{Offload, Replica, ReplicaId, ReplicaSnapshot, Update};
 
-/// Every replica, and whether the base has it paused for this reason. Empty for an offload that takes none.
+/// Every replica, and whether the base has it paused for this reason. Empty for an offload that
+/// takes none.
 #[derive(Debug, Default)]
 pub(crate) struct Voices {
     voices: BTreeMap<ReplicaId, Voice>,
@@ -24,7 +26,8 @@ struct Voice {
 }
 
 impl Voices {
-    /// What the base is told before the offload is asked. A new replica is silent until somebody is to send it, so that never two do.
+    /// What the base is told before the offload is asked. A new replica is silent until somebody is
+    /// to send it, so that never two do.
     pub(crate) fn for_base(&self, update: &Update, offload: &impl Offload) -> Update {
         match update {
             Update::SetReplica(id, replica) if offload.takes_replicas() => {

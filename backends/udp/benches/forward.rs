@@ -1,6 +1,8 @@
-//! What a replica costs: nanoseconds for each 1,200-byte packet and each of 100 receivers, from datagram to egress run.
+//! What a replica costs: nanoseconds for each 1,200-byte packet and each of 100 receivers, from
+//! datagram to egress run.
 //!
-//! `cargo bench -p backend-udp --bench forward`. The floor is what nobody can save: one copy and one sealing.
+//! `cargo bench -p backend-udp --bench forward`. The floor is what nobody can save: one copy and
+//! one sealing.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
@@ -54,7 +56,8 @@ fn main() {
     );
 }
 
-/// What sound of another room waits for while a key frame of 60 packets goes to a crowd: the turns, in microseconds, without what the kernel does.
+/// What sound of another room waits for while a key frame of 60 packets goes to a crowd: the turns,
+/// in microseconds, without what the kernel does.
 fn turns() -> (f64, f64) {
     let mut call = Call::with_receivers(CROWD, |number| srtp(PROFILE, (number % 100) as u8));
     call.write(Update::SetStream(stream_key(0, 1), video()));
@@ -80,7 +83,8 @@ fn turns() -> (f64, f64) {
 /// What a case took, and how many copies were sent.
 type Taken = (Duration, u64);
 
-/// Prints nanoseconds for each packet and each of its receivers, whether it gets the packet or not, and how many do.
+/// Prints nanoseconds for each packet and each of its receivers, whether it gets the packet or not,
+/// and how many do.
 fn report(name: &str, run: impl Fn() -> Taken) -> f64 {
     let pairs = u64::from(RECEIVERS) * u64::from(PICTURES) * u64::from(PACKETS_PER_PICTURE);
     let mut copies = 0;
@@ -147,7 +151,8 @@ fn switching() -> Taken {
     })
 }
 
-/// Sizes that build on one another in key frames only: of eight packets one is of the smallest, two of the middle one.
+/// Sizes that build on one another in key frames only: of eight packets one is of the smallest, two
+/// of the middle one.
 fn layered(target: Layer) -> Taken {
     let mut call = Call::new(|_| Protection::Clear);
     call.write(Update::SetStream(stream_key(0, 1), layered_stream()));

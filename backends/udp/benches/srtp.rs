@@ -1,6 +1,8 @@
-//! What protecting a packet costs: nanoseconds and instructions, pictures and sound, 100 keys in rotation as in a call of 100 receivers.
+//! What protecting a packet costs: nanoseconds and instructions, pictures and sound, 100 keys in
+//! rotation as in a call of 100 receivers.
 //!
-//! `cargo bench -p backend-udp --bench srtp`. Compare nanoseconds with each other and with memcpy, not with another day. Counting instructions needs `perf_event_paranoid` of 2 or less; they are
+//! `cargo bench -p backend-udp --bench srtp`. Compare nanoseconds with each other and with memcpy,
+//! not with another day. Counting instructions needs `perf_event_paranoid` of 2 or less; they are
 //! zero without.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
@@ -42,7 +44,8 @@ fn main() {
     }
 }
 
-/// The middle one of several runs, each of which returns what all its packets took, for each packet.
+/// The middle one of several runs, each of which returns what all its packets took, for each
+/// packet.
 fn median(mut run: impl FnMut() -> Spent) -> String {
     let mut runs: Vec<Spent> = (0..RUNS).map(|_| run()).collect();
     runs.sort_by_key(|run| run.time);

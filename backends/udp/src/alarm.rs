@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// Rings a bell once for each time its owner has announced to sleep.
 ///
-/// The owner calls [`arm`](Self::arm), looks at its rings once more, and sleeps. Whoever fills a ring calls
-/// [`raise`](Self::raise) behind it. Either the last look sees the item, or the bell rings: nothing is lost in between.
+/// The owner calls [`arm`](Self::arm), looks at its rings once more, and sleeps. Whoever fills a
+/// ring calls [`raise`](Self::raise) behind it. Either the last look sees the item, or the bell
+/// rings: nothing is lost in between.
 pub struct Alarm {
     armed: AtomicBool,
     bell: Box<dyn Fn() + Send + Sync>,

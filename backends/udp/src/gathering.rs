@@ -1,10 +1,13 @@
 //! Workers one after the other, as long as few are connected.
 //!
-//! A frame whose receivers are spread over workers wakes each of them, on another processor and from sleep, which costs more than sealing a few packets does. Who
-//! meets connects at about the same time. So the first few dozen legs are the first worker's, the next ones the second worker's, and so on, and what comes from their
-//! ports arrives there. A worker that has much to do gets no more. When each has its part, addresses decide about all others.
+//! A frame whose receivers are spread over workers wakes each of them, on another processor and
+//! from sleep, which costs more than sealing a few packets does. Who meets connects at about the
+//! same time. So the first few dozen legs are the first worker's, the next ones the second
+//! worker's, and so on, and what comes from their ports arrives there. A worker that has much to do
+//! gets no more. When each has its part, addresses decide about all others.
 //!
-//! Legs stay where they are first heard. What the kernel leads elsewhere is handed over, so that nothing but cost depends on what is decided here.
+//! Legs stay where they are first heard. What the kernel leads elsewhere is handed over, so that
+//! nothing but cost depends on what is decided here.
 
 use std::time::{Duration, Instant};
 
@@ -73,7 +76,8 @@ impl Gathering {
         }
     }
 
-    /// Turns to the worker that has the fewest legs, unless all have enough or it would be one that is busy.
+    /// Turns to the worker that has the fewest legs, unless all have enough or it would be one that
+    /// is busy.
     fn go_on(&mut self, control: &Control, busy: Option<usize>) {
         let legs = control.legs();
         let is_few = legs.iter().sum::<usize>() < HOMES_MAX;

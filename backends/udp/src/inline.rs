@@ -12,10 +12,12 @@ use crate::control::Control;
 use crate::relays::{BUFFER, Desk, InlineDoor, InlineDoors, RELAYS_MAX, Relays, Unwatched};
 use crate::shard::{Run, Shard, Transmit};
 
-/// A device whose shards run in the caller's thread, one after the other, each until it has nothing left to do.
+/// A device whose shards run in the caller's thread, one after the other, each until it has nothing
+/// left to do.
 ///
-/// Everything happens at once: an entry is applied when [`write`](DataPlane::write) returns, a packet's replicas are there when
-/// [`packet`](Self::packet) returns, unless their leg has a pace. Bytes are as on the wire: what comes in is opened, what goes out is sealed.
+/// Everything happens at once: an entry is applied when [`write`](DataPlane::write) returns, a
+/// packet's replicas are there when [`packet`](Self::packet) returns, unless their leg has a pace.
+/// Bytes are as on the wire: what comes in is opened, what goes out is sealed.
 pub struct InlinePlane {
     control: Control,
     shards: Vec<Shard>,
@@ -67,7 +69,8 @@ impl InlinePlane {
         }
     }
 
-    /// What becomes of one datagram that arrives at one of the shards. `at` counts the shards round, so that any number will do.
+    /// What becomes of one datagram that arrives at one of the shards. `at` counts the shards
+    /// round, so that any number will do.
     pub fn packet(&mut self, now: Instant, at: usize, path: Path, datagram: &[u8]) -> Verdict {
         let before = self.counters();
         let desk = self
@@ -99,7 +102,8 @@ impl InlinePlane {
         verdict(&before, &self.counters())
     }
 
-    /// Lets time pass: what waited for the pace of a leg leaves when it is due, or later if this is called later.
+    /// Lets time pass: what waited for the pace of a leg leaves when it is due, or later if this is
+    /// called later.
     pub fn advance(&mut self, now: Instant) {
         self.settle(now);
     }

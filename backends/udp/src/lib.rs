@@ -2,18 +2,22 @@
 //!
 //! Three layers, each usable without the one above it:
 //!
-//! 1. A [`Shard`](shard::Shard) is one worker's tables and packet path, without socket, clock or thread: datagrams in, runs of datagrams out.
-//!    A leg lives in exactly one shard, with its keys, its indexes and its egress run. Packets and questions for another shard's
-//!    legs travel through bounded rings.
-//! 2. A [`Control`](control::Control) is the agent's handle: it validates every entry, decides which shard owns it, and collects what
-//!    the shards report.
-//! 3. [`UdpPlane`] gives each shard a thread and a [`Network`], which is [`Sockets`] unless somebody brings another; [`InlinePlane`] runs the same shards one after the other in the
+//! 1. A [`Shard`](shard::Shard) is one worker's tables and packet path, without socket, clock or
+//!    thread: datagrams in, runs of datagrams out. A leg lives in exactly one shard, with its keys,
+//!    its indexes and its egress run. Packets and questions for another shard's legs travel through
+//!    bounded rings.
+//! 2. A [`Control`](control::Control) is the agent's handle: it validates every entry, decides
+//!    which shard owns it, and collects what the shards report.
+//! 3. [`UdpPlane`] gives each shard a thread and a [`Network`], which is [`Sockets`] unless
+//!    somebody brings another; [`InlinePlane`] runs the same shards one after the other in the
 //!    caller's thread, for tests that must repeat.
 //!
-//! Which worker hears whom while few are connected, `gathering` says. Relays, which know no legs, have sockets and workers of their own: `relays`.
+//! Which worker hears whom while few are connected, `gathering` says. Relays, which know no legs,
+//! have sockets and workers of their own: `relays`.
 //!
-//! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is what protects it, `net` is
-//! the only place that talks to the operating system. `unsafe` is there, and in `srtp::gcm::wide`, which works in the processor's wide registers.
+//! Read [`shard`] first: what happens to a packet is there, in the order of the pipeline. `srtp` is
+//! what protects it, `net` is the only place that talks to the operating system. `unsafe` is there,
+//! and in `srtp::gcm::wide`, which works in the processor's wide registers.
 
 #![deny(unsafe_code)]
 // Tests may read a clock; the packet path is given the time.

@@ -24,8 +24,8 @@ const FILES_FOR_OTHERS: usize = 1_024;
 /// Where the device listens, and with how many hands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpConfig {
-    /// The addresses to bind, at most 16. `[::]` takes IPv4 too, unless `0.0.0.0` is in the list as well. A port of 0 is chosen by the
-    /// system, once for all addresses.
+    /// The addresses to bind, at most 16. `[::]` takes IPv4 too, unless `0.0.0.0` is in the list as
+    /// well. A port of 0 is chosen by the system, once for all addresses.
     pub addresses: Vec<SocketAddr>,
     /// How many workers, at most 64; 0 for one a core.
     pub workers: usize,
@@ -33,12 +33,15 @@ pub struct UdpConfig {
     pub receive_buffer: usize,
     /// Bytes of each socket's send buffer, likewise.
     pub send_buffer: usize,
-    /// How long a worker that datagrams wake waits for more before it reads them: fewer and longer runs, for so much latency. Zero for not at all.
+    /// How long a worker that datagrams wake waits for more before it reads them: fewer and longer
+    /// runs, for so much latency. Zero for not at all.
     pub coalesce: Duration,
-    /// As long as few are connected, so many legs are the first worker's, the next as many the second's, and so on, for those who meet connect together and a frame
-    /// wakes fewer threads that way. 0 for none: addresses decide.
+    /// As long as few are connected, so many legs are the first worker's, the next as many the
+    /// second's, and so on, for those who meet connect together and a frame wakes fewer threads
+    /// that way. 0 for none: addresses decide.
     pub gather: usize,
-    /// Whether workers go before others on the machine as long as they take little of it, where that is [permitted](UdpPlane::may_go_first).
+    /// Whether workers go before others on the machine as long as they take little of it, where
+    /// that is [permitted](UdpPlane::may_go_first).
     pub precedence: bool,
 }
 
@@ -71,8 +74,9 @@ impl UdpConfig {
 
 /// The userspace data plane: the agent's handle on worker threads that share one UDP port.
 ///
-/// Every worker has a socket of its own on the port; the kernel gives a peer's datagrams to the same worker as long as its address does
-/// not change. Dropping the handle stops the workers and waits for them.
+/// Every worker has a socket of its own on the port; the kernel gives a peer's datagrams to the
+/// same worker as long as its address does not change. Dropping the handle stops the workers and
+/// waits for them.
 pub struct UdpPlane {
     control: Control,
     local: Vec<SocketAddr>,
@@ -102,10 +106,12 @@ struct RunningWorker {
 }
 
 impl UdpPlane {
-    /// Binds the sockets and starts the workers. `waker` is called, from any of their threads, when there is an event for an agent
-    /// that has seen [`poll`](DataPlane::poll) return `None`; it must not block.
+    /// Binds the sockets and starts the workers. `waker` is called, from any of their threads, when
+    /// there is an event for an agent that has seen [`poll`](DataPlane::poll) return `None`; it
+    /// must not block.
     ///
-    /// Errors: the operating system's, when an address cannot be bound or a thread not be started; `InvalidInput` for a configuration out of range.
+    /// Errors: the operating system's, when an address cannot be bound or a thread not be started;
+    /// `InvalidInput` for a configuration out of range.
     pub fn start(config: UdpConfig, clock: Clock, waker: Arc<dyn Fn() + Send + Sync>) -> io::Result<UdpPlane> {
         let (entrance, sockets) = Entrance::open(&config, config.worker_count()?)?;
         Self::start_on(&config, entrance, sockets, None, clock, waker)
@@ -117,8 +123,9 @@ impl UdpPlane {
         Gathering::begin(door, times?, legs_max)
     }
 
-    /// Starts one worker on each of `networks`, at least one, which have the sockets that were opened with `entrance`: the same data plane on something else than
-    /// sockets alone. With a `tap`, networks also hear what is for relays.
+    /// Starts one worker on each of `networks`, at least one, which have the sockets that were
+    /// opened with `entrance`: the same data plane on something else than sockets alone. With a
+    /// `tap`, networks also hear what is for relays.
     ///
     /// Errors: the operating system's, when a thread cannot be started.
     pub fn start_on(
@@ -195,8 +202,9 @@ impl UdpPlane {
         &self.local
     }
 
-    /// Whether the workers have taken every entry written so far. Packets they receive from then on meet all of them; before, an entry
-    /// that [`write`](DataPlane::write) has accepted may not be there yet.
+    /// Whether the workers have taken every entry written so far. Packets they receive from then on
+    /// meet all of them; before, an entry that [`write`](DataPlane::write) has accepted may not be
+    /// there yet.
     pub fn is_applied(&self) -> bool {
         self.control.is_applied() && self.relays.as_ref().is_none_or(|running| running.relays.is_applied())
     }

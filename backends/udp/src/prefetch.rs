@@ -1,6 +1,7 @@
 //! Asking for memory some time before it is needed.
 //!
-//! What is known of a receiver is in no cache by the time its next packet comes, where there are many; and it is known in advance whose turn is next.
+//! What is known of a receiver is in no cache by the time its next packet comes, where there are
+//! many; and it is known in advance whose turn is next.
 
 #![allow(unsafe_code)]
 

@@ -17,7 +17,8 @@ impl Turns {
     }
 }
 
-/// A worker that is asked for a sign of life: how it is woken, and how many turns it had begun then.
+/// A worker that is asked for a sign of life: how it is woken, and how many turns it had begun
+/// then.
 #[derive(Debug)]
 pub(crate) struct Asked {
     turns: Arc<Turns>,

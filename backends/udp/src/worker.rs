@@ -13,16 +13,18 @@ use crate::relays::Taker;
 use crate::shard::{Shard, Transmit};
 use crate::turns::Turns;
 
-/// How long to wait for the rest of a picture, and how often if more comes each time: what is sent at once needs a few microseconds for each packet. First without going
-/// to sleep, which takes as long by itself; then asleep, because who sends may be on this very processor and could not go on.
+/// How long to wait for the rest of a picture, and how often if more comes each time: what is sent
+/// at once needs a few microseconds for each packet. First without going to sleep, which takes as
+/// long by itself; then asleep, because who sends may be on this very processor and could not go
+/// on.
 const REST_AWAKE: Duration = Duration::from_micros(8);
 const REST: Duration = Duration::from_micros(20);
 const RESTS_MAX: usize = 8;
 
 /// What one worker hears from and sends through.
 pub trait Network: Transmit + Send + 'static {
-    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it arrived, which is `now` where nobody knows; returns how
-    /// many there were.
+    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it
+    /// arrived, which is `now` where nobody knows; returns how many there were.
     fn receive(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize;
 
     /// Has the next look look, though the last one took all there was.
@@ -34,8 +36,8 @@ pub trait Network: Transmit + Send + 'static {
     /// Sleeps until something arrives, the bell rings or the time is up.
     fn sleep(&mut self, bell: &Bell, at_most: Option<Duration>);
 
-    /// Queues a datagram that leaves from a port which need not be the network's own, with these differentiated services; false when it cannot send that, and somebody
-    /// else has to.
+    /// Queues a datagram that leaves from a port which need not be the network's own, with these
+    /// differentiated services; false when it cannot send that, and somebody else has to.
     fn queue(&mut self, path: &Path, tos: Option<u8>, datagram: &[u8]) -> bool {
         let _ = (path, tos, datagram);
         false
@@ -98,7 +100,8 @@ impl<N: Network> Worker<N> {
         }
     }
 
-    /// Waits for the rest of pictures of which a part has come, as long as more comes. When it is then.
+    /// Waits for the rest of pictures of which a part has come, as long as more comes. When it is
+    /// then.
     fn receive_rest(&mut self, mut now: Instant) -> Instant {
         for again in (0..RESTS_MAX).map(|wait| wait > 0) {
             if !self.shard.awaits_rest(again) {
@@ -143,7 +146,8 @@ impl<N: Network> Worker<N> {
         received
     }
 
-    /// Sleeps until there is something to do. What arrives between the last look and the sleep rings the bell.
+    /// Sleeps until there is something to do. What arrives between the last look and the sleep
+    /// rings the bell.
     fn rest(&mut self, now: Instant) {
         self.alarm.arm();
         if !self.shard.has_mail() && !self.shared.stop.load(Ordering::Relaxed) {
@@ -165,8 +169,9 @@ pub(crate) fn alarm_of(bell: &Bell) -> Arc<Alarm> {
     Arc::new(Alarm::new(move || bell.ring()))
 }
 
-/// Ends the process when a worker panics, which is a bug of ours. The others would go on handing packets to one that is gone, and its
-/// calls would hang with nobody the wiser; a process that ends is started again.
+/// Ends the process when a worker panics, which is a bug of ours. The others would go on handing
+/// packets to one that is gone, and its calls would hang with nobody the wiser; a process that ends
+/// is started again.
 pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -177,7 +182,8 @@ impl Drop for AbortOnPanic {
     }
 }
 
-/// The only place in this crate where time is read: once a batch, because packets of one batch arrived together.
+/// The only place in this crate where time is read: once a batch, because packets of one batch
+/// arrived together.
 #[allow(clippy::disallowed_methods)]
 pub(crate) fn now() -> Instant {
     Instant::now()

@@ -27,7 +27,8 @@ fn asked() -> u64 {
     ASKED.with(Cell::get)
 }
 
-// SAFETY: everything is handed to the system's allocator as it is; counting touches a number of the thread's own that needs no allocation.
+// SAFETY: everything is handed to the system's allocator as it is; counting touches a number of the
+// thread's own that needs no allocation.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
@@ -111,7 +112,8 @@ impl Call {
         self.run(&[]);
     }
 
-    /// One frame's worth of packets, arriving at all shards in turn; returns how often the shards asked the allocator.
+    /// One frame's worth of packets, arriving at all shards in turn; returns how often the shards
+    /// asked the allocator.
     fn run(&mut self, datagrams: &[Vec<u8>]) -> u64 {
         let before = asked();
         let count = self.shards.len();
@@ -138,7 +140,8 @@ impl Call {
         clear.iter().map(|packet| self.publisher.seal(packet)).collect()
     }
 
-    /// A frame, an answered NACK, and an agent that reads everything; returns how often the shards asked the allocator.
+    /// A frame, an answered NACK, and an agent that reads everything; returns how often the shards
+    /// asked the allocator.
     fn turn(&mut self, number: u16) -> u64 {
         self.now += Duration::from_millis(33);
         let mut datagrams = self.frame(number);

@@ -108,7 +108,8 @@ impl History {
     fn set_or_remove_leg(&mut self) {
         let id = self.random.random_range(0..LEGS);
         if self.random.random_ratio(1, 6) {
-            // A leg that comes back has forgotten its SSRCs; its replicas go with it, and get others.
+            // A leg that comes back has forgotten its SSRCs; its replicas go with it, and get
+            // others.
             self.replicas.retain(|_, replica| replica.leg != LegId(id));
             let _ = self.control.write(Update::RemoveLeg(LegId(id)));
             return;

@@ -84,7 +84,8 @@ fn receive(socket: &UdpSocket) -> Vec<u8> {
     buffer[..len].to_vec()
 }
 
-/// A publisher and three receivers, in clear and with every profile; packets of sizes that differ by one, in a burst.
+/// A publisher and three receivers, in clear and with every profile; packets of sizes that differ
+/// by one, in a burst.
 fn forwards(mut net: Net, profile: Option<SrtpProfile>) {
     let protection = |seed| profile.map_or(Protection::Clear, |profile| srtp(profile, seed));
     let publisher = net.leg(0, protection(0));
@@ -134,7 +135,8 @@ fn forwards(mut net: Net, profile: Option<SrtpProfile>) {
     assert_eq!(net.plane.receive_overflows(), 0);
 }
 
-/// When, counted from where the first was sent, each packet of a key frame of 300 kB arrives on a leg with this pace.
+/// When, counted from where the first was sent, each packet of a key frame of 300 kB arrives on a
+/// leg with this pace.
 fn arrivals_of_key_frame(pace: u64) -> Vec<Duration> {
     let mut net = Net::start("127.0.0.1:0", "127.0.0.1", 2);
     let publisher = net.leg(0, Protection::Clear);
@@ -163,10 +165,12 @@ fn arrivals_of_key_frame(pace: u64) -> Vec<Duration> {
 
 #[test]
 fn a_key_frame_leaves_over_the_time_its_pace_asks_for() {
-    // At 10 Mbit/s it takes a quarter of a second; at 1 Mbit/s it would take longer than anything may wait.
+    // At 10 Mbit/s it takes a quarter of a second; at 1 Mbit/s it would take longer than anything
+    // may wait.
     for (pace, takes) in [(10_000_000, 245), (1_000_000, 490)] {
         let arrivals = arrivals_of_key_frame(pace);
-        // Only a busy machine makes it later; what a pace does to the millisecond is tried in simulated time.
+        // Only a busy machine makes it later; what a pace does to the millisecond is tried in
+        // simulated time.
         let last = arrivals[299].as_millis();
         assert!((takes - 15..5_000).contains(&last), "{last} ms at {pace} bit/s");
         let half = arrivals[150].as_millis();

@@ -93,7 +93,8 @@ fn address(number: u32) -> Path {
     path("10.0.0.1:7882", &format!("10.1.{}.{}:2", number >> 8, number & 0xff))
 }
 
-/// A room of 500 whose camera has just sent a key frame of 60 packets, and a small room whose sound is leg 1000's and whose picture is leg 1001's.
+/// A room of 500 whose camera has just sent a key frame of 60 packets, and a small room whose sound
+/// is leg 1000's and whose picture is leg 1001's.
 fn two_rooms() -> Call {
     let mut call = Call::new();
     for leg in [0, 1_000, 1_001] {
@@ -111,7 +112,8 @@ fn two_rooms() -> Call {
     call
 }
 
-/// A turn is bounded: about a quarter of a millisecond of writing and as much of sending. That is what sound waits for, however large the picture.
+/// A turn is bounded: about a quarter of a millisecond of writing and as much of sending. That is
+/// what sound waits for, however large the picture.
 #[test]
 fn sound_waits_for_one_turn_of_another_rooms_picture() {
     let mut call = two_rooms();

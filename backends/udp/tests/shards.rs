@@ -20,7 +20,8 @@ fn receiver(number: u32) -> Path {
     path("10.0.0.1:7882", &format!("10.0.2.{number}:2"))
 }
 
-/// Leg 0 publishes a video; legs 1 to `receivers` get it. A leg is owned by the shard of its number.
+/// Leg 0 publishes a video; legs 1 to `receivers` get it. A leg is owned by the shard of its
+/// number.
 fn call(shards: usize, receivers: u32) -> InlinePlane {
     let mut plane = InlinePlane::new(shards, clock());
     set_leg(&mut plane, 0, publisher(), Protection::Clear);

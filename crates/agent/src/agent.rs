@@ -26,9 +26,10 @@ use crate::transports::{Change, Transports};
 /// One media node's control plane.
 ///
 /// Hand it every [`Command`] of the controller and every [`Event`] of the data plane, and call
-/// [`handle_timeout`](Agent::handle_timeout) when [`poll_timeout`](Agent::poll_timeout) says so. Each call writes what follows to
-/// the data plane and appends what the controller should know to `out`. What [`poll_handshake`](Agent::poll_handshake) then hands out is to be
-/// computed, here or on another thread.
+/// [`handle_timeout`](Agent::handle_timeout) when [`poll_timeout`](Agent::poll_timeout) says so.
+/// Each call writes what follows to the data plane and appends what the controller should know to
+/// `out`. What [`poll_handshake`](Agent::poll_handshake) then hands out is to be computed, here or
+/// on another thread.
 pub struct Agent {
     shared: Shared,
     transports: Transports,
@@ -38,8 +39,9 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent without transports. `clock` relates `now` to wall-clock time in sender reports; `seed` is all the randomness of what
-    /// the agent chooses itself (the ciphers' own comes from the operating system).
+    /// An agent without transports. `clock` relates `now` to wall-clock time in sender reports;
+    /// `seed` is all the randomness of what the agent chooses itself (the ciphers' own comes from
+    /// the operating system).
     pub fn new(config: Config, clock: Clock, seed: u64) -> Self {
         let rng = StdRng::seed_from_u64(seed);
         let identity = Identity::new(config.certificate.clone(), config.handshake_timeout);
@@ -197,7 +199,8 @@ impl Agent {
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
 
-    /// The next part of a handshake that waits to be computed. Others wait their turn here, so take no more than are computed at once.
+    /// The next part of a handshake that waits to be computed. Others wait their turn here, so take
+    /// no more than are computed at once.
     pub fn poll_handshake(&mut self) -> Option<Handshake> {
         while let Some(owner) = self.shared.handshakes.pop_front() {
             // Who is gone is listed until its turn comes.
@@ -228,7 +231,8 @@ impl Agent {
         follow(cx, &mut self.transports, &mut self.media, changes);
     }
 
-    /// Computes all handshakes that wait, for whoever has no other threads. Returns whether there were any.
+    /// Computes all handshakes that wait, for whoever has no other threads. Returns whether there
+    /// were any.
     pub fn compute_handshakes(&mut self, now: Instant, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) -> bool {
         let mut any = false;
         while let Some(handshake) = self.poll_handshake() {
@@ -238,7 +242,8 @@ impl Agent {
         any
     }
 
-    /// When [`handle_timeout`](Agent::handle_timeout) is to be called next. May change with every other call.
+    /// When [`handle_timeout`](Agent::handle_timeout) is to be called next. May change with every
+    /// other call.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.announced {
             self.shared.timers.next()
@@ -287,7 +292,8 @@ impl Agent {
         self.receivers_after(None).collect()
     }
 
-    /// The same from behind a transport on, one at a time: so that whoever looks at thousands need not hold up the media of all of them.
+    /// The same from behind a transport on, one at a time: so that whoever looks at thousands need
+    /// not hold up the media of all of them.
     pub fn receivers_after(&self, after: Option<TransportId>) -> impl Iterator<Item = Receiver> {
         self.media.receivers_after(after)
     }
@@ -314,7 +320,8 @@ impl Agent {
         }
     }
 
-    /// Whether no transport, and nothing of one, and no relayed call is left. Messages are left until the controller has dealt with them.
+    /// Whether no transport, and nothing of one, and no relayed call is left. Messages are left
+    /// until the controller has dealt with them.
     pub fn is_idle(&self) -> bool {
         self.transports.is_empty() && self.media.is_empty() && self.relays.is_empty() && self.shared.ledger.is_empty()
     }
@@ -327,7 +334,8 @@ impl Agent {
     }
 }
 
-/// Does what follows from what happened to transports: for those who wait to pass messages on, and for the media.
+/// Does what follows from what happened to transports: for those who wait to pass messages on, and
+/// for the media.
 fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, mut changes: Vec<Change>) {
     transports.hand_over(cx, &mut changes);
     for change in changes {

@@ -1,8 +1,11 @@
-//! Data channels of one transport: SCTP over DTLS, and the handshake that names a channel (RFC 8832).
+//! Data channels of one transport: SCTP over DTLS, and the handshake that names a channel (RFC
+//! 8832).
 //!
-//! Both sides may open channels; a label names one for the controller. A channel that loses nothing loses nothing here either: what arrives on it waits in the inbox until it
-//! can be passed on, and the peer's window shrinks by that; what is to be sent on it waits in an outbox. A peer that does not take its own for too long loses its SCTP
-//! association and keeps its call. A channel that may lose messages drops the newest.
+//! Both sides may open channels; a label names one for the controller. A channel that loses nothing
+//! loses nothing here either: what arrives on it waits in the inbox until it can be passed on, and
+//! the peer's window shrinks by that; what is to be sent on it waits in an outbox. A peer that does
+//! not take its own for too long loses its SCTP association and keeps its call. A channel that may
+//! lose messages drops the newest.
 //!
 //! Source: RFC 8831, RFC 8832.
 
@@ -96,7 +99,8 @@ pub(crate) enum Effect {
 }
 
 impl Channels {
-    /// Channels of a transport that is not connected yet. `to_open` are opened as soon as SCTP is up.
+    /// Channels of a transport that is not connected yet. `to_open` are opened as soon as SCTP is
+    /// up.
     pub(crate) fn new(to_open: Vec<Channel>, now: Instant) -> Self {
         Channels {
             sctp: None,
@@ -184,7 +188,8 @@ impl Channels {
         }
     }
 
-    /// Takes one binary message to send. It leaves with those that are taken at the same time, so that small ones share packets, or when it can.
+    /// Takes one binary message to send. It leaves with those that are taken at the same time, so
+    /// that small ones share packets, or when it can.
     pub(crate) fn send(&mut self, now: Instant, letter: Letter<'_>, effects: &mut Vec<Effect>) {
         let agreed = |open: &&Open| open.state == OpenState::Agreed && open.label == *letter.label;
         let channel = self
@@ -277,7 +282,8 @@ impl Channels {
         due.into_iter().flatten().min()
     }
 
-    /// The association is over, by whomever: nothing can be sent any more. What arrived before can still be passed on.
+    /// The association is over, by whomever: nothing can be sent any more. What arrived before can
+    /// still be passed on.
     pub(crate) fn end(&mut self, why: ChannelEnd, effects: &mut Vec<Effect>) {
         self.opening_until = None;
         self.unread.clear();
@@ -469,7 +475,8 @@ impl Channels {
     }
 }
 
-/// SCTP cannot carry nothing: an empty message is one byte with a type that says so (RFC 8831 section 6.6).
+/// SCTP cannot carry nothing: an empty message is one byte with a type that says so (RFC 8831
+/// section 6.6).
 fn write(stream: &mut sctp_proto::Stream<'_>, payload: &[u8]) -> Result<(), sctp_proto::Error> {
     match payload {
         [] => stream.write_with_ppi(&[0], PayloadProtocolIdentifier::BinaryEmpty),

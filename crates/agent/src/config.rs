@@ -14,7 +14,8 @@ pub struct Config {
     pub addresses: Vec<SocketAddr>,
     /// What the node proves itself with in every DTLS handshake.
     pub certificate: Certificate,
-    /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: nothing is encrypted or authenticated then.
+    /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: nothing
+    /// is encrypted or authenticated then.
     pub clear_rtp: bool,
     /// Whether clear RTP may be forwarded by a device that only copies packets, and keeps none.
     pub copies: bool,
@@ -24,17 +25,21 @@ pub struct Config {
     pub handshake_timeout: Duration,
     /// Without a valid connectivity check for this long the peer counts as disconnected.
     pub disconnect_timeout: Duration,
-    /// Without a valid connectivity check for this long consent has expired and the transport is closed (RFC 7675: 30 seconds).
+    /// Without a valid connectivity check for this long consent has expired and the transport is
+    /// closed (RFC 7675: 30 seconds).
     pub consent_timeout: Duration,
-    /// Whether receivers get only what their downlink carries. Without it everybody gets all they want, as fast as it comes.
+    /// Whether receivers get only what their downlink carries. Without it everybody gets all they
+    /// want, as fast as it comes.
     pub adaptation: bool,
     /// How what a downlink carries is divided among the videos that want it.
     pub policy: Policy,
     /// How the numbers close up of what a receiver gets less of than there is.
     pub rewriting: Rewriting,
-    /// The longest a receiver is told to hold pictures back, so that what it lost is repaired in time; zero tells nobody anything.
+    /// The longest a receiver is told to hold pictures back, so that what it lost is repaired in
+    /// time; zero tells nobody anything.
     pub playout_delay_max: Duration,
-    /// The most videos one receiver is shown at a time; 0 is no limit. Screens, what it gave priority to, and who spoke last come first.
+    /// The most videos one receiver is shown at a time; 0 is no limit. Screens, what it gave
+    /// priority to, and who spoke last come first.
     pub last_n: usize,
 }
 
@@ -44,7 +49,8 @@ pub enum Policy {
     /// By what a receiver gains for each bit: [`allocation::Allocator`].
     #[default]
     Utility,
-    /// An equal share for each video, and fixed rates at which it gets another target: [`allocation::Thresholds`]. To compare with.
+    /// An equal share for each video, and fixed rates at which it gets another target:
+    /// [`allocation::Thresholds`]. To compare with.
     Thresholds,
 }
 
@@ -69,8 +75,8 @@ impl Config {
     }
 }
 
-/// A self-signed ECDSA P-256 certificate with its private key. One for each process: peers trust it by its fingerprint, which the
-/// controller puts into every description.
+/// A self-signed ECDSA P-256 certificate with its private key. One for each process: peers trust it
+/// by its fingerprint, which the controller puts into every description.
 #[derive(Clone)]
 pub struct Certificate {
     pub(crate) dtls: dimpl::DtlsCertificate,

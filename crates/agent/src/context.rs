@@ -14,7 +14,8 @@ use crate::ledger::Ledger;
 use crate::owner::Owner;
 use crate::timers::{Timer, Timers};
 
-/// Routine work of many transports is done together, so often: each round wakes the agent and the workers once, whatever the number of transports.
+/// Routine work of many transports is done together, so often: each round wakes the agent and the
+/// workers once, whatever the number of transports.
 const ROUTINE: Duration = Duration::from_millis(50);
 
 /// What outlives an input and belongs to no part in particular.
@@ -51,7 +52,8 @@ impl Context<'_> {
         self.shared.counters[counter] += many;
     }
 
-    /// Writes a table entry. A refusal is counted: the tables then hold less than was asked, never something wrong.
+    /// Writes a table entry. A refusal is counted: the tables then hold less than was asked, never
+    /// something wrong.
     pub(crate) fn write(&mut self, update: Update) {
         // Counted, and there is nothing else to do about it.
         let _ = self.try_write(update);
@@ -66,7 +68,8 @@ impl Context<'_> {
         result
     }
 
-    /// Tells the controller that an entry of this transport was not written, where that is a limit and not a peer's doing.
+    /// Tells the controller that an entry of this transport was not written, where that is a limit
+    /// and not a peer's doing.
     pub(crate) fn refused(&mut self, transport: TransportId, error: WriteError, why: &str) {
         if error == WriteError::TableFull {
             self.notice(Notice::Refused {

@@ -34,20 +34,24 @@ counting::counters! {
         DtlsLate = "dtls_late",
         /// Handshakes that failed or took too long.
         HandshakeFailed = "handshake_failed",
-        /// Handshakes that could not begin yet, because too many others waited to be computed; each time they tried.
+        /// Handshakes that could not begin yet, because too many others waited to be computed; each
+        /// time they tried.
         HandshakePutOff = "handshake_put_off",
         /// Handshakes dropped for newer ones, because too many were half open.
         HandshakeEvicted = "handshake_evicted",
-        /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; it is offered everything when it comes again.
+        /// Handshakes given up because the peer, as DTLS server, has no AEAD profile; it is offered
+        /// everything when it comes again.
         AeadDeclined = "aead_declined",
         /// Handshakes whose certificate was not the promised one.
         FingerprintMismatch = "fingerprint_mismatch",
 
         /// SCTP that its association refused.
         SctpMalformed = "sctp_malformed",
-        /// SCTP that came before the peer's description had a section for it, or after its association was over.
+        /// SCTP that came before the peer's description had a section for it, or after its
+        /// association was over.
         SctpUnexpected = "sctp_unexpected",
-        /// SCTP packets whose data was not taken: there was no room for it, or it was far ahead of what is missing. The peer repeats it.
+        /// SCTP packets whose data was not taken: there was no room for it, or it was far ahead of
+        /// what is missing. The peer repeats it.
         SctpPutOff = "sctp_put_off",
         /// SCTP associations that ended by an error. One that the peer ends is none.
         SctpFailed = "sctp_failed",
@@ -57,13 +61,16 @@ counting::counters! {
         ChannelNotOpen = "channel_not_open",
         /// Messages dropped because the channel may lose messages and its peer is too slow.
         ChannelCongested = "channel_congested",
-        /// SCTP associations ended because the peer took too long to take what a reliable channel had for it.
+        /// SCTP associations ended because the peer took too long to take what a reliable channel
+        /// had for it.
         ChannelTooSlow = "channel_too_slow",
-        /// Messages for a receiver that left, closed its channel or did not open it in time, before they were sent.
+        /// Messages for a receiver that left, closed its channel or did not open it in time, before
+        /// they were sent.
         MessageUnsent = "message_unsent",
         /// Messages larger than a message may be.
         MessageOversized = "message_oversized",
-        /// Messages of channels that may lose messages, dropped because earlier ones of their sender were not dealt with yet.
+        /// Messages of channels that may lose messages, dropped because earlier ones of their
+        /// sender were not dealt with yet.
         MessageCongested = "message_congested",
         /// How often a sender was held back, because receivers had not taken what it had sent.
         SenderHeld = "sender_held",
@@ -111,7 +118,8 @@ counting::counters! {
         StreamsFull = "streams_full",
         /// Subscriptions that get nothing because the data plane holds no more replicas.
         ReplicasFull = "replicas_full",
-        /// Publications and subscriptions on transports, and subscriptions to tracks, that are not there.
+        /// Publications and subscriptions on transports, and subscriptions to tracks, that are not
+        /// there.
         MediaDangling = "media_dangling",
         /// Orders for ports of relayed calls that are not open.
         RelayDangling = "relay_dangling",

@@ -1,15 +1,19 @@
-//! One DTLS association: handshake, fingerprint, SRTP keys, and SCTP's datagrams as application data.
+//! One DTLS association: handshake, fingerprint, SRTP keys, and SCTP's datagrams as application
+//! data.
 //!
-//! [`Association`] is self-contained and `Send`: a handshake costs a signature and two key agreements, and is computed on any thread.
+//! [`Association`] is self-contained and `Send`: a handshake costs a signature and two key
+//! agreements, and is computed on any thread.
 //!
-//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. SRTP gets an AEAD profile whenever the peer can do one:
+//! DTLS 1.2 with an AEAD cipher suite; ECDSA P-256 on our side. SRTP gets an AEAD profile whenever
+//! the peer can do one:
 //!
 //! - As server we choose: AES-256-GCM, then AES-128-GCM, then AES-CM with HMAC-SHA1.
-//! - As client we offer and the server chooses, by an order of its own; libwebrtc's begins with AES-CM. So we offer AEAD and nothing
-//!   else. A server that has none says so by leaving the extension out ([`Failure::NoAead`]), and to such a peer everything is offered.
+//! - As client we offer and the server chooses, by an order of its own; libwebrtc's begins with
+//!   AES-CM. So we offer AEAD and nothing else. A server that has none says so by leaving the
+//!   extension out ([`Failure::NoAead`]), and to such a peer everything is offered.
 //!
-//! Two libraries, because no published one can do both halves: `dimpl` cannot be told what to offer, and `rtc-dtls` as server lets the
-//! client's order decide.
+//! Two libraries, because no published one can do both halves: `dimpl` cannot be told what to
+//! offer, and `rtc-dtls` as server lets the client's order decide.
 //!
 //! Source: RFC 5763, RFC 5764, RFC 8122, RFC 8842.
 
@@ -68,7 +72,8 @@ pub(crate) struct Association {
 /// How far the peer has proved to be who its description says.
 enum Peer {
     Unknown,
-    /// The certificate is one of the promised ones; DTLS itself verifies that the peer holds its key.
+    /// The certificate is one of the promised ones; DTLS itself verifies that the peer holds its
+    /// key.
     Verified(Vec<u8>),
 }
 
@@ -117,7 +122,8 @@ enum Output {
 }
 
 impl Association {
-    /// Begins a handshake with the peer that promised one of these certificates. `offer` is for clients.
+    /// Begins a handshake with the peer that promised one of these certificates. `offer` is for
+    /// clients.
     pub(crate) fn new(
         identity: &Identity,
         role: DtlsRole,

@@ -1,8 +1,10 @@
 //! DTLS handshakes as work that whoever drives the agent does, on any thread.
 //!
-//! A handshake costs a signature and two key agreements, more than everything else about a transport. So the agent does not compute it: it
-//! hands the association out with what arrived for it ([`Handshake`]), and gets it back with what came of that ([`Handshaken`]). What
-//! arrives meanwhile waits. Once there are keys the association stays at home: what it carries then is cheap.
+//! A handshake costs a signature and two key agreements, more than everything else about a
+//! transport. So the agent does not compute it: it hands the association out with what arrived for
+//! it ([`Handshake`]), and gets it back with what came of that ([`Handshaken`]). What arrives
+//! meanwhile waits. Once there are keys the association stays at home: what it carries then is
+//! cheap.
 
 use std::time::Instant;
 
@@ -34,7 +36,8 @@ pub struct Handshaken {
     result: Result<(), Failure>,
 }
 
-/// Tells one handing out from all others, so that what belongs to a transport that is gone does not come to another one of its name.
+/// Tells one handing out from all others, so that what belongs to a transport that is gone does not
+/// come to another one of its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
@@ -108,7 +111,8 @@ impl Exchange {
         }
     }
 
-    /// Whether it is with the peer that promised one of these certificates, as far as that is known here.
+    /// Whether it is with the peer that promised one of these certificates, as far as that is known
+    /// here.
     pub(crate) fn may_be_with(&self, fingerprints: &[Fingerprint]) -> bool {
         match &self.place {
             Place::Home(association) => association.is_with(fingerprints),

@@ -1,8 +1,9 @@
 //! One transport's half of ICE: the controlled side of a lite implementation.
 //!
-//! A lite agent has host candidates only and sends no checks; all it knows of its peer it learns from the peer's. So the whole of
-//! it is: authenticate a check, remember on which address pair it came, answer it, and follow nominations. The newest nomination
-//! wins, because peers change their mind (RFC 8445 section 8.1.1 with a lite peer; Firefox nominates every pair it checks).
+//! A lite agent has host candidates only and sends no checks; all it knows of its peer it learns
+//! from the peer's. So the whole of it is: authenticate a check, remember on which address pair it
+//! came, answer it, and follow nominations. The newest nomination wins, because peers change their
+//! mind (RFC 8445 section 8.1.1 with a lite peer; Firefox nominates every pair it checks).
 //!
 //! Source: RFC 8445 sections 7.3 and 8.2, RFC 7675, RFC 8489.
 
@@ -21,7 +22,8 @@ use crate::limits::GENERATIONS_MAX;
 /// The largest answer: a header, one address, integrity and fingerprint.
 const REPLY_MAX: usize = 128;
 
-/// MESSAGE-INTEGRITY with its 20 bytes, then FINGERPRINT with its 4: how every connectivity check ends.
+/// MESSAGE-INTEGRITY with its 20 bytes, then FINGERPRINT with its 4: how every connectivity check
+/// ends.
 const TRAILER: usize = 24 + 8;
 
 /// The controlled half of ICE on one transport.
@@ -78,7 +80,8 @@ impl Ice {
         }
     }
 
-    /// Begins an ICE restart: checks with the old credentials are answered until a pair is nominated with the new ones.
+    /// Begins an ICE restart: checks with the old credentials are answered until a pair is
+    /// nominated with the new ones.
     pub(crate) fn restart(&mut self, local: IceCredentials) {
         if self.generations.len() == GENERATIONS_MAX {
             self.generations.remove(0);
@@ -91,8 +94,9 @@ impl Ice {
         &self.newest().local
     }
 
-    /// The peer's description came: it knows our newest credentials. Its own are not needed: a lite agent sends no checks, and the
-    /// peer's half of USERNAME is not looked at (RFC 8445 section 7.3).
+    /// The peer's description came: it knows our newest credentials. Its own are not needed: a lite
+    /// agent sends no checks, and the peer's half of USERNAME is not looked at (RFC 8445 section
+    /// 7.3).
     pub(crate) fn answered(&mut self) {
         let newest = self.generations.last_mut().expect("there is always a generation");
         newest.answered = true;
@@ -146,7 +150,8 @@ impl Ice {
         others.map(|proven| proven.at + age_max).min()
     }
 
-    /// Gives up pairs that are neither nominated nor proved within `age_max`. Returns whether there were any.
+    /// Gives up pairs that are neither nominated nor proved within `age_max`. Returns whether there
+    /// were any.
     pub(crate) fn prune(&mut self, now: Instant, age_max: Duration) -> bool {
         let (before, nominated) = (self.proven.len(), self.nominated.then(|| self.best()).flatten());
         self.proven
@@ -154,8 +159,8 @@ impl Ice {
         self.proven.len() != before
     }
 
-    /// Takes in a check for one of our user fragments. Whatever is wrong with it is counted and not answered: an address that
-    /// has not proved itself gets nothing.
+    /// Takes in a check for one of our user fragments. Whatever is wrong with it is counted and not
+    /// answered: an address that has not proved itself gets nothing.
     pub(crate) fn check(&mut self, now: Instant, path: Path, datagram: &[u8]) -> Result<Checked, Counter> {
         if !ends_in_fingerprint(datagram) {
             return Err(Counter::StunMalformed);
@@ -180,7 +185,8 @@ impl Ice {
                 change: PathChange::Nothing,
             });
         }
-        // A socket for both families sees IPv4 peers at mapped addresses, which they do not know themselves by.
+        // A socket for both families sees IPv4 peers at mapped addresses, which they do not know
+        // themselves by.
         let seen = SocketAddr::new(path.remote.ip().to_canonical(), path.remote.port());
         let reply = encode(StunMessage::binding_reply(message.trans_id(), seen), password);
         let change = self.prove(now, path, message.use_candidate(), index);
@@ -219,8 +225,9 @@ impl Ice {
         }
     }
 
-    /// Whether a nomination with credentials of generation `index` is followed: after a restart has been answered the peer's
-    /// leftover checks of the old generation must not pull the transport back.
+    /// Whether a nomination with credentials of generation `index` is followed: after a restart has
+    /// been answered the peer's leftover checks of the old generation must not pull the transport
+    /// back.
     fn follows(&self, index: usize) -> bool {
         index + 1 == self.generations.len() || !self.newest().answered
     }
@@ -236,8 +243,8 @@ impl Ice {
     }
 }
 
-/// Whether a datagram ends in MESSAGE-INTEGRITY and a right FINGERPRINT. ICE demands both of every check, and what stands behind
-/// the integrity would not be covered by it.
+/// Whether a datagram ends in MESSAGE-INTEGRITY and a right FINGERPRINT. ICE demands both of every
+/// check, and what stands behind the integrity would not be covered by it.
 fn ends_in_fingerprint(datagram: &[u8]) -> bool {
     let Some(start) = datagram.len().checked_sub(TRAILER) else {
         return false;

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// How many released numbers rest before one is used again: reports about an entry that is gone may still be on their way.
+/// How many released numbers rest before one is used again: reports about an entry that is gone may
+/// still be on their way.
 const RESTING: usize = 256;
 
 /// Hands out small numbers, each to one entry at a time.

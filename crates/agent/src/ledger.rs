@@ -1,10 +1,13 @@
 //! Messages on their way from one peer to others, and who must wait for whom.
 //!
-//! A message is open from when it is passed to the controller until the controller has dealt with it and every receiver it went to has it in SCTP's hands, or is gone. The messages
-//! of one sender that are open may count for so much; then the sender is not read, its inbox fills, and SCTP's window closes. So a slow receiver holds back those who send to it
-//! and nobody else, and what waits is bounded for each sender and in all.
+//! A message is open from when it is passed to the controller until the controller has dealt with
+//! it and every receiver it went to has it in SCTP's hands, or is gone. The messages of one sender
+//! that are open may count for so much; then the sender is not read, its inbox fills, and SCTP's
+//! window closes. So a slow receiver holds back those who send to it and nobody else, and what
+//! waits is bounded for each sender and in all.
 //!
-//! Nothing can wait for ever: the controller deals with each message, and a receiver that does not take its own in time loses its channels.
+//! Nothing can wait for ever: the controller deals with each message, and a receiver that does not
+//! take its own in time loses its channels.
 
 use std::collections::VecDeque;
 

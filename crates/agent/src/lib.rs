@@ -1,13 +1,16 @@
-//! The control of one media node: turns a controller's commands into table entries, and keeps every peer's transport alive.
+//! The control of one media node: turns a controller's commands into table entries, and keeps every
+//! peer's transport alive.
 //!
-//! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It touches no media packet: the data plane forwards those by
-//! table and hands over what the tables do not cover. [`Agent`] is the first thing to read; below it stand two halves, the
-//! transports (`transport`, `ice`, `dtls`, `channels`) and the media that flows over them (`media`), and beside them calls that pass
+//! The agent speaks ICE, DTLS, SCTP and RTCP with the peers. It touches no media packet: the data
+//! plane forwards those by table and hands over what the tables do not cover. [`Agent`] is the
+//! first thing to read; below it stand two halves, the transports (`transport`, `ice`, `dtls`,
+//! `channels`) and the media that flows over them (`media`), and beside them calls that pass
 //! through as they are (`relays`).
 //!
-//! The crate is sans-IO: it owns no clock, socket or thread. Feed it [`Command`](southbound::Command)s,
-//! [`Event`](dataplane::Event)s and the passage of time; it writes table entries, injects packets and returns
-//! [`Notice`](southbound::Notice)s. What takes long, the [`Handshake`]s, it hands out to be computed on any thread.
+//! The crate is sans-IO: it owns no clock, socket or thread. Feed it
+//! [`Command`](southbound::Command)s, [`Event`](dataplane::Event)s and the passage of time; it
+//! writes table entries, injects packets and returns [`Notice`](southbound::Notice)s. What takes
+//! long, the [`Handshake`]s, it hands out to be computed on any thread.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]

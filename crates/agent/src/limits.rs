@@ -8,25 +8,31 @@ pub const TRANSPORTS_MAX: usize = 20_000;
 /// Handshakes in progress; at the limit the one that began first is dropped.
 pub const HANDSHAKES_MAX: usize = 1_000;
 
-/// Handshakes that wait to be computed; at the limit no other begins for [`PUT_OFF`], while those that have begun go on.
+/// Handshakes that wait to be computed; at the limit no other begins for [`PUT_OFF`], while those
+/// that have begun go on.
 pub const HANDSHAKES_WAITING_MAX: usize = 256;
 
 /// See [`HANDSHAKES_WAITING_MAX`].
 pub const PUT_OFF: Duration = Duration::from_millis(100);
 
-/// Datagrams of DTLS kept for a handshake while what came before them is computed; later ones are dropped, the peer repeats them.
+/// Datagrams of DTLS kept for a handshake while what came before them is computed; later ones are
+/// dropped, the peer repeats them.
 pub const HANDSHAKE_DATAGRAMS_MAX: usize = 16;
 
-/// Datagrams of DTLS kept for a transport whose peer's description has not come yet; later ones are dropped, the peer repeats them.
+/// Datagrams of DTLS kept for a transport whose peer's description has not come yet; later ones are
+/// dropped, the peer repeats them.
 pub const EARLY_DTLS_MAX: usize = 4;
 
-/// Hosts whose DTLS servers have no AEAD profile, remembered to be offered everything the next time; further ones are not remembered.
+/// Hosts whose DTLS servers have no AEAD profile, remembered to be offered everything the next
+/// time; further ones are not remembered.
 pub const HOSTS_MAX: usize = 1_000;
 
-/// Sender reports of one party of a relayed call that are remembered until they are answered; the oldest is forgotten.
+/// Sender reports of one party of a relayed call that are remembered until they are answered; the
+/// oldest is forgotten.
 pub const SENDER_REPORTS_MAX: usize = 8;
 
-/// Closed transports whose user fragments are remembered, so that their peers' last checks are not taken for a stranger's; the oldest is forgotten.
+/// Closed transports whose user fragments are remembered, so that their peers' last checks are not
+/// taken for a stranger's; the oldest is forgotten.
 pub const DEPARTED_MAX: usize = 1_000;
 
 /// How long they are remembered.
@@ -44,7 +50,8 @@ pub const LABEL_MAX: usize = 256;
 /// Bytes of one message, in both directions; a larger one is dropped.
 pub const MESSAGE_MAX: usize = 65_536;
 
-/// How far ahead of the first missing piece of data a peer may send; what is further ahead is not taken, and the peer repeats it.
+/// How far ahead of the first missing piece of data a peer may send; what is further ahead is not
+/// taken, and the peer repeats it.
 pub const DATA_AHEAD_MAX: i32 = 4_096;
 
 /// Pieces of incomplete messages one transport may have; one that has more loses its association.
@@ -53,46 +60,55 @@ pub const FRAGMENTS_MAX: usize = 4_096;
 /// Overhead of a message beside its bytes, wherever messages wait.
 pub const MESSAGE_COST: usize = 64;
 
-/// Bytes of incoming messages one transport may have in pieces, and the widest window its peer is told. SCTP holds the peer back; what exceeds the window is not
-/// taken, and the peer repeats it.
+/// Bytes of incoming messages one transport may have in pieces, and the widest window its peer is
+/// told. SCTP holds the peer back; what exceeds the window is not taken, and the peer repeats it.
 pub const RECEIVE_BUFFER_MAX: u32 = 512 * 1024;
 
-/// Whole messages of one transport that cannot be passed on yet, in bytes. They are taken off the window; at the limit no more are read.
+/// Whole messages of one transport that cannot be passed on yet, in bytes. They are taken off the
+/// window; at the limit no more are read.
 pub const INBOX_MAX: usize = 1024 * 1024;
 
-/// Messages of one sender that were passed on and that not every receiver has taken, in bytes; at the limit the sender is not read until half of it is taken.
+/// Messages of one sender that were passed on and that not every receiver has taken, in bytes; at
+/// the limit the sender is not read until half of it is taken.
 pub const SENDER_WINDOW: usize = 512 * 1024;
 
-/// Messages that may be with the controller, of all senders together; at the limit nobody is read until it has dealt with some. Kept small, so that whoever joins meanwhile is
-/// not behind a queue of data.
+/// Messages that may be with the controller, of all senders together; at the limit nobody is read
+/// until it has dealt with some. Kept small, so that whoever joins meanwhile is not behind a queue
+/// of data.
 pub const WITH_CONTROLLER_MAX: usize = 1_024;
 
 /// The same in bytes.
 pub const WITH_CONTROLLER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Messages of one sender from lossy channels that the controller has, in bytes; at the limit the newest is dropped.
+/// Messages of one sender from lossy channels that the controller has, in bytes; at the limit the
+/// newest is dropped.
 pub const LOSSY_WITH_CONTROLLER_MAX: usize = 128 * 1024;
 
-/// Bytes of all messages together that wait for receivers, their copies in SCTP included; at the limit nobody is read until there is less.
+/// Bytes of all messages together that wait for receivers, their copies in SCTP included; at the
+/// limit nobody is read until there is less.
 pub const DATA_MAX: usize = 256 * 1024 * 1024;
 
-/// Bytes waiting to be sent on a channel that may lose messages; at the limit the newest message is dropped.
+/// Bytes waiting to be sent on a channel that may lose messages; at the limit the newest message is
+/// dropped.
 pub const LOSSY_BUFFER_MAX: usize = 128 * 1024;
 
-/// Bytes that SCTP may have of a channel that may not lose messages, sent or to be sent; further messages wait, which holds back their senders.
+/// Bytes that SCTP may have of a channel that may not lose messages, sent or to be sent; further
+/// messages wait, which holds back their senders.
 pub const SCTP_BUFFER_MAX: usize = 512 * 1024;
 
 /// The same in messages.
 pub const SCTP_MESSAGES_MAX: usize = 4_096;
 
-/// How long a message may wait for its receiver, which acknowledges less than [`TOO_SLOW_BYTES`] in that time; then the receiver's SCTP
-/// association ends, and its call goes on.
+/// How long a message may wait for its receiver, which acknowledges less than [`TOO_SLOW_BYTES`] in
+/// that time; then the receiver's SCTP association ends, and its call goes on.
 pub const TOO_SLOW: Duration = Duration::from_secs(30);
 
-/// A receiver that acknowledges so many bytes of a channel within [`TOO_SLOW`] is slow, and not too slow.
+/// A receiver that acknowledges so many bytes of a channel within [`TOO_SLOW`] is slow, and not too
+/// slow.
 pub const TOO_SLOW_BYTES: u64 = 256 << 10;
 
-/// How long messages wait for a channel that is not open yet; then they are dropped, and later ones do not wait.
+/// How long messages wait for a channel that is not open yet; then they are dropped, and later ones
+/// do not wait.
 pub const OPENING_MAX: Duration = Duration::from_secs(10);
 
 /// Tracks one transport may publish; more are refused with a notice.
@@ -113,37 +129,43 @@ pub const NACKS_PER_PACKET_MAX: u8 = 10;
 /// How long a missing packet is waited for.
 pub const MISSING_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// Packets a receiver may have sent again in one second and for one subscription; further ones are not. Where its downlink is known to
-/// carry less than that, no more than it carries, but always [`RESENDS_PER_SECOND_MIN`].
+/// Packets a receiver may have sent again in one second and for one subscription; further ones are
+/// not. Where its downlink is known to carry less than that, no more than it carries, but always
+/// [`RESENDS_PER_SECOND_MIN`].
 pub const RESENDS_PER_SECOND_MAX: u32 = 1_000;
 
 /// Packets a receiver may have sent again in one second whatever its downlink carries.
 pub const RESENDS_PER_SECOND_MIN: u32 = 50;
 
-/// Packets a publisher is asked for in one second on one stream because receivers miss them, all of these together, where the data plane keeps none; further
-/// ones are not asked for.
+/// Packets a publisher is asked for in one second on one stream because receivers miss them, all of
+/// these together, where the data plane keeps none; further ones are not asked for.
 pub const UPSTREAM_NACKS_PER_SECOND_MAX: u32 = 200;
 
-/// Of those, the packets one receiver may ask for: one that asks for everything leaves something to the others.
+/// Of those, the packets one receiver may ask for: one that asks for everything leaves something to
+/// the others.
 pub const UPSTREAM_NACKS_OF_ONE_PER_SECOND_MAX: u32 = 100;
 
-/// What a receiver may claim that its downlink carries, in bits per second; one that says more is taken to say this.
+/// What a receiver may claim that its downlink carries, in bits per second; one that says more is
+/// taken to say this.
 pub const ESTIMATE_MAX: u64 = 50_000_000;
 
-/// Key frames one receiver may ask for of one subscription in [`KEY_FRAMES_WINDOW`]; further requests are ignored, since everybody else
-/// who watches pays for them. Those a switch needs are not counted.
+/// Key frames one receiver may ask for of one subscription in [`KEY_FRAMES_WINDOW`]; further
+/// requests are ignored, since everybody else who watches pays for them. Those a switch needs are
+/// not counted.
 pub const KEY_FRAMES_MAX: u32 = 10;
 
 /// See [`KEY_FRAMES_MAX`].
 pub const KEY_FRAMES_WINDOW: Duration = Duration::from_secs(10);
 
-/// What is read of one peer's RTCP in one second: 8 for each packet, 1 for each number it lists. The rest of the second its RTCP is dropped unread.
+/// What is read of one peer's RTCP in one second: 8 for each packet, 1 for each number it lists.
+/// The rest of the second its RTCP is dropped unread.
 pub const RTCP_PER_SECOND_MAX: u32 = 100_000;
 
 /// Layers of one stream whose rates are measured; packets of further ones are not counted.
 pub const LAYERS_MAX: usize = 16;
 
-/// Packets that are sent to one receiver in place of a track's media; when no media has come by then, nothing more is sent in its place.
+/// Packets that are sent to one receiver in place of a track's media; when no media has come by
+/// then, nothing more is sent in its place.
 pub const FILLS_MAX: u8 = 50;
 
 /// Packets remembered for the next transport-wide feedback; at the limit it is sent at once.

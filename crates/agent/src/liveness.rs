@@ -1,6 +1,7 @@
 //! Whether a transport's peer is there.
 //!
-//! A peer proves it with every valid connectivity check: the last one is consent to be sent to (RFC 7675).
+//! A peer proves it with every valid connectivity check: the last one is consent to be sent to (RFC
+//! 7675).
 
 use std::time::{Duration, Instant};
 
@@ -49,13 +50,15 @@ impl Liveness {
         std::mem::replace(&mut self.link, Link::Connected) != Link::Connected
     }
 
-    /// When [`check`](Self::check) will have something to say, if there is no valid check after `last` until then.
+    /// When [`check`](Self::check) will have something to say, if there is no valid check after
+    /// `last` until then.
     pub(crate) fn next(&self, last: Option<Instant>, config: &Config) -> Instant {
         let (since, limit) = self.patience(last, config);
         since + limit
     }
 
-    /// What the silence since the `last` check means. Returns whether the peer is newly gone, or why the transport is to be closed.
+    /// What the silence since the `last` check means. Returns whether the peer is newly gone, or
+    /// why the transport is to be closed.
     pub(crate) fn check(&mut self, now: Instant, last: Option<Instant>, config: &Config) -> Result<bool, CloseReason> {
         let (since, limit) = self.patience(last, config);
         if now.saturating_duration_since(since) < limit {

@@ -1,4 +1,5 @@
-//! How every receiver does, as plain data: for pages and metrics, which ask a few times a second at most.
+//! How every receiver does, as plain data: for pages and metrics, which ask a few times a second at
+//! most.
 
 use std::time::Duration;
 
@@ -13,9 +14,11 @@ pub use bandwidth::{Anomalies, Estimate, Limit, Usage};
 pub struct Receiver {
     /// Which.
     pub transport: TransportId,
-    /// What its downlink carries; `None` where nothing measures it: it gets sound only, it reports nothing, or the operator switched adaptation off.
+    /// What its downlink carries; `None` where nothing measures it: it gets sound only, it reports
+    /// nothing, or the operator switched adaptation off.
     pub downlink: Option<DownlinkState>,
-    /// How long it is told to hold pictures back, so that what it lost is repaired in time; zero is not at all.
+    /// How long it is told to hold pictures back, so that what it lost is repaired in time; zero is
+    /// not at all.
     pub playout_delay: Duration,
     /// What it is subscribed to, by id.
     pub subscriptions: Vec<SubscriptionState>,
@@ -53,7 +56,8 @@ pub struct SubscriptionState {
     pub source: TrackSource,
     /// How the receiver wants it.
     pub wanted: Wanted,
-    /// The place of its sender among those who speak, which counts with what is wanted; `None` for who is silent.
+    /// The place of its sender among those who speak, which counts with what is wanted; `None` for
+    /// who is silent.
     pub speaker: Option<u8>,
     /// What it should get.
     pub granted: Granted,
@@ -61,7 +65,8 @@ pub struct SubscriptionState {
     pub current: Option<Target>,
     /// Whether it waits for a key frame.
     pub awaits_key_frame: bool,
-    /// What arrives of its track, each encoding and layer with its own packets only; the lowest first.
+    /// What arrives of its track, each encoding and layer with its own packets only; the lowest
+    /// first.
     pub arrives: Vec<LayerRate>,
 }
 
@@ -82,7 +87,8 @@ pub enum Granted {
     Disabled,
 }
 
-/// An encoding, by its place in the publication, and the highest layer of it: [`u8::MAX`] where nothing limits it.
+/// An encoding, by its place in the publication, and the highest layer of it: [`u8::MAX`] where
+/// nothing limits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// In rising quality from 0.

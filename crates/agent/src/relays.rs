@@ -1,8 +1,10 @@
 //! Relayed calls: the ports whose packets go from one party to the other as they come.
 //!
-//! Whoever controls the calls says in an [`RelayCommand`] what is to be done at each port. Most of it is a table entry as it stands. What is not is
-//! done here: a party with ICE proves where it is, one with DTLS proves who it is and shares keys, and what both report in RTCP is read.
-//! So an entry follows from its order and from the state of two ports: its own, and the one its packets leave from.
+//! Whoever controls the calls says in an [`RelayCommand`] what is to be done at each port. Most of
+//! it is a table entry as it stands. What is not is done here: a party with ICE proves where it is,
+//! one with DTLS proves who it is and shares keys, and what both report in RTCP is read. So an
+//! entry follows from its order and from the state of two ports: its own, and the one its packets
+//! leave from.
 
 mod port;
 mod secure;
@@ -66,7 +68,8 @@ impl Relays {
         }
     }
 
-    /// Opens a port where an earlier process has relayed, with what was done there: the table never has less.
+    /// Opens a port where an earlier process has relayed, with what was done there: the table never
+    /// has less.
     fn resume(&mut self, cx: &mut Context<'_>, entry: Entry) {
         let mut port = Port::new(silent());
         port.install(cx, entry.clone());
@@ -177,7 +180,8 @@ impl Relays {
         self.follow(cx, at);
     }
 
-    /// Only ICE ends here. The parties shake hands with each other, and what they say goes on as their media does.
+    /// Only ICE ends here. The parties shake hands with each other, and what they say goes on as
+    /// their media does.
     fn pass_dtls(&self, cx: &mut Context<'_>, at: SocketAddr, datagram: &[u8]) {
         let entry = self.ports.get(&at).and_then(|port| port.entry.as_ref());
         let hop = entry.and_then(|entry| hops(entry).next());
@@ -264,7 +268,8 @@ impl Relays {
         }
     }
 
-    /// Does what follows from a change at a port: its handshake, its entry, those that leave from it, its timer.
+    /// Does what follows from a change at a port: its handshake, its entry, those that leave from
+    /// it, its timer.
     fn follow(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
         self.begin(cx, at);
         self.refresh(cx, at);

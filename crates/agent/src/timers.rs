@@ -40,9 +40,11 @@ pub(crate) enum Timer {
     Relay(SocketAddr),
 }
 
-/// Times, each with what is due then; equal times in the order of [`Timer`], so that a history replays exactly.
+/// Times, each with what is due then; equal times in the order of [`Timer`], so that a history
+/// replays exactly.
 ///
-/// Most timers are put off again and again before they fire. One that is put off stays listed where it was, and is listed anew when that time comes.
+/// Most timers are put off again and again before they fire. One that is put off stays listed where
+/// it was, and is listed anew when that time comes.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// When to look at what: once for each timer, at its time or before.

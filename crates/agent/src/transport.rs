@@ -35,7 +35,8 @@ pub(crate) struct Transport {
 
 /// What protects the transport, as far as it has come.
 enum Security {
-    /// No handshake has begun: the description, or the nomination, or the peer's first flight is missing, or too many others wait.
+    /// No handshake has begun: the description, or the nomination, or the peer's first flight is
+    /// missing, or too many others wait.
     Idle(Early),
     /// The handshake is under way.
     Handshake(Exchange),
@@ -68,7 +69,8 @@ impl Transport {
         }
     }
 
-    /// The controller opens it again: an ICE restart where the credentials are new, and perhaps more channels.
+    /// The controller opens it again: an ICE restart where the credentials are new, and perhaps
+    /// more channels.
     pub(crate) fn reopen(&mut self, cx: &mut Context<'_>, open: OpenTransport) -> Result<(), CloseReason> {
         if *self.ice.local() != open.local {
             self.ice.restart(open.local);
@@ -235,7 +237,8 @@ impl Transport {
         self.run_channels(cx, effects)
     }
 
-    /// Passes on what has arrived on its data channels: a share of it, as much as receivers and controller can take.
+    /// Passes on what has arrived on its data channels: a share of it, as much as receivers and
+    /// controller can take.
     pub(crate) fn hand_over(&mut self, cx: &mut Context<'_>) -> Result<(), CloseReason> {
         for _ in 0..SHARE {
             if !cx.shared.ledger.admits(self.id) || !self.pass_on(cx) {
@@ -361,8 +364,8 @@ impl Transport {
         }
     }
 
-    /// Begins the handshake once everything it needs is there: for a server the peer's description and first flight, for a client the
-    /// description and the pair the peer chose.
+    /// Begins the handshake once everything it needs is there: for a server the peer's description
+    /// and first flight, for a client the description and the pair the peer chose.
     fn begin(&mut self, cx: &mut Context<'_>, identity: &Identity) -> Result<(), CloseReason> {
         let (Security::Idle(early), Some(remote), Some(path)) = (&mut self.security, &self.remote, self.ice.best())
         else {
@@ -398,7 +401,8 @@ impl Transport {
         Ok(())
     }
 
-    /// Does what DTLS wants done. Datagrams go where the peer's came from until a pair is nominated.
+    /// Does what DTLS wants done. Datagrams go where the peer's came from until a pair is
+    /// nominated.
     fn run_dtls(&mut self, cx: &mut Context<'_>, from: Path, effects: Vec<dtls::Effect>) -> Result<(), CloseReason> {
         for effect in effects {
             match effect {

@@ -1,4 +1,5 @@
-//! Divides one receiver's estimate over its subscriptions, and keeps what it said as long as it can.
+//! Divides one receiver's estimate over its subscriptions, and keeps what it said as long as it
+//! can.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,9 @@ use crate::hysteresis::Hysteresis;
 use crate::ladder::Rung;
 use crate::{Allocation, BitRate, EstimateHistory, Grant, Headroom, Policy, Subscription};
 
-/// A plan that takes from some to give to others must give so much more than it takes: every picture that changes its size takes a key frame, after which
-/// encoders leave some pictures out, for everybody who watches. So equals do not change places, nor do two who speak in turn.
+/// A plan that takes from some to give to others must give so much more than it takes: every
+/// picture that changes its size takes a key frame, after which encoders leave some pictures out,
+/// for everybody who watches. So equals do not change places, nor do two who speak in turn.
 const WORTHWHILE: f64 = 2.0;
 
 /// The same where all is divided anew, since somebody comes or asks for something else.
@@ -23,15 +25,18 @@ const LARGER: f64 = 1.25;
 /// A plan that only saves must cost no more than this part of what is sent.
 const CHEAPER: f64 = 0.9;
 
-/// What is sent may be so much more than the estimate before it is cut back: rates waver, and a queue that grows lowers the estimate soon enough.
+/// What is sent may be so much more than the estimate before it is cut back: rates waver, and a
+/// queue that grows lowers the estimate soon enough.
 const TOLERATED: f64 = 1.1;
 
-/// For so long and so many times what everything takes, the estimate must have been high for everything to be given sooner than after the hold. Not a part of it:
-/// every size on the way takes a key frame.
+/// For so long and so many times what everything takes, the estimate must have been high for
+/// everything to be given sooner than after the hold. Not a part of it: every size on the way takes
+/// a key frame.
 const PLENTY: (Duration, f64) = (Duration::from_secs(1), 1.3);
 
-/// For so long and so many times what everything takes, it must have been high for everything to be given with less than the margin. While less is sent the estimate does not grow,
-/// and a probe of a path that carries hardly more finds no more.
+/// For so long and so many times what everything takes, it must have been high for everything to be
+/// given with less than the margin. While less is sent the estimate does not grow, and a probe of a
+/// path that carries hardly more finds no more.
 const CALM: (Duration, f64) = (Duration::from_secs(6), 1.08);
 
 /// This part of what there is for video is left when it has to be cut back.
@@ -40,9 +45,11 @@ const SPARE: f64 = 0.05;
 /// How cautious an allocator is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Quality goes up only to what takes so much less than the estimate. Shape: a part, 0.15 for 15 %.
+    /// Quality goes up only to what takes so much less than the estimate. Shape: a part, 0.15 for
+    /// 15 %.
     pub margin: f64,
-    /// And only when the estimate has been that high for so long; for up to 8 s after rises that did not last.
+    /// And only when the estimate has been that high for so long; for up to 8 s after rises that
+    /// did not last.
     pub hold: Duration,
 }
 
@@ -57,15 +64,18 @@ impl Default for Config {
 
 /// Weir's own policy, one for each receiver.
 ///
-/// Audio is always sent. Of the rest of the estimate every video gets its lowest layer, the most important first, and then
-/// whatever gains most per bit. Four things may happen in a call:
+/// Audio is always sent. Of the rest of the estimate every video gets its lowest layer, the most
+/// important first, and then whatever gains most per bit. Four things may happen in a call:
 ///
-/// - A wish changed, or a layer that was sent is gone: all is divided anew, at once, within what is in use or safe to use.
-/// - What is sent no longer fits the estimate: it is cut back at once, and nobody gets more than before.
+/// - A wish changed, or a layer that was sent is gone: all is divided anew, at once, within what is
+///   in use or safe to use.
+/// - What is sent no longer fits the estimate: it is cut back at once, and nobody gets more than
+///   before.
 /// - A better plan has fitted the estimate with a margin for a while: it is taken.
 /// - Otherwise all stays as it is.
 ///
-/// Keeps its buffers, so that calls allocate nothing once there have been as many subscriptions before.
+/// Keeps its buffers, so that calls allocate nothing once there have been as many subscriptions
+/// before.
 #[derive(Debug)]
 pub struct Allocator {
     config: Config,
@@ -109,8 +119,9 @@ impl Allocator {
         self.divider.divide(budget, &self.candidates.ladders, &mut self.plan);
     }
 
-    /// What is sent does not fit. A little more than must be is cut, so that the next lower estimate does not cut again; but nobody is
-    /// paused for that, nor for what would be tolerated if it were sent already, nor for a queue.
+    /// What is sent does not fit. A little more than must be is cut, so that the next lower
+    /// estimate does not cut again; but nobody is paused for that, nor for what would be tolerated
+    /// if it were sent already, nor for a queue.
     fn cut_back(&mut self, now: Instant, room: BitRate, carried: BitRate, audio: BitRate) {
         let budget = Budget {
             lowest: carried.scaled(TOLERATED).less(audio),
@@ -124,8 +135,8 @@ impl Allocator {
         }
     }
 
-    /// What is sent fits; perhaps something better does, too. To be seen at all takes no margin: what is tolerated then keeps a picture from coming and
-    /// going.
+    /// What is sent fits; perhaps something better does, too. To be seen at all takes no margin:
+    /// what is tolerated then keeps a picture from coming and going.
     fn improve(&mut self, now: Instant, room: BitRate, audio: BitRate, wanted: BitRate) {
         let safe = self.safe(now, wanted.plus(audio)).unwrap_or_default();
         let steady = self.steady(now).unwrap_or_default();
@@ -149,7 +160,8 @@ impl Allocator {
         }
     }
 
-    /// What the estimate has not been below for a while, with the margin taken off; `None` while it is not known for so long.
+    /// What the estimate has not been below for a while, with the margin taken off; `None` while it
+    /// is not known for so long.
     fn safe(&mut self, now: Instant, wanted: BitRate) -> Option<BitRate> {
         let (soon, times) = PLENTY;
         let steady = self.steady(now);
@@ -165,7 +177,8 @@ impl Allocator {
         plenty.max(usual).max(self.calm(wanted))
     }
 
-    /// Everything, where it has been a little more than that for long, and nothing like it failed lately.
+    /// Everything, where it has been a little more than that for long, and nothing like it failed
+    /// lately.
     fn calm(&self, wanted: BitRate) -> Option<BitRate> {
         let (long, times) = CALM;
         let lowest = self.history.lowest_over(long)?;
@@ -233,7 +246,8 @@ impl Policy for Allocator {
     }
 }
 
-/// A rung, or where a larger picture is not worth its key frame, which comes all at once, the best for the same money of the size there is.
+/// A rung, or where a larger picture is not worth its key frame, which comes all at once, the best
+/// for the same money of the size there is.
 fn without_key_frame(rung: Rung, current: Rung, ladder: &[Rung]) -> Rung {
     let size = |rung: Rung| (rung.target.encoding, rung.target.layer.spatial);
     if size(rung) <= size(current) || rung.utility >= current.utility * LARGER {
@@ -243,7 +257,8 @@ fn without_key_frame(rung: Rung, current: Rung, ladder: &[Rung]) -> Rung {
     ladder.iter().rfind(of_that_size).copied().unwrap_or(current)
 }
 
-/// Whether a plan sends more important videos, or the same and better ones, or the same as well for much less.
+/// Whether a plan sends more important videos, or the same and better ones, or the same as well for
+/// much less.
 fn is_better(plan: &[Option<Rung>], list: &[Candidate]) -> bool {
     let (mut gained, mut lost) = (0.0, 0.0);
     for (rung, candidate) in plan.iter().zip(list) {
@@ -272,8 +287,8 @@ pub(crate) fn audio(subscriptions: &[Subscription<'_>]) -> BitRate {
     rates.fold(BitRate(0), BitRate::plus)
 }
 
-/// What a subscription gets that does not compete: a video of which nothing arrives for the moment, such as a screen on which
-/// nothing moves, what it had.
+/// What a subscription gets that does not compete: a video of which nothing arrives for the moment,
+/// such as a screen on which nothing moves, what it had.
 fn without_candidate(subscription: &Subscription<'_>, previous_grants: &[PreviousGrant]) -> Grant {
     match without_contest(subscription) {
         Grant::Idle if subscription.request.enabled => {
@@ -283,7 +298,8 @@ fn without_candidate(subscription: &Subscription<'_>, previous_grants: &[Previou
     }
 }
 
-/// What a subscription gets of which nothing is known: audio, all of it, even while it is silent and nothing arrives; a video nothing.
+/// What a subscription gets of which nothing is known: audio, all of it, even while it is silent
+/// and nothing arrives; a video nothing.
 pub(crate) fn without_contest(subscription: &Subscription<'_>) -> Grant {
     if !subscription.request.enabled || subscription.request.kind == MediaKind::Video {
         return Grant::Idle;

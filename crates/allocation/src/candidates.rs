@@ -1,4 +1,5 @@
-//! Those who want a share: one receiver's videos in the order of their importance, with what they have and could have.
+//! Those who want a share: one receiver's videos in the order of their importance, with what they
+//! have and could have.
 
 use std::cmp::Reverse;
 
@@ -26,7 +27,8 @@ pub(crate) struct Candidate {
     pub(crate) current: Option<Rung>,
 }
 
-/// Screens before speakers before everybody else, then by what the viewer chose. Sorts the most important first.
+/// Screens before speakers before everybody else, then by what the viewer chose. Sorts the most
+/// important first.
 type Importance = (u8, u8, Reverse<u8>, Reverse<u32>);
 
 /// All of them, and their ladders.
@@ -67,8 +69,8 @@ impl Candidates {
             .sort_unstable_by_key(|candidate| (candidate.importance, candidate.key));
     }
 
-    /// Builds everybody's ladder, no higher than what they have if `capped`: those who have nothing may then have their lowest rung.
-    /// Gives what it would take to be at the top of all of them.
+    /// Builds everybody's ladder, no higher than what they have if `capped`: those who have nothing
+    /// may then have their lowest rung. Gives what it would take to be at the top of all of them.
     pub(crate) fn build(&mut self, subscriptions: &[Subscription<'_>], capped: bool) -> BitRate {
         self.ladders.clear();
         let mut wanted = BitRate(0);
@@ -98,7 +100,8 @@ pub(crate) fn offers<'a>(subscription: &Subscription<'a>) -> &'a [Offer] {
     &subscription.offers[..subscription.offers.len().min(OFFERS_MAX)]
 }
 
-/// Whether somebody asked for something else. Who speaks is nobody's choice and passes: it counts for as much as it counts, and waits like a rate.
+/// Whether somebody asked for something else. Who speaks is nobody's choice and passes: it counts
+/// for as much as it counts, and waits like a rate.
 fn is_other(before: &Request, after: &Request) -> bool {
     let heard_alike = Request {
         speaker: after.speaker,

@@ -1,12 +1,13 @@
 //! A budget cut up among ladders: no memory, no time, only what is wanted and what it costs.
 //!
-//! Everybody's lowest rung comes first, the most important ones first of all. What is left goes where a bit gains most: of all
-//! moves up that can be paid, from where a ladder has got to to any of its higher rungs, the one that gains most per bit is made,
-//! until none can be paid.
+//! Everybody's lowest rung comes first, the most important ones first of all. What is left goes
+//! where a bit gains most: of all moves up that can be paid, from where a ladder has got to to any
+//! of its higher rungs, the one that gains most per bit is made, until none can be paid.
 //!
-//! More budget never makes less of it. Gains per bit fall from move to move, since what comes later could have been had earlier. So at
-//! the first move that a richer receiver makes and a poorer one cannot pay, it gains more than everything the poorer one
-//! makes of the rest, which is less money at no better a price.
+//! More budget never makes less of it. Gains per bit fall from move to move, since what comes later
+//! could have been had earlier. So at the first move that a richer receiver makes and a poorer one
+//! cannot pay, it gains more than everything the poorer one makes of the rest, which is less money
+//! at no better a price.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +29,8 @@ pub(crate) struct Divider {
 pub(crate) struct Budget {
     /// For lowest rungs.
     pub(crate) lowest: BitRate,
-    /// For everything, once lowest rungs are paid for. It may be less than that: then there are no moves up.
+    /// For everything, once lowest rungs are paid for. It may be less than that: then there are no
+    /// moves up.
     pub(crate) all: BitRate,
     /// What somebody has counts so many times what another one would get.
     pub(crate) had_counts: f64,
@@ -46,7 +48,8 @@ struct Move {
 impl Divider {
     /// Writes into `plan` which rung of each ladder is paid for.
     ///
-    /// All of it together costs at most the budget, apart from the lowest rungs of ladders that must not be paused.
+    /// All of it together costs at most the budget, apart from the lowest rungs of ladders that
+    /// must not be paused.
     pub(crate) fn divide(&mut self, budget: Budget, ladders: &Ladders, plan: &mut Vec<Option<Rung>>) {
         let spent = self.lowest_rungs(budget.lowest, ladders);
         self.best_moves(budget.all.less(spent), budget.had_counts, ladders);
@@ -74,8 +77,9 @@ impl Divider {
         spent
     }
 
-    /// Makes moves until none can be paid. A move that no longer can is replaced by the best one of its ladder that can, which gains
-    /// less per bit, so that the first in the heap is always at least as good as all others.
+    /// Makes moves until none can be paid. A move that no longer can is replaced by the best one of
+    /// its ladder that can, which gains less per bit, so that the first in the heap is always at
+    /// least as good as all others.
     fn best_moves(&mut self, mut left: BitRate, had_counts: f64, ladders: &Ladders) {
         let best_move = |ladder, from, left| best_move(ladders, ladder, from, left, had_counts);
         self.moves.clear();

@@ -4,17 +4,21 @@ use std::cmp::Reverse;
 
 use crate::{BitRate, Grant, Key, Offer, Subscription};
 
-/// A size begins to be kept where all that is sent with it is no more than this part of what is carried,
+/// A size begins to be kept where all that is sent with it is no more than this part of what is
+/// carried,
 const BEGINS: f64 = 0.97;
 
 /// and ends where it is more than this: rates waver, and it begins again with a key frame only.
 const ENDS: f64 = 1.05;
 
-/// Chooses, beside the larger picture that each subscription is granted, a smaller size to keep going: the smallest of its encoding.
+/// Chooses, beside the larger picture that each subscription is granted, a smaller size to keep
+/// going: the smallest of its encoding.
 ///
-/// A smaller size that does not go out with the larger one cannot be had without a key frame, and when a downlink becomes narrow that one is asked for late and
-/// comes last: behind everything that stands in the queue by then. One that was sent all along is there with the next picture. It is paid for with what
-/// nobody else wants, so it is the first thing to go. The largest pictures come first: they have the deepest to fall.
+/// A smaller size that does not go out with the larger one cannot be had without a key frame, and
+/// when a downlink becomes narrow that one is asked for late and comes last: behind everything that
+/// stands in the queue by then. One that was sent all along is there with the next picture. It is
+/// paid for with what nobody else wants, so it is the first thing to go. The largest pictures come
+/// first: they have the deepest to fall.
 #[derive(Debug, Default)]
 pub struct FallbackChooser {
     /// Whose are kept.
@@ -83,7 +87,8 @@ impl FallbackChooser {
     }
 }
 
-/// The smallest size below what is granted; `None` where that is the smallest one, or goes out with it anyway.
+/// The smallest size below what is granted; `None` where that is the smallest one, or goes out with
+/// it anyway.
 fn candidate(index: usize, subscription: &Subscription<'_>, grant: &Grant) -> Option<Fallback> {
     let target = grant.target()?;
     let same_encoding = |offer: &&Offer| offer.target.encoding == target.encoding && offer.rate > BitRate(0);

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use crate::BitRate;
 use crate::limits::HISTORY_MAX;
 
-/// Estimates that come closer together than this are kept as the lowest of them: fewer would have to be remembered for no gain.
+/// Estimates that come closer together than this are kept as the lowest of them: fewer would have
+/// to be remembered for no gain.
 const GRAIN: Duration = Duration::from_millis(200);
 
 /// The estimates of one receiver over the last ten seconds or more.
 ///
-/// What matters of them is how low they were: quality goes up only to where the estimate has not been below for a while.
+/// What matters of them is how low they were: quality goes up only to where the estimate has not
+/// been below for a while.
 #[derive(Clone, Debug)]
 pub struct EstimateHistory {
     past: VecDeque<Grain>,
@@ -51,7 +53,8 @@ impl EstimateHistory {
         });
     }
 
-    /// The lowest estimate of the time that ends with the newest one. `None` while less time than that is known.
+    /// The lowest estimate of the time that ends with the newest one. `None` while less time than
+    /// that is known.
     pub fn lowest_over(&self, time: Duration) -> Option<BitRate> {
         let newest = self.past.back()?.newest;
         let mut lowest = BitRate(u64::MAX);

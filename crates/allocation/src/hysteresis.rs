@@ -15,7 +15,8 @@ const BEYOND: f64 = 1.5;
 
 /// The time for which the estimate must have been high enough, longer after each rise that failed.
 ///
-/// A link whose estimate climbs until the rise it allows fills the link again would otherwise be tried every few seconds.
+/// A link whose estimate climbs until the rise it allows fills the link again would otherwise be
+/// tried every few seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hysteresis {
     base: Duration,
@@ -42,7 +43,8 @@ impl Hysteresis {
         self.hold
     }
 
-    /// For how long an estimate must have been no lower than this: nothing that failed is tried again with so much.
+    /// For how long an estimate must have been no lower than this: nothing that failed is tried
+    /// again with so much.
     pub(crate) fn hold_beyond(&self) -> Option<(Duration, BitRate)> {
         self.failed.map(|(_, failed)| (self.base, failed.scaled(BEYOND)))
     }

@@ -1,4 +1,5 @@
-//! The ways up: for each video its decode targets from the cheapest to the best, without those that cost more and are no better.
+//! The ways up: for each video its decode targets from the cheapest to the best, without those that
+//! cost more and are no better.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -49,7 +50,8 @@ impl Ladders {
         &self.rungs[self.ladders[index].rungs.clone()]
     }
 
-    /// What going up from one rung of a ladder to another gains, where what is had counts so many times.
+    /// What going up from one rung of a ladder to another gains, where what is had counts so many
+    /// times.
     pub(crate) fn gain(&self, index: usize, from: &Rung, to: &Rung, had_counts: f64) -> f64 {
         let had = self.ladders[index].had;
         let of_it = to.utility.min(had) - from.utility.min(had);
@@ -61,8 +63,9 @@ impl Ladders {
         self.ladders[index].may_pause
     }
 
-    /// Adds a ladder of what `request` can get out of `offers`, of which there must be one, for somebody who has `current`; no higher than that if `capped`, but
-    /// always with its lowest rung. Gives what its highest rung would cost without the cap.
+    /// Adds a ladder of what `request` can get out of `offers`, of which there must be one, for
+    /// somebody who has `current`; no higher than that if `capped`, but always with its lowest
+    /// rung. Gives what its highest rung would cost without the cap.
     pub(crate) fn push(&mut self, request: &Request, offers: &[Offer], current: Option<Rung>, capped: bool) -> BitRate {
         let begin = self.rungs.len();
         let scale = Scale::new(request, offers);
@@ -109,8 +112,8 @@ impl Ladders {
     }
 }
 
-/// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no longer wanted. One without a limit to its frame
-/// rate is the highest there is.
+/// What a target that is sent costs and is worth now; `None` when it does not arrive, or is no
+/// longer wanted. One without a limit to its frame rate is the highest there is.
 pub(crate) fn price(request: &Request, offers: &[Offer], target: DecodeTarget) -> Option<Rung> {
     let exact = usable(request, offers).find(|offer| offer.target == target);
     let unlimited = target.layer.temporal == u8::MAX;
@@ -120,7 +123,8 @@ pub(crate) fn price(request: &Request, offers: &[Offer], target: DecodeTarget) -
     Some(rung(&Scale::new(request, offers), offers, offer))
 }
 
-/// The layers that arrive in the encodings and the picture sizes that are wanted, or in the lowest one where none of those arrives.
+/// The layers that arrive in the encodings and the picture sizes that are wanted, or in the lowest
+/// one where none of those arrives.
 pub(crate) fn usable<'a>(request: &Request, offers: &'a [Offer]) -> impl Iterator<Item = &'a Offer> {
     let arriving = offers.iter().filter(|offer| arrives(offer, offers));
     let lowest = arriving.clone().map(|offer| offer.target.encoding).min().unwrap_or(0);
@@ -135,7 +139,8 @@ pub(crate) fn usable<'a>(request: &Request, offers: &'a [Offer]) -> impl Iterato
     allowed.filter(move |offer| offer.target.layer.spatial <= largest)
 }
 
-/// A frame rate arrives when anything of the same picture size does: nothing is sent of the higher ones while nothing moves.
+/// A frame rate arrives when anything of the same picture size does: nothing is sent of the higher
+/// ones while nothing moves.
 fn arrives(offer: &Offer, offers: &[Offer]) -> bool {
     let same_size = |other: &&Offer| {
         let (one, other) = (offer.target, other.target);
@@ -153,8 +158,8 @@ fn rung(scale: &Scale, offers: &[Offer], offer: &Offer) -> Rung {
     }
 }
 
-/// By cost, the better one of two that cost the same first, and of two that are alike the lower one, so that their order in what
-/// was given does not matter.
+/// By cost, the better one of two that cost the same first, and of two that are alike the lower
+/// one, so that their order in what was given does not matter.
 fn cheapest_first(one: &Rung, other: &Rung) -> Ordering {
     let place = |rung: &Rung| {
         (
@@ -167,7 +172,8 @@ fn cheapest_first(one: &Rung, other: &Rung) -> Ordering {
     by_price.then_with(|| place(one).cmp(&place(other)))
 }
 
-/// Moves to the front what is better than everything cheaper, and says how many those are. `rungs` are sorted by cost.
+/// Moves to the front what is better than everything cheaper, and says how many those are. `rungs`
+/// are sorted by cost.
 fn keep_improvements(rungs: &mut [Rung]) -> usize {
     let mut kept = 1;
     for at in 1..rungs.len() {

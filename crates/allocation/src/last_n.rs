@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use crate::{Key, Source};
 
-/// Chooses the `n` videos that may compete for the estimate: screens, then those with priority, then whoever spoke last.
+/// Chooses the `n` videos that may compete for the estimate: screens, then those with priority,
+/// then whoever spoke last.
 ///
-/// Nobody loses a place but to somebody who spoke since: the order changes only when somebody speaks, and among those who never
-/// spoke the ones who are shown stay.
+/// Nobody loses a place but to somebody who spoke since: the order changes only when somebody
+/// speaks, and among those who never spoke the ones who are shown stay.
 #[derive(Clone, Debug)]
 pub struct LastN {
     n: usize,

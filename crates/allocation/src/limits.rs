@@ -1,7 +1,7 @@
 //! Every limit there is, and what happens there.
 
-/// Layers of one subscription that are looked at: three encodings of four temporal layers, or one of four spatial by four temporal
-/// ones. Further ones are as if they did not arrive.
+/// Layers of one subscription that are looked at: three encodings of four temporal layers, or one
+/// of four spatial by four temporal ones. Further ones are as if they did not arrive.
 pub const OFFERS_MAX: usize = 16;
 
 /// Estimates remembered. Beyond it the oldest is forgotten.

@@ -11,7 +11,8 @@ pub struct Loudest {
     pub voices: usize,
     /// Where no more than these publish audio, all of it is sent.
     pub small_room: usize,
-    /// Who falls silent keeps the place so long, so that a pause for breath costs no first syllable.
+    /// Who falls silent keeps the place so long, so that a pause for breath costs no first
+    /// syllable.
     pub keep: Duration,
     /// Who got a place keeps it at least so long, however loud others are.
     pub stay: Duration,
@@ -39,14 +40,16 @@ impl Default for Loudest {
 pub struct Voice {
     /// The track or subscription.
     pub key: Key,
-    /// Its level over the last few hundred milliseconds. Shape: dB below the loudest there can be, 127 for silence (RFC 6464).
+    /// Its level over the last few hundred milliseconds. Shape: dB below the loudest there can be,
+    /// 127 for silence (RFC 6464).
     pub level: u8,
 }
 
 /// Keeps the few loudest speakers of a room.
 ///
-/// A voice without a place takes a free one at once. When none is free, it takes that of whoever has been silent longest,
-/// or of the quietest if that one is quieter by a margin; a voice that has just been given its place keeps it.
+/// A voice without a place takes a free one at once. When none is free, it takes that of whoever
+/// has been silent longest, or of the quietest if that one is quieter by a margin; a voice that has
+/// just been given its place keeps it.
 #[derive(Clone, Debug)]
 pub struct LoudestFew {
     config: Loudest,
@@ -74,7 +77,8 @@ impl LoudestFew {
         }
     }
 
-    /// Who is heard from now on, sorted by key. `voices` are all that publish audio, silent ones, too.
+    /// Who is heard from now on, sorted by key. `voices` are all that publish audio, silent ones,
+    /// too.
     pub fn choose(&mut self, now: Instant, voices: &[Voice]) -> &[Key] {
         self.listen(now, voices);
         for at in 0..self.newcomers.len() {
@@ -90,7 +94,8 @@ impl LoudestFew {
         &self.heard
     }
 
-    /// Notes levels, frees the places of those who are gone or silent, and lists who wants one, the loudest first.
+    /// Notes levels, frees the places of those who are gone or silent, and lists who wants one, the
+    /// loudest first.
     fn listen(&mut self, now: Instant, voices: &[Voice]) {
         let config = self.config;
         self.places.iter_mut().for_each(|place| place.level = u8::MAX);

@@ -11,10 +11,12 @@ use crate::{
     Allocation, BitRate, DecodeTarget, EstimateHistory, Grant, Headroom, Key, Policy, SelectDecodeTarget, Subscription,
 };
 
-/// Asks a [`SelectDecodeTarget`] about each video, with an equal share of what is left of the receiver's estimate after audio.
+/// Asks a [`SelectDecodeTarget`] about each video, with an equal share of what is left of the
+/// receiver's estimate after audio.
 ///
-/// In Scallop a receiver estimates every sender's stream by itself; here there is one estimate for all of them. Of what matters to the receiver only the
-/// best encoding and layer it wants count, and nobody is ever paused. It is there to compare with.
+/// In Scallop a receiver estimates every sender's stream by itself; here there is one estimate for
+/// all of them. Of what matters to the receiver only the best encoding and layer it wants count,
+/// and nobody is ever paused. It is there to compare with.
 ///
 /// Source: Scallop sections 5.3 and 5.4.
 #[derive(Debug)]
@@ -50,7 +52,8 @@ impl<S: SelectDecodeTarget> PerStream<S> {
         }
     }
 
-    /// What a video gets of its share. One of which nothing arrives for the moment keeps what it had.
+    /// What a video gets of its share. One of which nothing arrives for the moment keeps what it
+    /// had.
     fn stand(&self, subscription: &Subscription<'_>, share: BitRate) -> PreviousGrant {
         let key = subscription.key;
         let before = self
@@ -105,7 +108,8 @@ fn is_wanted_video(subscription: &Subscription<'_>) -> bool {
     request.enabled && request.kind == MediaKind::Video && !subscription.offers.is_empty()
 }
 
-/// The best that arrives at or below a target and is wanted, or else the lowest there is. Sizes are the same whether they are encodings or spatial layers.
+/// The best that arrives at or below a target and is wanted, or else the lowest there is. Sizes are
+/// the same whether they are encodings or spatial layers.
 fn arriving(target: DecodeTarget, subscription: &Subscription<'_>) -> Option<DecodeTarget> {
     let size = |target: DecodeTarget| target.encoding.saturating_add(target.layer.spatial);
     let rank = |other: &DecodeTarget| (size(*other), other.layer.temporal);

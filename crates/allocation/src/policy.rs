@@ -6,7 +6,8 @@ use crate::{BitRate, DecodeTarget, Subscription};
 
 /// Divides one receiver's estimate over its subscriptions.
 ///
-/// Asked whenever an estimate comes, a wish changes or a layer starts or stops, and a few times a second while rates change.
+/// Asked whenever an estimate comes, a wish changes or a layer starts or stops, and a few times a
+/// second while rates change.
 pub trait Policy {
     /// What each subscription gets from now on.
     fn allocate(&mut self, now: Instant, room: Headroom, subscriptions: &[Subscription<'_>]) -> Allocation<'_>;
@@ -38,7 +39,8 @@ pub struct Allocation<'a> {
     pub grants: &'a [Grant],
     /// What all of it takes.
     pub used: BitRate,
-    /// What it would take if everything were as good as is wanted. Worth probing for while it is more than the estimate.
+    /// What it would take if everything were as good as is wanted. Worth probing for while it is
+    /// more than the estimate.
     pub wanted: BitRate,
 }
 
@@ -49,7 +51,8 @@ pub enum Grant {
     Send(DecodeTarget),
     /// Nothing, since even its lowest layer finds no room. The receiver should be told.
     Paused,
-    /// There is nothing to choose: it is not wanted, or nothing of it has arrived yet. Nobody needs to be told.
+    /// There is nothing to choose: it is not wanted, or nothing of it has arrived yet. Nobody needs
+    /// to be told.
     Idle,
 }
 

@@ -4,7 +4,8 @@ use wire::MediaKind;
 
 use crate::{BitRate, DecodeTarget};
 
-/// Names a subscription of one receiver. Its owner hands them out; no two subscriptions of a receiver have the same.
+/// Names a subscription of one receiver. Its owner hands them out; no two subscriptions of a
+/// receiver have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub u64);
 
@@ -15,12 +16,14 @@ pub struct Subscription<'a> {
     pub key: Key,
     /// How the receiver wants it.
     pub request: Request,
-    /// Every layer that arrives, in any order. Simulcast and scalable video differ only in the numbers here: one layer or a few in
-    /// each of several encodings, or many in one. At most [`OFFERS_MAX`](crate::limits::OFFERS_MAX).
+    /// Every layer that arrives, in any order. Simulcast and scalable video differ only in the
+    /// numbers here: one layer or a few in each of several encodings, or many in one. At most
+    /// [`OFFERS_MAX`](crate::limits::OFFERS_MAX).
     pub offers: &'a [Offer],
 }
 
-/// What a receiver wants of a track and how much it matters. A wish that changes is followed at once, while a rate that changes waits.
+/// What a receiver wants of a track and how much it matters. A wish that changes is followed at
+/// once, while a rate that changes waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Nothing is sent while false.
@@ -29,8 +32,8 @@ pub struct Request {
     pub kind: MediaKind,
     /// What it shows.
     pub source: Source,
-    /// The size it is displayed at; 0 by 0 when that is unknown, and then the best there is counts as full.
-    /// Shape: width and height in pixels.
+    /// The size it is displayed at; 0 by 0 when that is unknown, and then the best there is counts
+    /// as full. Shape: width and height in pixels.
     pub size: (u16, u16),
     /// Pictures per second beyond which nothing is gained; 0 for no limit.
     pub fps: u16,
@@ -38,11 +41,13 @@ pub struct Request {
     pub encoding_max: u8,
     /// The best spatial layer of an encoding that has several.
     pub spatial_max: u8,
-    /// How much more it matters than another one of the same size: 3 counts four times as much as 0.
+    /// How much more it matters than another one of the same size: 3 counts four times as much
+    /// as 0.
     pub priority: u8,
     /// Its place among those who speak, the loudest being 0.
     pub speaker: Option<u8>,
-    /// Whether nothing at all may be sent where even the lowest layer finds no room. Otherwise that layer is sent in any case.
+    /// Whether nothing at all may be sent where even the lowest layer finds no room. Otherwise that
+    /// layer is sent in any case.
     pub may_pause: bool,
 }
 
@@ -80,18 +85,21 @@ pub enum Source {
 /// One layer that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// The layer. Its own packets only count in `rate`, those of the layers below it are in their own offers.
+    /// The layer. Its own packets only count in `rate`, those of the layers below it are in their
+    /// own offers.
     pub target: DecodeTarget,
-    /// What its packets take, measured over a second or more, and a guess until it has been. A picture size of which no frame rate has
-    /// any does not arrive.
+    /// What its packets take, measured over a second or more, and a guess until it has been. A
+    /// picture size of which no frame rate has any does not arrive.
     pub rate: BitRate,
-    /// The part of `rate` that goes out with larger pictures of the encoding, too: all of it where they are predicted from these, next to nothing where
-    /// they are in key frames only, and nothing where there are none.
+    /// The part of `rate` that goes out with larger pictures of the encoding, too: all of it where
+    /// they are predicted from these, next to nothing where they are in key frames only, and
+    /// nothing where there are none.
     pub needed_above: BitRate,
-    /// Picture size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer counts as twice the one below.
-    /// Shape: width and height in pixels.
+    /// Picture size with this layer; 0 by 0 when unknown, and then each encoding and spatial layer
+    /// counts as twice the one below. Shape: width and height in pixels.
     pub size: (u16, u16),
-    /// Pictures per second with this layer; 0 when unknown, and then each temporal layer counts as twice the one below.
+    /// Pictures per second with this layer; 0 when unknown, and then each temporal layer counts as
+    /// twice the one below.
     pub fps: u16,
 }
 

@@ -10,12 +10,14 @@ const MARGIN: f64 = 0.15;
 /// And for so long.
 const HOLD: Duration = Duration::from_secs(1);
 
-/// Changes between targets at fixed estimates: down at once, up when the estimate has been higher by a margin for a time.
+/// Changes between targets at fixed estimates: down at once, up when the estimate has been higher
+/// by a margin for a time.
 ///
-/// Knows nothing of what streams really take, nor of each other. It is what a device can do that sees only estimates.
+/// Knows nothing of what streams really take, nor of each other. It is what a device can do that
+/// sees only estimates.
 ///
-/// Source: Scallop section 5.4. The margin and the time are ours; without them an estimate that wavers about a threshold changes
-/// the target each time.
+/// Source: Scallop section 5.4. The margin and the time are ours; without them an estimate that
+/// wavers about a threshold changes the target each time.
 #[derive(Clone, Debug)]
 pub struct Thresholds {
     /// From the least estimate up.
@@ -25,7 +27,8 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Each target with the estimate from which on it is sent. The one with the least is sent below it, too.
+    /// Each target with the estimate from which on it is sent. The one with the least is sent below
+    /// it, too.
     ///
     /// Shape: `margin` is a part, 0.15 for 15 %.
     pub fn new(steps: impl Into<Vec<(BitRate, DecodeTarget)>>, margin: f64, hold: Duration) -> Self {
@@ -34,17 +37,20 @@ impl Thresholds {
         Self { steps, margin, hold }
     }
 
-    /// Three frame rates of one encoding, as Scallop sends AV1: all of them from the given estimate on, half of the frames from
-    /// 60 % of it, a quarter below that. These are the parts of the rate that encoders give to the layers.
+    /// Three frame rates of one encoding, as Scallop sends AV1: all of them from the given estimate
+    /// on, half of the frames from 60 % of it, a quarter below that. These are the parts of the
+    /// rate that encoders give to the layers.
     pub fn frame_rates(full: BitRate) -> Self {
         let step = |part, temporal| (full.scaled(part), DecodeTarget::new(0, 0, temporal));
         Self::new([step(0.0, 0), step(0.6, 1), step(1.0, 2)], MARGIN, HOLD)
     }
 
-    /// Pictures in several sizes, as browsers send them: each size with all frames from its own rate on, and with half of them from 60 % of it; the
-    /// smallest also with a quarter. Sizes are encodings, or spatial layers where there is one encoding.
+    /// Pictures in several sizes, as browsers send them: each size with all frames from its own
+    /// rate on, and with half of them from 60 % of it; the smallest also with a quarter. Sizes are
+    /// encodings, or spatial layers where there is one encoding.
     ///
-    /// Shape: rates of whole pictures, from the smallest size up, each at least 1.7 times the one before.
+    /// Shape: rates of whole pictures, from the smallest size up, each at least 1.7 times the one
+    /// before.
     pub fn sizes(full: &[BitRate]) -> Self {
         let step = |size, rate: &BitRate| {
             [(0.6, 1), (1.0, 2)].map(|(part, temporal)| (rate.scaled(part), DecodeTarget::new(size, 0, temporal)))

@@ -199,8 +199,9 @@ proptest! {
         prop_assert_eq!(receiver.changes, changes);
     }
 
-    /// Estimates that waver by a tenth, as those of a real link do. All subscriptions of the room are counted together. Where sound takes most of the
-    /// estimate, a tenth of that is much of what is left for pictures.
+    /// Estimates that waver by a tenth, as those of a real link do. All subscriptions of the room
+    /// are counted together. Where sound takes most of the estimate, a tenth of that is much of
+    /// what is left for pictures.
     #[test]
     fn quality_does_not_flap_under_a_noisy_estimate(room in any_room(), estimate in 50_u64..8_000, seed in 1_u64..) {
         prop_assume!(floor(&room) <= BitRate::kilo(estimate / 2));

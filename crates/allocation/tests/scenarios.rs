@@ -182,7 +182,8 @@ fn when_room_is_short_the_least_important_pauses_first() {
     assert_eq!((receiver.sent(0), receiver.sent(1)), (None, Some((0, 0, 0))));
 }
 
-/// Two cameras of one size and 300, 390 and 550 kbit/s in three frame rates, and a voice with each: what is left of a link of 750 kbit/s.
+/// Two cameras of one size and 300, 390 and 550 kbit/s in three frame rates, and a voice with each:
+/// what is left of a link of 750 kbit/s.
 fn two_cameras_and_voices() -> Receiver {
     let camera_in_rates = || {
         let layer = |(temporal, rate): (usize, &u64)| Offer {

@@ -10,14 +10,17 @@ use crate::limits::ARRIVALS_MAX;
 const KEPT: i64 = 1_000_000;
 /// Long enough to even out frames.
 const WINDOW: i64 = 500_000;
-/// Short enough to be all from after a sudden change, and to be filled by one large frame; the longest because others' traffic takes more at one moment and less at another.
+/// Short enough to be all from after a sudden change, and to be filled by one large frame; the
+/// longest because others' traffic takes more at one moment and less at another.
 const BURST_WINDOWS: [i64; 4] = [125_000, 250_000, 400_000, 800_000];
-/// What arrived within this time is exact if the queue never drained in it. A longer time could be from before a fall.
+/// What arrived within this time is exact if the queue never drained in it. A longer time could be
+/// from before a fall.
 const BUSY_MAX: i64 = 400_000;
 /// A path is busy for so long before what it carried is exact. Shape: microseconds.
 const BUSY_MIN: i64 = 80_000;
-/// And so much must have come in that time: a few packets of sound that a receiver read late, while no picture was under way, are no path that carries sound alone. One
-/// that does fills its queue, and brings as much a moment later.
+/// And so much must have come in that time: a few packets of sound that a receiver read late, while
+/// no picture was under way, are no path that carries sound alone. One that does fills its queue,
+/// and brings as much a moment later.
 const BUSY_BYTES: u64 = 3_000;
 /// Fewer packets say nothing.
 const PACKETS_MIN: usize = 5;
@@ -35,8 +38,9 @@ pub(crate) struct Acknowledged {
     all: Sums,
 }
 
-/// What arrived at one time: most of a picture, where the path is faster than the receiver's clock is fine. All that is asked is from when on to count, so that what is needed
-/// of the packets is where their first one begins.
+/// What arrived at one time: most of a picture, where the path is faster than the receiver's clock
+/// is fine. All that is asked is from when on to count, so that what is needed of the packets is
+/// where their first one begins.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     at: i64,
@@ -152,7 +156,8 @@ impl Acknowledged {
         self.limit();
     }
 
-    /// What arrives as of a report, whose packets were told, evened out over frames. Shape: bits per second.
+    /// What arrives as of a report, whose packets were told, evened out over frames. Shape: bits
+    /// per second.
     pub(crate) fn rate(&mut self) -> Option<f64> {
         let newest = self.moments.back()?.at;
         while self.moments.front().is_some_and(|front| front.at < newest - KEPT) {
@@ -177,8 +182,9 @@ impl Acknowledged {
         span.rate()
     }
 
-    /// What a busy link carried a moment ago: the bytes after the first packet over the time they took. The link was not busy all the
-    /// time, so the most of several windows. Shape: bits per second.
+    /// What a busy link carried a moment ago: the bytes after the first packet over the time they
+    /// took. The link was not busy all the time, so the most of several windows. Shape: bits per
+    /// second.
     pub(crate) fn burst_rate(&self, growing: Duration) -> Option<f64> {
         BURST_WINDOWS
             .into_iter()
@@ -187,7 +193,8 @@ impl Acknowledged {
             .max_by(f64::total_cmp)
     }
 
-    /// What arrived within the last `busy`, in which the path was never idle: just what it carries. Shape: bits per second.
+    /// What arrived within the last `busy`, in which the path was never idle: just what it carries.
+    /// Shape: bits per second.
     pub(crate) fn busy_rate(&self, busy: Duration) -> Option<f64> {
         let busy = (busy.as_micros() as i64).min(BUSY_MAX);
         let is_enough = busy >= BUSY_MIN && self.recent(busy, GAPLESS).bytes >= BUSY_BYTES;

@@ -1,13 +1,15 @@
 //! The delay-based rate: up while the path is quiet, down to what arrives when a queue grows.
 //!
-//! Far from where the path was last found full the rate grows by a share of itself, near it by about a packet per response time.
+//! Far from where the path was last found full the rate grows by a share of itself, near it by
+//! about a packet per response time.
 
 use std::time::{Duration, Instant};
 
 use crate::Usage;
 
-/// What is kept of what arrives when too much is sent. The draft keeps 0.85 so that the queue drains; here what may be sent falls further
-/// by itself until it has drained, and the estimate stays near the truth.
+/// What is kept of what arrives when too much is sent. The draft keeps 0.85 so that the queue
+/// drains; here what may be sent falls further by itself until it has drained, and the estimate
+/// stays near the truth.
 const DECREASE: f64 = 0.94;
 /// While the queue is long the rate falls by steps, down to this share of what arrives on average.
 const LONG_QUEUE_STEP: f64 = 0.95;
@@ -15,10 +17,12 @@ const LONG_QUEUE_DECREASE: f64 = 0.92;
 /// Growth per second far from the known capacity.
 const GROWTH: f64 = 1.08;
 const FAR_GROWTH_MIN: f64 = 8_000.0;
-/// The rate is not more than this times what arrives, plus [`HEADROOM`]: unused room proves nothing.
+/// The rate is not more than this times what arrives, plus [`HEADROOM`]: unused room proves
+/// nothing.
 const HEADROOM_FACTOR: f64 = 1.5;
 const HEADROOM: f64 = 10_000.0;
-/// Nor does it grow beyond where the path was found full while less than this part of it arrives: more was never seen to pass there, and is for probes to find.
+/// Nor does it grow beyond where the path was found full while less than this part of it arrives:
+/// more was never seen to pass there, and is for probes to find.
 const USED: f64 = 0.8;
 /// Growth per second near the known capacity, at least.
 const NEAR_GROWTH_MIN: f64 = 4_000.0;
@@ -66,9 +70,11 @@ pub(crate) struct Input {
     /// What arrives at this moment, exact while the link is busy. Shape: bits per second.
     pub(crate) burst_throughput: Option<f64>,
     pub(crate) application_limited: bool,
-    /// Whether so much stands in the queue that the rate must not rise, and must fall whatever seems to arrive.
+    /// Whether so much stands in the queue that the rate must not rise, and must fall whatever
+    /// seems to arrive.
     pub(crate) long_queue: bool,
-    /// Whether the queue became so much longer since the last report that the path must have become narrow. The next report may not say so.
+    /// Whether the queue became so much longer since the last report that the path must have become
+    /// narrow. The next report may not say so.
     pub(crate) surges: bool,
     /// The share of the rate that a decrease keeps at least.
     pub(crate) keeps: f64,
@@ -138,7 +144,8 @@ impl Aimd {
             .min(self.rate);
         self.over = Some(now);
         if rate < self.rate {
-            // Otherwise more is carried than the rate: a burst made the queue, and the path was not found full.
+            // Otherwise more is carried than the rate: a burst made the queue, and the path was not
+            // found full.
             self.full_at(throughput);
         }
         self.decrease_to(
@@ -159,8 +166,9 @@ impl Aimd {
         }
     }
 
-    /// What the path carries, from what arrives now and what was known: a first sign within the usual spread says no more than that the path is
-    /// as full as it ever was. A second one, or a long queue, does.
+    /// What the path carries, from what arrives now and what was known: a first sign within the
+    /// usual spread says no more than that the path is as full as it ever was. A second one, or a
+    /// long queue, does.
     fn carried(&self, now: Instant, throughput: f64, input: Input) -> f64 {
         let again = self
             .over
@@ -179,7 +187,8 @@ impl Aimd {
         self.capacity.found(throughput);
     }
 
-    /// A burst may seem to arrive faster than it can, so a long queue brings the rate down in steps, as far as the average says.
+    /// A burst may seem to arrive faster than it can, so a long queue brings the rate down in
+    /// steps, as far as the average says.
     fn cautious(&self, input: Input) -> f64 {
         let average = input
             .throughput
@@ -187,7 +196,8 @@ impl Aimd {
         (LONG_QUEUE_STEP * self.rate).max(average)
     }
 
-    /// Once a round trip is enough: what was sent before the last decrease still arrives. Unless it is very much too much.
+    /// Once a round trip is enough: what was sent before the last decrease still arrives. Unless it
+    /// is very much too much.
     fn may_decrease(&self, now: Instant, throughput: Option<f64>) -> bool {
         let interval = self
             .round_trip

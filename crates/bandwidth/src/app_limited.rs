@@ -1,4 +1,5 @@
-//! Whether the application sends much less than it may. Then neither delay nor loss says anything about the path's limit.
+//! Whether the application sends much less than it may. Then neither delay nor loss says anything
+//! about the path's limit.
 
 use std::time::Instant;
 
@@ -19,7 +20,8 @@ pub(crate) struct AppLimited {
 }
 
 impl AppLimited {
-    /// Packets left together, the first of them and the others so large, while `rate` bits per second were allowed.
+    /// Packets left together, the first of them and the others so large, while `rate` bits per
+    /// second were allowed.
     pub(crate) fn sent(&mut self, at: Instant, first: u16, others: u32, rate: f64) {
         let passed = self
             .at

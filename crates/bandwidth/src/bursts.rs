@@ -1,8 +1,10 @@
 //! How fast a burst may leave: as fast as one as large has passed without waiting in the path.
 //!
-//! A pace of some times the estimate is right where nothing is known: a key frame that leaves at once fills a thin downlink's queue. But an estimate is
-//! bounded by what there is to send, and a path that carries a hundred times as much has no need for a key frame that takes 30 ms to leave. So packets
-//! that left together are watched: where the last of them arrived as soon after it left as any packet does, the next burst may be faster.
+//! A pace of some times the estimate is right where nothing is known: a key frame that leaves at
+//! once fills a thin downlink's queue. But an estimate is bounded by what there is to send, and a
+//! path that carries a hundred times as much has no need for a key frame that takes 30 ms to leave.
+//! So packets that left together are watched: where the last of them arrived as soon after it left
+//! as any packet does, the next burst may be faster.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +16,21 @@ const TOGETHER: i64 = 8_000;
 const LONGEST: i64 = 100_000;
 /// Fewer packets say nothing.
 const PACKETS_MIN: u32 = 5;
-/// What waits up to so long in the path has passed: clocks and radios make as much. Shape: microseconds.
+/// What waits up to so long in the path has passed: clocks and radios make as much. Shape:
+/// microseconds.
 const WAITED: i64 = 8_000;
-/// Only a burst of at least this share of the largest lately says anything: links pass a few packets at once whatever they carry for long.
+/// Only a burst of at least this share of the largest lately says anything: links pass a few
+/// packets at once whatever they carry for long.
 const LARGE: u64 = 2;
 /// The largest is that of one or two of these.
 const SPAN: Duration = Duration::from_secs(15);
 /// What passed as fast as it left is tried so many times as fast,
 const FASTER: f64 = 16.0;
-/// and what left over less time than this counts as if it had taken as long: reports tell times in quarters of a millisecond.
+/// and what left over less time than this counts as if it had taken as long: reports tell times in
+/// quarters of a millisecond.
 const SHORTEST: i64 = 1_000;
-/// What took so much longer to arrive than to leave was held up by the path, whose rate it then shows.
+/// What took so much longer to arrive than to leave was held up by the path, whose rate it then
+/// shows.
 const HELD_UP: f64 = 1.2;
 /// A queue as long as this says that bursts are too fast, or that somebody else is there, too,
 const QUEUE: Duration = Duration::from_millis(20);
@@ -74,7 +80,8 @@ struct Passed {
 }
 
 impl Bursts {
-    /// One report's arrivals in their order, how long each packet waited in the path, and the queue behind them.
+    /// One report's arrivals in their order, how long each packet waited in the path, and the queue
+    /// behind them.
     pub(crate) fn report(&mut self, now: Instant, arrived: &[Fate], queue: Duration, waited: impl Fn(i64, i64) -> i64) {
         if queue >= QUEUE {
             self.stop(now);
@@ -194,7 +201,8 @@ mod tests {
     use super::*;
     use crate::Known;
 
-    /// Key frames of 40 packets every second through a link of so many bits a second, each paced as the ones before allow. Returns the pace behind each.
+    /// Key frames of 40 packets every second through a link of so many bits a second, each paced as
+    /// the ones before allow. Returns the pace behind each.
     fn paces(link: f64, frames: u64) -> Vec<f64> {
         let (mut bursts, start) = (Bursts::default(), Instant::now());
         let (mut pace, mut number) = (5e6, 0);

@@ -8,7 +8,8 @@ use crate::{Fate, Probe, ProbeId};
 
 /// This share of a probe's packets and bytes must have arrived before it is measured.
 const COMPLETE: f64 = 0.8;
-/// A probe cannot arrive so much faster than it was sent, unless something held it up and released it at once.
+/// A probe cannot arrive so much faster than it was sent, unless something held it up and released
+/// it at once.
 const FASTER_MAX: f64 = 2.0;
 /// Below this share of the sending rate the link was busy, and what arrived is what it carries.
 const BUSY: f64 = 0.9;
@@ -20,7 +21,8 @@ const LATER: f64 = 0.95;
 const LATER_PACKETS: usize = 5;
 /// A burst longer than this was not sent as one. Shape: seconds.
 const SPAN_MAX: f64 = 1.0;
-/// One sent in less than this share of the time it was to take was sent at once, by who cannot pace.
+/// One sent in less than this share of the time it was to take was sent at once, by who cannot
+/// pace.
 const AT_ONCE: f64 = 0.25;
 
 /// What came of a probe.
@@ -45,7 +47,8 @@ pub(crate) enum Found {
 const CHANCE: u32 = 3;
 
 impl Found {
-    /// Whether what was found says nothing of what the path carries, where packets arrive so unevenly.
+    /// Whether what was found says nothing of what the path carries, where packets arrive so
+    /// unevenly.
     pub(crate) fn is_jitter(self, jitter: Duration) -> bool {
         match self {
             Found::Rate { stretched, .. } => stretched < CHANCE * jitter,
@@ -53,7 +56,8 @@ impl Found {
         }
     }
 
-    /// The most that the path carries by it, where packets arrive so unevenly. Shape: bits per second.
+    /// The most that the path carries by it, where packets arrive so unevenly. Shape: bits per
+    /// second.
     pub(crate) fn at_most(self, jitter: Duration) -> f64 {
         match self {
             Found::Rate {
@@ -114,7 +118,8 @@ impl Clusters {
         });
     }
 
-    /// A packet arrived. Each packet after the needed ones makes the measurement better, so it may be told again.
+    /// A packet arrived. Each packet after the needed ones makes the measurement better, so it may
+    /// be told again.
     pub(crate) fn arrived(&mut self, fate: &Fate) -> Option<(ProbeId, Found)> {
         let (id, arrival) = (fate.probe?, fate.arrival?);
         let cluster = self.watched.iter_mut().find(|cluster| cluster.id == id)?;
@@ -138,7 +143,8 @@ impl Cluster {
         self.arrivals.push((arrival, size));
     }
 
-    /// How fast the second half arrived. Many links pass a few packets at once, whatever they carry for long, and show only then.
+    /// How fast the second half arrived. Many links pass a few packets at once, whatever they carry
+    /// for long, and show only then.
     fn second_half(&self) -> Option<f64> {
         let mut arrivals = self.arrivals.clone();
         arrivals.sort_unstable();
@@ -154,7 +160,8 @@ impl Cluster {
             return None;
         }
         let (last_sent, first_arrival) = (self.last_sent?, self.first_arrival?);
-        // The last packet's bytes were sent after the time measured; the first one's arrived before it.
+        // The last packet's bytes were sent after the time measured; the first one's arrived before
+        // it.
         let bits_without = |size: u16| (self.bytes - f64::from(size)) * 8.0;
         let (sent_bits, arrived_bits) = (bits_without(last_sent.1), bits_without(first_arrival.1));
         let sending = (last_sent.0 - self.first_sent?) as f64 / 1e6;

@@ -2,8 +2,9 @@
 
 use crate::ProbeId;
 
-/// A receiver that was busy with something else for a moment sees the end of a probe late, which looks like a path that carries less. It does not happen twice in a row
-/// by the same amount, so two probes have to say it, and the one that found more is believed.
+/// A receiver that was busy with something else for a moment sees the end of a probe late, which
+/// looks like a path that carries less. It does not happen twice in a row by the same amount, so
+/// two probes have to say it, and the one that found more is believed.
 #[derive(Debug, Default)]
 pub(crate) struct ConfirmLower {
     /// The last one, whose measurement may be told again with every packet that arrives.

@@ -22,13 +22,16 @@ const SURGE_THINNER: f64 = 0.8;
 
 /// With a queue longer than this nothing is to be gained by sending more.
 const QUEUE_LONG: Duration = Duration::from_millis(80);
-/// A queue longer than this comes from a path that carries much less than before, whatever jitter there is.
+/// A queue longer than this comes from a path that carries much less than before, whatever jitter
+/// there is.
 pub(crate) const QUEUE_CERTAIN: Duration = Duration::from_millis(150);
-/// Delay that falls with a queue shorter than this is no queue that drains: nothing need be waited for.
+/// Delay that falls with a queue shorter than this is no queue that drains: nothing need be waited
+/// for.
 pub(crate) const QUEUE_NONE: Duration = Duration::from_millis(20);
 
-/// What a decrease keeps at least of the rate while the queue is short, and until it is certain: a burst of somebody else's traffic makes such a queue too, and
-/// leaves. If it grows nevertheless, the next decrease comes a round trip later.
+/// What a decrease keeps at least of the rate while the queue is short, and until it is certain: a
+/// burst of somebody else's traffic makes such a queue too, and leaves. If it grows nevertheless,
+/// the next decrease comes a round trip later.
 const SHORT_KEEPS: f64 = 0.93;
 const LONG_KEEPS: f64 = 0.9;
 
@@ -131,15 +134,17 @@ impl DelayBased {
         };
     }
 
-    /// Whether the queue became so much longer from one report to the next, and so much less arrives than before, that no trend need be waited for: a link that
-    /// has become much thinner fills its queue sooner than a line can be fitted.
+    /// Whether the queue became so much longer from one report to the next, and so much less
+    /// arrives than before, that no trend need be waited for: a link that has become much thinner
+    /// fills its queue sooner than a line can be fitted.
     fn surges(&self, evidence: Evidence) -> bool {
         let (queue, rates) = (evidence.queue, evidence.burst_throughput.zip(evidence.throughput));
         let is_thinner = rates.is_some_and(|(now, average)| now < SURGE_THINNER * average);
         queue >= SURGE && queue >= self.queue + SURGE_STEP && is_thinner
     }
 
-    /// Whether the queue is long enough to be one, and longer than the last decrease left it: otherwise that was enough.
+    /// Whether the queue is long enough to be one, and longer than the last decrease left it:
+    /// otherwise that was enough.
     fn grown(&self, queue: Duration) -> bool {
         let grown = if queue > QUEUE_LONG { LONG_GROWN } else { QUEUE_GROWN };
         queue >= QUEUE_MIN && queue >= self.least + grown

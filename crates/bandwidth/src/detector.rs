@@ -1,7 +1,8 @@
-//! Whether a trend means that too much is sent, against a threshold that adapts to how restless the path is.
+//! Whether a trend means that too much is sent, against a threshold that adapts to how restless the
+//! path is.
 //!
-//! A fixed threshold is either deaf on quiet paths or starved by flows that fill the queue; this one follows the trend, slowly
-//! up and fast down.
+//! A fixed threshold is either deaf on quiet paths or starved by flows that fill the queue; this
+//! one follows the trend, slowly up and fast down.
 
 use crate::Usage;
 
@@ -47,7 +48,8 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// The verdict after one more pair of groups, which left and arrived so far apart (milliseconds).
+    /// The verdict after one more pair of groups, which left and arrived so far apart
+    /// (milliseconds).
     pub(crate) fn update(&mut self, slope: f64, trend: f64, sent: f64, arrived: f64) -> Usage {
         if trend > self.threshold {
             self.above(slope, sent);

@@ -6,27 +6,31 @@ use wire::rtcp::ArrivalTicks;
 
 /// Learns what one downlink can carry.
 ///
-/// The owner calls [`sent`](Self::sent) with every packet that left carrying a transport-wide number,
-/// [`feedback`](Self::feedback) or [`remb`](Self::remb) with what the receiver says, and [`timeout`](Self::timeout) when
-/// [`poll_timeout`](Self::poll_timeout) is due. After each of them it reads [`estimate`](Self::estimate) and empties
-/// [`poll_probe`](Self::poll_probe).
+/// The owner calls [`sent`](Self::sent) with every packet that left carrying a transport-wide
+/// number, [`feedback`](Self::feedback) or [`remb`](Self::remb) with what the receiver says, and
+/// [`timeout`](Self::timeout) when [`poll_timeout`](Self::poll_timeout) is due. After each of them
+/// it reads [`estimate`](Self::estimate) and empties [`poll_probe`](Self::poll_probe).
 pub trait Estimator {
     /// Packets left, in the order of their numbers. They must be told before the feedback on them.
     fn sent(&mut self, packets: &[Sent]);
 
-    /// The receiver reports on packets, as [`TransportFeedback::packets`](wire::rtcp::TransportFeedback::packets) yields them.
+    /// The receiver reports on packets, as
+    /// [`TransportFeedback::packets`](wire::rtcp::TransportFeedback::packets) yields them.
     ///
     /// Errors: none; what cannot be true is ignored and counted in [`anomalies`](Self::anomalies).
     fn feedback(&mut self, now: Instant, report: &mut dyn Iterator<Item = (u16, Option<ArrivalTicks>)>);
 
-    /// The receiver estimates by itself (REMB). Where there is no feedback this is the estimate, otherwise an upper bound of it.
+    /// The receiver estimates by itself (REMB). Where there is no feedback this is the estimate,
+    /// otherwise an upper bound of it.
     fn remb(&mut self, now: Instant, bits_per_second: u64);
 
-    /// What could be used if the path carried it: the sum of all that is subscribed to, at its best. Nothing above it is probed for.
+    /// What could be used if the path carried it: the sum of all that is subscribed to, at its
+    /// best. Nothing above it is probed for.
     fn wanted(&mut self, bits_per_second: u64);
 
-    /// Whether less is sent than is wanted, by a decision that may change at any time. Where much less is sent than the path is believed to carry, probes see to it that this is
-    /// still true when it does.
+    /// Whether less is sent than is wanted, by a decision that may change at any time. Where much
+    /// less is sent than the path is believed to carry, probes see to it that this is still true
+    /// when it does.
     fn held_back(&mut self, is_held_back: bool);
 
     /// A time told by [`poll_timeout`](Self::poll_timeout) has come.
@@ -83,7 +87,8 @@ pub struct Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProbeId(pub u32);
 
-/// A burst to send at a given rate, made of what waits to be sent and, for the rest, of padding or retransmissions.
+/// A burst to send at a given rate, made of what waits to be sent and, for the rest, of padding or
+/// retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// To be noted with each of its packets.
@@ -115,7 +120,8 @@ pub struct Estimate {
     pub round_trip: Option<Duration>,
     /// How much longer packets take than the fastest ones of the last ten seconds.
     pub queue: Duration,
-    /// How fast packets that leave together may follow each other, where bursts as large passed without waiting. Shape: bits per second.
+    /// How fast packets that leave together may follow each other, where bursts as large passed
+    /// without waiting. Shape: bits per second.
     pub burst: Option<u64>,
     /// Whether much less is sent than could be, so that only probes can find out more.
     pub application_limited: bool,

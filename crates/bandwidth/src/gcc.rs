@@ -1,7 +1,7 @@
 //! Google congestion control, put together.
 //!
-//! A report goes through: [`History`] (what was sent), throughput, probes, the delay-based and the loss-based half. The
-//! least of what they allow is the target.
+//! A report goes through: [`History`] (what was sent), throughput, probes, the delay-based and the
+//! loss-based half. The least of what they allow is the target.
 
 use std::time::{Duration, Instant};
 
@@ -26,18 +26,20 @@ use crate::{Anomalies, Config, Estimate, Estimator, Fate, History, Limit, Probe,
 const FALL: f64 = 0.66;
 /// What is kept of the rate each time a receiver of packets has said nothing for too long.
 const SILENCE_KEEPS: f64 = 0.7;
-/// A busy path that carries no more than this share of what arrived a moment ago has become narrow: no burst of others' traffic takes so much.
+/// A busy path that carries no more than this share of what arrived a moment ago has become narrow:
+/// no burst of others' traffic takes so much.
 const NARROW: f64 = 0.6;
-/// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone within [`DRAIN`].
+/// A queue up to this is left alone: bursts and jitter make it. What is beyond it should be gone
+/// within [`DRAIN`].
 const QUEUE_ALLOWED: Duration = Duration::from_millis(60);
 const DRAIN: Duration = Duration::from_millis(800);
 /// One shorter than this may have grown by chance: what arrives is looked at for longer.
 const QUEUE_CHANCE: Duration = Duration::from_millis(80);
-/// A probe counts when it found so much more than was believed. On a path shared with others a flow that has much finds hardly more,
-/// one that has little finds a lot.
+/// A probe counts when it found so much more than was believed. On a path shared with others a flow
+/// that has much finds hardly more, one that has little finds a lot.
 const PROBE_WORTH: f64 = 1.1;
-/// So soon after a queue grew a probe may have met a lull in somebody else's traffic. Then no single one is believed beyond so many times the rate; the next one
-/// goes on from there.
+/// So soon after a queue grew a probe may have met a lull in somebody else's traffic. Then no
+/// single one is believed beyond so many times the rate; the next one goes on from there.
 const LULL: Duration = Duration::from_secs(2);
 const LULL_STEP: f64 = 1.25;
 /// At least this share of the target is sent while a queue drains.
@@ -45,8 +47,8 @@ const DRAIN_KEEPS: f64 = 0.4;
 
 /// The estimator Weir uses.
 ///
-/// Source: draft-ietf-rmcat-gcc-02, with what browsers do beyond it: a trend line in place of the Kalman filter, a
-/// loss-based half that fits inherent loss, probing.
+/// Source: draft-ietf-rmcat-gcc-02, with what browsers do beyond it: a trend line in place of the
+/// Kalman filter, a loss-based half that fits inherent loss, probing.
 #[derive(Debug)]
 pub struct Gcc {
     config: Config,
@@ -112,7 +114,8 @@ impl Gcc {
         }
     }
 
-    /// As [`feedback`](Estimator::feedback), for whoever knows what kind of report it is, so that no packet of it takes a virtual call.
+    /// As [`feedback`](Estimator::feedback), for whoever knows what kind of report it is, so that
+    /// no packet of it takes a virtual call.
     pub fn report(&mut self, now: Instant, report: impl Iterator<Item = (u16, Option<ArrivalTicks>)>) {
         let mut fates = std::mem::take(&mut self.fates);
         fates.clear();
@@ -202,7 +205,8 @@ impl Gcc {
         self.burst = self.bursts.rate(now);
     }
 
-    /// What the path carries while a queue grows: exact once it has been busy for a while, else the most that can be seen.
+    /// What the path carries while a queue grows: exact once it has been busy for a while, else the
+    /// most that can be seen.
     fn burst_throughput(&self) -> Option<f64> {
         let queue = self.queue.standing();
         let is_narrow = |busy: &f64| queue >= SURGE && *busy < NARROW * self.recent_capacity.most();
@@ -223,7 +227,8 @@ impl Gcc {
         Some(measured)
     }
 
-    /// What probes prove. Less than is believed already counts only when too little is sent to notice otherwise, when two say so, and never when more than that arrives.
+    /// What probes prove. Less than is believed already counts only when too little is sent to
+    /// notice otherwise, when two say so, and never when more than that arrives.
     fn probed(&mut self, now: Instant, probe: ProbeId, found: Found) -> Option<f64> {
         let Found::Rate { rate, full, .. } = found else {
             return None;
@@ -240,8 +245,10 @@ impl Gcc {
         proved.filter(|rate| *rate < self.target)
     }
 
-    /// What the path is seen to carry though it is more than is believed, `missing` packets of the report left out: pictures leave before anything is known, and what arrives of them without a
-    /// queue proves more than a first probe that went wrong. Once a queue was seen no more is sent than is believed, and what arrives in bursts proves nothing.
+    /// What the path is seen to carry though it is more than is believed, `missing` packets of the
+    /// report left out: pictures leave before anything is known, and what arrives of them without a
+    /// queue proves more than a first probe that went wrong. Once a queue was seen no more is sent
+    /// than is believed, and what arrives in bursts proves nothing.
     fn shown(&self, missing: usize) -> Option<f64> {
         let never_full = self.delay.last_over().is_none() && self.queue.standing() < QUEUE_NONE;
         let is_whole = missing == 0 && self.loss.loss() == 0.0;

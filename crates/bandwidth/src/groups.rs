@@ -1,17 +1,20 @@
-//! Packets that left together, and how much closer or farther apart two such groups arrived than they left.
+//! Packets that left together, and how much closer or farther apart two such groups arrived than
+//! they left.
 //!
-//! A frame leaves as a burst; how its packets spread inside says little about the queue, how bursts spread says a lot.
+//! A frame leaves as a burst; how its packets spread inside says little about the queue, how bursts
+//! spread says a lot.
 
 /// Packets sent within this time of the group's first belong to it. Shape: microseconds.
 const SEND_SPAN: i64 = 5_000;
-/// Packets that arrive closer than this, and closer than they were sent, were held up together and released at once.
-/// Shape: microseconds.
+/// Packets that arrive closer than this, and closer than they were sent, were held up together and
+/// released at once. Shape: microseconds.
 const BURST_GAP: i64 = 5_000;
 /// A release is not longer than this. Shape: microseconds.
 const BURST_SPAN: i64 = 100_000;
 /// A gap no queue explains: the receiver's clock jumped. Shape: microseconds.
 const JUMP: i64 = 3_000_000;
-/// After so many groups that arrived before their predecessors, the past is given up rather than the present.
+/// After so many groups that arrived before their predecessors, the past is given up rather than
+/// the present.
 const REORDERED_MAX: u32 = 3;
 
 /// Two groups in a row, compared. Shape: milliseconds.

@@ -10,13 +10,14 @@ use wire::{TimestampUnwrapper, Unwrapper};
 use crate::limits::{HISTORY_AGE_MAX, HISTORY_PACKETS_MAX};
 use crate::{Anomalies, ProbeId, Sent};
 
-/// A packet that was reported on is remembered for so long: reports are repeated and overtake each other by less, and thousands of histories are kept.
-/// Shape: microseconds.
+/// A packet that was reported on is remembered for so long: reports are repeated and overtake each
+/// other by less, and thousands of histories are kept. Shape: microseconds.
 const REPORTED_AGE_MAX: i64 = 1_000_000;
 /// And one that was not. Shape: microseconds.
 const AGE_MAX: i64 = HISTORY_AGE_MAX.as_micros() as i64;
 
-/// A queue with room for so many times what is in it gives back what it does not need, but for a little.
+/// A queue with room for so many times what is in it gives back what it does not need, but for a
+/// little.
 const ROOM_MAX: usize = 4;
 const ROOM_MIN: usize = 16;
 
@@ -25,13 +26,15 @@ const ROOM_MIN: usize = 16;
 pub struct Fate {
     /// Its transport-wide number, extended.
     pub number: u64,
-    /// When it left. Shape: microseconds since the first packet did, a number because it is compared so often.
+    /// When it left. Shape: microseconds since the first packet did, a number because it is
+    /// compared so often.
     pub sent: i64,
     /// Bytes of UDP payload.
     pub size: u16,
     /// The probe it was part of.
     pub probe: Option<ProbeId>,
-    /// When it arrived, or that it has not. Shape: microseconds since an epoch of the receiver's choice.
+    /// When it arrived, or that it has not. Shape: microseconds since an epoch of the receiver's
+    /// choice.
     pub arrival: Option<i64>,
     /// Whether it was reported missing before: it came late.
     pub recovered: bool,
@@ -50,7 +53,8 @@ pub enum Known {
     Arrived,
 }
 
-/// Joins reports to what was sent. Each packet is reported missing at most once, and arrived at most once, whatever is said how often.
+/// Joins reports to what was sent. Each packet is reported missing at most once, and arrived at
+/// most once, whatever is said how often.
 #[derive(Debug, Default)]
 pub struct History {
     /// From number `first` on; `None` where no packet of that number is known.
@@ -62,7 +66,8 @@ pub struct History {
     anomalies: Anomalies,
 }
 
-/// What was sent, without its number, which is its place. Small, since a second of them is kept for each receiver.
+/// What was sent, without its number, which is its place. Small, since a second of them is kept for
+/// each receiver.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     /// Shape: microseconds since the first packet left.
@@ -104,7 +109,8 @@ impl Packet {
     }
 }
 
-/// Our time in microseconds since the first packet left. Packets of one batch left together, so that most of them need no sum.
+/// Our time in microseconds since the first packet left. Packets of one batch left together, so
+/// that most of them need no sum.
 #[derive(Debug, Default)]
 struct SendClock {
     first: Option<Instant>,

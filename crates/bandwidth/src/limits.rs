@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Packets an estimator remembers having sent. Beyond it the oldest is forgotten, and feedback on it counts as unknown.
+/// Packets an estimator remembers having sent. Beyond it the oldest is forgotten, and feedback on
+/// it counts as unknown.
 ///
 /// Half a cycle of the 16-bit numbers: with more, a number could mean two packets.
 pub const HISTORY_PACKETS_MAX: usize = 1 << 15;
@@ -10,7 +11,8 @@ pub const HISTORY_PACKETS_MAX: usize = 1 << 15;
 /// How long a packet is remembered. Feedback that comes later counts as unknown.
 pub const HISTORY_AGE_MAX: Duration = Duration::from_secs(10);
 
-/// Times at which packets arrived kept to measure throughput. Beyond it the oldest is forgotten, and the rate is measured over a shorter time.
+/// Times at which packets arrived kept to measure throughput. Beyond it the oldest is forgotten,
+/// and the rate is measured over a shorter time.
 pub const ARRIVALS_MAX: usize = 4096;
 
 /// Probes whose packets are being watched. Beyond it the oldest is given up.

@@ -1,8 +1,10 @@
-//! The loss-based half: which capacity, together with which loss that has nothing to do with us, best explains what was lost.
+//! The loss-based half: which capacity, together with which loss that has nothing to do with us,
+//! best explains what was lost.
 //!
-//! A fixed rule ("above 10 % slow down") cannot tell a full queue from a bad radio. Here a few candidate rates are compared by how likely
-//! they make the losses of the last observations, each with the inherent loss that suits it best. The likeliest wins; a small bias
-//! prefers the higher rate where the losses do not decide.
+//! A fixed rule ("above 10 % slow down") cannot tell a full queue from a bad radio. Here a few
+//! candidate rates are compared by how likely they make the losses of the last observations, each
+//! with the inherent loss that suits it best. The likeliest wins; a small bias prefers the higher
+//! rate where the losses do not decide.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -27,7 +29,8 @@ const INHERENT_BALANCE: f64 = 150_000.0;
 /// By how many standard deviations loss is discounted before it alone brings the rate down.
 const CERTAIN: f64 = 1.0;
 const NEWTON_STEP: f64 = 0.75;
-/// How much more likely a higher rate is held to be, per kbit/s and per its logarithm, while less is lost than this.
+/// How much more likely a higher rate is held to be, per kbit/s and per its logarithm, while less
+/// is lost than this.
 const BIAS: f64 = 0.0002;
 const BIAS_LOGARITHM: f64 = 0.02;
 const BIAS_LOSS: f64 = 0.2;
@@ -38,13 +41,14 @@ const REGROWTH_WINDOW: Duration = Duration::from_millis(1000);
 
 /// Fits capacity and inherent loss.
 ///
-/// Shape: rates in bits per second.
-/// Source: the published description of "loss-based bandwidth estimation v2" in WebRTC, without its hold periods and padding.
+/// Shape: rates in bits per second. Source: the published description of "loss-based bandwidth
+/// estimation v2" in WebRTC, without its hold periods and padding.
 #[derive(Debug)]
 pub(crate) struct LossBased {
     observations: VecDeque<Observation>,
     partial: Partial,
-    /// Part of the packets lost lately, as of the last report: it is asked for more often than it changes.
+    /// Part of the packets lost lately, as of the last report: it is asked for more often than it
+    /// changes.
     recent_loss: f64,
     best: Option<Candidate>,
     regrowth: Option<Regrowth>,
@@ -85,8 +89,8 @@ struct Candidate {
 /// How much the observations differ from each other.
 #[derive(Clone, Copy, Debug)]
 struct Spread {
-    /// Their variance over that of packets lost one by one: about how many packets are lost together. As many times fewer losses
-    /// are evidence of their own.
+    /// Their variance over that of packets lost one by one: about how many packets are lost
+    /// together. As many times fewer losses are evidence of their own.
     clumping: f64,
     /// Standard deviation of the mean loss.
     of_mean: f64,
@@ -238,7 +242,8 @@ impl LossBased {
         sum
     }
 
-    /// What was observed, by the share that the candidate would have lost of it: all at which its link would not have been full at once.
+    /// What was observed, by the share that the candidate would have lost of it: all at which its
+    /// link would not have been full at once.
     fn explain(&self, candidate: Candidate, mut each: impl FnMut(f64, Told)) {
         let mut not_full = Told::default();
         for (observation, weight) in self.weighted() {

@@ -1,7 +1,8 @@
 //! Whether packets are lost because a queue is full, or for the path's own reasons.
 //!
-//! A full queue loses what comes while it is full, a bad radio loses at any time. So a loss counts as one of the two by the delay of
-//! the packet that arrived before it, and the queue is full when much more is lost at its longest than otherwise.
+//! A full queue loses what comes while it is full, a bad radio loses at any time. So a loss counts
+//! as one of the two by the delay of the packet that arrived before it, and the queue is full when
+//! much more is lost at its longest than otherwise.
 
 use std::collections::VecDeque;
 
@@ -27,7 +28,8 @@ const SHARE_MIN: f64 = 0.05;
 
 /// Tells losses apart.
 ///
-/// Source: Cen, Cosman, Voelker, "End-to-end differentiation of congestion and wireless losses", IEEE/ACM ToN 2003, the scheme "Spike".
+/// Source: Cen, Cosman, Voelker, "End-to-end differentiation of congestion and wireless losses",
+/// IEEE/ACM ToN 2003, the scheme "Spike".
 #[derive(Debug, Default)]
 pub(crate) struct Overflow {
     spans: VecDeque<Span>,
@@ -132,8 +134,8 @@ mod tests {
     use super::*;
     use crate::Known;
 
-    /// Packets every 10 ms, a saw tooth of delay up to `longest` ms, of which `lost` says what is lost by number and delay. Returns in how many reports of
-    /// five packets the queue was full.
+    /// Packets every 10 ms, a saw tooth of delay up to `longest` ms, of which `lost` says what is
+    /// lost by number and delay. Returns in how many reports of five packets the queue was full.
     fn full(longest: u64, lost: impl Fn(u64, u64) -> bool) -> usize {
         let mut overflow = Overflow::default();
         let fates: Vec<_> = (0..1000)

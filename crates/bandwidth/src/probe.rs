@@ -1,14 +1,16 @@
 //! When to send a burst that finds out whether there is room for more.
 //!
-//! Delay only says when too much is sent. That there is room is known only by using it, and an SFU rarely can: its layers come in steps. So at the start,
-//! and from then on as long as more is wanted than the path is known to carry, a short burst is sent at a multiple of the rate.
+//! Delay only says when too much is sent. That there is room is known only by using it, and an SFU
+//! rarely can: its layers come in steps. So at the start, and from then on as long as more is
+//! wanted than the path is known to carry, a short burst is sent at a multiple of the rate.
 //!
-//! At the start what it finds is believed, and another one is sent as soon as it was carried. Later it is a mere scout: many links pass a few packets at once,
-//! whatever they carry for long, and who believes them shows a larger picture that does not fit. What a scout finds is tried in smaller steps with
-//! probes that last long enough to tell.
+//! At the start what it finds is believed, and another one is sent as soon as it was carried. Later
+//! it is a mere scout: many links pass a few packets at once, whatever they carry for long, and who
+//! believes them shows a larger picture that does not fit. What a scout finds is tried in smaller
+//! steps with probes that last long enough to tell.
 //!
-//! Who sends much less than is believed learns nothing of a path that becomes narrow either. Where more would be sent as soon as that is decided, probes check
-//! that what is believed still holds.
+//! Who sends much less than is believed learns nothing of a path that becomes narrow either. Where
+//! more would be sent as soon as that is decided, probes check that what is believed still holds.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -23,11 +25,13 @@ const FIRST: [f64; 2] = [3.0, 6.0];
 const FURTHER: f64 = 2.0;
 /// sent when the last one found at least this share of its own rate.
 const CARRIED: f64 = 0.7;
-/// A check is this multiple of what is believed, or of what is of use: no faster, and nobody could tell that it was carried.
+/// A check is this multiple of what is believed, or of what is of use: no faster, and nobody could
+/// tell that it was carried.
 const CHECK: f64 = 1.15;
 /// One that finds less than this share of it is repeated at once: two have to say it.
 const DOUBT: f64 = 0.8;
-/// One that left slower than it was to, since whoever sends it had no processor, is sent again so many times in a row.
+/// One that left slower than it was to, since whoever sends it had no processor, is sent again so
+/// many times in a row.
 const LATE_MAX: u32 = 4;
 /// A probe to be believed is this multiple of the rate,
 const STEP: f64 = 1.5;
@@ -35,7 +39,8 @@ const STEP: f64 = 1.5;
 const LONG: f64 = 0.3;
 /// How long the answer to a probe is waited for.
 const ANSWER: Duration = Duration::from_secs(1);
-/// Between periodic probes: the first after anything changed, growing to the most while they find nothing.
+/// Between periodic probes: the first after anything changed, growing to the most while they find
+/// nothing.
 const PERIOD_MIN: Duration = Duration::from_secs(2);
 const PERIOD_MAX: Duration = Duration::from_secs(5);
 /// Between checks.
@@ -51,9 +56,11 @@ const WANTED: f64 = 1.05;
 /// How long a probe lasts: longer where packets arrive unevenly,
 const SECONDS: std::ops::RangeInclusive<f64> = 0.015..=0.12;
 const JITTERS: f64 = 6.0;
-/// but not so long that the queue becomes longer than this if nothing more is carried than is known;
+/// but not so long that the queue becomes longer than this if nothing more is carried than is
+/// known;
 const QUEUED_MAX: Duration = Duration::from_millis(80);
-/// and the packets and bytes it has at least: a few frames pass many links at once, whatever these carry for long.
+/// and the packets and bytes it has at least: a few frames pass many links at once, whatever these
+/// carry for long.
 const PACKETS: u32 = 5;
 const BYTES_MIN: u32 = 6_000;
 
@@ -66,7 +73,8 @@ pub(crate) struct Situation {
     pub(crate) queue: Duration,
     pub(crate) jitter: Duration,
     pub(crate) last_over: Option<Instant>,
-    /// So little is sent that a path which becomes narrow shows in probes alone, and more may be any time.
+    /// So little is sent that a path which becomes narrow shows in probes alone, and more may be
+    /// any time.
     pub(crate) blind: bool,
 }
 
@@ -154,8 +162,9 @@ impl Prober {
         matches!(self.state, State::Start)
     }
 
-    /// A packet left. The first ones that are of use are probed with: while nothing is wanted yet, such as with sound alone, a probe would be wasted, and the
-    /// next would come too late for the first picture.
+    /// A packet left. The first ones that are of use are probed with: while nothing is wanted yet,
+    /// such as with sound alone, a probe would be wasted, and the next would come too late for the
+    /// first picture.
     pub(crate) fn started(&mut self, now: Instant, situation: Situation) {
         if self.is_new() && situation.rate * WANTED < situation.ceiling {
             for factor in FIRST {
@@ -193,7 +202,8 @@ impl Prober {
         if let State::Asked { answer, .. } = &mut self.state {
             *answer = Answer::Came;
         }
-        // One that found hardly more than was known leads nowhere: the next would find the same, and so on for ever.
+        // One that found hardly more than was known leads nowhere: the next would find the same,
+        // and so on for ever.
         let worth = |found: f64| found > CARRIED * rate && found > WORTH * from;
         match (purpose, found) {
             (Purpose::Start, Found::Rate { rate: found, .. }) if worth(found) => {
@@ -245,7 +255,8 @@ impl Prober {
         self.satisfied
     }
 
-    /// Goes on with the start once more is of use than when it ended: what a stream takes is known soon after its first packets.
+    /// Goes on with the start once more is of use than when it ended: what a stream takes is known
+    /// soon after its first packets.
     pub(crate) fn go_on(&mut self, now: Instant, situation: Situation) {
         if self.satisfied && situation.is_quiet() && situation.rate * WANTED < situation.ceiling {
             self.satisfied = false;

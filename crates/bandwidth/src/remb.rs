@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Receivers repeat it every second. Beside feedback of our own an old one is forgotten; alone it is all there is.
+/// Receivers repeat it every second. Beside feedback of our own an old one is forgotten; alone it
+/// is all there is.
 const FRESH: Duration = Duration::from_secs(5);
 
 /// The newest estimate of the receiver's.

@@ -1,4 +1,5 @@
-//! The trend of the one-way delay: a line fitted through the last groups, its slope the sign of a growing queue.
+//! The trend of the one-way delay: a line fitted through the last groups, its slope the sign of a
+//! growing queue.
 
 use std::collections::VecDeque;
 
@@ -14,7 +15,8 @@ const GAIN: f64 = 4.0;
 
 /// Fits the line.
 ///
-/// Source: Carlucci et al. 2017 section IV; least squares in place of their Kalman filter, as in the production form.
+/// Source: Carlucci et al. 2017 section IV; least squares in place of their Kalman filter, as in
+/// the production form.
 #[derive(Debug, Default)]
 pub(crate) struct Trendline {
     /// Arrival and smoothed accumulated delay. Shape: milliseconds, both.
@@ -27,7 +29,8 @@ pub(crate) struct Trendline {
 }
 
 impl Trendline {
-    /// The slope after one more pair of groups, and the same scaled for comparison with a threshold in milliseconds.
+    /// The slope after one more pair of groups, and the same scaled for comparison with a threshold
+    /// in milliseconds.
     pub(crate) fn update(&mut self, delta: Delta) -> (f64, f64) {
         self.deltas = (self.deltas + 1).min(DELTAS_MAX);
         self.arrived += delta.arrived;

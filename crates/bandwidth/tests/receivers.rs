@@ -16,7 +16,8 @@ const CONFIG: Config = Config {
 const PACKET: u16 = 1000;
 const GAP: Duration = Duration::from_millis(10);
 
-/// A sender of a packet every 10 ms to a receiver that reports each at once, 20 ms later by its own clock.
+/// A sender of a packet every 10 ms to a receiver that reports each at once, 20 ms later by its own
+/// clock.
 struct Call {
     gcc: Gcc,
     start: Instant,
@@ -88,7 +89,8 @@ fn a_silent_receiver_is_sent_less_unless_it_has_nothing_to_report() {
     assert!(call.gcc.estimate().target >= silent.target / 2);
 }
 
-/// A server without a processor for 50 ms while its first probes left took a path of 10 Mbit/s for one of 0.6, and paused pictures that had arrived at once for two seconds.
+/// A server without a processor for 50 ms while its first probes left took a path of 10 Mbit/s for
+/// one of 0.6, and paused pictures that had arrived at once for two seconds.
 #[test]
 fn a_rate_without_a_queue_is_believed_without_a_probe() {
     let mut call = Call::new();

@@ -1,6 +1,7 @@
 //! Named counters: an enum of what is counted, and one number for each.
 //!
-//! Every refusal of input has a counter of its own name, in every part of the system; this is what they have in common.
+//! Every refusal of input has a counter of its own name, in every part of the system; this is what
+//! they have in common.
 
 /// Makes an enum `Counter` and a struct `Counters` out of a list of names.
 ///

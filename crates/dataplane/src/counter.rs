@@ -1,7 +1,8 @@
 //! What became of every packet, by name.
 
 counting::counters! {
-    /// Everything a data plane counts. The same packet counts the same everywhere: counters are part of conformance.
+    /// Everything a data plane counts. The same packet counts the same everywhere: counters are
+    /// part of conformance.
     pub enum Counter {
         /// Datagrams that came in.
         Received = "received",
@@ -42,7 +43,8 @@ counting::counters! {
         NoKeys = "no_keys",
         /// Dropped: wrong authentication tag.
         Unauthenticated = "unauthenticated",
-        /// Dropped: its index was received before (SRTP), or its number was (clear RTP, or a retransmission of what did arrive).
+        /// Dropped: its index was received before (SRTP), or its number was (clear RTP, or a
+        /// retransmission of what did arrive).
         Duplicate = "duplicate",
         /// Dropped: too far behind the newest packet to be placed.
         TooLate = "too_late",
@@ -61,31 +63,36 @@ counting::counters! {
         Paused = "paused",
         /// Not sent to this replica: it waits for a key frame of this stream.
         AwaitingKeyFrame = "awaiting_key_frame",
-        /// Not sent to this replica: it arrived late, from before the replica switched to this stream.
+        /// Not sent to this replica: it arrived late, from before the replica switched to this
+        /// stream.
         BeforeSwitch = "before_switch",
         /// Not sent to this replica: its frame is not part of the layers it gets.
         OutsideTarget = "outside_target",
         /// Not sent to this replica: its frame depends on one that was held back.
         Undecodable = "undecodable",
-        /// Not sent to this replica: it is within the target, but there was more to do than the workers could, so only the lowest frame rate was sent.
+        /// Not sent to this replica: it is within the target, but there was more to do than the
+        /// workers could, so only the lowest frame rate was sent.
         Overloaded = "overloaded",
         /// Not sent to this replica: the receiver did not negotiate this payload type.
         NotNegotiated = "not_negotiated",
-        /// Not sent to this replica: its leg has no address or no keys. Dropped: the relay takes nobody's packets yet, or its other side has no port or no keys.
+        /// Not sent to this replica: its leg has no address or no keys. Dropped: the relay takes
+        /// nobody's packets yet, or its other side has no port or no keys.
         NotReady = "not_ready",
         /// Not sent to this replica: with its header it would be larger than a datagram may be.
         ReplicaOversized = "replica_oversized",
 
         /// A retransmission asked for was not sent: its packet never arrived or is no longer kept.
         NotInCache = "not_in_cache",
-        /// A retransmission asked for was not sent: the replica negotiated none. Its publisher may send it again instead.
+        /// A retransmission asked for was not sent: the replica negotiated none. Its publisher may
+        /// send it again instead.
         NoRetransmission = "no_retransmission",
 
         /// Lost here: the socket's buffer was full before a worker read it.
         ReceiveOverflow = "receive_overflow",
         /// Lost here: the queue to the agent was full.
         PuntQueueFull = "punt_queue_full",
-        /// Lost here: the queue between two workers was full, or too much waited in a worker, or for too long.
+        /// Lost here: the queue between two workers was full, or too much waited in a worker, or
+        /// for too long.
         WorkerQueueFull = "worker_queue_full",
         /// Lost here: too much waited for a slow leg's pace.
         PaceQueueFull = "pace_queue_full",

@@ -8,15 +8,18 @@ use wire::{Mid, NtpTime, PayloadType, Rid, Ssrc};
 
 use crate::{Counters, LegId, Path, ReplicaId, ReplicaSnapshot, StreamKey, Update};
 
-/// The agent's handle on a device that forwards media by table. Devices differ in speed, never in meaning: [`Model`](crate::Model) is the meaning.
+/// The agent's handle on a device that forwards media by table. Devices differ in speed, never in
+/// meaning: [`Model`](crate::Model) is the meaning.
 pub trait DataPlane {
     /// What this device can do; the agent plans within it.
     fn capabilities(&self) -> Capabilities;
 
-    /// Applies one entry atomically with respect to packets. Changes over several entries are ordered make-before-break by the caller.
+    /// Applies one entry atomically with respect to packets. Changes over several entries are
+    /// ordered make-before-break by the caller.
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError>;
 
-    /// Sends what the control plane made, or asks for what only the device can make. Nothing comes back at once; what cannot be done is counted.
+    /// Sends what the control plane made, or asks for what only the device can make. Nothing comes
+    /// back at once; what cannot be done is counted.
     fn inject(&mut self, now: Instant, what: Inject<'_>);
 
     /// The next event, in the order they happened on each leg. `None` when there is none for now.
@@ -25,10 +28,12 @@ pub trait DataPlane {
     /// The sum of all counters so far.
     fn counters(&mut self) -> Counters;
 
-    /// Asks whatever moves packets for a sign of life, to be looked for with [`workers_answered`](Self::workers_answered).
+    /// Asks whatever moves packets for a sign of life, to be looked for with
+    /// [`workers_answered`](Self::workers_answered).
     fn ping_workers(&mut self) {}
 
-    /// Whether everything that moves packets has had a turn since the last [`ping_workers`](Self::ping_workers).
+    /// Whether everything that moves packets has had a turn since the last
+    /// [`ping_workers`](Self::ping_workers).
     fn workers_answered(&mut self) -> bool {
         true
     }
@@ -102,7 +107,8 @@ pub enum WriteError {
     Fixed,
     /// The relay to remove is not there.
     UnknownRelay,
-    /// The operating system does not give us this port: somebody has it, it is not of an address of ours, or we have too many.
+    /// The operating system does not give us this port: somebody has it, it is not of an address of
+    /// ours, or we have too many.
     PortTaken,
     /// The device cannot do this at all.
     Unsupported,
@@ -118,42 +124,50 @@ pub enum Inject<'a> {
         /// The UDP payload.
         bytes: &'a [u8],
     },
-    /// A compound RTCP packet, in clear; the device protects it with the leg's keys and sends it over the nominated path.
+    /// A compound RTCP packet, in clear; the device protects it with the leg's keys and sends it
+    /// over the nominated path.
     Rtcp {
         /// To whom.
         leg: LegId,
         /// The compound packet.
         bytes: &'a [u8],
     },
-    /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC 4588 retransmissions from the stream's cache. A device that
-    /// sends the replica but keeps no packets says [`Event::NackUpstream`] instead. When one of those comes from the publisher again it goes to whoever asked for it
-    /// and nobody else, once, under the number it had, and is reported as an arrival that was recovered.
+    /// Packets the receiver asked for again, by the replica's own sequence numbers; sent as RFC
+    /// 4588 retransmissions from the stream's cache. A device that sends the replica but keeps no
+    /// packets says [`Event::NackUpstream`] instead. When one of those comes from the publisher
+    /// again it goes to whoever asked for it and nobody else, once, under the number it had, and is
+    /// reported as an arrival that was recovered.
     Resend {
         /// Which replica.
         replica: ReplicaId,
         /// Which of its numbers.
         sequences: &'a [u16],
     },
-    /// Has a replica go on where another device stopped, or this one let go. Without effect where it follows something already, or goes to a leg with
-    /// encryption. One that is paused or without a source goes on once it is neither; one that runs forgets what it should have followed when it is paused, and its
-    /// numbers go on all the same.
+    /// Has a replica go on where another device stopped, or this one let go. Without effect where
+    /// it follows something already, or goes to a leg with encryption. One that is paused or
+    /// without a source goes on once it is neither; one that runs forgets what it should have
+    /// followed when it is paused, and its numbers go on all the same.
     Resume {
         /// Which replica.
         replica: ReplicaId,
         /// Where.
         from: ReplicaSnapshot,
     },
-    /// Asks a device to send no more of a replica, so that another can go on with it: it says where that stands ([`Event::Released`]), and nothing of it is
-    /// sent until [`Inject::Resume`], or until it has been paused or without a source. Where that cannot be said it does not let go.
+    /// Asks a device to send no more of a replica, so that another can go on with it: it says where
+    /// that stands ([`Event::Released`]), and nothing of it is sent until [`Inject::Resume`], or
+    /// until it has been paused or without a source. Where that cannot be said it does not let go.
     Release {
         /// Which replica.
         replica: ReplicaId,
     },
-    /// Sends one packet of a replica in place of media that does not come, as for a track that is muted: a receiver may learn of the track by its packets. It has the replica's
-    /// next number, and a timestamp as far behind the one before as it was made later; the first is 0. Media goes on from both. Without effect once
-    /// the replica has followed a stream, and while it is paused.
+    /// Sends one packet of a replica in place of media that does not come, as for a track that is
+    /// muted: a receiver may learn of the track by its packets. It has the replica's next number,
+    /// and a timestamp as far behind the one before as it was made later; the first is 0. Media
+    /// goes on from both. Without effect once the replica has followed a stream, and while it is
+    /// paused.
     ///
-    /// An offload has none of its own: it sends only what is clear, and clients that need this do not receive that.
+    /// An offload has none of its own: it sends only what is clear, and clients that need this do
+    /// not receive that.
     Fill {
         /// Which replica.
         replica: ReplicaId,
@@ -164,21 +178,26 @@ pub enum Inject<'a> {
         /// The payload; where it is empty the packet is padding, which says nothing to any decoder.
         payload: &'a [u8],
     },
-    /// Asks for a burst that finds out what the path to a leg carries: padding on the retransmission SSRC of one of its replicas, together with whatever
-    /// media leaves meanwhile. A leg without such a replica sends none. A device that makes no padding sends what leaves next several times instead.
+    /// Asks for a burst that finds out what the path to a leg carries: padding on the
+    /// retransmission SSRC of one of its replicas, together with whatever media leaves meanwhile. A
+    /// leg without such a replica sends none. A device that makes no padding sends what leaves next
+    /// several times instead.
     Probe {
         /// To whom.
         leg: LegId,
         /// Noted with each packet of the burst, media included, in its [`Departure`].
         probe: u32,
-        /// How fast, in bits per second; a device that does not pace spreads it over what leaves, or sends all of it at once.
+        /// How fast, in bits per second; a device that does not pace spreads it over what leaves,
+        /// or sends all of it at once.
         rate: u64,
         /// At least so many bytes of UDP payload,
         bytes: u32,
-        /// and at least so many packets, up to [`PROBE_PACKETS_MAX`](crate::limits::PROBE_PACKETS_MAX).
+        /// and at least so many packets, up to
+        /// [`PROBE_PACKETS_MAX`](crate::limits::PROBE_PACKETS_MAX).
         packets: u32,
     },
-    /// Asks for an [`Event::Stream`] for each stream of a leg and an [`Event::Replica`] for each replica sent to it.
+    /// Asks for an [`Event::Stream`] for each stream of a leg and an [`Event::Replica`] for each
+    /// replica sent to it.
     Report {
         /// Which leg.
         leg: LegId,
@@ -197,7 +216,8 @@ pub enum PuntKind {
     Stun,
     /// DTLS from a leg, or from who is accepted at a relay where it ends.
     Dtls,
-    /// RTCP from a leg, authenticated and in clear; or a copy of what a relay passes on, in clear unless it passed unopened and is protected from end to end.
+    /// RTCP from a leg, authenticated and in clear; or a copy of what a relay passes on, in clear
+    /// unless it passed unopened and is protected from end to end.
     Rtcp,
 }
 
@@ -212,12 +232,14 @@ pub enum Event {
         at: Instant,
         /// Between which addresses.
         path: Path,
-        /// Whose address pair that is, if anybody's. What arrives at a relay is no leg's: `path.local` says at which.
+        /// Whose address pair that is, if anybody's. What arrives at a relay is no leg's:
+        /// `path.local` says at which.
         leg: Option<LegId>,
         /// The UDP payload; RTCP unprotected.
         bytes: Vec<u8>,
     },
-    /// An SSRC that is not in the table. Said once for each different description, at most [`UNKNOWN_STREAMS_MAX`](crate::limits::UNKNOWN_STREAMS_MAX) times a leg.
+    /// An SSRC that is not in the table. Said once for each different description, at most
+    /// [`UNKNOWN_STREAMS_MAX`](crate::limits::UNKNOWN_STREAMS_MAX) times a leg.
     UnknownStream {
         /// On which leg.
         leg: LegId,
@@ -246,29 +268,32 @@ pub enum Event {
         /// One for each packet.
         departures: Vec<Departure>,
     },
-    /// A replica forwards another stream or another layer of it than before, or began or ceased to wait for a key frame of the stream it forwards.
+    /// A replica forwards another stream or another layer of it than before, or began or ceased to
+    /// wait for a key frame of the stream it forwards.
     Selected {
         /// Which replica.
         replica: ReplicaId,
         /// Where it comes from now.
         source: StreamKey,
-        /// The highest layer it gets now, [`u8::MAX`] where nothing limits it; the lowest there is for a stream without layers.
+        /// The highest layer it gets now, [`u8::MAX`] where nothing limits it; the lowest there is
+        /// for a stream without layers.
         layer: Layer,
-        /// Whether it gets to its target, or to anything that can be decoded, only with a key frame.
+        /// Whether it gets to its target, or to anything that can be decoded, only with a key
+        /// frame.
         awaits_key_frame: bool,
     },
     /// Answer to [`Inject::Release`].
     Released {
         /// Which replica.
         replica: ReplicaId,
-        /// Where it stands; `None` where this device goes on sending it: it follows nothing, or no longer what it should, frames are named by descriptors, or there is
-        /// encryption.
+        /// Where it stands; `None` where this device goes on sending it: it follows nothing, or no
+        /// longer what it should, frames are named by descriptors, or there is encryption.
         from: Option<ReplicaSnapshot>,
         /// The next transport-wide number of its leg.
         transport_sequence: u16,
     },
-    /// Answer to [`Inject::Resend`] of a device that keeps no packets: only the publisher can send these again, by the stream's own numbers. A device that
-    /// keeps packets never says this.
+    /// Answer to [`Inject::Resend`] of a device that keeps no packets: only the publisher can send
+    /// these again, by the stream's own numbers. A device that keeps packets never says this.
     NackUpstream {
         /// Which stream the replica comes from.
         stream: StreamKey,
@@ -279,7 +304,8 @@ pub enum Event {
     Stream(StreamKey, StreamStatistics),
     /// Answer to [`Inject::Report`]: one replica.
     Replica(ReplicaId, ReplicaStatistics),
-    /// A datagram came from a source that a relay learns from, other than the one told last since it learns.
+    /// A datagram came from a source that a relay learns from, other than the one told last since
+    /// it learns.
     RelaySource {
         /// The relay's address.
         at: SocketAddr,
@@ -329,8 +355,9 @@ pub struct Arrival {
     pub layer: Option<Layer>,
     /// Whether a frame ends with it: so that frames of a layer can be counted.
     pub ends_frame: bool,
-    /// Whether who gets larger pictures of the stream gets its frame, too: so that what goes out for a layer can be counted. Where sizes build on one
-    /// another in key frames only, that is false of most frames; of the largest size it means nothing.
+    /// Whether who gets larger pictures of the stream gets its frame, too: so that what goes out
+    /// for a layer can be counted. Where sizes build on one another in key frames only, that is
+    /// false of most frames; of the largest size it means nothing.
     pub needed_above: bool,
 }
 
@@ -377,7 +404,8 @@ pub struct ReplicaStatistics {
     pub timestamp_offset: u32,
 }
 
-/// Relates the monotonic clock to wall-clock time. Given once; a device never asks the operating system.
+/// Relates the monotonic clock to wall-clock time. Given once; a device never asks the operating
+/// system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// An instant,

@@ -1,17 +1,22 @@
 //! The contract every data plane keeps, and its meaning.
 //!
-//! A data plane forwards media by table. The agent writes entries ([`Update`]), the device applies them to packets, and every
-//! packet ends in a [`Verdict`]. Devices differ in speed, never in meaning: [`Model`] is the meaning, written to be read, and
-//! every back end is held to it by the same vectors and the same random histories.
+//! A data plane forwards media by table. The agent writes entries ([`Update`]), the device applies
+//! them to packets, and every packet ends in a [`Verdict`]. Devices differ in speed, never in
+//! meaning: [`Model`] is the meaning, written to be read, and every back end is held to it by the
+//! same vectors and the same random histories.
 //!
-//! Read [`table`] first (what can be said), then [`model`] (what it means), then [`device`] (how a real device is driven).
+//! Read [`table`] first (what can be said), then [`model`] (what it means), then [`device`] (how a
+//! real device is driven).
 //!
 //! # The pipeline
 //!
-//! 1. **classify**: by RFC 7983 and RFC 5761. STUN, DTLS and RTCP are punted to the agent; RTP goes on; the rest is dropped.
-//! 2. **match**: the leg by the address pair, the stream by the SSRC. Retransmissions are unwrapped, padding is taken out.
+//! 1. **classify**: by RFC 7983 and RFC 5761. STUN, DTLS and RTCP are punted to the agent; RTP goes
+//!    on; the rest is dropped.
+//! 2. **match**: the leg by the address pair, the stream by the SSRC. Retransmissions are
+//!    unwrapped, padding is taken out.
 //! 3. **select**: for each replica of the stream, whether it gets this packet.
-//! 4. **rewrite**: SSRC, payload type, sequence number, timestamp, VP8 picture ids, header extensions.
+//! 4. **rewrite**: SSRC, payload type, sequence number, timestamp, VP8 picture ids, header
+//!    extensions.
 //! 5. **protect, emit**: with the receiver's keys, from the local address the receiver chose.
 
 pub mod counter;

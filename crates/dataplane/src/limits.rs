@@ -1,7 +1,8 @@
-//! The sizes both the model and every back end keep to. A limit is part of the contract: what happens at it must not depend on the device.
+//! The sizes both the model and every back end keep to. A limit is part of the contract: what
+//! happens at it must not depend on the device.
 
-/// How far behind the newest packet of a stream one may still arrive, in sequence numbers. Later ones are dropped as
-/// [`TooLate`](crate::Counter::TooLate).
+/// How far behind the newest packet of a stream one may still arrive, in sequence numbers. Later
+/// ones are dropped as [`TooLate`](crate::Counter::TooLate).
 pub const REORDER_MAX: u64 = rewriting::REORDER_MAX;
 
 /// How many packets of one video stream are kept for retransmission: about two seconds at 2 Mbit/s.
@@ -13,27 +14,34 @@ pub const CACHE_AUDIO: u64 = 64;
 /// How many different unknown streams of one leg are punted; those beyond are dropped and counted.
 pub const UNKNOWN_STREAMS_MAX: usize = 64;
 
-/// How many address pairs one leg may have. A peer that moves has two for a while; more is an attack.
+/// How many address pairs one leg may have. A peer that moves has two for a while; more is an
+/// attack.
 pub const PATHS_MAX: usize = 8;
 
 /// How many streams one leg may have.
 pub const STREAMS_PER_LEG_MAX: usize = 256;
 
-/// How many SSRCs one leg may use for its replicas over its life; each stays reserved, because its keystream does.
+/// How many SSRCs one leg may use for its replicas over its life; each stays reserved, because its
+/// keystream does.
 pub const SSRCS_PER_LEG_MAX: usize = 16_384;
 
-/// The largest datagram that is taken in, in bytes of UDP payload, and the largest replica before it is protected: SRTP adds up to 16 bytes.
+/// The largest datagram that is taken in, in bytes of UDP payload, and the largest replica before
+/// it is protected: SRTP adds up to 16 bytes.
 pub const DATAGRAM_MAX: usize = 1_500;
 
-/// The furthest apart two packets may be for their sender reports to be believed when a source switch aligns timestamps, in seconds.
+/// The furthest apart two packets may be for their sender reports to be believed when a source
+/// switch aligns timestamps, in seconds.
 pub const ALIGNMENT_MAX_SECONDS: i64 = 5;
 
-/// How many frames of a source a replica remembers whether it sent. A packet of an older frame comes too late to be sent or sent again.
+/// How many frames of a source a replica remembers whether it sent. A packet of an older frame
+/// comes too late to be sent or sent again.
 ///
-/// Likewise how many frames can be sent again of a replica that numbers by [frames](crate::Rewriting).
+/// Likewise how many frames can be sent again of a replica that numbers by
+/// [frames](crate::Rewriting).
 pub const FRAMES_MAX: usize = 128;
 
-/// How many SSRCs one key of a relay may open or seal: each stays reserved, because its keystream does.
+/// How many SSRCs one key of a relay may open or seal: each stays reserved, because its keystream
+/// does.
 pub const SSRCS_PER_KEY_MAX: usize = 256;
 
 /// How many different keys the hops of one relay may have had over its life.

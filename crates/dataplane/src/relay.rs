@@ -1,7 +1,9 @@
-//! The fourth table: what becomes of what arrives at one port of ours, with no leg and no stream to it.
+//! The fourth table: what becomes of what arrives at one port of ours, with no leg and no stream to
+//! it.
 //!
-//! A relay is for parties who have agreed on their media with each other, as those of a telephone call have: nothing is chosen or
-//! renumbered for anybody, packets go on as they come. What may change is between whom they pass, and how they are protected on each side.
+//! A relay is for parties who have agreed on their media with each other, as those of a telephone
+//! call have: nothing is chosen or renumbered for anybody, packets go on as they come. What may
+//! change is between whom they pass, and how they are protected on each side.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,16 +16,19 @@ pub struct Relay {
     pub accept: Accept,
     /// How what arrives is protected.
     pub ingress_protection: RelayProtection,
-    /// ICE and DTLS end here: STUN, from anybody, and DTLS, from who is accepted, are the agent's. Otherwise they pass like anything else.
+    /// ICE and DTLS end here: STUN, from anybody, and DTLS, from who is accepted, are the agent's.
+    /// Otherwise they pass like anything else.
     pub terminated: bool,
-    /// Where RTP, and whatever else is not RTCP, goes. `None` while there is nowhere, and always at a port for RTCP alone.
+    /// Where RTP, and whatever else is not RTCP, goes. `None` while there is nowhere, and always at
+    /// a port for RTCP alone.
     pub rtp: Option<Hop>,
     /// Where RTCP goes. It is told from RTP by its packet type (RFC 5761).
     pub rtcp: Option<Hop>,
 }
 
-/// Whose packets a relay takes. All others are dropped as [`ForeignSource`](crate::Counter::ForeignSource), and as [`NotReady`](crate::Counter::NotReady) where
-/// nobody's are taken.
+/// Whose packets a relay takes. All others are dropped as
+/// [`ForeignSource`](crate::Counter::ForeignSource), and as [`NotReady`](crate::Counter::NotReady)
+/// where nobody's are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accept {
     /// Nobody's: the port is open, so that nobody else has it, and silent.
@@ -31,8 +36,9 @@ pub enum Accept {
     /// This address's.
     Only(SocketAddr),
     /// Anybody's, or anybody's at one address. Each source that is not the one told last is told as
-    /// [`RelaySource`](crate::Event::RelaySource), so that the agent can narrow the entry to it. Where the relay has keys to open with, only who has
-    /// them is a source: of what does not open, nothing is learned.
+    /// [`RelaySource`](crate::Event::RelaySource), so that the agent can narrow the entry to it.
+    /// Where the relay has keys to open with, only who has them is a source: of what does not open,
+    /// nothing is learned.
     Learn {
         /// The only address to learn from.
         within: Option<IpAddr>,
@@ -80,6 +86,7 @@ pub struct Hop {
     pub path: Path,
     /// How they are protected.
     pub egress_protection: RelayProtection,
-    /// Differentiated services (RFC 2474) with the bits of ECN below, the whole octet; `None` for the system's.
+    /// Differentiated services (RFC 2474) with the bits of ECN below, the whole octet; `None` for
+    /// the system's.
     pub tos: Option<u8>,
 }

@@ -1,11 +1,16 @@
 //! How one device goes on where another stopped.
 //!
-//! From an offload to its base: the offload sends no more of a replica, and says where it stands ([`Offload::snapshot`](crate::Offload::snapshot)); the base is told
-//! ([`Inject::Resume`](crate::Inject::Resume)). From a base to its offload: the base is asked to let go ([`Inject::Release`](crate::Inject::Release)), sends no more of it, and says where
-//! it stands ([`Event::Released`](crate::Event::Released)); the offload is told ([`Offload::take_over`](crate::Offload::take_over)), or the base again.
+//! From an offload to its base: the offload sends no more of a replica, and says where it stands
+//! ([`Offload::snapshot`](crate::Offload::snapshot)); the base is told
+//! ([`Inject::Resume`](crate::Inject::Resume)). From a base to its offload: the base is asked to
+//! let go ([`Inject::Release`](crate::Inject::Release)), sends no more of it, and says where it
+//! stands ([`Event::Released`](crate::Event::Released)); the offload is told
+//! ([`Offload::take_over`](crate::Offload::take_over)), or the base again.
 //!
-//! Only one of the two sends at any time, and the second begins behind the last number of the first. So no number is used twice and none decreases. A packet
-//! that arrives while neither sends is lost to the receiver, who sees its gap as that of any loss, and may ask for it where what is lost is sent again.
+//! Only one of the two sends at any time, and the second begins behind the last number of the
+//! first. So no number is used twice and none decreases. A packet that arrives while neither sends
+//! is lost to the receiver, who sees its gap as that of any loss, and may ask for it where what is
+//! lost is sent again.
 
 use wire::codec::Layer;
 
@@ -16,12 +21,14 @@ pub type Decided = (u32, bool);
 
 /// Where a replica stands that another device has sent so far, as its receiver saw it.
 ///
-/// With a source it goes on without a key frame: with the next packet of it behind `newest`, whatever that starts, as long as nothing else has been begun and
-/// the replica should come from there. What came before is `before_switch`. That is for packets whose frames are not named by descriptors: what was decided of
-/// those only the other device knows.
+/// With a source it goes on without a key frame: with the next packet of it behind `newest`,
+/// whatever that starts, as long as nothing else has been begun and the replica should come from
+/// there. What came before is `before_switch`. That is for packets whose frames are not named by
+/// descriptors: what was decided of those only the other device knows.
 ///
-/// Without a source, or when it should come from elsewhere meanwhile, it begins with a key frame, and goes on from `next` and `last` as from a stretch of its own.
-/// Not with encryption: numbers may be above those a stream may start with.
+/// Without a source, or when it should come from elsewhere meanwhile, it begins with a key frame,
+/// and goes on from `next` and `last` as from a stretch of its own. Not with encryption: numbers
+/// may be above those a stream may start with.
 ///
 /// Shape: sequence numbers, timestamps and VP8's counters as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +47,14 @@ pub struct ReplicaSnapshot {
     pub tl0_offset: u8,
     /// The highest layer.
     pub layer: Layer,
-    /// The timestamp, picture id and TL0PICIDX of the newest packet that was sent, as sent: what another source continues.
+    /// The timestamp, picture id and TL0PICIDX of the newest packet that was sent, as sent: what
+    /// another source continues.
     pub last: (u32, u16, u8),
     /// The newest number of a dependency descriptor that was sent, as sent.
     pub frame: Option<u16>,
-    /// Of pictures in layers the newest that was decided: its timestamp at the source, and whether it is sent. The rest of it follows that, and where it is
-    /// not sent it is in `picture_offset` already.
+    /// Of pictures in layers the newest that was decided: its timestamp at the source, and whether
+    /// it is sent. The rest of it follows that, and where it is not sent it is in `picture_offset`
+    /// already.
     pub decided: Option<Decided>,
 }
 

@@ -2,9 +2,9 @@
 //! here, and nowhere else.
 //!
 //! Messages are taken apart field by field, so a field that a newer protocol adds does not compile
-//! before it has a limit. A message that others are told of is refused whole; lists that only choose
-//! among what there is are cut. Values that the protocol has no name for are left out, since the
-//! JSON form of a message cannot say them.
+//! before it has a limit. A message that others are told of is refused whole; lists that only
+//! choose among what there is are cut. Values that the protocol has no name for are left out, since
+//! the JSON form of a message cannot say them.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use crate::limits::{BYTES_MAX, PACKETS_MAX, PROBES_MAX, WAIT_MAX};
 use crate::probe::{Probe, Probing};
 
-/// As much as leaves at the pace in this time may leave at once. A socket sends it with one call, and a thread that
-/// oversleeps by a millisecond or two loses nothing.
+/// As much as leaves at the pace in this time may leave at once. A socket sends it with one call,
+/// and a thread that oversleeps by a millisecond or two loses nothing.
 const BURST: Duration = Duration::from_millis(5);
 
-/// Packets for which room is kept when nothing waits. A queue that grew beyond this is given back to the allocator.
+/// Packets for which room is kept when nothing waits. A queue that grew beyond this is given back
+/// to the allocator.
 const PACKETS_KEPT: usize = 256;
 
 /// What a packet is, in the order in which they leave.
@@ -39,8 +40,9 @@ pub struct Full<T>(pub T);
 
 /// Says when packets to one receiver may leave, and keeps those that may not yet.
 ///
-/// A packet that [`may_leave`](Self::may_leave) is sent; another is [`push`](Self::push)ed, and comes out of [`poll`](Self::poll) later. Whatever is
-/// sent, having waited or not, is told with [`left`](Self::left). Packets of one class come out in the order in which they went in.
+/// A packet that [`may_leave`](Self::may_leave) is sent; another is [`push`](Self::push)ed, and
+/// comes out of [`poll`](Self::poll) later. Whatever is sent, having waited or not, is told with
+/// [`left`](Self::left). Packets of one class come out in the order in which they went in.
 #[derive(Debug)]
 pub struct Pacer<T> {
     resends: VecDeque<Waiting<T>>,
@@ -84,7 +86,8 @@ impl<T> Pacer<T> {
         self.pace = pace.max(1) as f64;
     }
 
-    /// Whether a packet may leave at once: nothing waits that goes before it, and there is room for it at the pace.
+    /// Whether a packet may leave at once: nothing waits that goes before it, and there is room for
+    /// it at the pace.
     pub fn may_leave(&mut self, now: Instant, class: Class) -> bool {
         let is_next = match class {
             Class::Audio => return true,
@@ -146,7 +149,8 @@ impl<T> Pacer<T> {
     /// So many bytes were sent; returns the probe they are part of.
     pub fn left(&mut self, now: Instant, bytes: usize) -> Option<u32> {
         self.settle(now);
-        // Sound is sent whether there is room or not. What it takes too much must not keep everything else waiting for ever.
+        // Sound is sent whether there is room or not. What it takes too much must not keep
+        // everything else waiting for ever.
         let most = self.rate() * WAIT_MAX.as_secs_f64();
         self.debt = (self.debt + bytes as f64 * 8.0).min(most.max(self.debt));
         let probing = self.probes.front_mut()?;
@@ -174,7 +178,8 @@ impl<T> Pacer<T> {
         open.into_iter().chain(latest).min()
     }
 
-    /// Takes the next packet that waits, whether it may leave or not: in order to send everything, or nothing, of it.
+    /// Takes the next packet that waits, whether it may leave or not: in order to send everything,
+    /// or nothing, of it.
     pub fn take(&mut self) -> Option<T> {
         match self.resends.pop_front() {
             Some(waiting) => Some(self.taken(waiting)),
@@ -207,7 +212,8 @@ impl<T> Pacer<T> {
         waiting.item
     }
 
-    /// What was raised for a queue is raised until the queue is empty: falling with it, the last packets would wait too long.
+    /// What was raised for a queue is raised until the queue is empty: falling with it, the last
+    /// packets would wait too long.
     fn lower(&mut self) {
         if self.resends.is_empty() && self.videos.is_empty() {
             self.raised = 0.0;

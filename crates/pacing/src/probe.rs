@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::limits::{PROBE_PACKETS_MAX, PROBE_TIME_MAX};
 
-/// How late a packet of a probe may leave and be made up for: about what a sleeping thread oversleeps. Beyond it the probe takes longer.
+/// How late a packet of a probe may leave and be made up for: about what a sleeping thread
+/// oversleeps. Beyond it the probe takes longer.
 const LATENESS_MAX: Duration = Duration::from_millis(5);
 
 /// A burst to send.

@@ -7,10 +7,12 @@ pub const REORDER_MAX: u64 = 1024;
 
 const WORDS: usize = (REORDER_MAX / 64) as usize;
 
-/// Remembers of each of the newest [`REORDER_MAX`] packets whether it was left out. What software does.
+/// Remembers of each of the newest [`REORDER_MAX`] packets whether it was left out. What software
+/// does.
 ///
-/// It looks at single packets, so it needs neither frames nor cadence. A packet left out closes up if it arrived in order. Its type-2 errors are
-/// exactly the packets to be left out that never arrived, or arrived behind a newer one: their numbers were already kept for them.
+/// It looks at single packets, so it needs neither frames nor cadence. A packet left out closes up
+/// if it arrived in order. Its type-2 errors are exactly the packets to be left out that never
+/// arrived, or arrived behind a newer one: their numbers were already kept for them.
 ///
 /// Shape: 152 bytes a stream.
 /// Source: RFC 3550 section 5.1.
@@ -21,7 +23,8 @@ pub struct Exact {
     next: u64,
     /// Source's number minus replica's, for what comes next.
     offset: u64,
-    /// One bit for each of the newest numbers: it closed up. A number and the one [`REORDER_MAX`] before it share a bit.
+    /// One bit for each of the newest numbers: it closed up. A number and the one [`REORDER_MAX`]
+    /// before it share a bit.
     closed: [u64; WORDS],
 }
 

@@ -1,12 +1,14 @@
 //! Sequence numbers for a replica that leaves frames out.
 //!
-//! When a receiver gets 15 of 30 frames a second, the numbers of the frames left out must close up, or it asks for packets nobody
-//! wants to send it; and the number of a packet that was lost must stay free, or it decodes a broken picture. Telling the one from
-//! the other is what a [`Rewriter`] does, and there are three, for devices with more and less memory. Read [`rewriter`] first.
+//! When a receiver gets 15 of 30 frames a second, the numbers of the frames left out must close up,
+//! or it asks for packets nobody wants to send it; and the number of a packet that was lost must
+//! stay free, or it decodes a broken picture. Telling the one from the other is what a [`Rewriter`]
+//! does, and there are three, for devices with more and less memory. Read [`rewriter`] first.
 //!
 //! Nothing here reads a clock or allocates.
 //!
-//! Source: Michel et al., "Scalable Video Conferencing Using SDN Principles" (Scallop), SIGCOMM 2025, section 7.
+//! Source: Michel et al., "Scalable Video Conferencing Using SDN Principles" (Scallop), SIGCOMM
+//! 2025, section 7.
 
 pub mod rewriter;
 

@@ -6,18 +6,21 @@ use crate::{Cadence, FramePacket, Rewriter};
 /// How many frames before the newest [`LowRetransmission`] can still place packets of.
 pub const HISTORY_FRAMES: usize = 3;
 
-/// S-LR: knows the offsets of three more frames of the replica, so late packets and retransmissions of those find their numbers.
+/// S-LR: knows the offsets of three more frames of the replica, so late packets and retransmissions
+/// of those find their numbers.
 ///
-/// A frame that has not arrived at all when a newer one does takes a place in the history too: the numbers left for it continue the offset of the
-/// frame before. At 15 frames a second the history reaches back 200 ms.
+/// A frame that has not arrived at all when a newer one does takes a place in the history too: the
+/// numbers left for it continue the offset of the frame before. At 15 frames a second the history
+/// reaches back 200 ms.
 ///
-/// Shape: 26 bytes a stream; those of [`LowMemory`](crate::LowMemory) and three pairs of 16-bit registers.
-/// Source: Scallop section 7, "Seq. Rewriting-Low Retx.".
+/// Shape: 26 bytes a stream; those of [`LowMemory`](crate::LowMemory) and three pairs of 16-bit
+/// registers. Source: Scallop section 7, "Seq. Rewriting-Low Retx.".
 #[derive(Clone, Debug)]
 pub struct LowRetransmission {
     newest: Newest,
     cadence: Current,
-    /// From the newest to the oldest. At the start all are the first frame, which is what it would be looked up for.
+    /// From the newest to the oldest. At the start all are the first frame, which is what it would
+    /// be looked up for.
     history: [Past; HISTORY_FRAMES],
 }
 

@@ -4,8 +4,9 @@ use crate::{Cadence, FramePacket};
 
 /// What both heuristics know of the newest frame.
 ///
-/// All packets of a frame share one offset, fixed by the first of them that arrives. So all there is to decide is by how much the
-/// offset grows from one frame to the next: by no more than the packets that were left out between the two, or a loss would be masked.
+/// All packets of a frame share one offset, fixed by the first of them that arrives. So all there
+/// is to decide is by how much the offset grows from one frame to the next: by no more than the
+/// packets that were left out between the two, or a loss would be masked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newest {
     /// Of its newest packet. Wraps.
@@ -55,7 +56,8 @@ impl Newest {
 
     /// The frame of `packet` is the newest now. `distance` is what [`order`](Self::order) said.
     ///
-    /// `None`, and nothing changes, when a newer frame has an older number, which no sender that keeps to the rules sends.
+    /// `None`, and nothing changes, when a newer frame has an older number, which no sender that
+    /// keeps to the rules sends.
     pub(crate) fn succeed(&mut self, packet: &FramePacket, distance: u16, cadence: Cadence) -> Option<()> {
         let number = packet.number as u16;
         let ahead = number.wrapping_sub(self.number);
@@ -72,11 +74,13 @@ impl Newest {
         Some(())
     }
 
-    /// How many of the `skipped` packets between this frame and that of `packet` were surely to be left out.
+    /// How many of the `skipped` packets between this frame and that of `packet` were surely to be
+    /// left out.
     ///
-    /// With both edges seen and no frame of the cadence between them, all of them. Otherwise some may be the end of this frame, the start
-    /// of that one, or a lost frame; but a frame has at least one packet, and the frames of the last period before `packet` were left out even if
-    /// a key frame that never arrived has shifted the cadence meanwhile.
+    /// With both edges seen and no frame of the cadence between them, all of them. Otherwise some
+    /// may be the end of this frame, the start of that one, or a lost frame; but a frame has at
+    /// least one packet, and the frames of the last period before `packet` were left out even if a
+    /// key frame that never arrived has shifted the cadence meanwhile.
     fn left_out(&self, packet: &FramePacket, distance: u16, cadence: Cadence, skipped: u16) -> u16 {
         let period = cadence.period();
         if self.ended && packet.start_of_frame && distance <= period {
@@ -88,12 +92,14 @@ impl Newest {
 
 /// The cadence by which a frame follows the one before.
 ///
-/// What lies before a key frame, or across a change, may have followed another cadence, and its own frames may have been lost there. So across
-/// those every frame between counts as one the replica should have got.
+/// What lies before a key frame, or across a change, may have followed another cadence, and its own
+/// frames may have been lost there. So across those every frame between counts as one the replica
+/// should have got.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Current {
     cadence: Cadence,
-    /// The cadence holds from this frame on, which is not among the newest frame and those before yet.
+    /// The cadence holds from this frame on, which is not among the newest frame and those before
+    /// yet.
     coming: Option<u16>,
 }
 

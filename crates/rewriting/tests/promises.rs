@@ -139,7 +139,8 @@ fn what_is_left_out_closes_up() {
     assert_eq!(numbers::<LowRetransmission>(&[1, 2, 3, 4, 5]), expected);
 }
 
-/// The start of frame 2 is lost: how many of 2, 3 and 4 were left out is known to who saw them, and else only that it was one or more.
+/// The start of frame 2 is lost: how many of 2, 3 and 4 were left out is known to who saw them, and
+/// else only that it was one or more.
 #[test]
 fn what_is_lost_leaves_its_gap() {
     assert_eq!(numbers::<Exact>(&[1, 2, 3, 5]), [Some(1), None, None, Some(3)]);

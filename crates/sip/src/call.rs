@@ -1,8 +1,9 @@
 //! One call: who is in it, and what media they have with each other.
 //!
-//! Both control protocols end here. A call has dialogues, pairs of parties: one to begin with, more when it forks. A dialogue has
-//! media sections, and a section has two sides, one facing each party: a pair of our ports that the party sends to, and what is known
-//! of where the party wants media and where its packets come from.
+//! Both control protocols end here. A call has dialogues, pairs of parties: one to begin with, more
+//! when it forks. A dialogue has media sections, and a section has two sides, one facing each
+//! party: a pair of our ports that the party sends to, and what is known of where the party wants
+//! media and where its packets come from.
 
 mod entries;
 mod keying;
@@ -45,7 +46,8 @@ pub(crate) struct Context<'a> {
     pub(crate) counters: &'a mut Counters,
 }
 
-/// Why a request was refused. The proxy must act, and for [`NoPorts`](Refused::NoPorts) and [`Full`](Refused::Full) the operator.
+/// Why a request was refused. The proxy must act, and for [`NoPorts`](Refused::NoPorts) and
+/// [`Full`](Refused::Full) the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// There is no such call, or nobody of that tag in it.
@@ -185,7 +187,8 @@ impl Dialogue {
         }
     }
 
-    /// Somebody spoke in it. What was over goes on after a late answer, and begins anew with an offer.
+    /// Somebody spoke in it. What was over goes on after a late answer, and begins anew with an
+    /// offer.
     pub(crate) fn resume(&mut self, role: Role) {
         self.answered = role == Role::Answer || self.answered && !self.is_over();
         self.kept_until = None;
@@ -195,7 +198,8 @@ impl Dialogue {
         self.kept_until.is_some()
     }
 
-    /// Whether a request of this branch may be about it. A request or a dialogue without one fits all.
+    /// Whether a request of this branch may be about it. A request or a dialogue without one fits
+    /// all.
     fn fits(&self, branch: Option<&[u8]>) -> bool {
         match (branch, &self.branch) {
             (Some(asked), Some(known)) => asked == known,
@@ -225,7 +229,8 @@ impl Call {
         }
     }
 
-    /// Whom an offer is from: of a dialogue that is there, or else of a new one on these interfaces.
+    /// Whom an offer is from: of a dialogue that is there, or else of a new one on these
+    /// interfaces.
     pub(crate) fn place_of_offer(
         &mut self,
         names: &Names<'_>,
@@ -257,7 +262,8 @@ impl Call {
 
     /// Whom an answer is from, `to` being the one who answers.
     ///
-    /// When a call forks behind the proxy, several answer one offer. They share the ports of that offer, so the last one has them.
+    /// When a call forks behind the proxy, several answer one offer. They share the ports of that
+    /// offer, so the last one has them.
     pub(crate) fn place_of_answer(&mut self, names: &Names<'_>) -> Option<Place> {
         let to = names.to?;
         let asked = Names { to: None, ..*names };
@@ -272,7 +278,8 @@ impl Call {
         })
     }
 
-    /// The dialogues that a request to delete or to look at is about, those that are not over first.
+    /// The dialogues that a request to delete or to look at is about, those that are not over
+    /// first.
     pub(crate) fn places(&self, names: &Names<'_>) -> Vec<Place> {
         let fitting = self
             .all()
@@ -283,7 +290,8 @@ impl Call {
         places
     }
 
-    /// A request ended the dialogues it is about, or all; they are kept until then. Those that are over stay as they are.
+    /// A request ended the dialogues it is about, or all; they are kept until then. Those that are
+    /// over stay as they are.
     pub(crate) fn end(&mut self, names: Option<&Names<'_>>, kept_until: Instant) -> Found {
         self.end_where(names, kept_until, |_| true)
     }

@@ -11,8 +11,8 @@ use crate::ng::{Learning, Wish};
 /// What an operator may set.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where media may go in and out, the first by default. rtpproxy's `I` and `E` and the names `internal` and `external` mean the
-    /// first and the second name, where nothing has those names.
+    /// Where media may go in and out, the first by default. rtpproxy's `I` and `E` and the names
+    /// `internal` and `external` mean the first and the second name, where nothing has those names.
     pub interfaces: Vec<Interface>,
     /// How addresses are learned from packets, unless a proxy says otherwise.
     pub learning: Learning,
@@ -28,18 +28,22 @@ pub struct Config {
     pub delete_delay: Duration,
     /// The most calls; one more is refused.
     pub calls_max: usize,
-    /// Hashes of the data plane's certificate, by each function that descriptions may name. DTLS is not offered without any.
+    /// Hashes of the data plane's certificate, by each function that descriptions may name. DTLS is
+    /// not offered without any.
     pub fingerprints: Vec<Fingerprint>,
-    /// Whether the source address of the SIP message is believed rather than the one in the description, unless a proxy says otherwise.
+    /// Whether the source address of the SIP message is believed rather than the one in the
+    /// description, unless a proxy says otherwise.
     pub sip_source: bool,
-    /// Requests that a relay without codecs ignores with a warning. Any other request of that kind is refused.
+    /// Requests that a relay without codecs ignores with a warning. Any other request of that kind
+    /// is refused.
     pub tolerated: Vec<Wish>,
     /// Whether somebody takes what [`Relay::take_changes`](crate::Relay::take_changes) tells.
     pub saves: bool,
 }
 
 impl Config {
-    /// The defaults, which are rtpengine's but for how addresses are learned: its own default lets the last sender win.
+    /// The defaults, which are rtpengine's but for how addresses are learned: its own default lets
+    /// the last sender win.
     pub fn new(interfaces: Vec<Interface>) -> Self {
         Self {
             interfaces,
@@ -58,7 +62,8 @@ impl Config {
     }
 }
 
-/// Where media may go in and out. An interface with an IPv4 and an IPv6 address is two of these with one name.
+/// Where media may go in and out. An interface with an IPv4 and an IPv6 address is two of these
+/// with one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// What proxies call it.
@@ -94,7 +99,8 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// When by the monotonic clock it was or will be this time since 1970-01-01 UTC; what is too long ago for it counts as now.
+    /// When by the monotonic clock it was or will be this time since 1970-01-01 UTC; what is too
+    /// long ago for it counts as now.
     pub(crate) fn instant(&self, unix: Duration) -> Instant {
         match unix.checked_sub(self.unix) {
             Some(later) => self.now + later,

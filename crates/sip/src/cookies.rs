@@ -9,11 +9,13 @@ use crate::limits::{COOKIE_BYTES_MAX, COOKIE_LIFE, COOKIES_MAX};
 
 /// The replies to recent requests, by who asked and by the request's cookie.
 ///
-/// Over UDP a proxy that hears nothing asks again under the same cookie. Whatever it asked must not be done twice, so the same
-/// bytes go out again. Two proxies may count up the same cookies, so the asker's address is part of the key; its port is not,
-/// since a proxy's processes and connections change theirs.
+/// Over UDP a proxy that hears nothing asks again under the same cookie. Whatever it asked must not
+/// be done twice, so the same bytes go out again. Two proxies may count up the same cookies, so the
+/// asker's address is part of the key; its port is not, since a proxy's processes and connections
+/// change theirs.
 ///
-/// Shape: at most [`COOKIES_MAX`] replies of together [`COOKIE_BYTES_MAX`] bytes, each for [`COOKIE_LIFE`]; the oldest goes first.
+/// Shape: at most [`COOKIES_MAX`] replies of together [`COOKIE_BYTES_MAX`] bytes, each for
+/// [`COOKIE_LIFE`]; the oldest goes first.
 #[derive(Debug, Default)]
 pub struct Cookies {
     replies: HashMap<Key, Arc<[u8]>>,

@@ -67,7 +67,8 @@ counting::counters! {
         CallsBegun = "calls_begun",
         /// Calls that an earlier process had, which go on.
         CallsResumed = "calls_resumed",
-        /// Calls that an earlier process had and that cannot go on: their ports are not ours any more, or somebody else's.
+        /// Calls that an earlier process had and that cannot go on: their ports are not ours any
+        /// more, or somebody else's.
         CallsNotResumed = "calls_not_resumed",
         /// Calls ended by a command.
         CallsEnded = "calls_ended",

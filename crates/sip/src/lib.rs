@@ -1,11 +1,14 @@
-//! The controlling half of a relay for SIP calls: what rtpengine and rtpproxy are to Kamailio and OpenSIPS.
+//! The controlling half of a relay for SIP calls: what rtpengine and rtpproxy are to Kamailio and
+//! OpenSIPS.
 //!
-//! A proxy tells of calls in one of two protocols, [`ng`] or [`rtpproxy`], and gets ports, or descriptions with our ports in them.
-//! Both end in one state machine, [`Relay`]: it is told the time and what has arrived, and says what the media node is to do and what
-//! to answer. No clock, no socket, no thread; the same seed and the same inputs at the same times give the same outputs.
+//! A proxy tells of calls in one of two protocols, [`ng`] or [`rtpproxy`], and gets ports, or
+//! descriptions with our ports in them. Both end in one state machine, [`Relay`]: it is told the
+//! time and what has arrived, and says what the media node is to do and what to answer. No clock,
+//! no socket, no thread; the same seed and the same inputs at the same times give the same outputs.
 //!
-//! Read [`Relay`] first, then [`plan`]: what a media node is ordered and tells. [`sdp`] is how descriptions are read and rewritten,
-//! [`quality`] how calls are rated, [`statistics`] what dashboards are told.
+//! Read [`Relay`] first, then [`plan`]: what a media node is ordered and tells. [`sdp`] is how
+//! descriptions are read and rewritten, [`quality`] how calls are rated, [`statistics`] what
+//! dashboards are told.
 
 pub mod limits;
 pub mod ng;

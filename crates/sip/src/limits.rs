@@ -26,11 +26,12 @@ pub const REQUESTS_WAITING_MAX: usize = 4_096;
 /// Pairs of ports that one request may find not to open; then it is refused.
 pub const PORTS_TRIED_MAX: usize = 16;
 
-/// How long the media node is waited for. Then what is known is told, a silent call ends, and whoever asked for ports that may not be
-/// open gets no answer.
+/// How long the media node is waited for. Then what is known is told, a silent call ends, and
+/// whoever asked for ports that may not be open gets no answer.
 pub const NODE_WAIT: Duration = Duration::from_millis(500);
 
-/// How long a source may be silent in a learning window while another one sends that is as like what was said; then the other one is the party.
+/// How long a source may be silent in a learning window while another one sends that is as like
+/// what was said; then the other one is the party.
 pub const RIVAL_WAIT: Duration = Duration::from_secs(1);
 
 /// The longest call-id, tag, branch or label, in bytes; a request with a longer one is refused.
@@ -75,5 +76,6 @@ pub const UNDONE_NAME_MAX: usize = 64;
 /// Names of flags whose neglect is logged of a call; those that follow are in replies only.
 pub const WARNED_MAX: usize = 64;
 
-/// Names of SRTP suites in one wish about them (`SDES-no-`, `SDES-only-`, `SDES-order:`); those that follow are not looked at.
+/// Names of SRTP suites in one wish about them (`SDES-no-`, `SDES-only-`, `SDES-order:`); those
+/// that follow are not looked at.
 pub const SUITES_NAMED_MAX: usize = 32;

@@ -1,7 +1,8 @@
 //! rtpengine's control protocol, `ng`.
 //!
-//! A message is a cookie, a space and a dictionary, in bencode or JSON; the reply has the same cookie and the same encoding.
-//! [`Stream`] and [`route`] find messages in byte streams and HTTP bodies; the commands are the [`Relay`](crate::Relay)'s.
+//! A message is a cookie, a space and a dictionary, in bencode or JSON; the reply has the same
+//! cookie and the same encoding. [`Stream`] and [`route`] find messages in byte streams and HTTP
+//! bodies; the commands are the [`Relay`](crate::Relay)'s.
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`.
 

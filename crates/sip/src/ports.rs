@@ -8,8 +8,8 @@ use crate::{ConfigRefused, Interface, statistics};
 
 /// The ports of all interfaces: even ones, each with the odd one above it.
 ///
-/// They are given out in an order nobody can guess, and one that comes back goes to the end: what still arrives for the last
-/// call does not reach the next one.
+/// They are given out in an order nobody can guess, and one that comes back goes to the end: what
+/// still arrives for the last call does not reach the next one.
 pub(crate) struct Ports {
     pools: Vec<Pool>,
 }
@@ -70,7 +70,8 @@ impl Ports {
         Ok(Self { pools })
     }
 
-    /// Which interface is meant by `name`, with an address of the family if it has one. `None` when there is no such name.
+    /// Which interface is meant by `name`, with an address of the family if it has one. `None` when
+    /// there is no such name.
     ///
     /// `internal` and `external` are the first and the second name, where nothing is called that.
     pub(crate) fn interface(&self, name: &str, v6: bool) -> Option<usize> {

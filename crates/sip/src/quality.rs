@@ -1,11 +1,13 @@
 //! What a listener would say: mean opinion scores by the E-model.
 //!
-//! Assumptions, all of them: G.711 with packet loss concealment ([`CONCEALED`]), so that without loss a narrow-band call is as good
-//! as it gets; random loss; the defaults of G.107 for everything else, which make R 93.2 without delay; no advantage factor.
-//! One-way delay is half the round trip from end to end and the jitter, which a jitter buffer adds. Where the round trip is not
-//! known, only the jitter counts, and the score is one of listening quality.
+//! Assumptions, all of them: G.711 with packet loss concealment ([`CONCEALED`]), so that without
+//! loss a narrow-band call is as good as it gets; random loss; the defaults of G.107 for everything
+//! else, which make R 93.2 without delay; no advantage factor. One-way delay is half the round trip
+//! from end to end and the jitter, which a jitter buffer adds. Where the round trip is not known,
+//! only the jitter counts, and the score is one of listening quality.
 //!
-//! Source: ITU-T G.107 (2015) clauses 7.1 to 7.4 and annex B, G.113 appendix I for the loss robustness of codecs.
+//! Source: ITU-T G.107 (2015) clauses 7.1 to 7.4 and annex B, G.113 appendix I for the loss
+//! robustness of codecs.
 
 mod delay;
 
@@ -62,7 +64,8 @@ fn score(rating: f64) -> f64 {
 
 /// How many reports had which score.
 ///
-/// Shape: `counts[n]` are those of at most [`BOUNDS`](Self::BOUNDS)`[n]` and of none before it; the last are all others.
+/// Shape: `counts[n]` are those of at most [`BOUNDS`](Self::BOUNDS)`[n]` and of none before it; the
+/// last are all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
     /// How many, by score.
@@ -74,7 +77,8 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Where a score counts as another one: what listeners call bad, poor, fair and good lies between whole numbers.
+    /// Where a score counts as another one: what listeners call bad, poor, fair and good lies
+    /// between whole numbers.
     pub const BOUNDS: [f64; 7] = [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.25];
 
     pub(crate) fn add(&mut self, score: f64) {
@@ -218,7 +222,8 @@ mod tests {
         }
     }
 
-    /// Of the whole of clause 7.4 with the defaults of table 2, computed apart from this program, to a tenth.
+    /// Of the whole of clause 7.4 with the defaults of table 2, computed apart from this program,
+    /// to a tenth.
     #[test]
     fn ratings_are_the_standards() {
         for (delay, percent, expected) in [

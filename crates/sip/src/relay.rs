@@ -29,7 +29,8 @@ pub enum Input<'a> {
 /// What is to be done, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The media node does this. Every [`RelayCommand::Open`] and every [`RelayCommand::Report`] is to be answered by an observation.
+    /// The media node does this. Every [`RelayCommand::Open`] and every [`RelayCommand::Report`] is
+    /// to be answered by an observation.
     Command(RelayCommand),
     /// A call timed out that somebody wanted to know of.
     Notify {
@@ -45,7 +46,8 @@ pub enum Output {
         /// What, as the proxy called it.
         what: String,
     },
-    /// The answer to a request. One without a cookie that it could have, or that was asked twice at once, is not answered.
+    /// The answer to a request. One without a cookie that it could have, or that was asked twice at
+    /// once, is not answered.
     Reply {
         /// The request.
         to: RequestId,
@@ -82,7 +84,8 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay without calls. `seed` is all the randomness there is: which ports, keys and ICE passwords.
+    /// A relay without calls. `seed` is all the randomness there is: which ports, keys and ICE
+    /// passwords.
     ///
     /// Errors: see [`ConfigRefused`].
     pub fn new(config: Config, clock: WallClock, seed: [u8; 32]) -> Result<Self, ConfigRefused> {
@@ -274,7 +277,8 @@ impl Relay {
         })
     }
 
-    /// Does what needs ports. When none is free, the oldest of the calls that are over give theirs back.
+    /// Does what needs ports. When none is free, the oldest of the calls that are over give theirs
+    /// back.
     pub(crate) fn with_ports<T>(
         &mut self,
         now: Instant,
@@ -327,7 +331,8 @@ impl Relay {
         Ok(Call::new(now))
     }
 
-    /// Puts a call back among the others, unless nothing is left of it, and tells the data plane what has changed.
+    /// Puts a call back among the others, unless nothing is left of it, and tells the data plane
+    /// what has changed.
     pub(crate) fn put(&mut self, name: CallName, mut call: Call, out: &mut Vec<Output>) {
         self.tell(&name, &mut call, out);
         if self.config.saves {

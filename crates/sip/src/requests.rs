@@ -1,8 +1,8 @@
 //! Requests of proxies, and those that wait for the media node before they are answered.
 //!
-//! A reply that names ports leaves when they are open, and one that lets media flow when it does: media may come the moment it is read. A
-//! port that could not be opened is given up, and the request gets another. And before a call's counts are told, its ports are asked
-//! for them.
+//! A reply that names ports leaves when they are open, and one that lets media flow when it does:
+//! media may come the moment it is read. A port that could not be opened is given up, and the
+//! request gets another. And before a call's counts are told, its ports are asked for them.
 
 mod waiting;
 
@@ -27,7 +27,8 @@ pub struct RequestId(pub u64);
 /// What a proxy says.
 #[derive(Clone, Copy, Debug)]
 pub enum Request<'a> {
-    /// An `ng` message with its cookie: a datagram, one of [`Stream`](crate::ng::Stream)'s, or an HTTP body.
+    /// An `ng` message with its cookie: a datagram, one of [`Stream`](crate::ng::Stream)'s, or an
+    /// HTTP body.
     Ng {
         /// Who sent it, where that is known.
         from: Option<IpAddr>,
@@ -97,7 +98,8 @@ impl Relay {
         }
     }
 
-    /// A port could not be opened. Its pair goes back, behind all others, and whoever got it gets another.
+    /// A port could not be opened. Its pair goes back, behind all others, and whoever got it gets
+    /// another.
     pub(crate) fn refused(&mut self, now: Instant, at: SocketAddr, why: Refusal, out: &mut Vec<Output>) {
         self.counters.count(Counter::PortsRefused);
         if why == Refusal::Full {

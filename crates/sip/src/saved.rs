@@ -1,7 +1,9 @@
-//! Calls that outlive the process: what the next one must know of each, and going on with them there.
+//! Calls that outlive the process: what the next one must know of each, and going on with them
+//! there.
 //!
-//! What is protected by us cannot go on: keys of a handshake are gone with whom they were agreed with, and with keys from descriptions numbers would
-//! be used twice, since nobody knows how far they had got. So such calls are not told of, and what is told has no keys of media in it.
+//! What is protected by us cannot go on: keys of a handshake are gone with whom they were agreed
+//! with, and with keys from descriptions numbers would be used twice, since nobody knows how far
+//! they had got. So such calls are not told of, and what is told has no keys of media in it.
 
 pub(crate) mod form;
 mod record;
@@ -21,25 +23,29 @@ use record::{CallRecord, Times};
 pub struct Change {
     /// Its name.
     pub call: Arc<[u8]>,
-    /// What [`Relay::resume`] must know of it, one line of text; `None` where there is nothing to go on with any more.
+    /// What [`Relay::resume`] must know of it, one line of text; `None` where there is nothing to
+    /// go on with any more.
     pub record: Option<String>,
 }
 
 impl Relay {
-    /// The calls that have changed since this was last asked, where [`Config::saves`](crate::Config::saves).
+    /// The calls that have changed since this was last asked, where
+    /// [`Config::saves`](crate::Config::saves).
     pub fn take_changes(&mut self) -> Vec<Change> {
         let changed = std::mem::take(&mut self.changed);
         self.changes_of(changed)
     }
 
-    /// All calls as they are, as though each had changed: for whoever has lost what was told before.
+    /// All calls as they are, as though each had changed: for whoever has lost what was told
+    /// before.
     pub fn take_all(&mut self) -> Vec<Change> {
         self.changed.clear();
         let all: Vec<CallName> = self.calls.keys().cloned().collect();
         self.changes_of(all)
     }
 
-    /// Forgets which calls have changed: nobody can be told, and [`take_all`](Self::take_all) will tell of them.
+    /// Forgets which calls have changed: nobody can be told, and [`take_all`](Self::take_all) will
+    /// tell of them.
     pub fn forget_changes(&mut self) {
         self.changed.clear();
     }
@@ -57,7 +63,8 @@ impl Relay {
         changed.into_iter().map(change).collect()
     }
 
-    /// Goes on with an earlier process's calls, before anything else. What cannot go on is counted, and its ports are free.
+    /// Goes on with an earlier process's calls, before anything else. What cannot go on is counted,
+    /// and its ports are free.
     pub fn resume<'a>(&mut self, now: Instant, records: impl IntoIterator<Item = &'a str>, out: &mut Vec<Output>) {
         let records: Vec<Option<CallRecord>> = records
             .into_iter()

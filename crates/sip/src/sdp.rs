@@ -1,11 +1,12 @@
 //! Session descriptions as SIP carries them: read leniently, rewritten in place.
 //!
-//! `wire::sdp` understands a WebRTC description and writes one of its own. A relay must not: phones say things nobody has heard
-//! of, in orders no grammar allows, and the other phone understands them. So here a description stays the lines it came in.
-//! Only what a relay must know is read, and only the lines that say it are replaced.
+//! `wire::sdp` understands a WebRTC description and writes one of its own. A relay must not: phones
+//! say things nobody has heard of, in orders no grammar allows, and the other phone understands
+//! them. So here a description stays the lines it came in. Only what a relay must know is read, and
+//! only the lines that say it are replaced.
 //!
-//! Source: RFC 8866 (SDP), RFC 3264 (offer and answer), RFC 3605 (`a=rtcp`), RFC 4568 (`a=crypto`), RFC 8122
-//! (`a=fingerprint`), RFC 8839 (ICE).
+//! Source: RFC 8866 (SDP), RFC 3264 (offer and answer), RFC 3605 (`a=rtcp`), RFC 4568 (`a=crypto`),
+//! RFC 8122 (`a=fingerprint`), RFC 8839 (ICE).
 
 mod codecs;
 mod crypto;
@@ -101,7 +102,8 @@ pub enum Keying {
 }
 
 impl Keying {
-    /// What a transport protocol asks for. `RTP/SAVP` may mean both; it is DTLS when there is a fingerprint and no key.
+    /// What a transport protocol asks for. `RTP/SAVP` may mean both; it is DTLS when there is a
+    /// fingerprint and no key.
     pub fn of(protocol: &str, has_crypto: bool, has_fingerprint: bool) -> Self {
         let protocol = protocol.to_ascii_uppercase();
         if protocol.contains("TLS") {
@@ -127,8 +129,8 @@ impl Section<'_> {
         Keying::of(protocol, !self.cryptos.is_empty(), self.fingerprint.is_some())
     }
 
-    /// Whether keys or a fingerprint stand in an offer beside a protocol without protection, so that an answer may take them or leave
-    /// them (RFC 8643).
+    /// Whether keys or a fingerprint stand in an offer beside a protocol without protection, so
+    /// that an answer may take them or leave them (RFC 8643).
     pub fn is_opportunistic(&self) -> bool {
         let has_keys = !self.cryptos.is_empty() || self.fingerprint.is_some();
         has_keys && self.is_rtp() && Keying::of(self.protocol, false, false) == Keying::Plain

@@ -1,4 +1,5 @@
-//! Statistics for dashboards beside counters: how calls went that have ended, what each proxy asked and how long that took, and both over intervals.
+//! Statistics for dashboards beside counters: how calls went that have ended, what each proxy asked
+//! and how long that took, and both over intervals.
 //!
 //! Nobody is asked for it while calls go on: what a call did is known when it ends.
 
@@ -127,7 +128,8 @@ pub struct Snapshot {
     pub relayed: Traffic,
     /// How calls went that have ended.
     pub ended: Ended,
-    /// The requests of each proxy. The unspecified address stands for unknown proxies and for those beyond the limit.
+    /// The requests of each proxy. The unspecified address stands for unknown proxies and for those
+    /// beyond the limit.
     pub proxies: Vec<(IpAddr, Proxy)>,
     /// The ports of each interface.
     pub pools: Vec<Pool>,

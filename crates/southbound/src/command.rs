@@ -6,8 +6,8 @@ use wire::{Codec, MediaKind, Mid, PayloadType, Rid, Ssrc};
 
 use crate::{MessageId, OpenTransport, RemoteTransport, SubscriptionId, TrackId, TransportId, relay};
 
-/// One wish of the controller. Setting something that is already set replaces it; removing what is not there does nothing, so that
-/// a controller that lost its memory may say everything again.
+/// One wish of the controller. Setting something that is already set replaces it; removing what is
+/// not there does nothing, so that a controller that lost its memory may say everything again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Creates a transport, or gives an existing one new local credentials (an ICE restart).
@@ -38,15 +38,16 @@ pub enum Command {
         /// Which subscription.
         subscription: SubscriptionId,
     },
-    /// Whether a track is forwarded to anybody. In a large room only the loudest few voices are: one command for each change, however many listen.
+    /// Whether a track is forwarded to anybody. In a large room only the loudest few voices are:
+    /// one command for each change, however many listen.
     Hold {
         /// Which track.
         track: TrackId,
         /// Nothing of it is sent while true; its audio levels are still measured.
         held: bool,
     },
-    /// A track's place in the attention of its room: whose voice it goes with is the loudest, or second, and so on. Receivers whose downlink does not carry
-    /// everything give it more.
+    /// A track's place in the attention of its room: whose voice it goes with is the loudest, or
+    /// second, and so on. Receivers whose downlink does not carry everything give it more.
     Attention {
         /// Which video track.
         track: TrackId,
@@ -63,10 +64,12 @@ pub enum Command {
         payload: Arc<[u8]>,
         /// Whether it must arrive. If so, it waits for a channel that is not open yet.
         reliable: bool,
-        /// The message that is passed on by this, if it came from a peer: its sender is held back until the receivers have taken it.
+        /// The message that is passed on by this, if it came from a peer: its sender is held back
+        /// until the receivers have taken it.
         message: Option<MessageId>,
     },
-    /// Says that a message of [`Notice::Received`](crate::Notice::Received) has been dealt with: whatever is sent of it was sent before. Said once of each.
+    /// Says that a message of [`Notice::Received`](crate::Notice::Received) has been dealt with:
+    /// whatever is sent of it was sent before. Said once of each.
     Handled {
         /// Which message.
         message: MessageId,
@@ -92,7 +95,8 @@ pub struct Publication {
     pub encodings: Vec<Encoding>,
     /// The publisher muted it: silence is expected.
     pub muted: bool,
-    /// A camera or microphone, or a screen: where a downlink does not carry everything, screens come first.
+    /// A camera or microphone, or a screen: where a downlink does not carry everything, screens
+    /// come first.
     pub source: TrackSource,
 }
 
@@ -119,7 +123,8 @@ pub struct PayloadFormat {
     pub nack: bool,
 }
 
-/// One encoding of a track. An encoding is found by its SSRC where the description names one, else by its mid and rid.
+/// One encoding of a track. An encoding is found by its SSRC where the description names one, else
+/// by its mid and rid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoding {
     /// Restriction identifier (RFC 8851) of a simulcast version.
@@ -132,7 +137,8 @@ pub struct Encoding {
     pub width: u32,
     /// Picture height in pixels; 0 for audio or when unknown.
     pub height: u32,
-    /// Width and height of each spatial layer inside the encoding, in rising order, as announced; empty when it has one or nothing was said.
+    /// Width and height of each spatial layer inside the encoding, in rising order, as announced;
+    /// empty when it has one or nothing was said.
     pub layers: Vec<(u32, u32)>,
 }
 
@@ -145,17 +151,21 @@ pub struct Subscription {
     pub transport: TransportId,
     /// The track to send there.
     pub track: TrackId,
-    /// The SSRC the receiver was told. Never used before on this transport: a (key, SSRC, index) protects one packet, ever.
+    /// The SSRC the receiver was told. Never used before on this transport: a (key, SSRC, index)
+    /// protects one packet, ever.
     pub ssrc: Ssrc,
     /// The SSRC of retransmissions, when the receiver negotiated them.
     pub rtx: Option<Ssrc>,
-    /// The media section the receiver was told, when packets must carry it because the description names no SSRC.
+    /// The media section the receiver was told, when packets must carry it because the description
+    /// names no SSRC.
     pub mid: Option<Mid>,
-    /// Publisher's payload type -> what the receiver calls it. Packets of a type that is missing here are not forwarded.
+    /// Publisher's payload type -> what the receiver calls it. Packets of a type that is missing
+    /// here are not forwarded.
     pub formats: Vec<(PayloadType, PayloadFormat)>,
     /// How the receiver wants it now.
     pub wanted: Wanted,
-    /// Its client learns of a track by its packets: while no media comes, it is sent something in its place.
+    /// Its client learns of a track by its packets: while no media comes, it is sent something in
+    /// its place.
     pub fill: bool,
 }
 
@@ -164,14 +174,15 @@ pub struct Subscription {
 pub struct Wanted {
     /// Not while false: the entry stays, nothing is sent.
     pub enabled: bool,
-    /// The size it is displayed at, in pixels; 0 by 0 when that is unknown, and then the best there is counts as full.
+    /// The size it is displayed at, in pixels; 0 by 0 when that is unknown, and then the best there
+    /// is counts as full.
     pub size: (u16, u16),
     /// Pictures per second beyond which nothing is gained; 0 for no limit.
     pub fps: u16,
     /// How much more it matters than another of the same size; 0 is what most have.
     pub priority: u8,
-    /// The best encoding to send, as an index into [`Publication::encodings`]; the agent sends the best one at or below it that arrives,
-    /// or the lowest above it where there is none.
+    /// The best encoding to send, as an index into [`Publication::encodings`]; the agent sends the
+    /// best one at or below it that arrives, or the lowest above it where there is none.
     pub encoding_max: u8,
     /// The best spatial layer of an encoding that has several.
     pub spatial_max: u8,

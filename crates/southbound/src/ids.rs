@@ -1,4 +1,5 @@
-//! Names of things both sides talk about. The controller hands them out, except those of messages, and never uses one twice.
+//! Names of things both sides talk about. The controller hands them out, except those of messages,
+//! and never uses one twice.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -1,11 +1,12 @@
 //! What controller and agent say to each other.
 //!
-//! The controller decides who may send what to whom and tells the agent in [`Command`]s; the agent runs the transports, fills the
-//! data plane's tables and answers in [`Notice`]s. Neither side waits for the other: a command has no return value, and what came
-//! of it, if anybody needs to know, is a notice. All values are plain data, so that the two may live in different processes.
+//! The controller decides who may send what to whom and tells the agent in [`Command`]s; the agent
+//! runs the transports, fills the data plane's tables and answers in [`Notice`]s. Neither side
+//! waits for the other: a command has no return value, and what came of it, if anybody needs to
+//! know, is a notice. All values are plain data, so that the two may live in different processes.
 //!
-//! The words are RFC 8834's and RFC 7656's. There are no rooms and no participants here (the agent has never heard of
-//! them), and no tables and no packets (the controller has not heard of those).
+//! The words are RFC 8834's and RFC 7656's. There are no rooms and no participants here (the agent
+//! has never heard of them), and no tables and no packets (the controller has not heard of those).
 
 mod command;
 mod ids;

@@ -46,8 +46,9 @@ pub enum Notice {
         /// Why.
         why: ChannelEnd,
     },
-    /// A message arrived on a data channel. Answered with [`Command::Handled`](crate::Command::Handled), even when its transport is gone: a sender of whose messages
-    /// too many are not dealt with is not read.
+    /// A message arrived on a data channel. Answered with
+    /// [`Command::Handled`](crate::Command::Handled), even when its transport is gone: a sender of
+    /// whose messages too many are not dealt with is not read.
     Received {
         /// From whom.
         transport: TransportId,
@@ -63,7 +64,8 @@ pub enum Notice {
         /// Which track.
         track: TrackId,
     },
-    /// Which encodings of a track arrive now, as a bit set over [`Publication::encodings`](crate::Publication::encodings).
+    /// Which encodings of a track arrive now, as a bit set over
+    /// [`Publication::encodings`](crate::Publication::encodings).
     Encodings {
         /// Which track.
         track: TrackId,
@@ -75,15 +77,16 @@ pub enum Notice {
         /// Which subscription.
         subscription: SubscriptionId,
     },
-    /// A receiver's downlink does not carry even the lowest layer of a subscription any more, or it does again. The receiver is told, so that it shows a pause
-    /// and not a frozen picture.
+    /// A receiver's downlink does not carry even the lowest layer of a subscription any more, or it
+    /// does again. The receiver is told, so that it shows a pause and not a frozen picture.
     Paused {
         /// Which subscription.
         subscription: SubscriptionId,
         /// Whether nothing of it is sent now.
         paused: bool,
     },
-    /// What was heard on the tracks that carry an audio level (RFC 6464), every half second while anything is heard.
+    /// What was heard on the tracks that carry an audio level (RFC 6464), every half second while
+    /// anything is heard.
     Audio(Vec<AudioActivity>),
     /// How a transport does, every few seconds.
     Quality {
@@ -112,7 +115,8 @@ pub struct Node {
     pub fingerprint: Fingerprint,
     /// Whether a peer that offers no encryption gets none. For laboratories only.
     pub clear_rtp: bool,
-    /// Whether media without encryption may be forwarded by a device that only copies packets: then nothing is agreed on that such a one cannot do.
+    /// Whether media without encryption may be forwarded by a device that only copies packets: then
+    /// nothing is agreed on that such a one cannot do.
     pub copies: bool,
 }
 

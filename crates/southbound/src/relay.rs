@@ -1,8 +1,10 @@
-//! Calls that pass through unmixed and unchosen, as those of SIP phones do: what is relayed between which addresses, and what is seen of it.
+//! Calls that pass through unmixed and unchosen, as those of SIP phones do: what is relayed between
+//! which addresses, and what is seen of it.
 //!
-//! Whoever controls calls names ports of ours, each in an [`RelayCommand`] of its own, and hears of them in [`RelayNotice`]s. One [`Entry`] for
-//! each port that media arrives at: it says whose packets are taken, where they go and from which port of ours, and how they are
-//! protected before and after. An entry replaces the one before it at the same address.
+//! Whoever controls calls names ports of ours, each in an [`RelayCommand`] of its own, and hears of
+//! them in [`RelayNotice`]s. One [`Entry`] for each port that media arrives at: it says whose
+//! packets are taken, where they go and from which port of ours, and how they are protected before
+//! and after. An entry replaces the one before it at the same address.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -13,10 +15,12 @@ use wire::srtp::MasterKey;
 /// What is to be done at one port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayCommand {
-    /// The port is in use from now on, and silent. Answered by [`RelayNotice::Opened`] or [`RelayNotice::Refused`].
+    /// The port is in use from now on, and silent. Answered by [`RelayNotice::Opened`] or
+    /// [`RelayNotice::Refused`].
     Open(SocketAddr),
-    /// The port is in use from now on, and this is done there at once: an earlier process has done it already, and where it goes on without one, as in the
-    /// kernel, it must not be interrupted. Answered as [`RelayCommand::Open`] is.
+    /// The port is in use from now on, and this is done there at once: an earlier process has done
+    /// it already, and where it goes on without one, as in the kernel, it must not be interrupted.
+    /// Answered as [`RelayCommand::Open`] is.
     Resume(Box<Entry>),
     /// This is done there, instead of what was done at the same address.
     Install(Box<Entry>),
@@ -39,12 +43,13 @@ pub struct Entry {
     pub ingress_protection: Keys,
     /// Where RTP goes, or whatever else the section carries. `None` while there is nowhere.
     pub rtp: Option<Hop>,
-    /// Where RTCP goes. It is told from RTP by its packet type where both may arrive (RFC 5761), else by where it arrives.
+    /// Where RTCP goes. It is told from RTP by its packet type where both may arrive (RFC 5761),
+    /// else by where it arrives.
     pub rtcp: Option<Hop>,
     /// Connectivity checks that arrive are answered with these credentials, ours and theirs.
     pub checks: Option<(IceCredentials, Option<IceCredentials>)>,
-    /// The clock of what the party gets, in ticks a second, by which it reports jitter. `None` where its RTCP cannot be read, because it
-    /// is protected from end to end or is none.
+    /// The clock of what the party gets, in ticks a second, by which it reports jitter. `None`
+    /// where its RTCP cannot be read, because it is protected from end to end or is none.
     pub clock_rate: Option<u32>,
 }
 
@@ -53,7 +58,8 @@ pub struct Entry {
 pub struct Hop {
     /// The address of ours they leave from.
     pub from: SocketAddr,
-    /// Where to. Where the party has ICE, this counts for nothing, and the address it proved itself at does.
+    /// Where to. Where the party has ICE, this counts for nothing, and the address it proved itself
+    /// at does.
     pub to: SocketAddr,
     /// How they are protected.
     pub egress_protection: Keys,
@@ -66,12 +72,13 @@ pub struct Hop {
 pub enum Accept {
     /// This address's.
     Only(SocketAddr),
-    /// Anybody's, or anybody's at this address; and each new source is to be reported as [`RelayNotice::Source`], so that the entry
-    /// can be closed to all others.
+    /// Anybody's, or anybody's at this address; and each new source is to be reported as
+    /// [`RelayNotice::Source`], so that the entry can be closed to all others.
     Learn {
         /// The only address to learn from.
         within: Option<IpAddr>,
-        /// Another number is another window: the source that was reported last is reported again if it still sends.
+        /// Another number is another window: the source that was reported last is reported again if
+        /// it still sends.
         window: u32,
     },
 }
@@ -107,7 +114,8 @@ pub enum RelayNotice {
         /// Why.
         why: Refusal,
     },
-    /// A packet came from a source that an entry learns from, other than the one before; or the party proved to be there.
+    /// A packet came from a source that an entry learns from, other than the one before; or the
+    /// party proved to be there.
     Source {
         /// The entry's address.
         at: SocketAddr,
@@ -137,8 +145,8 @@ pub enum RelayNotice {
 /// Why a port could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// The operating system does not give it: another program has it, or its address is none of this machine's. The operator must act
-    /// where it is all ports.
+    /// The operating system does not give it: another program has it, or its address is none of
+    /// this machine's. The operator must act where it is all ports.
     Taken,
     /// The node has as many as it can have.
     Full,

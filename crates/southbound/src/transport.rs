@@ -12,7 +12,8 @@ use crate::TransportId;
 pub struct OpenTransport {
     /// The name of the new transport.
     pub transport: TransportId,
-    /// The credentials our side of the description carries. The fragment is unique on the node: the one UDP port finds a transport by it.
+    /// The credentials our side of the description carries. The fragment is unique on the node: the
+    /// one UDP port finds a transport by it.
     pub local: IceCredentials,
     /// Data channels our side opens as soon as SCTP is up; the peer's own are accepted in any case.
     pub channels: Vec<Channel>,
@@ -23,14 +24,17 @@ pub struct OpenTransport {
 pub struct RemoteTransport {
     /// Credentials in the peer's description.
     pub credentials: IceCredentials,
-    /// Hash of the certificate the peer must prove itself with. Several are allowed by RFC 8122; any one that matches will do.
+    /// Hash of the certificate the peer must prove itself with. Several are allowed by RFC 8122;
+    /// any one that matches will do.
     pub fingerprints: Vec<Fingerprint>,
     /// The role *we* play in the DTLS handshake.
     pub dtls: DtlsRole,
-    /// Header-extension ids of what the peer sends, the union over the bundle's media sections (RFC 8285, RFC 8843).
+    /// Header-extension ids of what the peer sends, the union over the bundle's media sections (RFC
+    /// 8285, RFC 8843).
     pub extensions_in: ExtensionMap,
-    /// Header-extension ids of what we send. Its own map, since a media section we publish to may not have negotiated what one the
-    /// peer publishes on has, although an id never means two things on one transport.
+    /// Header-extension ids of what we send. Its own map, since a media section we publish to may
+    /// not have negotiated what one the peer publishes on has, although an id never means two
+    /// things on one transport.
     pub extensions_out: ExtensionMap,
     /// SCTP port of the peer when data channels were negotiated (RFC 8841).
     pub sctp_port: Option<u16>,

@@ -1,4 +1,5 @@
-//! A cursor over received bytes: the only way parsers here take them, so a short packet is a `None` and not a panic.
+//! A cursor over received bytes: the only way parsers here take them, so a short packet is a `None`
+//! and not a panic.
 
 /// Reads big-endian fields off the front of a slice.
 #[derive(Clone, Copy, Debug)]

@@ -19,8 +19,8 @@ pub enum PacketKind {
 
 /// Tells the protocols on a shared port apart.
 ///
-/// The answer says which parser to ask; that parser still judges the rest. A lone byte in the RTP range is `Unknown`,
-/// since only the second byte tells RTP from RTCP.
+/// The answer says which parser to ask; that parser still judges the rest. A lone byte in the RTP
+/// range is `Unknown`, since only the second byte tells RTP from RTCP.
 ///
 /// Source: RFC 7983 section 7; RFC 5761 section 4.
 pub fn classify(datagram: &[u8]) -> PacketKind {

@@ -1,7 +1,8 @@
-//! What an SFU may know of payloads: which codec, where key frames start, and the descriptor in front of the frame or in a
-//! header extension.
+//! What an SFU may know of payloads: which codec, where key frames start, and the descriptor in
+//! front of the frame or in a header extension.
 //!
-//! Nothing here looks further than it must. End-to-end encrypted media keeps its descriptor readable, not its frames.
+//! Nothing here looks further than it must. End-to-end encrypted media keeps its descriptor
+//! readable, not its frames.
 
 pub mod dependency;
 pub mod vp8;
@@ -125,8 +126,9 @@ impl fmt::Display for Codec {
 
 /// Whether a decoder that has seen nothing can start at this packet.
 ///
-/// For video that is the first packet of a key frame, or what precedes it: parameter sets count. More than one packet of
-/// a key frame may answer yes; the first that does is where to start. Every audio packet is a start. Malformed payloads are not.
+/// For video that is the first packet of a key frame, or what precedes it: parameter sets count.
+/// More than one packet of a key frame may answer yes; the first that does is where to start. Every
+/// audio packet is a start. Malformed payloads are not.
 pub fn is_key_frame_start(codec: Codec, payload: &[u8]) -> bool {
     match codec {
         Codec::Opus | Codec::Red | Codec::Pcmu | Codec::Pcma => true,

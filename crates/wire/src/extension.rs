@@ -1,4 +1,5 @@
-//! The header extensions Weir knows, which numbers they have on a transport, and the values it reads and writes.
+//! The header extensions Weir knows, which numbers they have on a transport, and the values it
+//! reads and writes.
 
 mod map;
 mod playout;
@@ -21,7 +22,8 @@ pub enum ExtensionKind {
     AudioLevel,
     /// When the packet left its sender.
     AbsSendTime,
-    /// The packet's number among all of its transport (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+    /// The packet's number among all of its transport
+    /// (draft-holmer-rmcat-transport-wide-cc-extensions-01).
     TransportSequence,
     /// When the frame was captured.
     AbsCaptureTime,

@@ -1,11 +1,13 @@
-//! Bytes to values and back: everything Weir knows about packet formats, and nothing about what to do with them.
+//! Bytes to values and back: everything Weir knows about packet formats, and nothing about what to
+//! do with them.
 //!
-//! There is no clock, no socket and no thread here, and reading media packets allocates nothing. Each format comes as a
-//! *view*, which borrows the bytes and checks only what must hold for its accessors to be safe, and a *writer*, which can
-//! only produce valid bytes. Whatever a peer sends, a view answers with a value or an error, never with a panic.
+//! There is no clock, no socket and no thread here, and reading media packets allocates nothing.
+//! Each format comes as a *view*, which borrows the bytes and checks only what must hold for its
+//! accessors to be safe, and a *writer*, which can only produce valid bytes. Whatever a peer sends,
+//! a view answers with a value or an error, never with a panic.
 //!
-//! Start with [`RtpPacket`]; then [`classify()`], which tells the protocols on one port apart, [`rtcp`] for feedback and
-//! [`codec`] for what an SFU may read of a payload.
+//! Start with [`RtpPacket`]; then [`classify()`], which tells the protocols on one port apart,
+//! [`rtcp`] for feedback and [`codec`] for what an SFU may read of a payload.
 
 #![forbid(unsafe_code)]
 

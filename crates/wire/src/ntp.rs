@@ -7,15 +7,16 @@ const UNIX_EPOCH_SECONDS: u64 = 2_208_988_800;
 
 /// NTP timestamp: wall-clock time in sender reports and capture times.
 ///
-/// Shape: 32.32 fixed point, seconds since 1900 in the upper half, modulo 2^32 (the count wraps in February 2036).
-/// Source: RFC 3550 section 4.
+/// Shape: 32.32 fixed point, seconds since 1900 in the upper half, modulo 2^32 (the count wraps in
+/// February 2036). Source: RFC 3550 section 4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NtpTime(pub u64);
 
 impl NtpTime {
     /// The timestamp of an instant given as the time since the Unix epoch.
     ///
-    /// Shape: rounded to the nearest 2^-32 seconds, so that [`to_unix`](Self::to_unix) gives the same nanosecond back.
+    /// Shape: rounded to the nearest 2^-32 seconds, so that [`to_unix`](Self::to_unix) gives the
+    /// same nanosecond back.
     pub fn from_unix(since_epoch: Duration) -> Self {
         let seconds = since_epoch.as_secs().wrapping_add(UNIX_EPOCH_SECONDS);
         let fraction = ((u64::from(since_epoch.subsec_nanos()) << 32) + 500_000_000) / 1_000_000_000;
@@ -25,8 +26,8 @@ impl NtpTime {
 
     /// The time since the Unix epoch, zero for anything earlier.
     ///
-    /// A timestamp with its top bit clear is read as lying after the wrap of 2036, which makes 1968 to 2104 readable.
-    /// Source: RFC 4330 section 3.
+    /// A timestamp with its top bit clear is read as lying after the wrap of 2036, which makes 1968
+    /// to 2104 readable. Source: RFC 4330 section 3.
     pub fn to_unix(self) -> Duration {
         let seconds = self.0 >> 32;
         let era = if seconds & 0x8000_0000 == 0 { 1 << 32 } else { 0 };

@@ -1,4 +1,5 @@
-//! Redundant audio: earlier frames sent again in front of the newest, so that a lost packet costs nothing.
+//! Redundant audio: earlier frames sent again in front of the newest, so that a lost packet costs
+//! nothing.
 //!
 //! Source: RFC 2198.
 
@@ -72,8 +73,8 @@ impl std::error::Error for RedWriteError {}
 
 /// A view of a redundant payload.
 ///
-/// A receiver that did not negotiate redundancy is sent [`primary`](Self::primary) alone: its payload, under its payload
-/// type.
+/// A receiver that did not negotiate redundancy is sent [`primary`](Self::primary) alone: its
+/// payload, under its payload type.
 #[derive(Clone, Copy, Debug)]
 pub struct RedPayload<'a> {
     /// Headers of the redundant blocks.
@@ -135,8 +136,8 @@ pub fn encoded_len(redundant: &[RedBlock<'_>], primary: &[u8]) -> usize {
     blocks.sum::<usize>() + 1 + primary.len()
 }
 
-/// Writes a redundant payload to the front of `out` and returns its length: `redundant` in the given order, then the
-/// primary frame.
+/// Writes a redundant payload to the front of `out` and returns its length: `redundant` in the
+/// given order, then the primary frame.
 ///
 /// Errors: [`RedWriteError`], with nothing written.
 pub fn write(

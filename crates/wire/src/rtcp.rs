@@ -1,7 +1,8 @@
 //! RTCP: reports and feedback, read as views and written as correct compounds.
 //!
-//! [`RtcpPacket::compound`] reads what arrived in one datagram; [`RtcpWriter`] makes one. Nothing is skipped in silence:
-//! a packet of a type Weir does not read is [`RtcpPacket::Unknown`], and one that contradicts itself is an error in its place.
+//! [`RtcpPacket::compound`] reads what arrived in one datagram; [`RtcpWriter`] makes one. Nothing
+//! is skipped in silence: a packet of a type Weir does not read is [`RtcpPacket::Unknown`], and one
+//! that contradicts itself is an error in its place.
 //!
 //! Source: RFC 3550 section 6; RFC 4585 section 6.
 
@@ -67,7 +68,8 @@ pub enum RtcpPacket<'a> {
     Remb(Remb<'a>),
     /// When each packet of a transport arrived.
     TransportFeedback(TransportFeedback<'a>),
-    /// Any other type or format: extended reports, application-defined packets and what is yet to be invented.
+    /// Any other type or format: extended reports, application-defined packets and what is yet to
+    /// be invented.
     Unknown(UnknownRtcp<'a>),
 }
 
@@ -159,8 +161,8 @@ impl<'a> RtcpPacket<'a> {
 
 /// The packets in one datagram.
 ///
-/// A packet that contradicts itself is an error, and the next one follows. When the datagram cannot be cut into packets any
-/// further, that error is the last item.
+/// A packet that contradicts itself is an error, and the next one follows. When the datagram cannot
+/// be cut into packets any further, that error is the last item.
 #[derive(Clone, Debug)]
 pub struct Compound<'a> {
     rest: &'a [u8],
@@ -191,7 +193,8 @@ impl<'a> Iterator for Compound<'a> {
 #[derive(Clone, Copy)]
 struct Frame<'a> {
     packet_type: u8,
-    /// A count of parts in reports, a format in feedback; the padding flag is still on top of it until it is removed.
+    /// A count of parts in reports, a format in feedback; the padding flag is still on top of it
+    /// until it is removed.
     count: u8,
     body: &'a [u8],
 }
@@ -216,7 +219,8 @@ fn cut_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), RtcpError> {
 }
 
 impl Frame<'_> {
-    /// Removes padding. Any packet of a compound may have some: libwebrtc pads each transport-wide feedback on its own.
+    /// Removes padding. Any packet of a compound may have some: libwebrtc pads each transport-wide
+    /// feedback on its own.
     fn unpadded(self) -> Result<Self, RtcpError> {
         if self.count & 0x20 == 0 {
             return Ok(self);
@@ -235,7 +239,8 @@ impl Frame<'_> {
     }
 }
 
-/// Appends one packet: its header, what `body` appends, and padding where that is not a whole number of words.
+/// Appends one packet: its header, what `body` appends, and padding where that is not a whole
+/// number of words.
 fn write_packet(out: &mut Vec<u8>, packet_type: u8, count: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend([0x80 | count, packet_type, 0, 0]);

@@ -9,7 +9,8 @@ use crate::{PayloadType, RtpTimestamp, SequenceNumber, Ssrc};
 pub(crate) const FIXED_HEADER_LEN: usize = 12;
 /// Profile of one-byte header extensions (RFC 8285 section 4.2).
 pub(crate) const PROFILE_ONE_BYTE: u16 = 0xbede;
-/// Profile of two-byte header extensions; the low four bits are for applications (RFC 8285 section 4.3).
+/// Profile of two-byte header extensions; the low four bits are for applications (RFC 8285 section
+/// 4.3).
 pub(crate) const PROFILE_TWO_BYTE: u16 = 0x1000;
 
 /// An RTP packet: a view over received bytes.
@@ -62,8 +63,8 @@ impl<'a> RtpPacket<'a> {
 
     /// As [`parse`](Self::parse), for an SRTP packet whose payload is still encrypted.
     ///
-    /// SRTP leaves the header in the open but encrypts the padding, so the padding count is not judged, and `payload` is
-    /// everything behind the header, authentication tag included.
+    /// SRTP leaves the header in the open but encrypts the padding, so the padding count is not
+    /// judged, and `payload` is everything behind the header, authentication tag included.
     ///
     /// Source: RFC 3711 section 3.1.
     pub fn parse_protected(bytes: &'a [u8]) -> Result<Self, RtpError> {
@@ -205,7 +206,8 @@ fn check_padding(after_header: &[u8]) -> Result<u8, RtpError> {
     }
 }
 
-/// The contributing sources of a packet, still as bytes so that forwarding them costs no conversion.
+/// The contributing sources of a packet, still as bytes so that forwarding them costs no
+/// conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Csrcs<'a>(&'a [u8]);
 
@@ -260,8 +262,9 @@ impl ExtensionForm {
 
 /// The elements of a header extension, as `(id, value)`.
 ///
-/// Padding between elements is passed over. In the one-byte form id 15, and id 0 with a length, end the list, whatever follows. So does an element
-/// that claims more bytes than the extension has: those before it count, and the packet is none the worse, as in browsers.
+/// Padding between elements is passed over. In the one-byte form id 15, and id 0 with a length, end
+/// the list, whatever follows. So does an element that claims more bytes than the extension has:
+/// those before it count, and the packet is none the worse, as in browsers.
 ///
 /// Source: RFC 8285 sections 4.2 and 4.3.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use crate::{PayloadType, RtpTimestamp, SequenceNumber, Ssrc};
 
 /// The fields of an RTP header, as values.
 ///
-/// To forward a packet, take the received one's ([`RtpPacket::header`](crate::RtpPacket::header)), change what must
-/// change and write it in front of the payload.
+/// To forward a packet, take the received one's ([`RtpPacket::header`](crate::RtpPacket::header)),
+/// change what must change and write it in front of the payload.
 ///
 /// Source: RFC 3550 section 5.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,8 @@ impl RtpHeader<'_> {
         Ok(len)
     }
 
-    /// Writes the fixed fields over those of a header that is there already; its CSRCs and its extension stay as they are.
+    /// Writes the fixed fields over those of a header that is there already; its CSRCs and its
+    /// extension stay as they are.
     ///
     /// Panics: when `header` is shorter than a header.
     #[inline]
@@ -91,8 +92,9 @@ impl RtpHeader<'_> {
 
 /// A list of header extension elements, checked and ready to be written.
 ///
-/// The one-byte form is chosen when every id is 1 to 14 and every value 1 to 16 bytes long, the two-byte form otherwise. An
-/// empty list writes nothing at all, and the header then says there is no extension.
+/// The one-byte form is chosen when every id is 1 to 14 and every value 1 to 16 bytes long, the
+/// two-byte form otherwise. An empty list writes nothing at all, and the header then says there is
+/// no extension.
 ///
 /// Shape: elements in the given order, padded with zeros to a whole number of 32-bit words.
 /// Source: RFC 8285 section 4.

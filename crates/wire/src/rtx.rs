@@ -1,4 +1,5 @@
-//! Retransmissions as a stream of their own: the original sequence number in front of the original payload.
+//! Retransmissions as a stream of their own: the original sequence number in front of the original
+//! payload.
 //!
 //! Source: RFC 4588 section 4.
 
@@ -7,15 +8,18 @@ use crate::SequenceNumber;
 /// Bytes that a retransmission's payload has more than the original's.
 pub const OSN_LEN: usize = 2;
 
-/// Takes a retransmission's payload apart: the original sequence number (OSN) and the original payload.
+/// Takes a retransmission's payload apart: the original sequence number (OSN) and the original
+/// payload.
 ///
-/// Errors: `None` when there is no whole number, as in the padding-only packets that probe with an RTX stream.
+/// Errors: `None` when there is no whole number, as in the padding-only packets that probe with an
+/// RTX stream.
 pub fn split(payload: &[u8]) -> Option<(SequenceNumber, &[u8])> {
     let (osn, original) = payload.split_first_chunk()?;
     Some((SequenceNumber(u16::from_be_bytes(*osn)), original))
 }
 
-/// Writes the original sequence number to the front of a retransmission's payload; the original payload goes behind it.
+/// Writes the original sequence number to the front of a retransmission's payload; the original
+/// payload goes behind it.
 pub fn write_osn(payload: &mut [u8; OSN_LEN], original: SequenceNumber) {
     *payload = original.0.to_be_bytes();
 }

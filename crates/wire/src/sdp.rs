@@ -1,10 +1,12 @@
 //! Session descriptions, as far as WebRTC uses them.
 //!
-//! Session-level values are handed down to every media section that does not give its own, so that a section can
-//! be understood alone, and attributes Weir does not know are left out. A line or a section that cannot be used is left out as well and
-//! told in [`LeftOut`]; the rest holds. A description that was read, written and read again is equal to itself.
+//! Session-level values are handed down to every media section that does not give its own, so that
+//! a section can be understood alone, and attributes Weir does not know are left out. A line or a
+//! section that cannot be used is left out as well and told in [`LeftOut`]; the rest holds. A
+//! description that was read, written and read again is equal to itself.
 //!
-//! Reading is one pass in linear time, with the limits of [`limits`](crate::limits). Writing is done by `sdp-types`.
+//! Reading is one pass in linear time, with the limits of [`limits`](crate::limits). Writing is
+//! done by `sdp-types`.
 //!
 //! Source: RFC 8866 (SDP), RFC 8829 (what of it WebRTC uses).
 
@@ -55,7 +57,8 @@ pub struct SessionDescription {
 pub struct MediaSection {
     /// What it carries.
     pub kind: SectionKind,
-    /// Its name. A section that comes without gets its position; so does one whose name cannot be used, which counts as rejected.
+    /// Its name. A section that comes without gets its position; so does one whose name cannot be
+    /// used, which counts as rejected.
     pub mid: Mid,
     /// It is refused or over: port 0 and not `bundle-only`.
     pub rejected: bool,
@@ -69,7 +72,8 @@ pub struct MediaSection {
     pub ice: Option<IceCredentials>,
     /// ICE options, as `trickle`.
     pub ice_options: Vec<String>,
-    /// Certificates the sender may prove itself with (RFC 8122), those whose hash function is known.
+    /// Certificates the sender may prove itself with (RFC 8122), those whose hash function is
+    /// known.
     pub fingerprints: Vec<Fingerprint>,
     /// Who starts DTLS (RFC 8842).
     pub setup: Option<Setup>,
@@ -163,7 +167,8 @@ pub enum SectionKind {
     Media(MediaKind),
     /// Data channels (RFC 8841).
     Data,
-    /// Something Weir does not know; it can only be refused, which needs these two pieces of its line.
+    /// Something Weir does not know; it can only be refused, which needs these two pieces of its
+    /// line.
     Other {
         /// The first word.
         media: String,
@@ -254,8 +259,8 @@ pub struct Fingerprint {
     pub digest: Vec<u8>,
 }
 
-/// The hash functions a fingerprint may use, the weakest first. RFC 8122 deprecates SHA-1, which old telephones and gateways still
-/// have; it forbids MD5 and MD2.
+/// The hash functions a fingerprint may use, the weakest first. RFC 8122 deprecates SHA-1, which
+/// old telephones and gateways still have; it forbids MD5 and MD2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HashFunction {
     /// `sha-1`
@@ -302,7 +307,8 @@ impl HashFunction {
 pub struct Extension {
     /// 1 to 255.
     pub id: u8,
-    /// Which extension, whether or not Weir knows it. Sections that inherit it from the session share it.
+    /// Which extension, whether or not Weir knows it. Sections that inherit it from the session
+    /// share it.
     pub uri: Arc<str>,
 }
 
@@ -326,7 +332,8 @@ pub enum RidDirection {
     Recv,
 }
 
-/// Which encodings are sent and received at once (RFC 8853). Each entry is a list of alternatives as text, `~` marks a paused one.
+/// Which encodings are sent and received at once (RFC 8853). Each entry is a list of alternatives
+/// as text, `~` marks a paused one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Simulcast {
     /// What the writer sends.

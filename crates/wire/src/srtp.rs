@@ -4,7 +4,8 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-/// SRTP protection profiles (RFC 5764, RFC 7714), and the suites of RFC 4568 and 6188 that only descriptions name.
+/// SRTP protection profiles (RFC 5764, RFC 7714), and the suites of RFC 4568 and 6188 that only
+/// descriptions name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SrtpProfile {
     /// `SRTP_AEAD_AES_128_GCM`
@@ -76,7 +77,8 @@ impl SrtpProfile {
         if self.is_aead() { 16 } else { 10 }
     }
 
-    /// The name in IANA's registry of DTLS-SRTP profiles; of those that are not in it, the one in descriptions.
+    /// The name in IANA's registry of DTLS-SRTP profiles; of those that are not in it, the one in
+    /// descriptions.
     pub const fn name(self) -> &'static str {
         match self {
             SrtpProfile::AeadAes128Gcm => "SRTP_AEAD_AES_128_GCM",
@@ -123,7 +125,8 @@ impl Mki {
     /// The most bytes of one (RFC 4568 section 6.1).
     pub const LEN_MAX: u8 = 128;
 
-    /// The number `value` in `len` bytes; `None` where it does not fit, or where there are none or too many.
+    /// The number `value` in `len` bytes; `None` where it does not fit, or where there are none or
+    /// too many.
     pub fn new(value: u32, len: u8) -> Option<Self> {
         let fits = len >= 4 || u64::from(value) < 1 << (8 * u32::from(len));
         (fits && (1..=Self::LEN_MAX).contains(&len)).then_some(Mki { value, len })

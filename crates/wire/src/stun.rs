@@ -1,6 +1,8 @@
-//! Just enough STUN to tell whose connectivity check a datagram is, before anything is allocated for it.
+//! Just enough STUN to tell whose connectivity check a datagram is, before anything is allocated
+//! for it.
 //!
-//! Nothing here is authenticated: what it says picks the agent that verifies MESSAGE-INTEGRITY, no more.
+//! Nothing here is authenticated: what it says picks the agent that verifies MESSAGE-INTEGRITY, no
+//! more.
 //!
 //! Source: RFC 8489 sections 5 and 14; RFC 8445 section 7.2.2.
 
@@ -19,8 +21,8 @@ pub fn is_binding_request(datagram: &[u8]) -> bool {
 
 /// The two halves of a binding request's USERNAME: our user fragment, then the peer's.
 ///
-/// Errors: `None` when the datagram is not a binding request, or has no USERNAME in front of its MESSAGE-INTEGRITY, or
-/// one that is not two user fragments joined by a colon.
+/// Errors: `None` when the datagram is not a binding request, or has no USERNAME in front of its
+/// MESSAGE-INTEGRITY, or one that is not two user fragments joined by a colon.
 pub fn username(datagram: &[u8]) -> Option<(&str, &str)> {
     let mut attributes = request_attributes(datagram)?;
     loop {
@@ -78,7 +80,8 @@ mod tests {
 
     #[test]
     fn the_sample_request_of_rfc_5769_has_its_username() {
-        // RFC 5769 section 2.1, up to and including USERNAME: SOFTWARE, PRIORITY, ICE-CONTROLLED, USERNAME.
+        // RFC 5769 section 2.1, up to and including USERNAME: SOFTWARE, PRIORITY, ICE-CONTROLLED,
+        // USERNAME.
         let sample = request(&[
             (0x8022, b"STUN test client"),
             (PRIORITY, &[0x6e, 0x00, 0x01, 0xff]),

@@ -1,4 +1,5 @@
-//! Short names carried in header extensions, kept inline so that a packet's name can be a table key.
+//! Short names carried in header extensions, kept inline so that a packet's name can be a table
+//! key.
 
 use std::fmt;
 
@@ -108,8 +109,8 @@ macro_rules! named_token {
 named_token! {
     /// Media identification: which media section of the SDP a packet belongs to.
     ///
-    /// RFC 9143 sets no limit and recommends 3 bytes; browsers use at most 5. In packets those beyond 16 bytes need the two-byte form of header
-    /// extensions, and are read but never written.
+    /// RFC 9143 sets no limit and recommends 3 bytes; browsers use at most 5. In packets those
+    /// beyond 16 bytes need the two-byte form of header extensions, and are read but never written.
     ///
     /// Source: RFC 9143.
     Mid of 64
@@ -123,7 +124,8 @@ named_token! {
 }
 
 impl Mid {
-    /// The longest name that is written into packets: more does not fit into header extensions of the one-byte form (RFC 8285).
+    /// The longest name that is written into packets: more does not fit into header extensions of
+    /// the one-byte form (RFC 8285).
     pub const WRITTEN_MAX: usize = 16;
 
     /// The name as packets carry it; `None` when it is too long.

@@ -47,8 +47,9 @@ impl fmt::Display for PayloadType {
 
 /// RTP sequence number as it travels: 16 bits that wrap.
 ///
-/// It has no `Ord` on purpose: around a wrap "less than" has no answer. Ask [`distance_from`](Self::distance_from), or
-/// make numbers comparable with [`Unwrapper`](crate::Unwrapper).
+/// It has no `Ord` on purpose: around a wrap "less than" has no answer. Ask
+/// [`distance_from`](Self::distance_from), or make numbers comparable with
+/// [`Unwrapper`](crate::Unwrapper).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SequenceNumber(pub u16);
 

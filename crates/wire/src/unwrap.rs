@@ -2,9 +2,10 @@
 
 /// Extends 16-bit sequence numbers to 64 bits.
 ///
-/// Every number is placed within half a cycle of the highest seen, so late packets get the extended number they would
-/// have had in time. The first packet is placed in cycle one, not zero: packets reordered before it still get a number,
-/// and no extended number is ever negative. An SRTP packet index is therefore not this number (RFC 3711 counts rollovers from zero).
+/// Every number is placed within half a cycle of the highest seen, so late packets get the extended
+/// number they would have had in time. The first packet is placed in cycle one, not zero: packets
+/// reordered before it still get a number, and no extended number is ever negative. An SRTP packet
+/// index is therefore not this number (RFC 3711 counts rollovers from zero).
 ///
 /// Source: RFC 3550 appendix A.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +22,8 @@ impl Unwrapper {
         extended
     }
 
-    /// The extended number of `value` without remembering it: for packets that are not yet known to be genuine.
+    /// The extended number of `value` without remembering it: for packets that are not yet known to
+    /// be genuine.
     #[inline]
     pub fn peek(&self, value: u16) -> u64 {
         match self.highest {
@@ -39,7 +41,8 @@ impl Unwrapper {
     }
 }
 
-/// Extends 32-bit timestamps to 64 bits by the same rule as [`Unwrapper`]; the first value is placed in cycle one.
+/// Extends 32-bit timestamps to 64 bits by the same rule as [`Unwrapper`]; the first value is
+/// placed in cycle one.
 ///
 /// Also right for the arrival ticks of [`rtcp::TransportFeedback`](crate::rtcp::TransportFeedback).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

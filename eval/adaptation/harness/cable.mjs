@@ -1,4 +1,5 @@
-// The limited participant's cable: what it carries is set by the kernel's token bucket, everything else by the relay.
+// The limited participant's cable: what it carries is set by the kernel's token bucket, everything
+// else by the relay.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";

@@ -1,5 +1,5 @@
-// What the cameras see: a textured landscape that drifts, with the grain of a sensor. The browsers' own test picture is so easy that
-// no encoder ever reaches its bit rate.
+// What the cameras see: a textured landscape that drifts, with the grain of a sensor. The browsers'
+// own test picture is so easy that no encoder ever reaches its bit rate.
 
 import { closeSync, openSync, writeSync } from "node:fs";
 
@@ -18,7 +18,8 @@ export function film(path, { width, height, fps, seed, grain }) {
     const luma = Buffer.alloc(width * height);
     for (let index = 0; index < frames; index++) {
       const angle = (2 * Math.PI * index) / frames;
-      // The camera drifts on an ellipse, so that the film has no seam: about two points a frame, a calm hand's pan.
+      // The camera drifts on an ellipse, so that the film has no seam: about two points a frame, a
+      // calm hand's pan.
       const left = Math.round(width / 2 + Math.cos(angle) * width * 0.04);
       const top = Math.round(height / 2 + Math.sin(angle) * height * 0.04);
       expose(luma, scene, 2 * width, left, top, width, height, noise, Math.floor(random() * noise.length));

@@ -1,4 +1,5 @@
-// Writes what the records show into docs/adaptation.md: tables between its markers, plots beside it, figures as JSON.
+// Writes what the records show into docs/adaptation.md: tables between its markers, plots beside
+// it, figures as JSON.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

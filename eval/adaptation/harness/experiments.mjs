@@ -87,7 +87,8 @@ const experiments = [
       kind: "distribution",
       video: AV1_TEMPORAL,
       adaptation: adaptation === "on",
-      // As in the paper, what makes adaptation act is a downlink too narrow for everything; without it there is no reason to limit.
+      // As in the paper, what makes adaptation act is a downlink too narrow for everything; without
+      // it there is no reason to limit.
       steps: [{ seconds: 90, down: { rate: adaptation === "on" ? 1.1e6 : null, loss } }],
     })),
   ),

@@ -80,7 +80,8 @@ function figures(view, { from, to }, sender, start, height, pauses) {
     height: commonest(settled.map(([, height]) => height)),
     fps: round(settled.length / (to - tail), 1),
     freezes: span("freezeCount"),
-    // After five seconds the browser speaks of a pause instead; to who watches it is the same, unless the server said so.
+    // After five seconds the browser speaks of a pause instead; to who watches it is the same,
+    // unless the server said so.
     frozen: round(
       Math.max(0, span("totalFreezesDuration") + (span("totalPausesDuration") || 0) - endedIn(pauses, from, to)),
       2,

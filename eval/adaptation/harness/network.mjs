@@ -4,7 +4,8 @@
 //   bob ---+--- bridge in the hub ---+
 //   cyd --- near [cable] far ---+    +--- this machine, when the server is not ours
 //
-// Each in a network namespace of its own. The cable is a relay between two interfaces; behind it is the limited participant.
+// Each in a network namespace of its own. The cable is a relay between two interfaces; behind it is
+// the limited participant.
 
 import { shell, succeeds } from "./shell.mjs";
 
@@ -59,7 +60,8 @@ export function createNetwork(prefix, people) {
 
 function addNamespace(name) {
   shell(`ip netns add ${name}`);
-  // The cable answers nobody and nobody asks routers: no address of the other family, no traffic of its own.
+  // The cable answers nobody and nobody asks routers: no address of the other family, no traffic of
+  // its own.
   for (const which of ["all", "default"]) {
     if (succeeds(`test -e /proc/sys/net/ipv6/conf/${which}/disable_ipv6`)) {
       shell(`ip netns exec ${name} sysctl -q -w net.ipv6.conf.${which}.disable_ipv6=1`);

@@ -1,4 +1,5 @@
-// The server under test: a Weir of our own in the hub, another program there, or whatever runs elsewhere.
+// The server under test: a Weir of our own in the hub, another program there, or whatever runs
+// elsewhere.
 
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// What Weir itself believes of each receiver's downlink, asked from a process in the server's own namespace.
+// What Weir itself believes of each receiver's downlink, asked from a process in the server's own
+// namespace.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";

@@ -1,4 +1,5 @@
-// A participant: unmodified livekit-client, and a record of everything received. The driver reaches it as `window.participant`.
+// A participant: unmodified livekit-client, and a record of everything received. The driver reaches
+// it as `window.participant`.
 
 import { ExternalE2EEKeyProvider, Room, RoomEvent, Track } from "livekit-client";
 import encryptionWorker from "livekit-client/e2ee-worker?raw";

@@ -103,7 +103,8 @@ export class Recorder {
   async #keepSampling() {
     for (let due = this.now() + EVERY_MS; ; due += EVERY_MS) {
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - this.now())));
-      // How late this page is with what it means to do: a machine with too much to do freezes pictures by itself.
+      // How late this page is with what it means to do: a machine with too much to do freezes
+      // pictures by itself.
       const late = this.now() - due;
       this.late = Math.max(this.late, late);
       if (late > EVERY_MS) due += Math.floor(late / EVERY_MS) * EVERY_MS;

@@ -1,4 +1,5 @@
-//! One replica of a stream: a lossy uplink, a rewriter, and a receiver that asks for whatever it misses.
+//! One replica of a stream: a lossy uplink, a rewriter, and a receiver that asks for whatever it
+//! misses.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,7 +44,8 @@ pub struct Tally {
     pub masked: u64,
     /// Retransmissions of packets that had not arrived: any rewriter needs these.
     pub repairs: u64,
-    /// Retransmissions of packets that had arrived and were dropped, because the rewriter no longer knew their numbers.
+    /// Retransmissions of packets that had arrived and were dropped, because the rewriter no longer
+    /// knew their numbers.
     pub again: u64,
 }
 
@@ -69,7 +71,8 @@ impl Tally {
     }
 }
 
-/// Plays `stream` through a rewriter. One seed gives one history of losses, the same for each rewriter.
+/// Plays `stream` through a rewriter. One seed gives one history of losses, the same for each
+/// rewriter.
 pub fn play<R: Rewriter>(stream: &[SourcePacket], conditions: Conditions, seed: u64) -> Tally {
     let mut call = Call {
         stream,

@@ -1,7 +1,8 @@
 //! Figures of the papers, computed anew: one program each under `bin`.
 //!
-//! `figure27` is Scallop's Figure 27, what sequence rewriting costs in retransmissions: [`source`] makes a stream, [`loss`] loses some of it,
-//! [`call`] passes the rest through a rewriter to a receiver that asks for whatever it misses, and [`spread`] sums up several such calls.
+//! `figure27` is Scallop's Figure 27, what sequence rewriting costs in retransmissions: [`source`]
+//! makes a stream, [`loss`] loses some of it, [`call`] passes the rest through a rewriter to a
+//! receiver that asks for whatever it misses, and [`spread`] sums up several such calls.
 
 pub mod call;
 pub mod loss;

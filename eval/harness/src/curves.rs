@@ -151,11 +151,13 @@ struct Axis {
 /// What is less is drawn as nothing: it is what is left of a sum.
 const NOTHING: f64 = 1e-6;
 
-/// A logarithmic axis has no more: what is less than the millionth part of the most is drawn where it begins.
+/// A logarithmic axis has no more: what is less than the millionth part of the most is drawn where
+/// it begins.
 const DECADES_MAX: i32 = 6;
 
 impl Axis {
-    /// Around all values; a linear one begins at zero, a logarithmic one at the least that is above.
+    /// Around all values; a linear one begins at zero, a logarithmic one at the least that is
+    /// above.
     fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values
             .filter(|value| *value > NOTHING)

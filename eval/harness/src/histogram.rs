@@ -1,6 +1,7 @@
 use hdrhistogram::Histogram as Buckets;
 
-/// Counts of durations in logarithmic buckets, so that a percentile of millions of packets costs 60 kB.
+/// Counts of durations in logarithmic buckets, so that a percentile of millions of packets costs 60
+/// kB.
 ///
 /// A reported value is at most 1 % above the true one.
 ///
@@ -46,7 +47,8 @@ impl Histogram {
         self.max
     }
 
-    /// The smallest value that at least `fraction` of the durations do not exceed, or 0 when nothing was counted.
+    /// The smallest value that at least `fraction` of the durations do not exceed, or 0 when
+    /// nothing was counted.
     pub fn quantile(&self, fraction: f64) -> u64 {
         self.buckets.value_at_quantile(fraction).min(self.max)
     }

@@ -4,7 +4,8 @@ use std::io;
 use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
 
-/// Instructions of some processes, the kernel's on their account included: a measure of work that strangers do not touch.
+/// Instructions of some processes, the kernel's on their account included: a measure of work that
+/// strangers do not touch.
 pub struct Instructions(Vec<Counter>);
 
 impl Instructions {

@@ -1,9 +1,10 @@
-//! What measurements share: a network namespace for each server, a server that ends with its measurement, what the machine did
-//! meanwhile, and drawings of what was found.
+//! What measurements share: a network namespace for each server, a server that ends with its
+//! measurement, what the machine did meanwhile, and drawings of what was found.
 //!
-//! Nothing here knows what is measured. [`Place`] and [`RunningServer`] put a server where a generator can reach it; [`Machine`],
-//! [`process`] and [`Processes`] read what it cost, [`Instructions`] counts what noise does not touch; a [`Stamp`] in each payload and a
-//! [`Tally`] tell what became of packets; [`Histogram`] and [`Spread`] sum up; [`bars`] and [`curves`] draw.
+//! Nothing here knows what is measured. [`Place`] and [`RunningServer`] put a server where a
+//! generator can reach it; [`Machine`], [`process`] and [`Processes`] read what it cost,
+//! [`Instructions`] counts what noise does not touch; a [`Stamp`] in each payload and a [`Tally`]
+//! tell what became of packets; [`Histogram`] and [`Spread`] sum up; [`bars`] and [`curves`] draw.
 
 #![forbid(unsafe_code)]
 

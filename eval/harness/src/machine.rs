@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 
-/// What all processors together did not use since the machine booted, in clock ticks, and when that was read.
+/// What all processors together did not use since the machine booted, in clock ticks, and when that
+/// was read.
 ///
-/// Idle time is exact where the kernel stops its tick; the other columns of `/proc/stat` are counted by ticks, which work that
-/// wakes by the clock escapes. So busy time is what idle time leaves of the time that has passed, not a sum of those.
+/// Idle time is exact where the kernel stops its tick; the other columns of `/proc/stat` are
+/// counted by ticks, which work that wakes by the clock escapes. So busy time is what idle time
+/// leaves of the time that has passed, not a sum of those.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineSample {
     idle: u64,
@@ -89,13 +91,14 @@ pub struct ProcessSample {
 
 /// Reads a process's processor time and memory.
 ///
-/// The scheduler's account (nanoseconds, living threads) is used unless ended threads make the coarser account
-/// (10 ms ticks, all threads) clearly larger.
+/// The scheduler's account (nanoseconds, living threads) is used unless ended threads make the
+/// coarser account (10 ms ticks, all threads) clearly larger.
 ///
 /// Errors: `None` when there is no such process.
 pub fn process(pid: u32) -> Option<ProcessSample> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command may contain spaces and parentheses: fields are counted from behind its last parenthesis.
+    // The command may contain spaces and parentheses: fields are counted from behind its last
+    // parenthesis.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
     let coarse = Duration::from_millis(ticks * 10);
@@ -112,8 +115,8 @@ pub fn process(pid: u32) -> Option<ProcessSample> {
     })
 }
 
-/// The kernel's threads that go on with a packet where an interrupt or a system call has to leave off: one for each processor, and those of
-/// interfaces that have their own.
+/// The kernel's threads that go on with a packet where an interrupt or a system call has to leave
+/// off: one for each processor, and those of interfaces that have their own.
 pub fn interrupt_threads() -> Vec<u32> {
     [kernel_threads("ksoftirqd/"), kernel_threads("napi/")].concat()
 }

@@ -1,6 +1,7 @@
 //! Parts of a page that a program writes.
 
-/// The page with `body` between the markers of this name, in place of what was there; at the end if there are no such markers yet.
+/// The page with `body` between the markers of this name, in place of what was there; at the end if
+/// there are no such markers yet.
 pub fn put(page: &str, name: &str, body: &str) -> String {
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->\n"));
     let part = format!("{begin}\n{body}{end}");

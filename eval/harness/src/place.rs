@@ -4,8 +4,9 @@ use std::process::Command;
 
 /// A network namespace for one server, and the cable from this one, where the clients are.
 ///
-/// The interfaces keep the kernel's defaults: super-packets cross the cable whole, as they cross to a NIC that segments them.
-/// Removed when dropped; whoever started this process removes what is left when it is killed.
+/// The interfaces keep the kernel's defaults: super-packets cross the cable whole, as they cross to
+/// a NIC that segments them. Removed when dropped; whoever started this process removes what is
+/// left when it is killed.
 #[derive(Debug)]
 pub struct Place {
     namespace: String,
@@ -16,7 +17,8 @@ pub struct Place {
 pub const SERVER_INTERFACE: &str = "eth0";
 
 impl Place {
-    /// Makes the namespace `prefix`-`name`; `number` tells its addresses from those of other places.
+    /// Makes the namespace `prefix`-`name`; `number` tells its addresses from those of other
+    /// places.
     pub fn create(prefix: &str, name: &str, number: u8) -> io::Result<Self> {
         let place = Self {
             namespace: format!("{prefix}-{name}"),

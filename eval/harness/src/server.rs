@@ -17,7 +17,8 @@ use crate::clock;
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long it may take to end when asked.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many lines of the output of a server that ended are shown: what a panic says, with its way there.
+/// How many lines of the output of a server that ended are shown: what a panic says, with its way
+/// there.
 const LAST_WORDS: usize = 60;
 
 /// A server's process; it is stopped when this is dropped.
@@ -27,7 +28,8 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// Starts it by these words and waits until it accepts connections on `address`; what it prints goes to `log`.
+    /// Starts it by these words and waits until it accepts connections on `address`; what it prints
+    /// goes to `log`.
     ///
     /// Errors: another process listens there, the command fails, or it does not listen in time.
     pub fn start(command: &[String], address: SocketAddr, log: PathBuf) -> io::Result<Self> {

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use crate::place::shell;
 
-/// A program, if it is installed: what the environment's `variable` names, else `program`, which is a path or a name on the search path.
+/// A program, if it is installed: what the environment's `variable` names, else `program`, which is
+/// a path or a name on the search path.
 pub fn installed(program: &str, variable: &str) -> Option<PathBuf> {
     let given = std::env::var_os(variable).filter(|value| !value.is_empty());
     let program = given.map_or_else(|| PathBuf::from(program), PathBuf::from);

@@ -1,4 +1,5 @@
-/// What the generator writes into each payload, where a server that forwards without decoding cannot touch it.
+/// What the generator writes into each payload, where a server that forwards without decoding
+/// cannot touch it.
 ///
 /// Receivers compute from it one-way latency, loss, duplication and reordering, end to end.
 ///

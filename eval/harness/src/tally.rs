@@ -2,8 +2,9 @@ use std::ops::Range;
 
 /// Which of one source's packets one receiver has seen, exactly.
 ///
-/// A source numbers its packets 0, 1, 2, ... in their payloads, where no server rewrites them; so loss, duplicates
-/// and reordering are counted end to end and not guessed from RTP sequence numbers, which belong to the server.
+/// A source numbers its packets 0, 1, 2, ... in their payloads, where no server rewrites them; so
+/// loss, duplicates and reordering are counted end to end and not guessed from RTP sequence
+/// numbers, which belong to the server.
 ///
 /// Shape: one bit a packet; 30 s of 2 Mbit/s video is one kilobyte.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +80,8 @@ impl Tally {
         self.highest.is_none()
     }
 
-    /// Forgets the counts of single events, as at the beginning of the measured window; what was seen stays seen.
+    /// Forgets the counts of single events, as at the beginning of the measured window; what was
+    /// seen stays seen.
     pub fn begin_window(&mut self) {
         (self.duplicates, self.reordered, self.repaired) = (0, 0, 0);
     }

@@ -1,7 +1,9 @@
-// `bounce` sends each phone's packet to the other party of its call: the least work that is still relaying, to measure relays against.
+// `bounce` sends each phone's packet to the other party of its call: the least work that is still
+// relaying, to measure relays against.
 //
-// Callers and callees have one address each, which differ in the last bit, and both parties of a call have the same port, which is the port of ours that
-// they send to. So there is nothing to look up: the destination becomes the source, and the source, that bit turned, the destination.
+// Callers and callees have one address each, which differ in the last bit, and both parties of a
+// call have the same port, which is the port of ours that they send to. So there is nothing to look
+// up: the destination becomes the source, and the source, that bit turned, the destination.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

@@ -19,7 +19,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Puts relays beside each other; needs root and a network namespace, which eval/media-relay/run makes.
+    /// Puts relays beside each other; needs root and a network namespace, which
+    /// eval/media-relay/run makes.
     Compare(CompareArguments),
     /// Relays in XDP without a table, until told to end.
     Bare {

@@ -1,4 +1,5 @@
-//! What the machine does while phones talk, read by threads of its own so that nobody has to wait for `/proc`.
+//! What the machine does while phones talk, read by threads of its own so that nobody has to wait
+//! for `/proc`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +54,8 @@ impl Watch {
         }
     }
 
-    /// What is quick to read comes last at the beginning and first at the end, so that reading the rest is not measured.
+    /// What is quick to read comes last at the beginning and first at the end, so that reading the
+    /// rest is not measured.
     fn before(&mut self) -> Sample {
         let (others, drops) = (Processes::sample(), self.relay.map(SocketDrops::sample_of));
         Sample {
@@ -97,7 +99,8 @@ impl Window {
         Self(thread::spawn(move || measure(relay, lasts)))
     }
 
-    /// What the machine did, and how many datagrams it dropped at the relay's sockets; waits for the end.
+    /// What the machine did, and how many datagrams it dropped at the relay's sockets; waits for
+    /// the end.
     pub fn end(self) -> (Machine, u64) {
         self.0.join().expect("reading does not fail, it only finds nothing")
     }

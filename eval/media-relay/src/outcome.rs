@@ -5,7 +5,8 @@ use std::time::Duration;
 use harness::{Busiest, Histogram};
 use serde::{Deserialize, Serialize};
 
-/// The shares of all values at which curves are drawn: evenly up to the median and beyond, densely at the end, which is what is asked about.
+/// The shares of all values at which curves are drawn: evenly up to the median and beyond, densely
+/// at the end, which is what is asked about.
 pub const SHARES: [f64; 33] = [
     0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.88,
     0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999, 0.9999, 1.0,
@@ -58,7 +59,8 @@ pub struct Outcome {
     pub seconds: f64,
     /// What became of packets that were sent in it.
     pub packets: Packets,
-    /// Delays in microseconds, from just before a packet is sent to the kernel's stamp on its arrival.
+    /// Delays in microseconds, from just before a packet is sent to the kernel's stamp on its
+    /// arrival.
     pub delay: Distribution,
     /// Delay variations in microseconds.
     pub variation: Distribution,
@@ -70,7 +72,8 @@ pub struct Outcome {
     pub jitter: f64,
     /// What the machine did meanwhile.
     pub machine: Machine,
-    /// RTP packets over the whole life of all calls: by the relay's account, and as they arrived at phones.
+    /// RTP packets over the whole life of all calls: by the relay's account, and as they arrived at
+    /// phones.
     pub relayed: Option<[u64; 2]>,
     /// The whole measurement, moment by moment.
     pub timeline: Vec<Moment>,

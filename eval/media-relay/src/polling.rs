@@ -1,7 +1,7 @@
 //! A thread of the kernel's own for each end of a relay's cable.
 //!
-//! By default a packet is handled at the expense of whoever happens to run, so that what relaying in XDP takes is a small difference of two large
-//! figures. A thread has accounts.
+//! By default a packet is handled at the expense of whoever happens to run, so that what relaying
+//! in XDP takes is a small difference of two large figures. A thread has accounts.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -20,8 +20,8 @@ pub struct Polling {
 }
 
 impl Polling {
-    /// Gives both ends threads, on the relay's processor: of the interface that the relay has in its namespace, which has to have a program in XDP by now, and of the
-    /// phones' in this one.
+    /// Gives both ends threads, on the relay's processor: of the interface that the relay has in
+    /// its namespace, which has to have a program in XDP by now, and of the phones' in this one.
     ///
     /// Errors: the operating system's; `Unsupported` where it has no such threads.
     pub fn begin(namespace: &str, phones: &str) -> io::Result<Self> {

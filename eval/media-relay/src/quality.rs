@@ -1,4 +1,5 @@
-//! What a listener makes of the packets that arrive: the measures of RFC 3550, RFC 4689 and ITU-T G.107.
+//! What a listener makes of the packets that arrive: the measures of RFC 3550, RFC 4689 and ITU-T
+//! G.107.
 
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use sip::quality::{UNCONCEALED, mean_opinion_score};
 
 use crate::phones::{Account, Arrival, INTERVAL};
 
-/// How long a phone waits so as to play evenly. What comes later than this behind the call's quickest packet is as good as lost.
+/// How long a phone waits so as to play evenly. What comes later than this behind the call's
+/// quickest packet is as good as lost.
 pub const PLAYOUT: Duration = Duration::from_millis(40);
 
 /// One direction of one call.
@@ -25,15 +27,17 @@ pub struct Quality {
     pub unplayed: u64,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1).
     pub jitter: Duration,
-    /// What a listener would say: 20 ms of packetising, the quickest packet's delay and the playout delay one way, G.711 without
-    /// concealment, lost and unplayed packets as random loss.
+    /// What a listener would say: 20 ms of packetising, the quickest packet's delay and the playout
+    /// delay one way, G.711 without concealment, lost and unplayed packets as random loss.
     pub score: f64,
 }
 
 impl Quality {
-    /// Of one direction; its delays and delay variations go into the histograms as well, in nanoseconds.
+    /// Of one direction; its delays and delay variations go into the histograms as well, in
+    /// nanoseconds.
     ///
-    /// Variation is the difference between the delays of packets that arrive one behind the other, whatever its sign (RFC 4689).
+    /// Variation is the difference between the delays of packets that arrive one behind the other,
+    /// whatever its sign (RFC 4689).
     pub fn of(account: &Account<'_>, delays: &mut Histogram, variations: &mut Histogram) -> Self {
         let mut tally = Tally::default();
         let mut unplayed = 0;

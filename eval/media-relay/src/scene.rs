@@ -32,7 +32,8 @@ pub struct Load {
     pub calls: u32,
     /// How many are offered in a second.
     pub per_second: u32,
-    /// Between the last answer and the window, for relays that learn addresses first; none: nobody talks.
+    /// Between the last answer and the window, for relays that learn addresses first; none: nobody
+    /// talks.
     pub settle: Option<Duration>,
     /// The measured window.
     pub window: Duration,
@@ -45,7 +46,8 @@ pub struct Load {
 pub enum Between {
     /// A cable.
     Nothing,
-    /// Something at this address that sends each packet on to the other party, under the port it came to.
+    /// Something at this address that sends each packet on to the other party, under the port it
+    /// came to.
     Mirror(Ipv4Addr),
     /// A relay.
     Relay {
@@ -211,8 +213,8 @@ impl<'a> Scene<'a> {
     fn tick(&mut self) -> io::Result<()> {
         self.phones.send_due(clock::now())?;
         self.phones.read()?;
-        // Nobody is answered who did not ask. While nothing is asked all wait in the same way: polling beside a relay, but not beside the cable, would be
-        // charged to the relay.
+        // Nobody is answered who did not ask. While nothing is asked all wait in the same way:
+        // polling beside a relay, but not beside the cable, would be charged to the relay.
         let Some(proxy) = self.proxy.as_mut().filter(|proxy| proxy.open_questions() > 0) else {
             std::thread::sleep(TICK);
             return Ok(());

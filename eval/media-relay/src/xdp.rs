@@ -1,4 +1,5 @@
-//! The two programs in XDP that measurements need: one that relays with the least work there is, and one that does nothing.
+//! The two programs in XDP that measurements need: one that relays with the least work there is,
+//! and one that does nothing.
 
 use std::io;
 
@@ -17,9 +18,11 @@ pub struct Attached {
 /// What to put on an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Writes new headers and sends, without a table and without a question: the least that a relay in XDP could cost.
+    /// Writes new headers and sends, without a table and without a question: the least that a relay
+    /// in XDP could cost.
     Bounce,
-    /// Lets everything pass. A veth takes what XDP sends from its other end only where XDP is at this end too.
+    /// Lets everything pass. A veth takes what XDP sends from its other end only where XDP is at
+    /// this end too.
     Pass,
 }
 

@@ -7,7 +7,8 @@ use crate::Loss;
 /// What happens to the frames of one direction: first the bottleneck, then loss, then the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// What the bottleneck carries; none when it is not limited. Shape: bits a second, Ethernet header included, as `tc` counts.
+    /// What the bottleneck carries; none when it is not limited. Shape: bits a second, Ethernet
+    /// header included, as `tc` counts.
     pub rate: Option<u64>,
     /// How long a frame may wait before the bottleneck; one that would wait longer is dropped.
     pub queue: Duration,

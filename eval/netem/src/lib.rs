@@ -1,7 +1,9 @@
-//! A cable with faults: Ethernet frames that come in at one interface leave at the other, later, fewer, or in another order.
+//! A cable with faults: Ethernet frames that come in at one interface leave at the other, later,
+//! fewer, or in another order.
 //!
-//! It is for kernels without `netem`, and for runs that must repeat: what happens to the n-th frame of a direction follows from
-//! the seed. [`Link`] is one direction, without socket or clock. [`Schedule`] is what changes when, [`Port`] an interface.
+//! It is for kernels without `netem`, and for runs that must repeat: what happens to the n-th frame
+//! of a direction follows from the seed. [`Link`] is one direction, without socket or clock.
+//! [`Schedule`] is what changes when, [`Port`] an interface.
 
 mod conditions;
 mod link;

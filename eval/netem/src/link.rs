@@ -32,10 +32,11 @@ pub struct Counts {
     pub reordered: u64,
 }
 
-/// One direction: give it frames with [`offer`](Link::offer), and take with [`take`](Link::take) what has arrived.
+/// One direction: give it frames with [`offer`](Link::offer), and take with [`take`](Link::take)
+/// what has arrived.
 ///
-/// The fate of a frame depends on the seed and on how many were offered before it, not on time: every frame takes the same number of
-/// random numbers under all conditions.
+/// The fate of a frame depends on the seed and on how many were offered before it, not on time:
+/// every frame takes the same number of random numbers under all conditions.
 pub struct Link {
     conditions: Conditions,
     random: Random,
@@ -91,7 +92,8 @@ impl Link {
         &self.conditions
     }
 
-    /// Makes it another cable from `now` on. What waits leaves at the new rate; what is on the way stays on it.
+    /// Makes it another cable from `now` on. What waits leaves at the new rate; what is on the way
+    /// stays on it.
     pub fn change(&mut self, now: Instant, conditions: Conditions) {
         self.depart(now);
         self.conditions = conditions;
@@ -225,7 +227,8 @@ mod tests {
         Instant::now()
     }
 
-    /// Offers a numbered frame of `size` bytes every `every`, and returns the numbers as they come out, with their times.
+    /// Offers a numbered frame of `size` bytes every `every`, and returns the numbers as they come
+    /// out, with their times.
     fn run(link: &mut Link, count: u32, size: usize, every: Duration) -> Vec<(u32, Duration)> {
         let start = start();
         let mut out = Vec::new();
@@ -310,7 +313,8 @@ mod tests {
         for _ in 0..11 {
             link.offer(start, &[0; 1000]);
         }
-        // At 80 kbit/s each takes 100 ms. The first is being sent when the rate rises; the other ten take 10 ms each.
+        // At 80 kbit/s each takes 100 ms. The first is being sent when the rate rises; the other
+        // ten take 10 ms each.
         let fast = Conditions {
             rate: Some(800_000),
             ..slow

@@ -18,7 +18,8 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Whether the next frame is lost. Takes one random number, whatever `loss` is, so that the numbers of later frames stay the same.
+    /// Whether the next frame is lost. Takes one random number, whatever `loss` is, so that the
+    /// numbers of later frames stay the same.
     pub fn next(&mut self, loss: Loss, random: &mut Random) -> bool {
         let draw = random.unit();
         if loss.burst <= 1.0 || loss.share >= 1.0 {

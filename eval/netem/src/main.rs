@@ -18,13 +18,14 @@ use serde::Serialize;
 
 /// Joins two interfaces by a cable with faults, decided by a seed.
 ///
-/// Frames from the far interface go down to the near one, and up again. Changes come from a schedule and, any time, as lines on standard
-/// input: `down rate 1M queue 300ms loss 5% burst 3 delay 25ms jitter 2ms reorder 1%`, or `up ...`, or `both ...`; what is not named
-/// stays. Each change, and the end, prints the counts so far as a line of JSON. The end of the input ends the relay, so that it does not
-/// outlive who started it.
+/// Frames from the far interface go down to the near one, and up again. Changes come from a
+/// schedule and, any time, as lines on standard input: `down rate 1M queue 300ms loss 5% burst 3
+/// delay 25ms jitter 2ms reorder 1%`, or `up ...`, or `both ...`; what is not named stays. Each
+/// change, and the end, prints the counts so far as a line of JSON. The end of the input ends the
+/// relay, so that it does not outlive who started it.
 ///
-/// Both interfaces must be in promiscuous mode, have no address, and get whole frames with checksums: on the machines at both ends,
-/// `ethtool -K IFACE tx off gso off tso off gro off`.
+/// Both interfaces must be in promiscuous mode, have no address, and get whole frames with
+/// checksums: on the machines at both ends, `ethtool -K IFACE tx off gso off tso off gro off`.
 #[derive(Parser)]
 #[command(name = "weir-netem")]
 struct Arguments {

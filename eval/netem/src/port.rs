@@ -13,7 +13,8 @@ use nix::sys::socket::{
 
 /// What the kernel holds for us while we are busy.
 const RECEIVE_BUFFER: usize = 8 << 20;
-/// `PACKET_OUTGOING`: what this machine itself, we included, sends on the interface is also shown to us.
+/// `PACKET_OUTGOING`: what this machine itself, we included, sends on the interface is also shown
+/// to us.
 const OUTGOING: u8 = 4;
 
 /// One interface. It must be in promiscuous mode, or frames for others are not shown.
@@ -62,7 +63,8 @@ impl Port {
         Ok(port)
     }
 
-    /// The next frame, if there is one; its length. A frame longer than the buffer is cut off: 64 kB are always enough.
+    /// The next frame, if there is one; its length. A frame longer than the buffer is cut off: 64
+    /// kB are always enough.
     pub fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, Errno> {
         loop {
             match recvfrom::<LinkAddr>(self.socket.as_raw_fd(), buffer) {
@@ -76,7 +78,8 @@ impl Port {
         }
     }
 
-    /// Sends a frame; whether the interface took it. It does not when its own queue is full, as behind `tc`.
+    /// Sends a frame; whether the interface took it. It does not when its own queue is full, as
+    /// behind `tc`.
     pub fn send(&self, frame: &[u8]) -> Result<bool, Errno> {
         match send(self.socket.as_raw_fd(), frame, MsgFlags::empty()) {
             Ok(_) => Ok(true),

@@ -45,7 +45,8 @@ pub struct Change {
     pub settings: Vec<Setting>,
 }
 
-/// Changes with their times since the beginning, earliest first. One a line, as in `25s down rate 1M`; `#` begins a comment.
+/// Changes with their times since the beginning, earliest first. One a line, as in `25s down rate
+/// 1M`; `#` begins a comment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// When, and what.

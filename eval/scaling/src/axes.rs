@@ -18,7 +18,8 @@ pub const ROOMS: &[u64] = &[1, 3, 10, 30, 100, 200];
 pub const ENTRIES: &[u64] = &[100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
 const ROOM: u32 = 5;
-/// A video stream's cache is full after so many pictures, a microphone's after fewer packets; buffers have found their size by then.
+/// A video stream's cache is full after so many pictures, a microphone's after fewer packets;
+/// buffers have found their size by then.
 const WARM_UP: usize = 90;
 /// As many replicas at least are measured at each point for a figure worth printing.
 pub const REPLICAS: u64 = 100_000;
@@ -62,7 +63,8 @@ pub struct Series {
     pub samples: Vec<Sample>,
 }
 
-/// One publisher's stream to more and more receivers. For each packet that arrives the work should be linear in them.
+/// One publisher's stream to more and more receivers. For each packet that arrives the work should
+/// be linear in them.
 pub fn receivers(meter: &mut Meter, sizes: &[u64], replicas: u64) -> Vec<Series> {
     let lines: [(_, &'static [MediaKind], _); 3] = [
         ("video", &[Video], None),
@@ -109,7 +111,8 @@ fn audience(meter: &mut Meter, size: u64, (kinds, pace): (&'static [MediaKind], 
     }
 }
 
-/// The agent of one room: a publisher with camera and microphone, and more and more receivers who report. For each second the work should be linear in them.
+/// The agent of one room: a publisher with camera and microphone, and more and more receivers who
+/// report. For each second the work should be linear in them.
 pub fn agent(meter: &mut Meter, sizes: &[u64], time: Duration) -> Vec<Series> {
     vec![Series {
         name: "agent",
@@ -176,7 +179,8 @@ fn full_room(device: &mut Device) -> Room {
     device.room(ROOM, ROOM, &[Audio, Video])
 }
 
-/// A tenth of a second of calls: three pictures and five packets of sound of everybody, in the order in which they come.
+/// A tenth of a second of calls: three pictures and five packets of sound of everybody, in the
+/// order in which they come.
 fn tenth(device: &mut Device, rooms: &mut [Room], meter: &mut Meter, cost: &mut Cost) {
     for kind in [Audio, Video, Audio, Audio, Video, Audio, Video, Audio] {
         for room in rooms.iter_mut() {
@@ -186,7 +190,8 @@ fn tenth(device: &mut Device, rooms: &mut [Room], meter: &mut Meter, cost: &mut 
     }
 }
 
-/// One room of five in tables that fill up with others who are silent. Neither forwarding nor writing an entry should depend on how many there are.
+/// One room of five in tables that fill up with others who are silent. Neither forwarding nor
+/// writing an entry should depend on how many there are.
 pub fn entries(meter: &mut Meter, sizes: &[u64], replicas: u64) -> Vec<Series> {
     let mut device = Device::new();
     let before = heap();
@@ -227,7 +232,8 @@ pub fn entries(meter: &mut Meter, sizes: &[u64], replicas: u64) -> Vec<Series> {
     ]
 }
 
-/// What adding entries took, and how many they were: all, and the one that held up the shard longest.
+/// What adding entries took, and how many they were: all, and the one that held up the shard
+/// longest.
 struct Added {
     all: (Cost, u64),
     dearest: (Cost, u64),

@@ -11,8 +11,8 @@ const REPLICAS: u32 = 16;
 /// Entries of one leg, itself included.
 const ENTRIES: u32 = 1 + STREAMS.len() as u32 + REPLICAS;
 
-/// Entries of idle transports, each with keys, three streams, and sixteen replicas of its neighbours' streams: a million
-/// entries are within the device's limits on each of its tables.
+/// Entries of idle transports, each with keys, three streams, and sixteen replicas of its
+/// neighbours' streams: a million entries are within the device's limits on each of its tables.
 pub(crate) struct Ballast {
     /// The names of the first ones; the others follow.
     leg: LegId,

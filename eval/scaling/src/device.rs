@@ -122,7 +122,8 @@ impl Device {
         self.control.counters()[Counter::Forwarded]
     }
 
-    /// What everybody in a room sends next of one kind, each picture for itself, as it arrives where there is little to do.
+    /// What everybody in a room sends next of one kind, each picture for itself, as it arrives
+    /// where there is little to do.
     pub fn play(&mut self, room: &mut Room, kind: MediaKind, meter: &mut Meter, cost: &mut Cost) {
         for publisher in &mut room.publishers {
             let (path, datagrams) = (entries::path(publisher.leg), publisher.next(kind));

@@ -1,7 +1,7 @@
 //! `weir-scaling`: how the cost of forwarding grows with receivers, rooms and tables.
 //!
-//! Writes its tables into a page between markers, and charts and all figures beside the page. Ends with an error when something grows faster
-//! than it may.
+//! Writes its tables into a page between markers, and charts and all figures beside the page. Ends
+//! with an error when something grows faster than it may.
 
 #![forbid(unsafe_code)]
 

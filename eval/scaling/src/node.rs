@@ -1,4 +1,5 @@
-//! A whole node in virtual time: the real agent over the real control handle, one publisher, and receivers who report.
+//! A whole node in virtual time: the real agent over the real control handle, one publisher, and
+//! receivers who report.
 
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,8 @@ impl Node {
         self.plane.counters()[Counter::Forwarded]
     }
 
-    /// Plays so much of the call. What the agent's thread does is added to `cost`, the packet path is not.
+    /// Plays so much of the call. What the agent's thread does is added to `cost`, the packet path
+    /// is not.
     pub(crate) fn play(&mut self, time: Duration, meter: &mut Meter, cost: &mut Cost) {
         let until = self.now + time;
         while self.now < until {

@@ -34,7 +34,8 @@ impl Slope {
         self.fitted <= bound + BLUR && self.at_end <= bound + BLUR
     }
 
-    /// The same of something that grows in steps, which are as long as all before: the end alone says nothing then.
+    /// The same of something that grows in steps, which are as long as all before: the end alone
+    /// says nothing then.
     pub fn is_within_by_steps(&self, bound: f64) -> bool {
         self.fitted <= bound + BLUR
     }

@@ -1,4 +1,5 @@
-//! Small sizes of each axis, so that what grows too fast is noticed with the change that made it so.
+//! Small sizes of each axis, so that what grows too fast is noticed with the change that made it
+//! so.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

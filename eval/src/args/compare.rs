@@ -6,7 +6,8 @@ use eval::compare::{self, EXPERIMENTS, Experiment};
 /// A comparison of servers.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// What to measure: video, video-awake, audio, audio-awake, floor, paced, paced-awake, heavy, capacity, hd, rooms.
+    /// What to measure: video, video-awake, audio, audio-awake, floor, paced, paced-awake, heavy,
+    /// capacity, hd, rooms.
     #[arg(required = true, value_parser = experiment)]
     pub experiments: Vec<&'static Experiment>,
     /// Only the load with this name; may be given several times.
@@ -21,7 +22,8 @@ pub struct CompareArguments {
     /// The measured window of each run.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub seconds: u64,
-    /// Seconds between the last join and the window: servers that estimate bandwidth have to have found enough.
+    /// Seconds between the last join and the window: servers that estimate bandwidth have to have
+    /// found enough.
     #[arg(long, default_value_t = 6)]
     pub settle: u64,
     /// Rounds that are measured in one turn at the machine.

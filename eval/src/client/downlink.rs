@@ -8,9 +8,11 @@ const QUEUE_NS: u64 = 300_000_000;
 /// Bytes of Ethernet, IP and UDP around each datagram.
 const HEADERS: usize = 46;
 
-/// A thin last mile: what comes queues for its turn at the link's rate, and what finds the queue full is lost.
+/// A thin last mile: what comes queues for its turn at the link's rate, and what finds the queue
+/// full is lost.
 ///
-/// Media that leaves it carries the time at which it left, so the feedback about it is as honest as on a real link.
+/// Media that leaves it carries the time at which it left, so the feedback about it is as honest as
+/// on a real link.
 ///
 /// Shape: bits a second, nanoseconds since 1970.
 pub struct Downlink {

@@ -5,7 +5,8 @@ use dimpl::DtlsCertificate;
 
 use super::transport::TransportError;
 
-/// What all clients of the generator share: one certificate costs less to make than one each, and no server cares.
+/// What all clients of the generator share: one certificate costs less to make than one each, and
+/// no server cares.
 pub struct Identity {
     pub(super) certificate: DtlsCertificate,
     pub(super) fingerprint: String,

@@ -1,4 +1,5 @@
-//! What the clients offer and how they answer: VP8 with retransmission, Opus, and the header extensions of a browser.
+//! What the clients offer and how they answer: VP8 with retransmission, Opus, and the header
+//! extensions of a browser.
 
 use super::sdp::{Description, Direction, Format, Kind, Media, Setup};
 use super::transport::Transport;
@@ -12,8 +13,8 @@ const DEPENDENCY: &str = "https://aomediacodec.github.io/av1-rtp-spec/#dependenc
 const KNOWN_EXTENSIONS: [&str; 5] = [MID, TRANSPORT_SEQUENCE, ABS_SEND_TIME, AUDIO_LEVEL, DEPENDENCY];
 const KNOWN_FEEDBACK: [&str; 5] = ["nack", "nack pli", "ccm fir", "goog-remb", "transport-cc"];
 
-/// A section that sends one source's media, announced under the track id `track`; packets describe their place among the
-/// layers only if it is `layered`.
+/// A section that sends one source's media, announced under the track id `track`; packets describe
+/// their place among the layers only if it is `layered`.
 pub fn sending(kind: Kind, mid: &str, track: &str, source: u32, layered: bool) -> Media {
     let mut media = section(kind, mid, Direction::SendOnly);
     media.extensions.retain(|(_, uri)| layered || uri != DEPENDENCY);
@@ -104,8 +105,9 @@ fn answer_section(offered: &Media) -> Media {
     media
 }
 
-/// Tells the receiving side what both ends have agreed on of the sections in which the server, by its description, sends. A section that only the client sends in may be another
-/// connection's, with other numbers for the same things.
+/// Tells the receiving side what both ends have agreed on of the sections in which the server, by
+/// its description, sends. A section that only the client sends in may be another connection's,
+/// with other numbers for the same things.
 pub fn agree(inbound: &mut Inbound, agreed: &Description, server: &Description) {
     let sends = |mid: &str| {
         server

@@ -22,7 +22,8 @@ pub enum Mode {
 /// What a participant is to do.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Its number in the run; its sources are [`video_source`](Self::video_source) and `audio_source`.
+    /// Its number in the run; its sources are [`video_source`](Self::video_source) and
+    /// `audio_source`.
     pub number: u32,
     /// The room to join.
     pub room: String,
@@ -32,7 +33,8 @@ pub struct Plan {
     pub hears: Vec<u32>,
     /// The sources it subscribes to and does not show; the server must not send them.
     pub disables: Vec<u32>,
-    /// Whether it reads its media every few milliseconds instead of at once, so that one thread can be a thousand clients.
+    /// Whether it reads its media every few milliseconds instead of at once, so that one thread can
+    /// be a thousand clients.
     pub light: bool,
     /// When its microphone's owner speaks.
     pub speech: Speech,

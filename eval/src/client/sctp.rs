@@ -1,4 +1,5 @@
-//! The data-channel side of a client: enough SCTP for the server to open its channels and count the client as connected.
+//! The data-channel side of a client: enough SCTP for the server to open its channels and count the
+//! client as connected.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -31,7 +32,8 @@ pub struct Sctp {
 }
 
 impl Sctp {
-    /// An association that this end begins when `client`, and otherwise waits for. `channels` are opened by this end.
+    /// An association that this end begins when `client`, and otherwise waits for. `channels` are
+    /// opened by this end.
     pub fn new(client: bool, channels: &[(&str, bool)]) -> Self {
         let config = EndpointConfig::default().max_payload_size(PAYLOAD_MAX).clone();
         let mut endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(ServerConfig::default())));

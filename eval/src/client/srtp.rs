@@ -15,7 +15,8 @@ pub struct Srtp {
 }
 
 impl Srtp {
-    /// Keys for both directions, RFC 5764 section 4.2: client key, server key, client salt, server salt.
+    /// Keys for both directions, RFC 5764 section 4.2: client key, server key, client salt, server
+    /// salt.
     pub fn new(material: &KeyingMaterial, profile: dimpl::SrtpProfile, client: bool) -> Result<Self, TransportError> {
         let ours = match profile {
             dimpl::SrtpProfile::AEAD_AES_128_GCM => SrtpProfile::AeadAes128Gcm,
@@ -41,7 +42,8 @@ impl Srtp {
     }
 }
 
-/// Protects a compound RTCP packet where it is, and returns it as it goes on the wire; `None` if it is none.
+/// Protects a compound RTCP packet where it is, and returns it as it goes on the wire; `None` if it
+/// is none.
 pub fn seal_rtcp<'a>(sealer: &mut Sealer, profile: SrtpProfile, packet: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let len = packet.len();
     packet.resize(len + rtcp_overhead(profile), 0);

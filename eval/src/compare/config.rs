@@ -13,7 +13,8 @@ use super::CompareError;
 pub struct Configuration {
     /// The server that the others are compared with.
     pub subject: String,
-    /// The same in searches for a limit of time, where a server that spreads packets on purpose would be late by itself.
+    /// The same in searches for a limit of time, where a server that spreads packets on purpose
+    /// would be late by itself.
     pub unpaced: String,
     /// All servers.
     pub servers: Vec<ServerEntry>,
@@ -21,7 +22,8 @@ pub struct Configuration {
 
 /// A server and how to start it.
 ///
-/// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for where its files are.
+/// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for
+/// where its files are.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerEntry {

@@ -11,7 +11,8 @@ pub struct Experiment {
     title: &'static str,
     /// How.
     pub method: Method,
-    /// Whether no processor sleeps meanwhile, so that waking one costs next to nothing. Elsewhere they sleep as deep as the machine likes.
+    /// Whether no processor sleeps meanwhile, so that waking one costs next to nothing. Elsewhere
+    /// they sleep as deep as the machine likes.
     pub is_awake: bool,
 }
 
@@ -20,7 +21,8 @@ pub struct Experiment {
 pub enum Method {
     /// All servers by turns, round after round, under the same load.
     Rounds(&'static [Case]),
-    /// Each server on a processor of its own under more and more clients, until it no longer serves them.
+    /// Each server on a processor of its own under more and more clients, until it no longer serves
+    /// them.
     Search(&'static [Climb]),
 }
 
@@ -88,15 +90,19 @@ impl Unit {
 /// When a server no longer serves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Limit {
-    /// One packet in a hundred, over all receivers, takes longer than this, in microseconds, or any is lost.
+    /// One packet in a hundred, over all receivers, takes longer than this, in microseconds, or any
+    /// is lost.
     Latency(f64),
-    /// One packet in a hundred has not reached the last of its receivers after this, or any is lost.
+    /// One packet in a hundred has not reached the last of its receivers after this, or any is
+    /// lost.
     ToLast(f64),
-    /// The first room sees fewer frames a second than this, or its jitter is worse than so many milliseconds.
+    /// The first room sees fewer frames a second than this, or its jitter is worse than so many
+    /// milliseconds.
     FirstRoom(f64, f64),
 }
 
-/// LiveKit loses packets here beyond about 15,000 replicas a second on two cores: what is compared stays below.
+/// LiveKit loses packets here beyond about 15,000 replicas a second on two cores: what is compared
+/// stays below.
 const VIDEO: &[Case] = &[
     both("1x50", "--bitrate 2M 1x50"),
     both("4*5x5", "--bitrate 1600K 4*5x5"),
@@ -120,7 +126,8 @@ const PACED: &[Case] = &[
     both("6x6", "--bitrate 2M --paced 6x6"),
 ];
 
-/// Rooms spread their frames over time; one publisher's come all at once, and the last of many receivers waits for the others.
+/// Rooms spread their frames over time; one publisher's come all at once, and the last of many
+/// receivers waits for the others.
 const CAPACITY: &[Climb] = &[
     Climb {
         name: "rooms of 5, 2 Mbit/s",
@@ -156,8 +163,9 @@ const HD: &[Climb] = &[
     },
 ];
 
-/// What the people of the first of many meetings notice (Scallop, figures 3 and 4). Who joins as fast as a server lets in takes its one processor away from media, and is sent away
-/// himself before media suffer; Scallop adds one person in ten seconds.
+/// What the people of the first of many meetings notice (Scallop, figures 3 and 4). Who joins as
+/// fast as a server lets in takes its one processor away from media, and is sent away himself
+/// before media suffer; Scallop adds one person in ten seconds.
 const ROOMS: &[Climb] = &[Climb {
     name: "rooms of 5, 2 Mbit/s",
     load: "--bitrate 2M --join-rate 40",

@@ -1,9 +1,11 @@
-//! Servers beside each other: the same generator, the same rates, by turns, each server in a network namespace of its own.
+//! Servers beside each other: the same generator, the same rates, by turns, each server in a
+//! network namespace of its own.
 //!
-//! [`compare`] does what the command line asks. An [`Experiment`] is either rounds, in each of which every server and the floor are
-//! measured once under the same load ([`rounds`]), or a search for what one processor carries ([`search`]). Each single measurement
-//! is made by an [`Subprocess`], in a process of its own. What is found goes to the terminal, to a table of all runs, to a drawing, and between
-//! the markers of a page ([`document`]).
+//! [`compare`] does what the command line asks. An [`Experiment`] is either rounds, in each of
+//! which every server and the floor are measured once under the same load ([`rounds`]), or a search
+//! for what one processor carries ([`search`]). Each single measurement is made by an
+//! [`Subprocess`], in a process of its own. What is found goes to the terminal, to a table of all
+//! runs, to a drawing, and between the markers of a page ([`document`]).
 
 mod compared;
 mod config;
@@ -79,7 +81,8 @@ impl Options {
     }
 }
 
-/// Measures everything that was asked for; says whether every server could be measured under every load.
+/// Measures everything that was asked for; says whether every server could be measured under every
+/// load.
 pub fn compare(options: &Options) -> Result<bool, CompareError> {
     options.refuse_unknown_loads()?;
     let targets = Targets::prepare(options)?;

@@ -36,7 +36,8 @@ pub struct Ramp {
     pub progress: Progress,
 }
 
-/// How far a search is: doubling until a step does not hold, then halving the ratio between what holds and what does not.
+/// How far a search is: doubling until a step does not hold, then halving the ratio between what
+/// holds and what does not.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     first: u32,

@@ -85,7 +85,8 @@ pub const FLOOR: &str = "floor";
 pub type Outcome = Result<Report, String>;
 
 impl Subprocess {
-    /// Has a process do it, started by the words of `turn` if the machine is shared by turns; returns what it found.
+    /// Has a process do it, started by the words of `turn` if the machine is shared by turns;
+    /// returns what it found.
     pub fn order<T: DeserializeOwned>(&self, turn: &[String]) -> io::Result<T> {
         let program = std::env::current_exe()?.display().to_string();
         let mut words = turn.to_vec();

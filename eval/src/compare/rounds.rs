@@ -77,7 +77,8 @@ fn measure_case(targets: &Targets, options: &Options, case: &Case, rounds: u32) 
     })
 }
 
-/// So many rounds of these jobs. Nobody is always the first: what the machine does by the clock meets everyone.
+/// So many rounds of these jobs. Nobody is always the first: what the machine does by the clock
+/// meets everyone.
 fn by_turns(jobs: &mut [Job], rounds: usize) -> Vec<Job> {
     let mut all = Vec::new();
     for _ in 0..rounds {

@@ -1,12 +1,15 @@
-//! What no server could undercut: copy, seal and send, with nothing to decide, to the same kind of sinks.
+//! What no server could undercut: copy, seal and send, with nothing to decide, to the same kind of
+//! sinks.
 //!
-//! A child process plays the ideal server, so that its processor time is counted as a server's is. It makes the frames itself
-//! (nothing is received, matched or rewritten), copies each packet once for each receiver, seals it with that receiver's key and
-//! hands the kernel one run of segments per receiver and packet size. This process plays the clients: it receives, decrypts and
-//! counts with the code of a real run.
+//! A child process plays the ideal server, so that its processor time is counted as a server's is.
+//! It makes the frames itself (nothing is received, matched or rewritten), copies each packet once
+//! for each receiver, seals it with that receiver's key and hands the kernel one run of segments
+//! per receiver and packet size. This process plays the clients: it receives, decrypts and counts
+//! with the code of a real run.
 //!
-//! Between two network namespaces ([`Cable`]) it is the generator-only run as well: publishers then send what they would send a
-//! server, and receivers report to it, to a socket that nobody reads. What the machine does beside the ideal server is then what the generator costs it.
+//! Between two network namespaces ([`Cable`]) it is the generator-only run as well: publishers then
+//! send what they would send a server, and receivers report to it, to a socket that nobody reads.
+//! What the machine does beside the ideal server is then what the generator costs it.
 
 mod publishing;
 mod sender;
@@ -46,7 +49,8 @@ pub struct Orders {
     clients_send: bool,
     /// For each sink, the sources it hears.
     hears: Vec<Vec<u32>>,
-    /// For each source that sends, its number and when in a frame interval its frames are due, in microseconds.
+    /// For each source that sends, its number and when in a frame interval its frames are due, in
+    /// microseconds.
     sources: Vec<(u32, u64)>,
     /// What each of them sends.
     publish: PublishPlan,
@@ -112,7 +116,8 @@ impl Default for Cable {
 /// Where what clients send is dropped (RFC 863).
 const DISCARD_PORT: u16 = 9;
 
-/// What clients of this generator agree on with most servers; a benchmark of one against the other has to use the same.
+/// What clients of this generator agree on with most servers; a benchmark of one against the other
+/// has to use the same.
 const PROFILE: SrtpProfile = SrtpProfile::AeadAes256Gcm;
 /// What is under way when the sender ends arrives within this.
 const DRAIN: Duration = Duration::from_millis(300);

@@ -100,7 +100,8 @@ impl Sinks {
         self.sinks.iter().map(|sink| &sink.meter)
     }
 
-    /// Reads for at most this long, and while `wanted` says so; meanwhile publishers send what is due.
+    /// Reads for at most this long, and while `wanted` says so; meanwhile publishers send what is
+    /// due.
     pub fn read_for(
         &mut self,
         time: Duration,

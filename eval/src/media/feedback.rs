@@ -1,4 +1,5 @@
-//! The feedback a real client gives: reports, NACK, PLI, bandwidth estimates; and its ears for the server's.
+//! The feedback a real client gives: reports, NACK, PLI, bandwidth estimates; and its ears for the
+//! server's.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,12 @@ use crate::client::Transport;
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// Between two transport-wide reports, at least and at most.
 const ARRIVALS_INTERVAL: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
-/// Bits of a transport-wide report as libwebrtc reckons them; they may take a twentieth of what comes in.
+/// Bits of a transport-wide report as libwebrtc reckons them; they may take a twentieth of what
+/// comes in.
 const ARRIVALS_BITS: f64 = 68.0 * 8.0;
 const ARRIVALS_SHARE: f64 = 0.05;
-/// What a client on a fast network estimates. The bench measures forwarding; it must not be throttled.
+/// What a client on a fast network estimates. The bench measures forwarding; it must not be
+/// throttled.
 const ESTIMATE: u64 = 200_000_000;
 /// What fits a datagram beside the report in front.
 const ARRIVALS_LEN_MAX: usize = 1000;
@@ -165,7 +168,8 @@ impl Reporter {
     }
 }
 
-/// How long until the next transport-wide report of a client that received so many bytes in this time.
+/// How long until the next transport-wide report of a client that received so many bytes in this
+/// time.
 fn arrivals_interval(time: Duration, octets: u64) -> Duration {
     let [least, most] = ARRIVALS_INTERVAL;
     let share = octets as f64 * 8.0 / time.as_secs_f64().max(1e-3) * ARRIVALS_SHARE;
@@ -187,7 +191,8 @@ fn block(reception: Reception) -> ReportBlock {
     }
 }
 
-/// Arrivals as transport-wide feedback wants them: in the order of their numbers, and with those that are missing.
+/// Arrivals as transport-wide feedback wants them: in the order of their numbers, and with those
+/// that are missing.
 fn in_a_row(
     arrivals: &mut [(u16, u64)],
     next: &mut Option<u16>,

@@ -60,7 +60,8 @@ impl Default for Inbound {
 }
 
 impl Inbound {
-    /// Notes what a payload type means, and whether the server repeats its packets when asked (`a=rtcp-fb:... nack`).
+    /// Notes what a payload type means, and whether the server repeats its packets when asked
+    /// (`a=rtcp-fb:... nack`).
     pub fn agree(&mut self, payload_type: u8, carries: Carries, repeats: bool) {
         let index = usize::from(payload_type & 0x7f);
         (self.carries[index], self.repeats[index]) = (carries, repeats);
@@ -89,8 +90,8 @@ impl Inbound {
         self.estimates = true;
     }
 
-    /// Whether to report an estimate of the bandwidth. As in libwebrtc not where arrivals are reported: from those the
-    /// server makes its own.
+    /// Whether to report an estimate of the bandwidth. As in libwebrtc not where arrivals are
+    /// reported: from those the server makes its own.
     pub fn reports_estimates(&self) -> bool {
         self.estimates && self.transport_sequence_id.is_none()
     }
@@ -116,7 +117,8 @@ impl Inbound {
         std::mem::swap(into, &mut self.arrivals);
     }
 
-    /// Takes a packet that is still sealed, its tag left out, if its header says which one it is; if not, it is to be opened.
+    /// Takes a packet that is still sealed, its tag left out, if its header says which one it is;
+    /// if not, it is to be opened.
     pub fn recognize(
         &mut self,
         now: Instant,

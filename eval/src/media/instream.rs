@@ -46,7 +46,8 @@ pub struct InStream {
     key_frame_asked: Option<Instant>,
     /// Interarrival jitter.
     pub jitter: Jitter,
-    /// Since the window began: frames whose last packet came, and the worst jitter in units of the stream's clock.
+    /// Since the window began: frames whose last packet came, and the worst jitter in units of the
+    /// stream's clock.
     pub shown: Shown,
     /// The last sender report: the middle 32 bits of its NTP time, and when it came.
     pub last_report: Option<(u32, Instant)>,
@@ -182,7 +183,8 @@ impl InStream {
                 }
             }
         }
-        // A server sends a key frame to a new receiver unasked: patience comes before the first request.
+        // A server sends a key frame to a new receiver unasked: patience comes before the first
+        // request.
         if self.needs_key_frame {
             match self.key_frame_asked {
                 None => self.key_frame_asked = Some(now),

@@ -12,7 +12,8 @@ use wire::codec::dependency::{
 pub struct LayeredFrame {
     /// Its temporal layer.
     pub temporal: u8,
-    /// Whether it refers to the base layer only, so that a receiver may begin to take this layer here (the Y bit).
+    /// Whether it refers to the base layer only, so that a receiver may begin to take this layer
+    /// here (the Y bit).
     pub sync: bool,
     /// The number of the base layer's newest frame.
     pub base_picture: u8,

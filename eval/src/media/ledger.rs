@@ -2,15 +2,18 @@ use super::Stamp;
 use super::payload::Received;
 use wire::RtpPacket;
 
-/// Packets remembered of each source: several seconds of video, of which a receiver reads milliseconds.
+/// Packets remembered of each source: several seconds of video, of which a receiver reads
+/// milliseconds.
 const REMEMBERED: usize = 1024;
 
 /// What publishers have sent, for receivers that open few packets.
 ///
-/// Servers leave the header in clear and rename what is in it by constants: sequence number and timestamp of a stream each keep their
-/// distance from those that the publisher wrote. A receiver that has opened one packet knows these distances ([`Renaming`]), and so of
-/// each later one, from its header alone, which packet it is. One whose header does not fit is opened, and so is one in
-/// [`open_one_in`](Self::open_one_in), which shows that the distances still hold and that the payload is what was sent.
+/// Servers leave the header in clear and rename what is in it by constants: sequence number and
+/// timestamp of a stream each keep their distance from those that the publisher wrote. A receiver
+/// that has opened one packet knows these distances ([`Renaming`]), and so of each later one, from
+/// its header alone, which packet it is. One whose header does not fit is opened, and so is one in
+/// [`open_one_in`](Self::open_one_in), which shows that the distances still hold and that the
+/// payload is what was sent.
 #[derive(Default)]
 pub struct Ledger {
     open_one_in: u32,
@@ -91,7 +94,8 @@ impl Ledger {
         })
     }
 
-    /// Which packet this is, whose header alone has been read, so that padding counts as payload; `None` when it is to be opened.
+    /// Which packet this is, whose header alone has been read, so that padding counts as payload;
+    /// `None` when it is to be opened.
     pub fn recognize(&self, packet: &RtpPacket<'_>, padded: bool, renaming: &mut Renaming) -> Option<Received> {
         if renaming.unopened + 1 >= self.open_one_in() {
             return None;
@@ -206,8 +210,8 @@ mod tests {
         let mut renaming = renaming.expect("remembered");
         let mut recognize =
             |bytes: &[u8]| ledger.recognize(&RtpPacket::parse(bytes).expect("RTP"), false, &mut renaming);
-        // A server that leaves a frame out and closes the gap; one that forgot the marker; one packet that is cut; one long forgotten; one not yet
-        // sent.
+        // A server that leaves a frame out and closes the gap; one that forgot the marker; one
+        // packet that is cut; one long forgotten; one not yet sent.
         assert_eq!(recognize(&forwarded(1504, (9 - 4, 9))), None);
         let mut unmarked = forwarded(1503, (9, 9));
         unmarked[1] &= 0x7f;

@@ -87,7 +87,8 @@ struct Stored {
 impl Outbound {
     /// A stream for the source with this number, whose packets carry `mid`.
     pub fn new(source: u32, mid: &str, negotiated: Negotiated) -> Self {
-        // Below 2^15, so that the first packets cannot be taken for late ones of the rollover before.
+        // Below 2^15, so that the first packets cannot be taken for late ones of the rollover
+        // before.
         let sequence = u64::from(source.wrapping_mul(0x9e37_79b1) >> 17);
         Self {
             source,
@@ -169,7 +170,8 @@ impl Outbound {
         written
     }
 
-    /// Writes the packet with this RTP sequence number again, as RFC 4588 says, if it is still remembered.
+    /// Writes the packet with this RTP sequence number again, as RFC 4588 says, if it is still
+    /// remembered.
     pub fn write_again(&mut self, out: &mut [u8], transport_sequence: &mut u16, sequence: u16) -> Option<Written> {
         let repair = self.negotiated.repair?;
         let back = (self.sequence as u16).wrapping_sub(sequence);
@@ -207,7 +209,8 @@ impl Outbound {
         }
     }
 
-    /// Extensions as a browser writes them: mid and, where agreed, the transport-wide number or the audio level.
+    /// Extensions as a browser writes them: mid and, where agreed, the transport-wide number or the
+    /// audio level.
     fn write_header(
         &self,
         header: &RtpHeader<'_>,

@@ -5,12 +5,14 @@ const BURST: Duration = Duration::from_millis(5);
 /// How much faster than the encoder a frame leaves.
 const PACING_FACTOR: f64 = 2.5;
 
-/// Lets a frame out as libwebrtc's sender does: in bursts of at most 5 ms, at two and a half times the video's rate.
+/// Lets a frame out as libwebrtc's sender does: in bursts of at most 5 ms, at two and a half times
+/// the video's rate.
 ///
-/// At 2 Mbit/s that is one to three packets at a time, so a server finds short runs where an unpaced frame is one long run.
+/// At 2 Mbit/s that is one to three packets at a time, so a server finds short runs where an
+/// unpaced frame is one long run.
 ///
-/// Shape: bytes; time is an argument.
-/// Source: libwebrtc's `PacingController`: a debt that drains at the pacing rate, and bursts as long as it is small.
+/// Shape: bytes; time is an argument. Source: libwebrtc's `PacingController`: a debt that drains at
+/// the pacing rate, and bursts as long as it is small.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     bytes_per_second: f64,

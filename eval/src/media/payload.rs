@@ -3,7 +3,8 @@
 use super::Stamp;
 use super::layers::LayeredFrame;
 
-/// The largest payload of one packet, VP8 descriptor included: what libwebrtc leaves of 1,200 bytes.
+/// The largest payload of one packet, VP8 descriptor included: what libwebrtc leaves of 1,200
+/// bytes.
 pub const PAYLOAD_MAX: usize = 1180;
 
 /// X bit, then I bit with a 15-bit picture id: what libwebrtc writes for one temporal layer.
@@ -12,14 +13,15 @@ pub const DESCRIPTOR_LEN: usize = 4;
 /// The same for three temporal layers: the base layer's number and this frame's layer behind it.
 const LAYERED_DESCRIPTOR_LEN: usize = DESCRIPTOR_LEN + 2;
 
-/// A VP8 key frame begins with ten bytes of header. Delta frames have three; ours pad theirs to ten, so that the stamp
-/// has one place.
+/// A VP8 key frame begins with ten bytes of header. Delta frames have three; ours pad theirs to
+/// ten, so that the stamp has one place.
 const FRAME_HEADER_LEN: usize = 10;
 
 /// The least a frame may have: its header and one stamp.
 pub const FRAME_MIN: usize = FRAME_HEADER_LEN + Stamp::LEN;
 
-/// How libwebrtc cuts a frame: as few packets as possible, equal but for one byte, the larger ones last.
+/// How libwebrtc cuts a frame: as few packets as possible, equal but for one byte, the larger ones
+/// last.
 ///
 /// Shape: bytes of the frame in each packet, the descriptor not counted.
 /// Source: the rule of RFC 7741 section 4.4's "balanced" fragmentation as libwebrtc applies it.
@@ -53,7 +55,8 @@ impl Fragment {
     }
 }
 
-/// Writes one VP8 payload: descriptor, frame header when it is the first, stamp, filler to the end of `payload`.
+/// Writes one VP8 payload: descriptor, frame header when it is the first, stamp, filler to the end
+/// of `payload`.
 pub fn write_video(payload: &mut [u8], fragment: Fragment, stamp: &Stamp) {
     payload[0] = 0x80 | u8::from(fragment.first) << 4;
     payload[1] = 0x80;
@@ -82,7 +85,8 @@ pub fn write_audio(payload: &mut [u8], stamp: &Stamp) {
     write_stamped(&mut payload[1..], stamp);
 }
 
-/// The last byte repeats the number's lowest, so that a payload cut or shifted on its way is noticed.
+/// The last byte repeats the number's lowest, so that a payload cut or shifted on its way is
+/// noticed.
 fn write_stamped(bytes: &mut [u8], stamp: &Stamp) {
     stamp.write(bytes);
     bytes[Stamp::LEN..].fill(stamp.number as u8);

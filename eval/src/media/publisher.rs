@@ -22,7 +22,8 @@ pub struct PublishPlan {
     pub video: Option<VideoPlan>,
     /// Whether the camera's video has three temporal layers.
     pub layered: bool,
-    /// Whether the camera's packets leave in small bursts, as libwebrtc's do, instead of a frame at once.
+    /// Whether the camera's packets leave in small bursts, as libwebrtc's do, instead of a frame at
+    /// once.
     pub paced: bool,
     /// Whether it has a microphone.
     pub audio: bool,
@@ -32,7 +33,8 @@ pub struct PublishPlan {
 const SLOT: usize = 1400;
 /// The payload of an Opus packet of 20 ms at 32 kbit/s.
 pub const AUDIO_PAYLOAD_LEN: usize = 80;
-/// The payload of a packet that says that there is silence: a byte or two in life, here with the stamp behind it.
+/// The payload of a packet that says that there is silence: a byte or two in life, here with the
+/// stamp behind it.
 const SILENCE_PAYLOAD_LEN: usize = 1 + Stamp::LEN;
 /// Their length on the 48 kHz clock.
 pub const AUDIO_TICKS: u32 = 960;

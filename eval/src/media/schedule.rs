@@ -19,7 +19,8 @@ pub struct VideoPlan {
 const KEY_FRAME_RATIO: f64 = 6.0;
 /// The least time between two key frames: libwebrtc ignores requests that come sooner.
 const KEY_FRAME_SPACING: Duration = Duration::from_millis(300);
-/// A source that is more than this late drops frames instead of sending them in a burst, as a camera would.
+/// A source that is more than this late drops frames instead of sending them in a burst, as a
+/// camera would.
 const LATENESS_MAX: Duration = Duration::from_millis(200);
 /// How much later than due a frame may leave without being counted as late.
 const LATENESS_TOLERATED: Duration = Duration::from_millis(5);
@@ -35,7 +36,8 @@ pub struct Frame {
     pub len: usize,
 }
 
-/// When a source's next frame is due, and how large it is. Sizes vary by 10 %, the same way in every run.
+/// When a source's next frame is due, and how large it is. Sizes vary by 10 %, the same way in
+/// every run.
 #[derive(Clone, Debug)]
 pub struct VideoSchedule {
     plan: VideoPlan,

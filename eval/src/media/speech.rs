@@ -2,7 +2,8 @@ use std::time::{Duration, Instant};
 
 /// Opus packets of 20 ms.
 pub const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
-/// Packets of 20 ms from one packet of a silent microphone to the next: Opus sends one every 400 ms (DTX).
+/// Packets of 20 ms from one packet of a silent microphone to the next: Opus sends one every 400 ms
+/// (DTX).
 const SILENCE: u64 = 20;
 /// How long a turn lasts, in packets: three seconds.
 const TURN: u64 = 150;

@@ -22,7 +22,8 @@ pub struct Totals {
     pub ledger: Ledger,
     /// By source and packet of the window: the latency to the last of those who got it at once.
     slowest: Vec<Vec<u64>>,
-    /// For each source, the number of its first packet in the window; nothing is measured before there is one.
+    /// For each source, the number of its first packet in the window; nothing is measured before
+    /// there is one.
     window_starts: Vec<u64>,
     /// For each source, the number of its first packet behind the window, once the window is over.
     window_ends: Vec<u64>,

@@ -23,10 +23,11 @@ pub struct Joining {
     pub complete: Spread,
     /// ... to having a key frame of all that is to be seen.
     pub decodable: Spread,
-    /// Processor time of the server per join while people joined, in milliseconds: the media of those who are there
-    /// is in it.
+    /// Processor time of the server per join while people joined, in milliseconds: the media of
+    /// those who are there is in it.
     pub server_cpu_ms: f64,
-    /// Of that, what joining itself took: without the media, if each replica cost what it did in the window.
+    /// Of that, what joining itself took: without the media, if each replica cost what it did in
+    /// the window.
     #[serde(default)]
     pub join_cpu_ms: f64,
     /// Processors that the server and the generator kept busy while people joined.
@@ -46,7 +47,8 @@ pub struct Spread {
     pub count: u64,
 }
 
-/// What the server signalled, all clients together: bytes of protocol messages, without WebSocket's framing.
+/// What the server signalled, all clients together: bytes of protocol messages, without WebSocket's
+/// framing.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Signalling {
     /// Of the answer to joining, per join.

@@ -95,7 +95,8 @@ pub struct Report {
     pub stolen_share: f64,
     /// The process that was busiest beside server and generator, if there was another.
     pub busiest_other: Option<Busiest>,
-    /// Processors kept busy by neither server nor generator: a measurement beside other work is worth less.
+    /// Processors kept busy by neither server nor generator: a measurement beside other work is
+    /// worth less.
     pub elsewhere_cores: f64,
 }
 
@@ -152,7 +153,8 @@ impl Cost {
         }
     }
 
-    /// With memory, for a process that had `before` before `participants` with so many subscriptions joined.
+    /// With memory, for a process that had `before` before `participants` with so many
+    /// subscriptions joined.
     pub fn with_memory(self, before: u64, after: u64, participants: u32, subscriptions: u64) -> Self {
         let grown = after.saturating_sub(before) as f64;
         Self {
@@ -166,8 +168,8 @@ impl Cost {
 }
 
 impl Report {
-    /// Packets lost between the server's socket and its last send: those that no full buffer explains. With losses on
-    /// purpose it cannot be told.
+    /// Packets lost between the server's socket and its last send: those that no full buffer
+    /// explains. With losses on purpose it cannot be told.
     pub fn lost_inside(&self) -> u64 {
         if self.impairment != Impairment::default() {
             return 0;
@@ -175,8 +177,9 @@ impl Report {
         (self.lost - self.withheld()).saturating_sub(self.dropped_at_clients)
     }
 
-    /// Packets that never arrived and left no gap in the numbers: the server held them back on purpose, for a receiver
-    /// whose network it found too slow. On a machine that is short of processor time it may well be.
+    /// Packets that never arrived and left no gap in the numbers: the server held them back on
+    /// purpose, for a receiver whose network it found too slow. On a machine that is short of
+    /// processor time it may well be.
     pub fn withheld(&self) -> u64 {
         self.lost.saturating_sub(self.given_up)
     }

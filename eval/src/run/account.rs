@@ -46,7 +46,8 @@ impl Sample {
         Self::begin(settings).finish(settings)
     }
 
-    /// Takes what takes milliseconds, in which clients are not served; the rest comes with [`finish`](Self::finish).
+    /// Takes what takes milliseconds, in which clients are not served; the rest comes with
+    /// [`finish`](Self::finish).
     pub fn begin(settings: &Settings) -> Self {
         Self {
             others: Processes::sample(),
@@ -173,7 +174,8 @@ impl World {
             .map_or(Duration::ZERO, |(first, last)| last.duration_since(first))
     }
 
-    /// What was signalled until the window counts as joining's: servers may gather news for a moment.
+    /// What was signalled until the window counts as joining's: servers may gather news for a
+    /// moment.
     fn signalling(&self, window: &Window, seconds: f64, changed: Option<&Changed>) -> Signalling {
         let clients = self.participants.len() as f64;
         let [joining, until_end] = window.traffic;

@@ -2,7 +2,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Which publisher is next to send: asking all of them on every turn costs more than what they send, once they are hundreds.
+/// Which publisher is next to send: asking all of them on every turn costs more than what they
+/// send, once they are hundreds.
 #[derive(Default)]
 pub struct Agenda {
     due: BinaryHeap<Reverse<(Instant, usize)>>,

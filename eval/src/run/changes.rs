@@ -23,7 +23,8 @@ pub struct Changed {
 }
 
 impl World {
-    /// Lets a publisher mute and unmute, then listeners leave, and counts what everybody hears about it.
+    /// Lets a publisher mute and unmute, then listeners leave, and counts what everybody hears
+    /// about it.
     pub fn change(&mut self) -> Result<Changed, RunError> {
         let mutes = self.count_changes(|world, change| world.participants[0].mute(change % 2 == 0))?;
         let leaves = self.count_changes(|world, _| {

@@ -32,7 +32,8 @@ pub struct Joined {
 impl World {
     /// Joins everybody and waits until everybody hears whom they should.
     ///
-    /// At the rate that the settings give, or else a few at a time: what a server takes when it is not hurried.
+    /// At the rate that the settings give, or else a few at a time: what a server takes when it is
+    /// not hurried.
     pub fn join_all(&mut self, settings: &Settings) -> Result<Joined, RunError> {
         // Rooms of an earlier run may still be closing.
         let run = format!("{:x}", clock::wall_ns() & 0xffff_ffff_ffff);

@@ -37,7 +37,8 @@ pub struct Settings {
     pub settle: Duration,
     /// The measured window.
     pub window: Duration,
-    /// Participants that begin to join per second; none: a few at a time, as fast as the server lets them.
+    /// Participants that begin to join per second; none: a few at a time, as fast as the server
+    /// lets them.
     pub join_rate: Option<f64>,
     /// One received packet in so many is decrypted; 1: all.
     pub open_one_in: u32,

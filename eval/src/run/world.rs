@@ -87,7 +87,8 @@ impl World {
         Ok(())
     }
 
-    /// Waits for sockets or the next deadline, no longer than until `deadline`, and serves what there is.
+    /// Waits for sockets or the next deadline, no longer than until `deadline`, and serves what
+    /// there is.
     pub(super) fn turn(&mut self, deadline: Instant) -> Result<(), RunError> {
         let wake = self
             .agenda

@@ -10,8 +10,9 @@ use crate::media::PublishPlan;
 
 /// Who joins.
 ///
-/// Shape: `1x50` is one publisher and fifty receivers; `10x10`, equal numbers above one, is a meeting in which each of ten
-/// publishes to the nine others; `4*5x5` is four such rooms; `10of1000` is a crowd of a thousand, ten of whom publish.
+/// Shape: `1x50` is one publisher and fifty receivers; `10x10`, equal numbers above one, is a
+/// meeting in which each of ten publishes to the nine others; `4*5x5` is four such rooms;
+/// `10of1000` is a crowd of a thousand, ten of whom publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
     /// Rooms of equal shape in which everybody receives everything.

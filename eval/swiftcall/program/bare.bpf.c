@@ -1,4 +1,5 @@
-// The least a program can do that sends each packet to everybody, and where all of that ends: what a real one is measured beside.
+// The least a program can do that sends each packet to everybody, and where all of that ends: what
+// a real one is measured beside.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

@@ -21,7 +21,8 @@ use report::Rounds;
 use scene::Scene;
 use way::Way;
 
-/// Copies of one packet to many receivers: bare loops in the kernel, Weir in the kernel, Weir with sockets.
+/// Copies of one packet to many receivers: bare loops in the kernel, Weir in the kernel, Weir with
+/// sockets.
 #[derive(Parser)]
 struct Arguments {
     /// Numbers of receivers.

@@ -26,11 +26,13 @@ pub struct Row {
     pub receivers: u32,
     /// Share of the copies that arrived, at a pace.
     pub arrived: f64,
-    /// Processor time of the whole machine for each copy, in microseconds, that of the sender included.
+    /// Processor time of the whole machine for each copy, in microseconds, that of the sender
+    /// included.
     pub busy_us: f64,
     /// Instructions for each copy, likewise; the kernel's on account of this process.
     pub instructions: f64,
-    /// Least, mean and greatest time between two packets of a receiver, in milliseconds: the least and the greatest of all receivers.
+    /// Least, mean and greatest time between two packets of a receiver, in milliseconds: the least
+    /// and the greatest of all receivers.
     pub deltas_ms: [f64; 3],
     /// Copies that arrived in a second when packets came as fast as they could be sent.
     pub flood: f64,

@@ -32,7 +32,8 @@ const STREAM: StreamKey = StreamKey {
 pub enum Media {
     /// Opus, as it comes.
     Plain,
-    /// The same, where each copy has a mid, a sending time and a transport-wide number of its own: what browsers ask for.
+    /// The same, where each copy has a mid, a sending time and a transport-wide number of its own:
+    /// what browsers ask for.
     Stamped,
     /// That of VP8 in three temporal layers, a frame in ten packets. All receivers want all layers.
     Layered,
@@ -61,7 +62,8 @@ impl Scene {
             side.ip(&format!("link set {} address {own}", side.interface))?;
             know(side, other.v4, theirs)?;
         }
-        // As from a network: checksums are finished when packets arrive, and what leaves is cut into packets first.
+        // As from a network: checksums are finished when packets arrive, and what leaves is cut
+        // into packets first.
         pair.far.command("ethtool", "-K far0 tx off")?;
         pair.near.command("ethtool", "-K near0 tx-udp-segmentation off")?;
         let (near, far) = (pair.near.v4, pair.far.v4);
@@ -78,7 +80,8 @@ impl Scene {
         })
     }
 
-    /// Sends the next packet. What a full queue does not take is lost, and is missed at the other end.
+    /// Sends the next packet. What a full queue does not take is lost, and is missed at the other
+    /// end.
     pub fn speak(&mut self) {
         self.sent = self.sent.wrapping_add(1);
         let mut packet = [0; SIZE];
@@ -147,7 +150,8 @@ fn stamps(media: Media) -> ExtensionMap {
     map
 }
 
-/// The payload descriptor of VP8 (RFC 7741 section 4.2) and the first byte behind it. Every fourth frame is a key frame.
+/// The payload descriptor of VP8 (RFC 7741 section 4.2) and the first byte behind it. Every fourth
+/// frame is a key frame.
 fn vp8(packet: u32) -> [u8; 7] {
     let frame = packet / u32::from(FRAME);
     let temporal = [0, 2, 1, 2][frame as usize % 4];

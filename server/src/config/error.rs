@@ -20,7 +20,8 @@ pub enum ConfigError {
     SipForEverybody(SocketAddr),
     /// This machine has no address for the media of SIP calls.
     SipNowhere,
-    /// Names in `/metrics` without a token, or with one that could be guessed, would be everybody's to read.
+    /// Names in `/metrics` without a token, or with one that could be guessed, would be everybody's
+    /// to read.
     NamesForEverybody,
     /// `/metrics` cannot both be everybody's and ask for a token.
     OpenAndGuarded,

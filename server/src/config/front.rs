@@ -44,7 +44,8 @@ pub struct Limits {
     pub connections_per_address: usize,
     /// Of those, by clients that have not joined.
     pub requests_per_address: usize,
-    /// How long a client may take for a request's header, for the whole request, and to take any part of the answer.
+    /// How long a client may take for a request's header, for the whole request, and to take any
+    /// part of the answer.
     pub request_timeout: Seconds,
 }
 

@@ -57,7 +57,8 @@ pub struct Rtc {
     pub coalesce: Duration,
     /// Whether workers that take little of the machine go before others on it.
     pub precedence: bool,
-    /// Within how many microseconds processors are to wake up while media flows; as late as the machine likes where nothing is said.
+    /// Within how many microseconds processors are to wake up while media flows; as late as the
+    /// machine likes where nothing is said.
     pub cpu_latency: Option<u32>,
     /// Whether receivers get only what their downlink carries.
     pub adaptation: bool,
@@ -80,7 +81,8 @@ pub enum Dataplane {
     /// Sockets, which always work.
     #[default]
     Udp,
-    /// AF_XDP rings on some interfaces, and sockets beside them; where that cannot be, sockets alone.
+    /// AF_XDP rings on some interfaces, and sockets beside them; where that cannot be, sockets
+    /// alone.
     Afxdp,
 }
 
@@ -98,10 +100,12 @@ pub struct Afxdp {
 pub enum Offload {
     /// Nothing.
     None,
-    /// Where SIP proxies are served and this machine allows it, the kernel relays calls that need no key.
+    /// Where SIP proxies are served and this machine allows it, the kernel relays calls that need
+    /// no key.
     #[default]
     Auto,
-    /// The kernel, on some interfaces, relays what needs no key; where that cannot be, nothing does.
+    /// The kernel, on some interfaces, relays what needs no key; where that cannot be, nothing
+    /// does.
     Ebpf,
 }
 
@@ -109,7 +113,8 @@ pub enum Offload {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ebpf {
-    /// On which interfaces packets are looked at; where none is named, on those that have the addresses of SIP calls, and on the loopback.
+    /// On which interfaces packets are looked at; where none is named, on those that have the
+    /// addresses of SIP calls, and on the loopback.
     pub interfaces: Vec<String>,
     /// Whether rooms whose media is not encrypted are copied there, too.
     pub rooms: Rooms,
@@ -146,7 +151,8 @@ pub enum Rooms {
     /// None.
     #[default]
     None,
-    /// Their packets go on to userspace as well, which reports how they arrived, and hears who speaks.
+    /// Their packets go on to userspace as well, which reports how they arrived, and hears who
+    /// speaks.
     Seen,
     /// Userspace sees nothing of what is copied.
     Unseen,
@@ -161,7 +167,8 @@ pub enum KernelPath {
     Auto,
     /// In the stack.
     Tc,
-    /// In the driver; where that cannot be, rooms are left to sockets, and relays run as if they were there.
+    /// In the driver; where that cannot be, rooms are left to sockets, and relays run as if they
+    /// were there.
     Xdp,
 }
 

@@ -17,7 +17,8 @@ const NG: &str = "127.0.0.1:2223";
 /// Where rtpproxy listens.
 const RTPPROXY: &str = "127.0.0.1:22222";
 
-/// The relay of SIP calls. Only there when the file has a section `sip`. The defaults of all times and limits are rtpengine's.
+/// The relay of SIP calls. Only there when the file has a section `sip`. The defaults of all times
+/// and limits are rtpengine's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sip {
@@ -43,7 +44,8 @@ pub struct Sip {
     pub delete_delay: Seconds,
     /// The most calls.
     pub max_calls: usize,
-    /// Whether the source of the SIP message is believed rather than the address in the description, unless a proxy says otherwise.
+    /// Whether the source of the SIP message is believed rather than the address in the
+    /// description, unless a proxy says otherwise.
     pub sip_source: bool,
     /// Requests of a proxy to ignore with a warning. The offer is refused otherwise.
     pub tolerate: Vec<Wish>,

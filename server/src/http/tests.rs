@@ -1,4 +1,5 @@
-//! Who is told what, with a real controller and agent behind the handlers and the model for a data plane.
+//! Who is told what, with a real controller and agent behind the handlers and the model for a data
+//! plane.
 
 use std::convert::Infallible;
 use std::net::IpAddr;

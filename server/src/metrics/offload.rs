@@ -44,7 +44,8 @@ impl Offloaded {
         }
     }
 
-    /// Where relays run and copies for rooms are made, and every entry and where it runs, one a line; the refused ones with the reason.
+    /// Where relays run and copies for rooms are made, and every entry and where it runs, one a
+    /// line; the refused ones with the reason.
     pub fn list(&self) -> String {
         let mut list = format!("relays\t{}\n", place_of(&self.relays.found()));
         if let Some(rooms) = &self.rooms {
@@ -61,7 +62,8 @@ impl Offloaded {
     }
 }
 
-/// The places where relays run, one sample each, and the reason if they do not run where they would cost less.
+/// The places where relays run, one sample each, and the reason if they do not run where they would
+/// cost less.
 pub(super) fn write_place(offload: Option<&Offloaded>, why_not: Option<&str>, text: &mut Text) {
     let name = "weir_offload_interfaces";
     text.family(

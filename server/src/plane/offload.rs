@@ -1,7 +1,8 @@
 //! Forwarding by the kernel, in front of the data plane that takes every entry.
 //!
-//! By default that is only tried where SIP proxies are served, and only for relays of their calls. Whatever is in the way is no error: it is logged, and stands in
-//! `/metrics` and in what `weir inspect` tells.
+//! By default that is only tried where SIP proxies are served, and only for relays of their calls.
+//! Whatever is in the way is no error: it is logged, and stands in `/metrics` and in what `weir
+//! inspect` tells.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,7 +97,8 @@ fn relay_config(config: &Config) -> RelayConfig {
     }
 }
 
-/// The interfaces at which packets of calls arrive: those with the relays' addresses, and the loopback for parties on this machine.
+/// The interfaces at which packets of calls arrive: those with the relays' addresses, and the
+/// loopback for parties on this machine.
 fn found_interfaces(config: &Config) -> Vec<String> {
     let addresses = config.sip.iter().flat_map(|sip| &sip.interfaces);
     let addresses: Vec<_> = addresses.map(|interface| interface.address).collect();
@@ -107,7 +109,8 @@ fn found_interfaces(config: &Config) -> Vec<String> {
     interfaces
 }
 
-/// Relays in the kernel, with what an earlier process left of them, and where they are kept. Where nothing can be kept, for this process alone.
+/// Relays in the kernel, with what an earlier process left of them, and where they are kept. Where
+/// nothing can be kept, for this process alone.
 fn relays(mut relays: RelayConfig) -> Result<(RelayOffload, Option<PathBuf>), EbpfError> {
     let offload = match RelayOffload::start(&relays, clock::now()) {
         Err(reason @ (EbpfError::Failed(Step::Pin(_), _) | EbpfError::NotAllowed(Step::Pin(_)))) => {
@@ -129,7 +132,8 @@ fn relays(mut relays: RelayConfig) -> Result<(RelayOffload, Option<PathBuf>), Eb
     Ok((offload, relays.pins))
 }
 
-/// Rooms in the kernel, where they are wanted and can be, with what an earlier process left of them.
+/// Rooms in the kernel, where they are wanted and can be, with what an earlier process left of
+/// them.
 fn rooms(
     config: &Ebpf,
     interfaces: Vec<String>,

@@ -88,7 +88,8 @@ struct LayerView {
 }
 
 impl ReceiverView {
-    /// Puts together what the controller and the agent know. An agent that knows nothing of it sends nothing to it.
+    /// Puts together what the controller and the agent know. An agent that knows nothing of it
+    /// sends nothing to it.
     pub fn new(downlink: Downlink, receiver: Option<Receiver>) -> Self {
         let Downlink {
             room,

@@ -42,7 +42,8 @@ impl Access {
         entered.inspect_err(|full| self.closed((*full).into())).ok()
     }
 
-    /// Gives the place of the oldest silent connection away, as where the system has no more descriptors.
+    /// Gives the place of the oldest silent connection away, as where the system has no more
+    /// descriptors.
     pub fn evict_oldest(&self) {
         self.places.evict_oldest(clock::now());
     }
@@ -52,7 +53,8 @@ impl Access {
         self.metrics.control_closed(why);
     }
 
-    /// Whether whoever is at this address may control calls. One who may not is counted, and gets no answer.
+    /// Whether whoever is at this address may control calls. One who may not is counted, and gets
+    /// no answer.
     pub fn admits(&self, from: IpAddr) -> bool {
         let allowed = self.config.allows(from);
         if !allowed {

@@ -1,4 +1,5 @@
-//! `ng` over HTTP, for proxies and for people with `curl`; and over WebSockets, where a client asks for one.
+//! `ng` over HTTP, for proxies and for people with `curl`; and over WebSockets, where a client asks
+//! for one.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -23,10 +24,12 @@ use crate::page;
 use crate::patient::Patient;
 use crate::places::{Evicted, Place};
 
-/// How long a client may take to send a request's header, as long again to send the body, and to take any part of an answer.
+/// How long a client may take to send a request's header, as long again to send the body, and to
+/// take any part of an answer.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long to wait when no connection can be taken: one that ends will help, asking again at once will not.
+/// How long to wait when no connection can be taken: one that ends will help, asking again at once
+/// will not.
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// Serves those who may control calls.

@@ -1,7 +1,8 @@
 //! Calls in a file: what the next process needs to go on with them.
 //!
-//! A line for each change, the last one of a call counts; once most of the file is of the past it is written anew. It is written and not synchronised: it
-//! outlives the process, however that ends, and not the machine, whose calls are over then.
+//! A line for each change, the last one of a call counts; once most of the file is of the past it
+//! is written anew. It is written and not synchronised: it outlives the process, however that ends,
+//! and not the machine, whose calls are over then.
 
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -45,7 +46,8 @@ pub enum Damage {
 }
 
 impl Journal {
-    /// Opens the file in this folder, and reads the calls in it. What it has is left alone until [`replace`](Self::replace).
+    /// Opens the file in this folder, and reads the calls in it. What it has is left alone until
+    /// [`replace`](Self::replace).
     ///
     /// Errors: the file system's; `WouldBlock` where another process has it.
     pub fn open(folder: &Path) -> io::Result<(Self, Result<Vec<String>, Damage>)> {
@@ -96,8 +98,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the file, and what was begun in its place: what is no longer kept up must not be taken for true, and takes room that
-    /// others may need. [`replace`](Self::replace) begins anew.
+    /// Removes the file, and what was begun in its place: what is no longer kept up must not be
+    /// taken for true, and takes room that others may need. [`replace`](Self::replace) begins anew.
     pub fn remove(&mut self) -> io::Result<()> {
         self.live.clear();
         (self.len, self.live_len) = (0, 0);

@@ -19,8 +19,9 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Writes batches of changes, one after the other. Dropped, it has written all of them.
 ///
-/// Where the disk is full, nothing is kept until there is room: the file is removed, because it would soon be wrong, and all calls are
-/// written anew every [`RETRY_INTERVAL`] until that succeeds. Meanwhile nobody collects what has changed.
+/// Where the disk is full, nothing is kept until there is room: the file is removed, because it
+/// would soon be wrong, and all calls are written anew every [`RETRY_INTERVAL`] until that
+/// succeeds. Meanwhile nobody collects what has changed.
 pub struct Saver {
     batches: Option<SyncSender<Batch>>,
     state: Arc<State>,
@@ -47,7 +48,8 @@ struct State {
 }
 
 impl Saver {
-    /// Starts it on the file in this folder, and tells what an earlier process has left there. The first batch replaces that.
+    /// Starts it on the file in this folder, and tells what an earlier process has left there. The
+    /// first batch replaces that.
     ///
     /// Errors: the file cannot be had.
     pub fn start(folder: &Path) -> Result<(Self, Vec<String>), Box<dyn Error>> {
@@ -78,8 +80,8 @@ impl Saver {
         })
     }
 
-    /// Hands over what has changed, or all calls where the file has not all of them. Nothing while the last batch is being written, so
-    /// that nobody waits for a disk.
+    /// Hands over what has changed, or all calls where the file has not all of them. Nothing while
+    /// the last batch is being written, so that nobody waits for a disk.
     pub fn save(&mut self, now: Instant, relay: &mut Relay) {
         if self.state.busy.load(Ordering::Acquire) {
             return;
@@ -97,7 +99,8 @@ impl Saver {
         }
     }
 
-    /// Hands over all calls, to be written before this is gone; waits while the last batch is being written.
+    /// Hands over all calls, to be written before this is gone; waits while the last batch is being
+    /// written.
     pub fn save_all(&self, relay: &mut Relay) {
         self.hand_over(Batch::All(relay.take_all()));
     }

@@ -22,7 +22,8 @@ use crate::places::{Evicted, Place};
 /// How many connections there may be on a Unix socket. The next one waits until one ends.
 const CONNECTIONS_MAX: usize = 1_024;
 
-/// How long whoever connects may take to say something, anybody to say it to its end, and to take an answer.
+/// How long whoever connects may take to say something, anybody to say it to its end, and to take
+/// an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a proxy that has said something may say nothing more.
@@ -31,7 +32,8 @@ const IDLE_MAX: Duration = Duration::from_secs(3600);
 /// The longest command of rtpproxy's.
 const LINE_MAX: usize = 65_536;
 
-/// How long to wait when no connection can be taken: one that ends will help, asking again at once will not.
+/// How long to wait when no connection can be taken: one that ends will help, asking again at once
+/// will not.
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// `ng` over TCP: messages one after the other, each answered before the next is read.
@@ -121,7 +123,8 @@ pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     UnixListener::bind(path)
 }
 
-/// rtpproxy's protocol over a Unix socket: who may open it may control calls. One command a connection.
+/// rtpproxy's protocol over a Unix socket: who may open it may control calls. One command a
+/// connection.
 pub async fn serve_unix(listener: UnixListener, handle: Handle) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -145,7 +148,8 @@ pub async fn serve_unix(listener: UnixListener, handle: Handle) {
     }
 }
 
-/// A command ends with its line, or where its proxy has stopped writing: Kamailio's have no end of line.
+/// A command ends with its line, or where its proxy has stopped writing: Kamailio's have no end of
+/// line.
 async fn command(mut stream: UnixStream, handle: Handle) -> io::Result<()> {
     let mut buffer = vec![0; LINE_MAX];
     let len = stream.read(&mut buffer).await?;

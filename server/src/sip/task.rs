@@ -23,13 +23,15 @@ use crate::clock;
 use crate::media_thread::CommandSender;
 use crate::metrics::Metrics;
 
-/// How many requests may wait. Beyond it sockets wait, and what does not fit their buffers is asked again.
+/// How many requests may wait. Beyond it sockets wait, and what does not fit their buffers is asked
+/// again.
 const REQUESTS_MAX: usize = 4_096;
 
 /// How often counters are published.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How often changed calls are written down; what has changed since is not known to the next process.
+/// How often changed calls are written down; what has changed since is not known to the next
+/// process.
 const SAVE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often ports that could not be opened are logged, at most.
@@ -124,7 +126,8 @@ impl Handle {
     }
 }
 
-/// Starts it; where calls are kept, with those that an earlier process had. The task ends when nobody has a handle any more, or by a panic.
+/// Starts it; where calls are kept, with those that an earlier process had. The task ends when
+/// nobody has a handle any more, or by a panic.
 pub fn start(
     relay: Relay,
     parts: Parts,

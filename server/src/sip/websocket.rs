@@ -1,6 +1,7 @@
 //! `ng` over WebSockets: each message a request, answered before the next is read.
 //!
-//! Source: rtpengine's documents, `http_websocket_support.md`. As there, answers are binary whatever was asked, and the path does not matter.
+//! Source: rtpengine's documents, `http_websocket_support.md`. As there, answers are binary
+//! whatever was asked, and the path does not matter.
 
 use std::io;
 use std::pin::pin;
@@ -21,7 +22,8 @@ use super::http::{Client, refuse};
 use super::task::Protocol;
 use crate::websocket::{self, Message, Reader, Upgrade, Writer};
 
-/// How often a client that says nothing is asked whether it is there, and for how long it may say nothing to that either.
+/// How often a client that says nothing is asked whether it is there, and for how long it may say
+/// nothing to that either.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const SILENCE_MAX: Duration = Duration::from_secs(90);
 

@@ -7,7 +7,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 
 use super::{CONTROL_MAX, FIN, Message, NORMAL, ReadError, opcode};
 
-/// What is read at a time. Most messages are shorter; of a longer one the rest is read into where it belongs.
+/// What is read at a time. Most messages are shorter; of a longer one the rest is read into where
+/// it belongs.
 const BUFFER: usize = 512;
 
 /// Reads what a client says.
@@ -40,8 +41,8 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// The next message; `None` when the client has hung up. After an error, or when this was dropped before it was done, nothing more can
-    /// be read.
+    /// The next message; `None` when the client has hung up. After an error, or when this was
+    /// dropped before it was done, nothing more can be read.
     pub async fn next(&mut self) -> Option<Result<Message, ReadError>> {
         match self.read_message().await {
             Err(ReadError::Io(error)) if error.kind() == ErrorKind::UnexpectedEof => None,
@@ -163,8 +164,8 @@ fn close_code(payload: &[u8]) -> Result<u16, ReadError> {
         };
     };
     let code = u16::from_be_bytes(*code);
-    // 1004 to 1006 and 1015 are reserved, 1012 to 1014 are registered since the RFC, 3000 and up are for
-    // libraries and applications.
+    // 1004 to 1006 and 1015 are reserved, 1012 to 1014 are registered since the RFC, 3000 and up
+    // are for libraries and applications.
     if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
         return Err(ReadError::Protocol("a close code that must not be sent"));
     }

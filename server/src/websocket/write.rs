@@ -10,7 +10,8 @@ use super::{CONTROL_MAX, FIN, opcode};
 /// The longest header of a frame that is not masked.
 const HEADER_MAX: usize = 10;
 
-/// Tells a client things. Dropping what one of its methods returns before it is done leaves half a frame: then nothing more can be said.
+/// Tells a client things. Dropping what one of its methods returns before it is done leaves half a
+/// frame: then nothing more can be said.
 pub struct Writer<W> {
     stream: W,
 }

@@ -179,7 +179,8 @@ fn a_call_whose_goodbye_was_lost_ends_after_its_media() {
     program.await_closed();
 }
 
-/// What the kernel does not relay is interrupted, and goes on at the same ports; what is protected here does not.
+/// What the kernel does not relay is interrupted, and goes on at the same ports; what is protected
+/// here does not.
 #[test]
 fn calls_go_on_at_the_next_program() {
     let mut program = Program::start("  state: '{directory}/state'");

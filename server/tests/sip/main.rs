@@ -1,4 +1,5 @@
-//! The program as a relay of SIP calls, over loopback: a proxy that says what it would, and phones that send RTP.
+//! The program as a relay of SIP calls, over loopback: a proxy that says what it would, and phones
+//! that send RTP.
 
 mod calls;
 mod control;

@@ -49,7 +49,8 @@ fn serve(directory: &Path) -> Child {
 }
 
 impl Program {
-    /// Starts it with these lines in its section `sip`, beside where it listens; `{directory}` is where its files are.
+    /// Starts it with these lines in its section `sip`, beside where it listens; `{directory}` is
+    /// where its files are.
     pub fn start(more: &str) -> Self {
         let program = Self::spawn(more);
         program.await_start();
@@ -136,7 +137,8 @@ sip:
         }
     }
 
-    /// Waits until no port of its media is open: a worker that has just read from one closes it a moment later.
+    /// Waits until no port of its media is open: a worker that has just read from one closes it a
+    /// moment later.
     pub fn await_closed(&self) {
         let begun = now();
         while self.open_ports() > 0 {

@@ -49,7 +49,8 @@ impl Proxy {
         Some((cookie, reply))
     }
 
-    /// An offer or an answer of a phone's: where the other one is to send, and the whole description.
+    /// An offer or an answer of a phone's: where the other one is to send, and the whole
+    /// description.
     pub fn describe(&mut self, command: &str, sdp: &str, more: Value) -> (u16, String) {
         let mut request = json!({"command": command, "call-id": "c", "from-tag": "a", "sdp": sdp});
         let keys = request.as_object_mut().expect("it is one");

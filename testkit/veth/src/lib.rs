@@ -1,4 +1,5 @@
-//! A cable between two network namespaces of the test's own: what runs on one side cannot reach anything but the other.
+//! A cable between two network namespaces of the test's own: what runs on one side cannot reach
+//! anything but the other.
 //!
 //! Making one takes root. A test that cannot have it says so and is done: see [`pair_or_skip`].
 
@@ -99,7 +100,8 @@ impl Side {
         }
     }
 
-    /// Does something on a thread inside of the namespace. Sockets opened and threads started there stay in it.
+    /// Does something on a thread inside of the namespace. Sockets opened and threads started there
+    /// stay in it.
     pub fn run<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
         on_a_thread(|| {
             setns(&self.namespace, CloneFlags::CLONE_NEWNET).expect("it was ours to make, so it is ours to enter");

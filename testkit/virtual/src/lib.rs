@@ -1,6 +1,8 @@
-//! What stands in for the world where an agent is played in virtual time: a device that can be looked into, and the way to a receiver.
+//! What stands in for the world where an agent is played in virtual time: a device that can be
+//! looked into, and the way to a receiver.
 //!
-//! [`Plane`] is the model with a copy of its entries. [`Link`] is a bottleneck with a queue, and the receiver's reports at the end of it. Neither reads a clock.
+//! [`Plane`] is the model with a copy of its entries. [`Link`] is a bottleneck with a queue, and
+//! the receiver's reports at the end of it. Neither reads a clock.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! The way to one receiver: a bottleneck, a queue that drops what is too much, and what the receiver reports.
+//! The way to one receiver: a bottleneck, a queue that drops what is too much, and what the
+//! receiver reports.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -18,14 +19,16 @@ pub struct Link {
     pub delay: Duration,
     /// The longest wait in the queue.
     pub queue: Duration,
-    /// What passes at once after a while of less, as through the kernel's token bucket. Shape: bytes.
+    /// What passes at once after a while of less, as through the kernel's token bucket. Shape:
+    /// bytes.
     pub bucket: u32,
     /// Packets that found the queue full.
     pub dropped: u64,
     /// Which header extension has the transport-wide number.
     number: u8,
     start: Instant,
-    /// When the queue will be empty and the bucket full again: behind the present by the part of the bucket that is full.
+    /// When the queue will be empty and the bucket full again: behind the present by the part of
+    /// the bucket that is full.
     free_at: Instant,
     numbers: Unwrapper,
     travelling: VecDeque<(Instant, u64)>,
@@ -36,7 +39,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// One of 20 ms, with a queue of 300 ms and no bucket. `number` is the header extension that has the transport-wide number.
+    /// One of 20 ms, with a queue of 300 ms and no bucket. `number` is the header extension that
+    /// has the transport-wide number.
     pub fn new(rate: u64, number: u8, start: Instant) -> Self {
         Link {
             rate,

@@ -1,5 +1,5 @@
-//! The model, and what was written to it; with probes at their own rate, which the model itself sends at once, and the media that leaves meanwhile as
-//! part of them.
+//! The model, and what was written to it; with probes at their own rate, which the model itself
+//! sends at once, and the media that leaves meanwhile as part of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;

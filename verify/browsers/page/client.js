@@ -1,4 +1,5 @@
-// A bare participant: unmodified livekit-client, what it received, and nothing else. Tests reach it as `window.client`.
+// A bare participant: unmodified livekit-client, what it received, and nothing else. Tests reach it
+// as `window.client`.
 
 import { ConnectionErrorReason, Room, RoomEvent, Track, VideoQuality } from "livekit-client";
 import { takeLateness } from "./lateness.js";

@@ -1,5 +1,5 @@
-// How late this page is with what it means to do. A machine with too much to do freezes pictures by itself, and this is
-// how a test can tell.
+// How late this page is with what it means to do. A machine with too much to do freezes pictures by
+// itself, and this is how a test can tell.
 
 const EVERY_MS = 50;
 

@@ -13,7 +13,8 @@ const FLAGS = [
   "--autoplay-policy=no-user-gesture-required",
   // The only screen a headless browser has is a fake one; this answers the question which to share.
   "--auto-select-desktop-capture-source=Entire screen",
-  // A page in the background of one browser is a person at another machine: none may be slowed down.
+  // A page in the background of one browser is a person at another machine: none may be slowed
+  // down.
   "--disable-background-timer-throttling",
   "--disable-backgrounding-occluded-windows",
   "--disable-renderer-backgrounding",

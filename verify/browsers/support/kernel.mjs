@@ -1,4 +1,5 @@
-// A meeting of browsers without encryption, each in a network namespace of its own, whose media the kernel copies.
+// A meeting of browsers without encryption, each in a network namespace of its own, whose media the
+// kernel copies.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// A telephone that knows RTP and G.711 and nothing of the web, and the proxy that sets its calls up.
+// A telephone that knows RTP and G.711 and nothing of the web, and the proxy that sets its calls
+// up.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";

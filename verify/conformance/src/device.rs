@@ -31,8 +31,8 @@ pub struct Datagram {
 
 /// A data plane under test.
 ///
-/// Paths are those of [`path_of`](crate::step::path_of). The effects of a call are complete when the next method is called:
-/// a device with threads waits for them, within a bound.
+/// Paths are those of [`path_of`](crate::step::path_of). The effects of a call are complete when
+/// the next method is called: a device with threads waits for them, within a bound.
 pub trait Device {
     /// The name in reports.
     fn name(&self) -> String;
@@ -46,7 +46,8 @@ pub trait Device {
     /// Takes a datagram from the network, as it is on the wire.
     fn packet(&mut self, now: Instant, path: Path, bytes: &[u8]);
 
-    /// Takes datagrams that arrive together. A device with threads may work on them at the same time.
+    /// Takes datagrams that arrive together. A device with threads may work on them at the same
+    /// time.
     fn burst(&mut self, now: Instant, datagrams: &[Datagram]) {
         for datagram in datagrams {
             self.packet(now, datagram.path, &datagram.bytes);
@@ -72,7 +73,8 @@ pub trait Device {
         true
     }
 
-    /// Whether it lives in the time it is told. One that reads a real clock cannot be held to times.
+    /// Whether it lives in the time it is told. One that reads a real clock cannot be held to
+    /// times.
     fn keeps_virtual_time(&self) -> bool {
         true
     }

@@ -1,4 +1,5 @@
-//! Drives the model and a device side by side through one history, and looks for the first difference.
+//! Drives the model and a device side by side through one history, and looks for the first
+//! difference.
 
 use std::fmt;
 use std::time::Instant;
@@ -27,7 +28,8 @@ impl fmt::Display for Difference {
 /// Makes a fresh device whose clock shows an instant.
 pub type NewDevice<'a> = &'a dyn Fn(Instant) -> Box<dyn Device>;
 
-/// Does everything in `steps` to the model and to a fresh device, and compares what is seen after every step.
+/// Does everything in `steps` to the model and to a fresh device, and compares what is seen after
+/// every step.
 ///
 /// Errors: the first difference.
 pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
@@ -38,14 +40,16 @@ pub fn compare(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Res
     })
 }
 
-/// As [`compare`], of what is seen alone: for histories that do not keep what the invariants rest on.
+/// As [`compare`], of what is seen alone: for histories that do not keep what the invariants rest
+/// on.
 ///
 /// Errors: the first difference.
 pub fn agree(steps: &[Step], new_device: NewDevice<'_>, start: Instant) -> Result<(), Difference> {
     side_by_side(steps, new_device, start, |_, _| Ok(()))
 }
 
-/// Compares after every step, and has what the device shows observed where it is what the model shows.
+/// Compares after every step, and has what the device shows observed where it is what the model
+/// shows.
 fn side_by_side(
     steps: &[Step],
     new_device: NewDevice<'_>,

@@ -4,7 +4,8 @@ use dataplane::Event;
 
 use crate::text::EventPattern;
 
-/// Devices report packets in batches of their own size; only the order is the contract's. So: one packet an event.
+/// Devices report packets in batches of their own size; only the order is the contract's. So: one
+/// packet an event.
 pub fn flatten(event: Event) -> Vec<Event> {
     match event {
         Event::Arrivals { leg, arrivals } => arrivals
@@ -200,7 +201,8 @@ fn matches_statistics(pattern: &EventPattern, event: &Event) -> bool {
     }
 }
 
-/// Sorts events by kind and by whom they are about; the order within is the device's, and part of the contract.
+/// Sorts events by kind and by whom they are about; the order within is the device's, and part of
+/// the contract.
 pub fn order(event: &Event) -> (u8, u32, u32) {
     match event {
         Event::Punt { path, .. } => (0, crate::step::peer_at(*path).unwrap_or(u32::MAX), 0),

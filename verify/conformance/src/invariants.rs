@@ -1,12 +1,13 @@
 //! Invariants of every device, whatever the model says.
 //!
-//! * The map from a source's numbers to a replica's is injective and keeps their order, so a late packet goes out under the
-//!   number that was left for it.
-//! * No real loss is hidden: between two packets there is room for everything between them that never arrived.
+//! * The map from a source's numbers to a replica's is injective and keeps their order, so a late
+//!   packet goes out under the number that was left for it.
+//! * No real loss is hidden: between two packets there is room for everything between them that
+//!   never arrived.
 //! * Nothing goes to anybody but the replicas of its stream, and nothing is made up.
 //! * A relay passes on what arrived at one, and nothing else.
-//! * A retransmission carries what was sent under the number it names. Where there are none, what comes again from the publisher may go, once, to who asked for
-//!   it, as it was.
+//! * A retransmission carries what was sent under the number it names. Where there are none, what
+//!   comes again from the publisher may go, once, to who asked for it, as it was.
 //!
 //! Packets are told apart by the tag at the end of their payload, which no device may touch.
 
@@ -37,12 +38,14 @@ pub struct Invariants {
     replicas: BTreeMap<ReplicaId, ReplicaWatch>,
     /// Datagrams that arrived at relays.
     relayed: BTreeSet<Vec<u8>>,
-    /// Packets that the agent asked for and nobody got so far: a device may send them in a later step.
+    /// Packets that the agent asked for and nobody got so far: a device may send them in a later
+    /// step.
     injected: Vec<Injection>,
 }
 
 impl Invariants {
-    /// For a history in which nothing is lost or late and receivers are always ready: what they get must be decodable.
+    /// For a history in which nothing is lost or late and receivers are always ready: what they get
+    /// must be decodable.
     pub fn of_clean_network() -> Self {
         Invariants {
             is_clean: true,

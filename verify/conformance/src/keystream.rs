@@ -1,4 +1,5 @@
-//! No keystream protects two different packets. SRTP's secrecy depends on it, whatever the model says.
+//! No keystream protects two different packets. SRTP's secrecy depends on it, whatever the model
+//! says.
 
 use std::collections::BTreeMap;
 

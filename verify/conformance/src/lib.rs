@@ -2,8 +2,10 @@
 //!
 //! Three kinds of check share one language of [`Step`]s, what is done to a device:
 //!
-//! * **vectors** ([`vector`]): text files whose title is a claim, with what must come out written behind each step;
-//! * **differential** ([`differential`]): random histories ([`random`]) that drive the model and a device side by side;
+//! * **vectors** ([`vector`]): text files whose title is a claim, with what must come out written
+//!   behind each step;
+//! * **differential** ([`differential`]): random histories ([`random`]) that drive the model and a
+//!   device side by side;
 //! * **invariants** ([`invariants`], [`keystream`]): what must hold whatever the model says.
 //!
 //! Read [`step`] first, then [`device`] (what a device under test must offer), then [`vector`].

@@ -1,4 +1,5 @@
-//! Random histories: tables that grow and change, senders that behave like real ones, and a network that does not.
+//! Random histories: tables that grow and change, senders that behave like real ones, and a network
+//! that does not.
 //!
 //! A history is a pure function of its seed and its [`Options`], so a seed is a test.
 
@@ -34,7 +35,8 @@ pub struct Options {
 pub enum Network {
     /// Loses, repeats, delays, damages; legs come and go.
     Rough,
-    /// Delivers everything in order to legs that stay, from streams in layers: what is held back is the device's choice alone.
+    /// Delivers everything in order to legs that stay, from streams in layers: what is held back is
+    /// the device's choice alone.
     Clean,
 }
 

@@ -1,14 +1,17 @@
-//! RTP packets as a person writes them: some fields, in any number, for building a packet or for judging one.
+//! RTP packets as a person writes them: some fields, in any number, for building a packet or for
+//! judging one.
 
 use std::fmt::{self, Write as _};
 
 use wire::rtx::OSN_LEN;
 use wire::{ExtensionForm, RtpPacket};
 
-/// A header extension element: its id and value. A value that is `None` may be anything of any length.
+/// A header extension element: its id and value. A value that is `None` may be anything of any
+/// length.
 pub type Element = (u8, Option<Vec<u8>>);
 
-/// Some fields of an RTP packet. To build a packet what is missing is zero or absent; to judge one what is missing is not looked at.
+/// Some fields of an RTP packet. To build a packet what is missing is zero or absent; to judge one
+/// what is missing is not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RtpFields {
     /// Stream.

@@ -6,7 +6,8 @@ use crate::differential::Difference;
 /// How often a history is tried while it is made smaller.
 const ATTEMPTS_MAX: usize = 4_000;
 
-/// Leaves out what the failure does not need: ever smaller stretches of steps, as long as anything still fails.
+/// Leaves out what the failure does not need: ever smaller stretches of steps, as long as anything
+/// still fails.
 ///
 /// `fails` runs a history from the beginning and gives its first difference.
 pub fn shrink(

@@ -118,7 +118,8 @@ impl Injection {
     }
 }
 
-/// The path of peer number `peer`. Every fourth peer speaks IPv6. Devices with real sockets translate.
+/// The path of peer number `peer`. Every fourth peer speaks IPv6. Devices with real sockets
+/// translate.
 ///
 /// Panics when `peer` is 2^16 or more.
 pub fn path_of(peer: u32) -> Path {
@@ -188,7 +189,8 @@ pub fn master_key(profile: SrtpProfile, seed: u32) -> MasterKey {
     ingress
 }
 
-/// Keys made of a number, so that a text can name them. Different numbers give different keys in both directions.
+/// Keys made of a number, so that a text can name them. Different numbers give different keys in
+/// both directions.
 pub fn protection(profile: SrtpProfile, seed: u32) -> Protection {
     let key = |direction: u8| {
         let fill = |len: usize, salt: u8| -> Vec<u8> {

@@ -119,7 +119,8 @@ impl Subject {
 }
 
 impl Observation {
-    /// The first thing that is not the same in `other`, in words; `None` when all is. How a datagram was sealed is not compared.
+    /// The first thing that is not the same in `other`, in words; `None` when all is. How a
+    /// datagram was sealed is not compared.
     pub fn difference(&self, other: &Observation) -> Option<String> {
         if self.written != other.written {
             return Some(format!("the write gave {:?}, not {:?}", other.written, self.written));

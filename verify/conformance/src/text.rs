@@ -1,7 +1,8 @@
 //! The language of vectors: steps and expectations as lines of text, and back.
 //!
-//! The grammar is in the README. A line is words; an attribute is a name and a value, or a name alone; lists are joined by
-//! commas. Names of legs, replicas, relays and peers are the writer's; `l7`, `r7`, `x7` and `p7` mean the entries with exactly that number.
+//! The grammar is in the README. A line is words; an attribute is a name and a value, or a name
+//! alone; lists are joined by commas. Names of legs, replicas, relays and peers are the writer's;
+//! `l7`, `r7`, `x7` and `p7` mean the entries with exactly that number.
 
 mod descriptor;
 mod entry;
@@ -40,7 +41,8 @@ pub struct Vector {
     pub title: String,
     /// Whether it only holds on a device that lives in the time it is told.
     pub needs_virtual_time: bool,
-    /// Whether it only holds on a device whose peers each have an address of their own, not only a port.
+    /// Whether it only holds on a device whose peers each have an address of their own, not only a
+    /// port.
     pub needs_own_addresses: bool,
     /// Its steps and expectations.
     pub lines: Vec<Line>,
@@ -105,7 +107,8 @@ pub enum EventPattern {
         rid: Option<Rid>,
         repaired_rid: Option<Rid>,
     },
-    /// A replica follows another stream, or gets other layers of it. `None`: whatever the layer, and whether or not it waits.
+    /// A replica follows another stream, or gets other layers of it. `None`: whatever the layer,
+    /// and whether or not it waits.
     Selected {
         replica: ReplicaId,
         source: StreamKey,

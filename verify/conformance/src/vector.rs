@@ -41,7 +41,8 @@ impl fmt::Display for Failure {
 
 /// Runs `vector` on a fresh `device` whose clock shows `start`.
 ///
-/// Everything that goes out, every punt, every unknown stream and every source learned must be expected before the next thing is done.
+/// Everything that goes out, every punt, every unknown stream and every source learned must be
+/// expected before the next thing is done.
 ///
 /// Errors: the first expectation that does not hold.
 pub fn run(vector: &Vector, names: &Names, device: &mut dyn Device, start: Instant) -> Result<(), Box<Failure>> {

@@ -1,4 +1,5 @@
-//! The harness itself: devices that are wrong on purpose are found out, and their histories made small.
+//! The harness itself: devices that are wrong on purpose are found out, and their histories made
+//! small.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! Replicas that are let go and go on, at random: their receivers see what they see of replicas that stay.
+//! Replicas that are let go and go on, at random: their receivers see what they see of replicas
+//! that stay.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -16,7 +17,8 @@ const SEEDS: std::ops::Range<u64> = 1..101;
 /// In so many steps a packet of each stream comes.
 const SOON: usize = 40;
 
-/// A history in which nothing comes late or is asked for again: what is older than where a replica goes on is not sent any more.
+/// A history in which nothing comes late or is asked for again: what is older than where a replica
+/// goes on is not sent any more.
 fn steps(seed: u64) -> Vec<Step> {
     let options = Options {
         steps: 500,
@@ -38,8 +40,8 @@ fn got(seen: &Observation) -> BTreeMap<Path, Vec<Vec<u8>>> {
     seen.got.iter().map(|(path, all)| (*path, bytes(all))).collect()
 }
 
-/// Whether a replica's source is changed within the next steps. Where that comes before a packet of the old one, it waits for the new one's key frame, as nobody
-/// remembers that it was following.
+/// Whether a replica's source is changed within the next steps. Where that comes before a packet of
+/// the old one, it waits for the new one's key frame, as nobody remembers that it was following.
 fn changes_soon(steps: &[Step], id: ReplicaId) -> bool {
     let soon = &steps[..steps.len().min(SOON)];
     soon.iter()

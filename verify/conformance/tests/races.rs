@@ -84,8 +84,9 @@ fn talk(socket: &UdpSocket, path: Path, sequence: &AtomicU16, stop: &AtomicBool)
     }
 }
 
-/// The receiver's shard has much to write just when its replica begins to follow a stream of the other shard, whose packets
-/// come all the while: none of them may be taken for a reason to send no more.
+/// The receiver's shard has much to write just when its replica begins to follow a stream of the
+/// other shard, whose packets come all the while: none of them may be taken for a reason to send no
+/// more.
 #[test]
 fn a_replica_that_follows_while_packets_flow_is_not_forgotten() {
     let config = UdpConfig {

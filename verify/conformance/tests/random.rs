@@ -1,6 +1,7 @@
 //! Random histories on every device, side by side with the model.
 //!
-//! `WEIR_SEED=n` replays one seed; `WEIR_CASES=n` runs that many, and `WEIR_STEPS=n` makes each that long.
+//! `WEIR_SEED=n` replays one seed; `WEIR_CASES=n` runs that many, and `WEIR_STEPS=n` makes each
+//! that long.
 
 use std::time::Instant;
 
@@ -76,7 +77,8 @@ fn the_model_keeps_the_invariants_with_keys() {
     run_seeds(10_001, 100, Srtp::Mixed, |steps, start| check(steps, &new_model, start));
 }
 
-/// Of what a decoder can do with what it gets, the model decides; a device that does what the model does need not be asked again.
+/// Of what a decoder can do with what it gets, the model decides; a device that does what the model
+/// does need not be asked again.
 #[test]
 fn the_model_sends_decodable_streams_over_a_clean_network() {
     run_network(60_001, 150, Srtp::Never, Network::Clean, |steps, start| {
@@ -119,7 +121,8 @@ fn three_shards_do_what_the_model_does_with_keys() {
     });
 }
 
-/// The promises of these rewriters hold for streams that keep their cadence; this test compares two of them on any stream.
+/// The promises of these rewriters hold for streams that keep their cadence; this test compares two
+/// of them on any stream.
 fn number_by_frames_alike(first: u64, new_device: impl Fn(Instant) -> Box<dyn Device>) {
     let by_frames = [Rewriting::LowMemory, Rewriting::LowRetransmission];
     for (rewriting, network) in by_frames
@@ -219,7 +222,8 @@ fn random_histories_reach_every_counter_often() {
         Counter::PaceQueueFull,
         Counter::SendFailed,
         Counter::KeysExhausted,
-        // Histories are for all devices, and an offload fills nothing. Vectors hold the others to it.
+        // Histories are for all devices, and an offload fills nothing. Vectors hold the others to
+        // it.
         Counter::Filled,
     ];
     let mut total = Counters::default();

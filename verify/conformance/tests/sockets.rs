@@ -1,6 +1,8 @@
-//! Random histories on back ends as they run: threads, sockets, rings, and datagrams that arrive together.
+//! Random histories on back ends as they run: threads, sockets, rings, and datagrams that arrive
+//! together.
 //!
-//! Real time is nobody's to repeat, so what depends on it is not compared here; `random.rs` compares everything, without sockets.
+//! Real time is nobody's to repeat, so what depends on it is not compared here; `random.rs`
+//! compares everything, without sockets.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -36,7 +38,8 @@ fn short_history(seed: u64, srtp: Srtp, steps: usize) -> Vec<Step> {
     steps
 }
 
-/// Datagrams of each peer, without fields that depend on the time: timestamps across switches, and stamps.
+/// Datagrams of each peer, without fields that depend on the time: timestamps across switches, and
+/// stamps.
 fn timeless(observation: &Observation) -> BTreeMap<Path, Vec<String>> {
     let show = |bytes: &[u8]| match RtpFields::of(bytes) {
         Some(fields) => RtpFields {
@@ -212,7 +215,8 @@ fn bursts_to_rings_keep_the_invariants() {
     println!("{:?}", rings.counted());
 }
 
-/// Programs that other tests start have a copy of what a device had open until they run, and with it hold its program to the interface.
+/// Programs that other tests start have a copy of what a device had open until they run, and with
+/// it hold its program to the interface.
 #[test]
 fn a_device_has_the_interface_once_the_last_one_is_gone() {
     let Some(rings) = Rings::or_skip(1) else { return };

@@ -69,7 +69,8 @@ fn sockets_keep_every_vector_over_both() {
     run_all(|start| Box::new(SocketDevice::start(Family::Both, 2, start).expect("loopback works")));
 }
 
-/// Each path's first datagram goes by socket, while the way to it is looked up, and so does what is not RTP; but much must not.
+/// Each path's first datagram goes by socket, while the way to it is looked up, and so does what is
+/// not RTP; but much must not.
 fn rings_keep_every_vector(family: Family, workers: usize, queues: usize) {
     use backend_afxdp::Counter::{Received, Sent, Unreadable};
     let Some(rings) = Rings::with_queues_or_skip(workers, queues) else {
@@ -150,7 +151,8 @@ fn every_counter_and_every_refusal_has_a_vector() {
             _ => None,
         })
         .collect();
-    // All but `Unsupported`, which is for devices that cannot do everything, and `PortTaken`, which is the operating system's.
+    // All but `Unsupported`, which is for devices that cannot do everything, and `PortTaken`, which
+    // is the operating system's.
     assert_eq!(refused.len(), 10, "{refused:?}");
 }
 

@@ -7,7 +7,8 @@ use nix::time::{ClockId, clock_gettime};
 use crate::hostile::Family;
 use crate::targets::Target;
 
-/// Bytes that a target may allocate for one input, its checks included. The peak is no more than that.
+/// Bytes that a target may allocate for one input, its checks included. The peak is no more than
+/// that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// For an input of no length, in bytes.
@@ -25,14 +26,16 @@ impl Limit {
 
 /// How many times as long the second input of a family is.
 const GROWTH: u32 = 8;
-/// The time the longer input takes may be so many times what the shorter takes: linear work takes [`GROWTH`] times as long, quadratic work 64 times.
+/// The time the longer input takes may be so many times what the shorter takes: linear work takes
+/// [`GROWTH`] times as long, quadratic work 64 times.
 const TIMES_MAX: u32 = 3 * GROWTH;
 /// Time that does not matter.
 const SLACK: Duration = Duration::from_millis(4);
 /// The shorter input, in bytes.
 const SHORT: usize = 8 << 10;
 
-/// Runs a target on a short and on a long input of a hostile family. Says what is wrong when its work grows faster than the input.
+/// Runs a target on a short and on a long input of a hostile family. Says what is wrong when its
+/// work grows faster than the input.
 pub fn excess(target: &Target, (name, family): Family) -> Option<String> {
     let [short, long] = [SHORT, SHORT * GROWTH as usize].map(|len| best_time(target, &family(len)));
     let is_linear = long <= (short * TIMES_MAX).max(SLACK * TIMES_MAX / GROWTH);
@@ -42,7 +45,8 @@ pub fn excess(target: &Target, (name, family): Family) -> Option<String> {
     })
 }
 
-/// Processor time of this thread, the least of three runs: others on the machine can only add to it.
+/// Processor time of this thread, the least of three runs: others on the machine can only add to
+/// it.
 fn best_time(target: &Target, input: &[u8]) -> Duration {
     let times = (0..3).map(|_| {
         let before = thread_time();

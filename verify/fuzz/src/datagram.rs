@@ -22,7 +22,8 @@ pub fn classify(data: &[u8]) {
     }
 }
 
-/// The user fragments of a connectivity check: only from a binding request, and as they stand in it.
+/// The user fragments of a connectivity check: only from a binding request, and as they stand in
+/// it.
 pub fn stun_username(data: &[u8]) {
     let Some((local, remote)) = stun::username(data) else {
         return;
@@ -34,7 +35,8 @@ pub fn stun_username(data: &[u8]) {
     assert_inside(data, remote.as_bytes());
 }
 
-/// The chunks of an SCTP packet: they lie in it one after the other, and without DATA it has all the others.
+/// The chunks of an SCTP packet: they lie in it one after the other, and without DATA it has all
+/// the others.
 pub fn sctp_packet(data: &[u8]) {
     let kinds = |packet: &[u8]| -> Vec<u8> { sctp_packets::chunks(packet).map(|(_, kind, _)| kind).collect() };
     let mut end = 12;
@@ -59,7 +61,8 @@ pub fn dtls_records(data: &[u8]) {
     }
 }
 
-/// The messages that open data channels: a label is no longer than one may be, and comes out of the message.
+/// The messages that open data channels: a label is no longer than one may be, and comes out of the
+/// message.
 pub fn dcep(data: &[u8]) {
     let Some(agent::dcep::Message::Open(opened)) = agent::dcep::parse(data) else {
         return;

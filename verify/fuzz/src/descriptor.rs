@@ -7,7 +7,8 @@ use wire::codec::vp8::Vp8Descriptor;
 use wire::codec::vp9::Vp9Descriptor;
 use wire::codec::{Codec, is_key_frame_start};
 
-/// The VP8 descriptor: it ends inside its payload, and rewriting it touches nothing but the two fields named.
+/// The VP8 descriptor: it ends inside its payload, and rewriting it touches nothing but the two
+/// fields named.
 pub fn vp8(data: &[u8]) {
     let is_start = is_key_frame_start(Codec::Vp8, data);
     let Ok(before) = Vp8Descriptor::parse(data) else {
@@ -59,8 +60,8 @@ pub fn av1(data: &[u8]) {
     a_start_stays_one(Codec::Av1, data);
 }
 
-/// Two dependency descriptors of one stream, the first with its length in front of it: the second is read with the
-/// structure of the first, and each is written as values that are read the same.
+/// Two dependency descriptors of one stream, the first with its length in front of it: the second
+/// is read with the structure of the first, and each is written as values that are read the same.
 pub fn dependency(data: &[u8]) {
     let Some((&len, rest)) = data.split_first() else { return };
     let (first, second) = rest.split_at(rest.len().min(usize::from(len)));

@@ -1,4 +1,5 @@
-//! Inputs that are made to cost much for their length, of any length: what a parser does with them must grow as they do.
+//! Inputs that are made to cost much for their length, of any length: what a parser does with them
+//! must grow as they do.
 
 use std::fmt::Write as _;
 

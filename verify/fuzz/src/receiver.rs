@@ -27,7 +27,8 @@ const CAMERA: Ssrc = Ssrc(11);
 /// RTP version 2, VP8, and the descriptor and first bytes of a key frame.
 const KEY_FRAME: [u8; 4] = [0x10, 0, 0, 0];
 
-/// RTCP of one receiver leaves another's entries and estimate as they are, and writes only so many of its own.
+/// RTCP of one receiver leaves another's entries and estimate as they are, and writes only so many
+/// of its own.
 pub fn receiver_reports(data: &[u8]) {
     static UNDISTURBED: OnceLock<(Seen, Option<Receiver>)> = OnceLock::new();
     let undisturbed = UNDISTURBED.get_or_init(|| {

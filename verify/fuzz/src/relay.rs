@@ -8,7 +8,8 @@ use sip::plan::{RelayCommand, RelayNotice};
 use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
 
-/// A value that is read is read again the same after it was written, in both encodings, and a stream finds it wherever it is cut.
+/// A value that is read is read again the same after it was written, in both encodings, and a
+/// stream finds it wherever it is cut.
 pub fn ng_values(data: &[u8]) {
     let Some(encoding) = Encoding::of(data) else { return };
     let Ok((value, used)) = encoding.decode(data) else {
@@ -26,7 +27,8 @@ pub fn ng_values(data: &[u8]) {
     assert_eq!(stream.next_message(), Ok(Some(message)));
 }
 
-/// A description that is rewritten without a change that matters can be read again, with the same sections.
+/// A description that is rewritten without a change that matters can be read again, with the same
+/// sections.
 pub fn sip_sdp(data: &[u8]) {
     let Ok(description) = Description::parse(data) else {
         return;

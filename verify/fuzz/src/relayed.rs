@@ -76,7 +76,8 @@ fn relay(number: u16) -> Relay {
     }
 }
 
-/// Packets that are not authentic never pass; clear packets pass unchanged or not at all, as the model says.
+/// Packets that are not authentic never pass; clear packets pass unchanged or not at all, as the
+/// model says.
 pub fn relayed(data: &[u8]) {
     WORLD.with_borrow_mut(|World { now, plane, model }| {
         for number in 0..4 {

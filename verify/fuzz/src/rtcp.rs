@@ -13,7 +13,8 @@ pub fn rtcp(data: &[u8]) {
     let packets: Vec<_> = RtcpPacket::compound(data).collect();
     // Every packet takes four bytes at least, and an error that takes none is the last.
     assert!(packets.len() <= data.len() / 4 + 1);
-    // Two bytes may speak of 8,191 packets. Reading them takes no memory; the copy that is compared does.
+    // Two bytes may speak of 8,191 packets. Reading them takes no memory; the copy that is compared
+    // does.
     let mut copied_max = 2 * data.len();
     for packet in packets.into_iter().flatten() {
         match packet {

@@ -3,7 +3,8 @@
 use wire::rtcp::{ArrivalTicks, FirEntry, ReportBlock, RtcpWriter, SenderInfo, TransportFeedbackWriter};
 use wire::{Csrcs, ExtensionWriter, PayloadType, RtpHeader, RtpTimestamp, SequenceNumber, Ssrc, fill_padding};
 
-/// RTP packets: without extension, in both extension forms, with sources, padded, and padding alone.
+/// RTP packets: without extension, in both extension forms, with sources, padded, and padding
+/// alone.
 pub fn rtp() -> Vec<Vec<u8>> {
     let one_byte: [(u8, &[u8]); 3] = [(1, b"0"), (3, &[1, 2, 3]), (4, b"hi")];
     let two_byte: [(u8, &[u8]); 3] = [(1, b""), (20, &[7; 20]), (15, b"q")];
@@ -136,7 +137,8 @@ pub fn vp8() -> Vec<Vec<u8>> {
     ]
 }
 
-/// VP9 payloads: a key frame with a scalability structure, and a flexible-mode layer frame with references.
+/// VP9 payloads: a key frame with a scalability structure, and a flexible-mode layer frame with
+/// references.
 pub fn vp9() -> Vec<Vec<u8>> {
     vec![
         vec![
@@ -169,8 +171,9 @@ pub fn av1() -> Vec<Vec<u8>> {
     vec![vec![0x18, 0x0a, 0x0b], vec![0x90, 0x32]]
 }
 
-/// Pairs of dependency descriptors, the first with its length in front: a template named, and a frame that differs from
-/// its template, after a structure with chains and one without; then everything a packet can say, twice.
+/// Pairs of dependency descriptors, the first with its length in front: a template named, and a
+/// frame that differs from its template, after a structure with chains and one without; then
+/// everything a packet can say, twice.
 pub fn dependency() -> Vec<Vec<u8>> {
     let l1t3 = [
         0x80, 0x00, 0x01, 0x80, 0x02, 0x14, 0xea, 0xa8, 0x60, 0x41, 0x4d, 0x14, 0x10, 0x20, 0x84, 0x27, 0x01, 0x3f,

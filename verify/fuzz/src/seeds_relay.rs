@@ -13,7 +13,8 @@ pub fn ng_values() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A call in `ng`: one message in each line. Line ends inside of messages are gone, which a lenient reader does not mind.
+/// A call in `ng`: one message in each line. Line ends inside of messages are gone, which a lenient
+/// reader does not mind.
 pub fn ng_requests() -> Vec<Vec<u8>> {
     let json = concat!(
         r#"1 {"command":"offer","call-id":"c","from-tag":"a","sdp":"v=0\r\nc=IN IP4 192.0.2.1\r\nm=audio 6004 RTP/SAVP 0\r\n"#,

@@ -85,7 +85,8 @@ pub fn token_forged(data: &[u8]) {
     assert_eq!(refusal.status, 401);
 }
 
-/// A query with all that is read of it before the controller sees it: a packed join request, with a description in it.
+/// A query with all that is read of it before the controller sees it: a packed join request, with a
+/// description in it.
 pub fn join_request(data: &[u8]) {
     static TOKEN: OnceLock<String> = OnceLock::new();
     let token = TOKEN.get_or_init(|| format!("Bearer {}", token("ada")));

@@ -1,4 +1,5 @@
-//! Protected packets, from somebody who has an address but not the keys, and from somebody who replays.
+//! Protected packets, from somebody who has an address but not the keys, and from somebody who
+//! replays.
 
 use backend_udp::srtp::{Opener, Sealer};
 use dataplane::{MasterKey, SrtpProfile};

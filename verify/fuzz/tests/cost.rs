@@ -1,4 +1,5 @@
-//! Cost of inputs: a test program of its own, whose allocator counts. `FUZZ_SECONDS` and `FUZZ_TARGET` make long runs of it.
+//! Cost of inputs: a test program of its own, whose allocator counts. `FUZZ_SECONDS` and
+//! `FUZZ_TARGET` make long runs of it.
 
 use std::alloc::System;
 use std::cell::Cell;

@@ -1,7 +1,8 @@
-//! Plays the scenarios whose name contains a text, with Weir's estimator, and says which stretches fall short; or prints one of them sample by
-//! sample.
+//! Plays the scenarios whose name contains a text, with Weir's estimator, and says which stretches
+//! fall short; or prints one of them sample by sample.
 //!
-//! `cargo run -p links --release --example explore NAME FIRST_SEED LAST_SEED` or `... explore NAME SEED`
+//! `cargo run -p links --release --example explore NAME FIRST_SEED LAST_SEED` or `... explore NAME
+//! SEED`
 
 use std::env;
 

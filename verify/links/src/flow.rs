@@ -1,4 +1,5 @@
-//! One receiver's downlink as the SFU sees it: source, pacer, estimator, and the reports that come back.
+//! One receiver's downlink as the SFU sees it: source, pacer, estimator, and the reports that come
+//! back.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -15,8 +16,8 @@ use crate::receiver::Receiver;
 use crate::repeats::Repeats;
 use crate::source::Source;
 
-/// How much faster than the estimate packets leave: fast enough that a pacer adds little delay, slow enough that the path's queue
-/// stays short.
+/// How much faster than the estimate packets leave: fast enough that a pacer adds little delay,
+/// slow enough that the path's queue stays short.
 const PACE: f64 = 2.5;
 /// A packet of padding, as a device sends it. Shape: bytes of UDP payload.
 const PADDING: u16 = 300;

@@ -1,4 +1,5 @@
-//! Criteria of a trace: how soon the estimate settles, how long the queue is then, how two flows share.
+//! Criteria of a trace: how soon the estimate settles, how long the queue is then, how two flows
+//! share.
 
 use std::time::Duration;
 
@@ -48,7 +49,8 @@ pub struct Judgement {
     pub before: Option<f64>,
     /// See `before`.
     pub capacity: f64,
-    /// How long it took until 95 % of all later samples were within the band, and no later queue longer than [`QUEUE_MAX`].
+    /// How long it took until 95 % of all later samples were within the band, and no later queue
+    /// longer than [`QUEUE_MAX`].
     pub settled: Option<Duration>,
     /// How long it may take.
     pub allowed: Duration,
@@ -100,7 +102,8 @@ fn phase(scenario: &Scenario, trace: &Trace, from: Duration, to: Duration, befor
     let down = before.is_some_and(|before| before > capacity);
     let allowed = if down { scenario.claim.down } else { scenario.claim.up };
 
-    // From the end: the longest tail of which enough is within the band, and whose queue is never long.
+    // From the end: the longest tail of which enough is within the band, and whose queue is never
+    // long.
     let (mut good, mut settled) = (0, None);
     let short = samples.iter().rev().take_while(|sample| sample.queue <= QUEUE_MAX);
     for (seen, sample) in short.enumerate() {
@@ -131,7 +134,8 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::from(count.max(1))
 }
 
-/// The longest queue after the first five seconds; where flows share the link, once the last of them has had the time to settle.
+/// The longest queue after the first five seconds; where flows share the link, once the last of
+/// them has had the time to settle.
 pub fn longest_queue(scenario: &Scenario, trace: &Trace) -> Duration {
     let last = scenario.flows.iter().map(|flow| flow.from).max().unwrap_or_default();
     let after = match scenario.kind {
@@ -156,7 +160,8 @@ pub fn is_fair(share: f64) -> bool {
     (SHARE_MIN..=1.0 - SHARE_MIN).contains(&share)
 }
 
-/// Part of the samples within the claim's band of a capacity that moves, after the first two seconds.
+/// Part of the samples within the claim's band of a capacity that moves, after the first two
+/// seconds.
 pub fn following(scenario: &Scenario, trace: &Trace) -> f64 {
     let judged = trace.samples.iter().filter(|sample| sample.at > Duration::from_secs(2));
     mean(judged.map(|sample| {

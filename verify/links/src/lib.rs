@@ -1,10 +1,12 @@
 //! Simulated links for bandwidth estimators: virtual time, seeded, no socket.
 //!
-//! A [`Scenario`] is a link (rate over time, drop-tail queue, loss, delay, jitter, reordering, cross traffic) and the flows on
-//! it. [`run()`](run::run) plays it with an estimator per flow and gives a [`Trace`]; [`judge`] says what the trace is worth. The same scenarios run with
-//! Weir's estimator and with another one ([`peer`]).
+//! A [`Scenario`] is a link (rate over time, drop-tail queue, loss, delay, jitter, reordering,
+//! cross traffic) and the flows on it. [`run()`](run::run) plays it with an estimator per flow and
+//! gives a [`Trace`]; [`judge`] says what the trace is worth. The same scenarios run with Weir's
+//! estimator and with another one ([`peer`]).
 //!
-//! `cargo run -p links --release --example report` plays all of them and writes the table and the plots of `docs/bandwidth.md`.
+//! `cargo run -p links --release --example report` plays all of them and writes the table and the
+//! plots of `docs/bandwidth.md`.
 
 pub mod capacity;
 pub mod flow;

@@ -16,7 +16,8 @@ const CROSS_PACKET: u16 = 1200;
 /// Settings of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Capacity of the bottleneck. Sizes are those of UDP payloads: headers are left out on both sides of every comparison.
+    /// Capacity of the bottleneck. Sizes are those of UDP payloads: headers are left out on both
+    /// sides of every comparison.
     pub capacity: Capacity,
     /// How much waiting the queue holds at the present rate; a packet beyond it is dropped.
     pub queue: Duration,
@@ -28,7 +29,8 @@ pub struct Path {
     pub jitter: Duration,
     /// Part of the packets that fall behind others.
     pub reordering: f64,
-    /// How often the receiver has no processor, and for how long at most: what arrives meanwhile it sees when it has one again.
+    /// How often the receiver has no processor, and for how long at most: what arrives meanwhile it
+    /// sees when it has one again.
     pub stalls: Option<(Duration, Duration)>,
     /// Traffic that does not adapt, on the same queue. Shape: as a capacity.
     pub cross: Option<Capacity>,
@@ -65,7 +67,8 @@ pub(crate) struct Link {
     free_at: Duration,
     /// When the last packet in order arrived.
     in_order: Duration,
-    /// From when to when the receiver sees nothing, and chance of its own: other paths are what they were.
+    /// From when to when the receiver sees nothing, and chance of its own: other paths are what
+    /// they were.
     stall: (Duration, Duration),
     stall_rng: StdRng,
     /// Bytes of cross traffic due.

@@ -1,7 +1,9 @@
-//! Another estimator to measure ours against: the GCC of `rtc-interceptor`, a translation of Pion's.
+//! Another estimator to measure ours against: the GCC of `rtc-interceptor`, a translation of
+//! Pion's.
 //!
-//! It takes reports joined with what was sent, so our history joins them; it has no probes, no start-up and no notion of an
-//! application that sends little, and its loss half is the rule of the 2016 draft.
+//! It takes reports joined with what was sent, so our history joins them; it has no probes, no
+//! start-up and no notion of an application that sends little, and its loss half is the rule of the
+//! 2016 draft.
 
 use std::time::{Duration, Instant};
 

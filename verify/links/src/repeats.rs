@@ -1,10 +1,12 @@
-//! Probes of a data plane that neither paces nor pads, such as one in a kernel: what leaves leaves several times.
+//! Probes of a data plane that neither paces nor pads, such as one in a kernel: what leaves leaves
+//! several times.
 
 use std::time::Duration;
 
 use bandwidth::{Probe, ProbeId};
 
-/// By so much a packet may take more with it than its time: that long the next one may be in coming.
+/// By so much a packet may take more with it than its time: that long the next one may be in
+/// coming.
 const AHEAD: Duration = Duration::from_millis(20);
 /// After so long a probe ends, however little it has sent.
 const PATIENCE: Duration = Duration::from_secs(1);

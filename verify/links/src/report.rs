@@ -113,7 +113,8 @@ fn settles(scenario: &Scenario, traces: &[Trace]) -> Row {
     }
 }
 
-/// The slowest seed, set in bold when it is too slow; where one never settles, how much of the time it is within the band.
+/// The slowest seed, set in bold when it is too slow; where one never settles, how much of the time
+/// it is within the band.
 fn worst_settled(column: &[&Judgement]) -> String {
     if column.iter().any(|judgement| judgement.settled.is_none()) {
         let within = mean(column.iter().map(|judgement| judgement.within));

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// Faults while a history is played. Probabilities are of one datagram, or of one signalling message.
+/// Faults while a history is played. Probabilities are of one datagram, or of one signalling
+/// message.
 #[derive(Clone, Debug)]
 pub struct Faults {
     /// A datagram is lost.
@@ -20,8 +21,8 @@ pub struct Faults {
     pub jitter_max: Duration,
     /// How much later a datagram comes that is overtaken.
     pub reordering_delay_max: Duration,
-    /// A bit of a connectivity check flips. The rest is spared: media is protected in reality and in clear here, and a handshake whose
-    /// unprotected half is changed may well fail.
+    /// A bit of a connectivity check flips. The rest is spared: media is protected in reality and
+    /// in clear here, and a handshake whose unprotected half is changed may well fail.
     pub packet_corruption_probability: f64,
     /// A signalling connection breaks as a message is sent.
     pub signal_break_probability: f64,
@@ -59,8 +60,8 @@ impl Faults {
         }
     }
 
-    /// When copies of a datagram that is sent now arrive: never, once or twice. A link keeps order but for what is overtaken on purpose:
-    /// `last` is when its newest datagram arrives.
+    /// When copies of a datagram that is sent now arrive: never, once or twice. A link keeps order
+    /// but for what is overtaken on purpose: `last` is when its newest datagram arrives.
     pub(crate) fn carry(
         &self,
         now: Instant,

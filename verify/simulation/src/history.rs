@@ -8,10 +8,12 @@ use rand::{Rng, SeedableRng};
 use crate::Faults;
 use crate::person::Grants;
 
-/// One simulated call: who takes part, what they do and when, and what their networks are like. All of it from one number.
+/// One simulated call: who takes part, what they do and when, and what their networks are like. All
+/// of it from one number.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// The number it was drawn from, and from which faults and choices are drawn while it is played.
+    /// The number it was drawn from, and from which faults and choices are drawn while it is
+    /// played.
     pub seed: u64,
     /// Grants of each person.
     pub(crate) people: Vec<Grants>,
@@ -19,8 +21,8 @@ pub struct History {
     pub steps: Vec<Step>,
     /// Faults meanwhile.
     pub faults: Faults,
-    /// Transports are protected by real DTLS handshakes. They cost a thousand times what the rest of a handshake's history does, so
-    /// most histories are in clear.
+    /// Transports are protected by real DTLS handshakes. They cost a thousand times what the rest
+    /// of a handshake's history does, so most histories are in clear.
     pub dtls: bool,
     /// When people stop doing things and networks heal.
     pub quiet_after: Duration,
@@ -33,7 +35,8 @@ pub struct Step {
     pub at: Duration,
     /// The person, as an index.
     pub person: usize,
-    /// The action. One that makes no sense at the time is skipped, so that any part of a history is a history.
+    /// The action. One that makes no sense at the time is skipped, so that any part of a history is
+    /// a history.
     pub deed: Deed,
 }
 

@@ -1,4 +1,5 @@
-//! The node: the real controller and the real agent over the watched model, joined as the program joins them.
+//! The node: the real controller and the real agent over the watched model, joined as the program
+//! joins them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -45,7 +46,8 @@ pub(crate) struct Node {
     pub(crate) plane: Plane,
     /// Whether transports have DTLS.
     dtls: bool,
-    /// In clear the node's data channels are short-circuited: transports by user fragment, and which are connected.
+    /// In clear the node's data channels are short-circuited: transports by user fragment, and
+    /// which are connected.
     ufrags: BTreeMap<String, TransportId>,
     connected: BTreeSet<TransportId>,
 }
@@ -113,7 +115,8 @@ impl Node {
         done
     }
 
-    /// A message arrives on the data channel of what has this user fragment; `None` when it is not connected.
+    /// A message arrives on the data channel of what has this user fragment; `None` when it is not
+    /// connected.
     pub(crate) fn message(&mut self, now: Instant, ufrag: &str, label: &str, payload: Vec<u8>) -> Option<Vec<Done>> {
         let transport = *self
             .ufrags

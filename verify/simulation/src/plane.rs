@@ -20,7 +20,8 @@ pub(crate) struct Plane {
     followed: BTreeMap<ReplicaId, StreamKey>,
     lives: u64,
     events: VecDeque<Event>,
-    /// Replicas that have begun to follow a stream, by leg life and SSRC, since somebody last looked.
+    /// Replicas that have begun to follow a stream, by leg life and SSRC, since somebody last
+    /// looked.
     switched: Vec<(u64, Ssrc)>,
     /// Writes that are not allowed.
     refused: Option<Violation>,

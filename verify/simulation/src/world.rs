@@ -30,8 +30,8 @@ use crate::{Faults, History, Violation};
 
 /// How long all is quiet before everybody must get what they asked for.
 const QUIET: Duration = Duration::from_secs(9);
-/// The same where there are handshakes: one that lost its last flight to a bad network repeats it after eight seconds, or is given up and
-/// begun anew after twenty.
+/// The same where there are handshakes: one that lost its last flight to a bad network repeats it
+/// after eight seconds, or is given up and begun anew after twenty.
 const QUIET_WITH_HANDSHAKES: Duration = Duration::from_secs(40);
 /// How long after the last client has gone nothing may be left of anybody.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(100);

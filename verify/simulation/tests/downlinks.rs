@@ -37,7 +37,8 @@ fn the_send_rate_settles_below_the_capacity_and_audio_never_stops() {
                 outcome.longest_silence < Duration::from_millis(100),
                 "sound stopped: {why}"
             );
-            // A rate above the sent one is not tried unless more is wanted, and layers leave room between the sent rate and the capacity.
+            // A rate above the sent one is not tried unless more is wanted, and layers leave room
+            // between the sent rate and the capacity.
             let untried = downlink.estimate.application_limited || downlink.allocated >= downlink.wanted;
             assert!(
                 untried || downlink.estimate.target as f64 <= 1.4 * carried,

@@ -13,7 +13,8 @@ export function Stage() {
   const [pinned, setPinned] = useState<string>();
 
   const everything = useMemo<TrackReferenceOrPlaceholder[]>(() => [...screens, ...people], [screens, people]);
-  // The newest shared screen takes the large place by itself; a pin overrides it and goes with its owner.
+  // The newest shared screen takes the large place by itself; a pin overrides it and goes with its
+  // owner.
   const focus = everything.find((reference) => keyOf(reference) === pinned) ?? screens[screens.length - 1];
   const pin = (reference: TrackReferenceOrPlaceholder) =>
     setPinned((current) => (current === keyOf(reference) ? undefined : keyOf(reference)));

@@ -13,7 +13,8 @@ use crate::frame::Header;
 /// The most paths one worker asks about; all others go by socket.
 const PATHS_MAX: usize = 65_536;
 
-/// How many legs' and relays' places are remembered by their number, so that their paths need no look-up. A power of two.
+/// How many legs' and relays' places are remembered by their number, so that their paths need no
+/// look-up. A power of two.
 const RECENT: usize = 4_096;
 
 /// A worker's headers, by path.
@@ -21,7 +22,8 @@ pub(crate) struct NextHops {
     places: HashMap<Path, u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// By a leg's or a relay's number, counted round: where its path was last. What is there may be another's; the path says.
+    /// By a leg's or a relay's number, counted round: where its path was last. What is there may be
+    /// another's; the path says.
     recent: Box<[u32; RECENT]>,
     asks: Producer<Query>,
     told: Consumer<Answer>,
@@ -49,7 +51,8 @@ impl NextHops {
         }
     }
 
-    /// What stands in front of datagrams on this path, if a ring leads there. `of` is a number of the sender's, the same for all that it sends there.
+    /// What stands in front of datagrams on this path, if a ring leads there. `of` is a number of
+    /// the sender's, the same for all that it sends there.
     pub(crate) fn header(&mut self, of: usize, path: &Path) -> Option<&Header> {
         let recent = &mut self.recent[of % RECENT];
         let is_there = self
@@ -108,7 +111,8 @@ impl NextHops {
         }
     }
 
-    /// Forgets what was not used for a while. What cannot be said to the guide now is forgotten the next time.
+    /// Forgets what was not used for a while. What cannot be said to the guide now is forgotten the
+    /// next time.
     fn tidy(&mut self) {
         let (entries, free) = (&mut self.entries, &mut self.free);
         let (asks, resolver) = (&mut self.asks, &mut self.resolver);

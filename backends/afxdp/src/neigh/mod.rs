@@ -1,8 +1,11 @@
-//! Where the next hop is: an interface and a hardware address for each path, asked of the kernel off the packet path.
+//! Where the next hop is: an interface and a hardware address for each path, asked of the kernel
+//! off the packet path.
 //!
-//! A worker has [`NextHops`], what it knows; what it does not know it asks a [`Resolver`], one thread for all workers, which asks the kernel over netlink, hears
-//! of changes and tells the workers. Until there is an answer, and wherever it is that no ring leads there, the worker's sockets send: the kernel knows
-//! every way, and by sending finds out the neighbours' addresses, of which the guide then hears.
+//! A worker has [`NextHops`], what it knows; what it does not know it asks a [`Resolver`], one
+//! thread for all workers, which asks the kernel over netlink, hears of changes and tells the
+//! workers. Until there is an answer, and wherever it is that no ring leads there, the worker's
+//! sockets send: the kernel knows every way, and by sending finds out the neighbours' addresses, of
+//! which the guide then hears.
 
 mod cache;
 mod resolver;

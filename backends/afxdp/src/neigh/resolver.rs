@@ -23,7 +23,8 @@ const RING: usize = 4_096;
 const TICK_MS: i32 = 1_000;
 /// How long routes are not asked for again, however often they change.
 const CALM: Duration = Duration::from_millis(100);
-/// How often workers forget, and routes are asked for though no change was heard of: that a path got narrower is not told.
+/// How often workers forget, and routes are asked for though no change was heard of: that a path
+/// got narrower is not told.
 const TIDY: Duration = Duration::from_secs(30);
 
 /// The guide, before it runs.
@@ -37,7 +38,8 @@ pub(crate) struct Resolver {
     neighbours: HashMap<NeighbourKey, Neighbour>,
     /// Ways changed, and nobody has looked yet.
     changed: bool,
-    /// What was told of any path may no longer be so. Else only what was asked for since needs an answer: calls come by the hundred a second, and stay by the thousand.
+    /// What was told of any path may no longer be so. Else only what was asked for since needs an
+    /// answer: calls come by the hundred a second, and stay by the thousand.
     news: bool,
     looked: Instant,
     tidied: Instant,
@@ -70,7 +72,8 @@ pub(crate) struct ResolverThread {
 }
 
 impl Resolver {
-    /// A guide over `interfaces`, and for each worker, which says on which of them it has a ring, what it asks through.
+    /// A guide over `interfaces`, and for each worker, which says on which of them it has a ring,
+    /// what it asks through.
     pub(crate) fn new(
         ask: Netlink,
         interfaces: Vec<Interface>,
@@ -192,7 +195,8 @@ impl Resolver {
         }
     }
 
-    /// Asks for neighbours that ways need and nobody has asked for yet, and has the kernel ask those of whom it is not sure.
+    /// Asks for neighbours that ways need and nobody has asked for yet, and has the kernel ask
+    /// those of whom it is not sure.
     fn make_sure(&mut self) {
         for route in self.workers.iter().flat_map(|worker| worker.open(self.news)) {
             if !self
@@ -222,7 +226,8 @@ impl Resolver {
         }
     }
 
-    /// Tells workers what is not as they were told last. What finds no room is told in a later turn.
+    /// Tells workers what is not as they were told last. What finds no room is told in a later
+    /// turn.
     fn answer(&mut self) {
         let all = std::mem::take(&mut self.news);
         for worker in &mut self.workers {

@@ -1,4 +1,5 @@
-//! How netlink messages are put together and taken apart: a header, a body of the message's kind, attributes.
+//! How netlink messages are put together and taken apart: a header, a body of the message's kind,
+//! attributes.
 
 const HEADER: usize = 16;
 

@@ -1,6 +1,8 @@
-//! Messages of route netlink: interfaces, addresses, routes and neighbours, as far as next hops need them.
+//! Messages of route netlink: interfaces, addresses, routes and neighbours, as far as next hops
+//! need them.
 //!
-//! Source: rtnetlink(7); `linux/rtnetlink.h`, `linux/neighbour.h`, `linux/if_link.h`. All numbers are in the machine's byte order.
+//! Source: rtnetlink(7); `linux/rtnetlink.h`, `linux/neighbour.h`, `linux/if_link.h`. All numbers
+//! are in the machine's byte order.
 
 mod message;
 
@@ -17,7 +19,8 @@ const BUFFER: usize = 64 * 1024;
 const ROUTE_MTU: u16 = 2;
 const XDP_ATTACHED: u16 = 2;
 const ETHERNET: u16 = 1;
-/// States in which a neighbour's address may be used: reachable, stale, delay, probe, no ARP, permanent.
+/// States in which a neighbour's address may be used: reachable, stale, delay, probe, no ARP,
+/// permanent.
 const USABLE: u16 =
     libc::NUD_REACHABLE | libc::NUD_STALE | libc::NUD_DELAY | libc::NUD_PROBE | libc::NUD_NOARP | libc::NUD_PERMANENT;
 
@@ -188,7 +191,8 @@ impl Netlink {
         found.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Sends a request and reads up to its acknowledgement. The kernel answers before `send` returns, so nothing is waited for.
+    /// Sends a request and reads up to its acknowledgement. The kernel answers before `send`
+    /// returns, so nothing is waited for.
     fn ask_all(&mut self, request: Message, mut read: impl FnMut(u16, &[u8])) -> io::Result<()> {
         self.sequence += 1;
         let is_dump = request.is_dump;

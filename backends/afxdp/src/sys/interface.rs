@@ -40,7 +40,8 @@ pub(crate) fn queues(name: &str) -> u32 {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = (&raw mut channels).cast();
-    // SAFETY: the request's name ends with a zero, and its data is the structure this command wants; both live as long as the call.
+    // SAFETY: the request's name ends with a zero, and its data is the structure this command
+    // wants; both live as long as the call.
     let answered = unsafe { libc::ioctl(socket.descriptor(), libc::SIOCETHTOOL, &raw mut request) };
     match answered {
         0 => channels.receive.max(channels.combined).max(1),

@@ -63,13 +63,15 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map` with this length, and nobody has a pointer into it any more: all are kept beside the mapping.
+        // SAFETY: mapped by `map` with this length, and nobody has a pointer into it any more: all
+        // are kept beside the mapping.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
 
-/// The right to one frame. While it exists, the kernel has not got the frame, and nobody else has: it is made only of what the kernel gives back,
-/// and given up to hand the frame to the kernel. So frames can neither be used twice nor be forgotten unseen.
+/// The right to one frame. While it exists, the kernel has not got the frame, and nobody else has:
+/// it is made only of what the kernel gives back, and given up to hand the frame to the kernel. So
+/// frames can neither be used twice nor be forgotten unseen.
 #[derive(Debug)]
 pub(super) struct Frame(u32);
 
@@ -109,13 +111,15 @@ impl Frames {
 
     pub(super) fn bytes(&self, frame: &Frame) -> &[u8; FRAME_SIZE] {
         let place = self.memory.at::<[u8; FRAME_SIZE]>(frame.0 as usize * FRAME_SIZE);
-        // SAFETY: inside of the mapping, which is readable and lives as long as `self`; the right to the frame says that nobody writes to it.
+        // SAFETY: inside of the mapping, which is readable and lives as long as `self`; the right
+        // to the frame says that nobody writes to it.
         unsafe { place.as_ref() }
     }
 
     pub(super) fn bytes_mut<'a>(&'a self, frame: &'a mut Frame) -> &'a mut [u8; FRAME_SIZE] {
         let mut place = self.memory.at::<[u8; FRAME_SIZE]>(frame.0 as usize * FRAME_SIZE);
-        // SAFETY: as above; the right to the frame is borrowed uniquely, so nobody reads or writes it meanwhile, and other frames do not overlap.
+        // SAFETY: as above; the right to the frame is borrowed uniquely, so nobody reads or writes
+        // it meanwhile, and other frames do not overlap.
         unsafe { place.as_mut() }
     }
 }

@@ -1,4 +1,5 @@
-//! The operating system: AF_XDP sockets and their rings, netlink, interfaces. Everything `unsafe` in this crate is below here.
+//! The operating system: AF_XDP sockets and their rings, netlink, interfaces. Everything `unsafe`
+//! in this crate is below here.
 
 #![allow(unsafe_code)]
 

@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::check;
 
-/// A socket that asks the kernel about interfaces, addresses, routes and neighbours, or hears of changes.
+/// A socket that asks the kernel about interfaces, addresses, routes and neighbours, or hears of
+/// changes.
 pub(crate) struct NetlinkSocket(OwnedFd);
 
 impl NetlinkSocket {

@@ -2,7 +2,8 @@
 
 use std::os::fd::RawFd;
 
-/// Waits until one of the descriptors has something to read, or for `at_most` milliseconds. Which of them have.
+/// Waits until one of the descriptors has something to read, or for `at_most` milliseconds. Which
+/// of them have.
 pub(crate) fn readable<const N: usize>(descriptors: [RawFd; N], at_most: i32) -> [bool; N] {
     let mut watched = descriptors.map(|fd| libc::pollfd {
         fd,

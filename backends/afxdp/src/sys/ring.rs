@@ -1,4 +1,5 @@
-//! One direction of talk with the kernel: a ring with one producer and one consumer, of which we are one.
+//! One direction of talk with the kernel: a ring with one producer and one consumer, of which we
+//! are one.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -12,7 +13,8 @@ pub(super) type Offsets = libc::xdp_ring_offset;
 
 /// A ring of `size` (a power of two) descriptors of the kernel's form.
 ///
-/// Indexes run over all of `u32` and wrap; how many entries lie between producer and consumer is their wrapping difference.
+/// Indexes run over all of `u32` and wrap; how many entries lie between producer and consumer is
+/// their wrapping difference.
 struct Ring<T> {
     /// Keeps the pointers below valid.
     _mapping: Mapping,
@@ -97,7 +99,8 @@ impl<T: Copy> Producer<T> {
     /// Panics when there is no [room](Self::has_room).
     pub(super) fn push(&mut self, entry: T) {
         assert!(self.has_room(), "whoever pushes has asked for room");
-        // SAFETY: the kernel reads entries before our published index only, and has consumed the one that was here.
+        // SAFETY: the kernel reads entries before our published index only, and has consumed the
+        // one that was here.
         unsafe { self.ring.entry(self.next).write(entry) };
         self.next = self.next.wrapping_add(1);
     }
@@ -146,7 +149,8 @@ impl<T: Copy> Consumer<T> {
                 return None;
             }
         }
-        // SAFETY: before the kernel's published index, which was read with acquire, and not released yet.
+        // SAFETY: before the kernel's published index, which was read with acquire, and not
+        // released yet.
         let entry = unsafe { self.ring.entry(self.next).read() };
         self.next = self.next.wrapping_add(1);
         Some(entry)

@@ -11,18 +11,22 @@ use super::check;
 use super::memory::{FRAME_SIZE, Frame, Frames};
 use super::ring::{Consumer, Producer};
 
-/// Frames for each direction, which is as many as its rings have entries: where the kernel has shown all that it took, there is room for every frame.
+/// Frames for each direction, which is as many as its rings have entries: where the kernel has
+/// shown all that it took, there is room for every frame.
 const FRAMES: u32 = 2048;
-/// How many frames one `sendto` moves at most, where the kernel lets us say (from 6.17 on; before, it moves 32).
+/// How many frames one `sendto` moves at most, where the kernel lets us say (from 6.17 on; before,
+/// it moves 32).
 const BUDGET: u32 = 256;
 /// `XDP_MAX_TX_SKB_BUDGET`.
 const XDP_MAX_TX_BUDGET: c_int = 9;
-/// How often the kernel is asked to go on with what it left in the ring, when each time it does none of it.
+/// How often the kernel is asked to go on with what it left in the ring, when each time it does
+/// none of it.
 const KICKS_MAX: u32 = 3;
 /// What may be on its way through the stack in copy mode, in bytes of socket buffers.
 const SEND_BUFFER: c_int = 16 << 20;
 
-/// Bytes of what is written in front of a packet for the kernel, `struct xsk_tx_metadata`, and where the packet begins behind it.
+/// Bytes of what is written in front of a packet for the kernel, `struct xsk_tx_metadata`, and
+/// where the packet begins behind it.
 const METADATA: usize = 24;
 const START: usize = 64;
 /// Where in the metadata is what.
@@ -40,7 +44,8 @@ pub(crate) type Room = [u8; FRAME_SIZE - START];
 pub(crate) enum Checksum {
     /// We do: what is queued is complete.
     Ours,
-    /// The kernel has it done by the interface, or does it, or leaves it to whoever receives on the same machine. It wants the sum of the pseudo header there.
+    /// The kernel has it done by the interface, or does it, or leaves it to whoever receives on the
+    /// same machine. It wants the sum of the pseudo header there.
     Kernels,
 }
 
@@ -55,8 +60,9 @@ pub(crate) enum Mode {
 
 /// A bound socket with its frames.
 ///
-/// Every frame is in exactly one place: in the fill ring, on its way in, on its way back, free, or on its way out. Frames that came in go back to the fill ring
-/// within [`receive`](Self::receive), or within the next one when the kernel has not shown yet that it took them.
+/// Every frame is in exactly one place: in the fill ring, on its way in, on its way back, free, or
+/// on its way out. Frames that came in go back to the fill ring within [`receive`](Self::receive),
+/// or within the next one when the kernel has not shown yet that it took them.
 pub(crate) struct Xsk {
     fd: Arc<OwnedFd>,
     frames: Frames,
@@ -119,7 +125,8 @@ impl Xsk {
             fd: Arc::new(fd),
         };
         xsk.bind_to(interface, queue, must_copy)?;
-        // Where packets are copied the kernel does it for every interface; a driver that takes them as they are may know nothing of it.
+        // Where packets are copied the kernel does it for every interface; a driver that takes them
+        // as they are may know nothing of it.
         if takes_metadata && xsk.mode == Mode::Copy {
             xsk.checksum = Checksum::Kernels;
         }
@@ -161,7 +168,8 @@ impl Xsk {
         XskCounts(self.fd.clone())
     }
 
-    /// Hands at most `max` frames that came in to `take`, Ethernet header and all; returns how many.
+    /// Hands at most `max` frames that came in to `take`, Ethernet header and all; returns how
+    /// many.
     pub(crate) fn receive(&mut self, max: usize, mut take: impl FnMut(&[u8])) -> usize {
         let mut taken = 0;
         while taken < max
@@ -182,7 +190,8 @@ impl Xsk {
         taken
     }
 
-    /// Gives frames back to be filled. The kernel shows packets before it shows that it took their frames, so that there may be no room for a moment.
+    /// Gives frames back to be filled. The kernel shows packets before it shows that it took their
+    /// frames, so that there may be no room for a moment.
     fn give_back(&mut self) {
         while self.fill.has_room()
             && let Some(frame) = self.returning.pop()
@@ -192,8 +201,9 @@ impl Xsk {
         self.fill.publish();
     }
 
-    /// Queues one packet, which `write` writes and says the length of, its checksum as [`checksum`](Self::checksum) says and its UDP header at `udp_at`; false
-    /// when all frames are on their way. It leaves with the next [`kick`](Self::kick).
+    /// Queues one packet, which `write` writes and says the length of, its checksum as
+    /// [`checksum`](Self::checksum) says and its UDP header at `udp_at`; false when all frames are
+    /// on their way. It leaves with the next [`kick`](Self::kick).
     #[must_use]
     pub(crate) fn send(&mut self, udp_at: u16, write: impl FnOnce(&mut Room) -> usize) -> bool {
         if self.free.is_empty() {
@@ -226,7 +236,8 @@ impl Xsk {
         true
     }
 
-    /// Shows the kernel what was queued and has it sent, as far as the interface takes it now. Says whether nothing is left.
+    /// Shows the kernel what was queued and has it sent, as far as the interface takes it now. Says
+    /// whether nothing is left.
     pub(crate) fn kick(&mut self) -> bool {
         if mem::take(&mut self.unsent) > 0 {
             self.transmit.publish();
@@ -265,8 +276,8 @@ impl Xsk {
     }
 
     fn wake_for_sending(&self) {
-        // What errors say (busy, no room, interface down) shows in the ring: the frames are still there.
-        // SAFETY: no buffer is given.
+        // What errors say (busy, no room, interface down) shows in the ring: the frames are still
+        // there. SAFETY: no buffer is given.
         let _ = unsafe {
             libc::sendto(
                 self.descriptor(),
@@ -295,14 +306,16 @@ impl Xsk {
 }
 
 impl XskCounts {
-    /// How many packets the kernel had for this socket and dropped, for want of frames or of room in the ring.
+    /// How many packets the kernel had for this socket and dropped, for want of frames or of room
+    /// in the ring.
     pub(crate) fn dropped(&self) -> u64 {
         let statistics: io::Result<libc::xdp_statistics> = get(self.0.as_raw_fd(), libc::XDP_STATISTICS);
         statistics.map_or(0, |statistics| statistics.rx_dropped + statistics.rx_ring_full)
     }
 }
 
-/// Registers the frames; whether with metadata in front of packets, which kernels before 6.12 do not know.
+/// Registers the frames; whether with metadata in front of packets, which kernels before 6.12 do
+/// not know.
 fn register(fd: RawFd, frames: &Frames) -> io::Result<bool> {
     let (addr, len) = frames.extent();
     let with = |flags, tx_metadata_len: usize| libc::xdp_umem_reg {
@@ -327,7 +340,8 @@ fn register(fd: RawFd, frames: &Frames) -> io::Result<bool> {
 
 fn set<T: Copy>(fd: RawFd, level: c_int, option: c_int, value: T) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the value is `len` bytes and lives as long as the call; of frames registered so, the kernel only uses those it is handed.
+    // SAFETY: the value is `len` bytes and lives as long as the call; of frames registered so, the
+    // kernel only uses those it is handed.
     check(unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), len) }).map(drop)
 }
 

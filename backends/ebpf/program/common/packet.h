@@ -1,7 +1,9 @@
-// What every program here knows of packets: where things are in them, what an RTP packet is, and how checksums follow a change.
+// What every program here knows of packets: where things are in them, what an RTP packet is, and
+// how checksums follow a change.
 //
-// Only what is plain is parsed: Ethernet, IPv4 without options or IPv6 without extension headers, in one piece, UDP, lengths that agree, a right
-// IPv4 header checksum. Everything else is the stack's and the base's.
+// Only what is plain is parsed: Ethernet, IPv4 without options or IPv6 without extension headers,
+// in one piece, UDP, lengths that agree, a right IPv4 header checksum. Everything else is the
+// stack's and the base's.
 #pragma once
 
 #include <linux/bpf.h>
@@ -58,7 +60,8 @@ static __always_inline __u32 header_sum(const struct iphdr *ip)
 	return fold((__u64)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-// Whether the sum of a whole IPv4 header is right. Five words have no more to carry than two steps bring home.
+// Whether the sum of a whole IPv4 header is right. Five words have no more to carry than two steps
+// bring home.
 static __always_inline int is_header_right(const struct iphdr *ip)
 {
 	const __u32 *words = (const __u32 *)ip;
@@ -100,7 +103,8 @@ static __always_inline int parse_ipv6(struct datagram *found, void *at, void *en
 	return bpf_ntohs(found->udp->len) == len;
 }
 
-// The protocol inside of a frame, as it stands there. Nothing where that is not ours to look at: a frame for a group or everybody is nobody's.
+// The protocol inside of a frame, as it stands there. Nothing where that is not ours to look at: a
+// frame for a group or everybody is nobody's.
 static __always_inline __u16 protocol_of(void *data, void *end)
 {
 	return data + sizeof(struct ethhdr) > end || *(__u8 *)data & 1 ? 0 : *(__u16 *)(data + 2 * ETH_ALEN);
@@ -156,7 +160,8 @@ static __always_inline int is_rtp(const __u8 *payload)
 	return payload[0] >> 6 == 2 && !(payload[1] >= 192 && payload[1] <= 223);
 }
 
-// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when somebody counts on hardware to finish it.
+// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when somebody
+// counts on hardware to finish it.
 static __always_inline __u32 pseudo_sum(const struct datagram *found)
 {
 	__u64 sum = (__u64)found->udp->len + bpf_htons(IPPROTO_UDP);
@@ -168,8 +173,9 @@ static __always_inline __u32 pseudo_sum(const struct datagram *found)
 	return fold(sum + words[0] + words[1] + words[2] + words[3] + words[4] + words[5] + words[6] + words[7]);
 }
 
-// Whether the checksum may be followed: there is one, or need not be one, and it is finished. What comes from a socket of the same machine through a veth is
-// finished only where the sender's device was told not to offer it (ethtool -K DEVICE tx off).
+// Whether the checksum may be followed: there is one, or need not be one, and it is finished. What
+// comes from a socket of the same machine through a veth is finished only where the sender's device
+// was told not to offer it (ethtool -K DEVICE tx off).
 static __always_inline int has_checksum(const struct datagram *found)
 {
 	if (!found->udp->check)

@@ -1,4 +1,5 @@
-// Does nothing, for the other end of a veth: only an end that has a program takes frames which programs at its peer send.
+// Does nothing, for the other end of a veth: only an end that has a program takes frames which
+// programs at its peer send.
 
 #include <linux/bpf.h>
 

@@ -1,8 +1,11 @@
-// Replicates RTP in the kernel: finds the stream a packet is of, and sends a copy to each of those who get it.
+// Replicates RTP in the kernel: finds the stream a packet is of, and sends a copy to each of those
+// who get it.
 //
-// Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse (packet.h, fanout_read.h), match (fanout_lookup.h), window (fanout_window.h),
-// extend (fanout_extensions.h), and for each copy (fanout_copy.h) number (fanout_number.h), stamp (fanout_stamp.h), rewrite and send (fanout_write.h); then log
-// (fanout_log.h). What is not RTP of a stream in the table goes on to the stack and the base, untouched.
+// Read fanout_layout.h first: what the tables say. A packet goes the way the contract names: parse
+// (packet.h, fanout_read.h), match (fanout_lookup.h), window (fanout_window.h), extend
+// (fanout_extensions.h), and for each copy (fanout_copy.h) number (fanout_number.h), stamp
+// (fanout_stamp.h), rewrite and send (fanout_write.h); then log (fanout_log.h). What is not RTP of
+// a stream in the table goes on to the stack and the base, untouched.
 
 #include "fanout_copy.h"
 #include "fanout_lookup.h"

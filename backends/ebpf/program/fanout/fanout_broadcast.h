@@ -1,9 +1,12 @@
-// Copies packets of rooms in the driver (XDP): a packet is broadcast into a device map with as many slots as it has receivers, all of which name the interface
-// that copies leave by, and the program at the end of a slot makes a copy its receiver's.
+// Copies packets of rooms in the driver (XDP): a packet is broadcast into a device map with as many
+// slots as it has receivers, all of which name the interface that copies leave by, and the program
+// at the end of a slot makes a copy its receiver's.
 //
-// All is decided where a packet arrives, by the same steps as in the stack and on the same tables: so a stream may change from here to there between two
-// packets. How each copy is to leave is written down as an order. Copies are made and queued later, and only then is the program at the slots' end run; a copy
-// is told by nobody which one it is, but the copies of one packet come in turn, and the packet's metadata, which is copied with it, says whose orders are theirs.
+// All is decided where a packet arrives, by the same steps as in the stack and on the same tables:
+// so a stream may change from here to there between two packets. How each copy is to leave is
+// written down as an order. Copies are made and queued later, and only then is the program at the
+// slots' end run; a copy is told by nobody which one it is, but the copies of one packet come in
+// turn, and the packet's metadata, which is copied with it, says whose orders are theirs.
 #pragma once
 
 #include "fanout_lookup.h"
@@ -67,7 +70,8 @@ struct {
 	__array(values, struct slots);
 } fans SEC(".maps");
 
-// Marks streams of the process that loaded this: others' broadcasts go nowhere. Set before the program is loaded.
+// Marks streams of the process that loaded this: others' broadcasts go nowhere. Set before the
+// program is loaded.
 const volatile __u32 in_driver = 0;
 
 static __always_inline struct outbox *outbox_here(void)
@@ -169,7 +173,8 @@ static long order_copy(__u32 index, struct ordering *ordering)
 	return 0;
 }
 
-// Orders one replica's copy, where that is plain: what becomes of it. FAN_NOTHING where more is to be decided.
+// Orders one replica's copy, where that is plain: what becomes of it. FAN_NOTHING where more is to
+// be decided.
 static __always_inline __u32 order_at_once(struct xdp_md *frame, __u32 place, struct scratch *scratch)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -291,7 +296,8 @@ static __always_inline int take_along(struct xdp_md *frame, struct outbox *outbo
 	return 1;
 }
 
-// Where it arrives. What is not copied here goes on to the stack, where the other program looks at it.
+// Where it arrives. What is not copied here goes on to the stack, where the other program looks at
+// it.
 SEC("xdp")
 int fan_out_in_driver(struct xdp_md *frame)
 {
@@ -329,7 +335,8 @@ int fan_out_in_driver(struct xdp_md *frame)
 	return XDP_DROP;
 }
 
-// Whether an interface lets copies leave at all is found by sending it a frame that gets as far as to the slot's end.
+// Whether an interface lets copies leave at all is found by sending it a frame that gets as far as
+// to the slot's end.
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

@@ -1,7 +1,8 @@
 // Makes a packet's copies: what each replica does with it, one by one.
 //
-// The steps are functions of their own, so that each is verified by itself, whatever came before; what they tell each other is in the scratch.
-// Each copy is a clone, but for the one that is made last: that is the packet itself, which nobody needs any more then.
+// The steps are functions of their own, so that each is verified by itself, whatever came before;
+// what they tell each other is in the scratch. Each copy is a clone, but for the one that is made
+// last: that is the packet itself, which nobody needs any more then.
 #pragma once
 
 #include "fanout_extensions.h"
@@ -63,7 +64,8 @@ __noinline int look_up_way(struct __sk_buff *skb, __u32 place)
 	return find_and_keep_way(of_stack(skb), place);
 }
 
-// Gives one replica's copy its number, and says which way it goes, as far as is known: a count, or FAN_NOTHING where it can be made.
+// Gives one replica's copy its number, and says which way it goes, as far as is known: a count, or
+// FAN_NOTHING where it can be made.
 __noinline int number_copy(__u32 place)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);
@@ -164,7 +166,8 @@ static long copy(__u32 index, struct copying *copying)
 	return 0;
 }
 
-// Makes one replica's copy, where that is plain: what became of that. FAN_NOTHING where more is to be decided.
+// Makes one replica's copy, where that is plain: what became of that. FAN_NOTHING where more is to
+// be decided.
 static __always_inline __u32 serve_plain(struct __sk_buff *skb, __u32 place, struct scratch *scratch, int is_last)
 {
 	struct replica_entry *entry = bpf_map_lookup_elem(&replica_entries, &place);

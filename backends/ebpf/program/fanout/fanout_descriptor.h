@@ -1,6 +1,8 @@
-// Reads dependency descriptors: what a packet says of its frame, with what the stream's newest structure says filled in.
+// Reads dependency descriptors: what a packet says of its frame, with what the stream's newest
+// structure says filled in.
 //
-// A structure comes with the first packet of a key frame, and those behind it need it at once: so it is read here, field by field, and not by userspace.
+// A structure comes with the first packet of a key frame, and those behind it need it at once: so
+// it is read here, field by field, and not by userspace.
 //
 // Source: AV1 RTP specification, appendix A.8.2; crates/wire, codec/dependency.
 #pragma once
@@ -179,7 +181,8 @@ static __always_inline void note_frame(struct layers_seen *seen, struct frame *f
 	frame->active = seen->active;
 }
 
-// Reads the descriptor of a packet. False where that cannot be done; the frame's number is known all the same.
+// Reads the descriptor of a packet. False where that cannot be done; the frame's number is known
+// all the same.
 static __always_inline int read_descriptor(struct stream_layers *layers, struct scratch *scratch)
 {
 	struct frame *frame = &scratch->frame;

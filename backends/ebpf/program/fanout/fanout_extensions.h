@@ -1,7 +1,10 @@
-// Header extensions (RFC 8285): which of a packet's go on, and what a stream's receivers get in their place.
+// Header extensions (RFC 8285): which of a packet's go on, and what a stream's receivers get in
+// their place.
 //
-// What goes on is the same for all receivers of a stream, so it is written once, under their ids and in the order of ranks; behind it is room for what is
-// written into each copy (fanout_stamp.h). A packet whose own extension is as large stays as long as it is; another grows, and what is behind moves back.
+// What goes on is the same for all receivers of a stream, so it is written once, under their ids
+// and in the order of ranks; behind it is room for what is written into each copy (fanout_stamp.h).
+// A packet whose own extension is as large stays as long as it is; another grows, and what is
+// behind moves back.
 #pragma once
 
 #include "fanout_stamp.h"
@@ -38,7 +41,8 @@ static __always_inline void hear(struct media *media, const struct stream_entry 
 	}
 }
 
-// Notes that an element goes on, if it does, and under another id or not: of those with one id, the first.
+// Notes that an element goes on, if it does, and under another id or not: of those with one id, the
+// first.
 static __always_inline void carry(struct walk *walk, __u32 id, __u32 at, __u32 len)
 {
 	struct media *media = &walk->scratch->media;
@@ -172,8 +176,9 @@ static __always_inline long store_length(struct packet packet, __u32 at, __u32 l
 	return store_bytes(packet, at, &value, sizeof(value));
 }
 
-// Makes a packet longer by some words in front of `from`: false where that cannot be. What its headers say of its length changes with it, but for the IPv4
-// checksum, which is made anew for each copy.
+// Makes a packet longer by some words in front of `from`: false where that cannot be. What its
+// headers say of its length changes with it, but for the IPv4 checksum, which is made anew for each
+// copy.
 static __always_inline int lengthen(struct packet packet, struct scratch *scratch, __u32 from, __u32 by)
 {
 	struct media *media = &scratch->media;
@@ -215,7 +220,8 @@ static __always_inline void clear_words(__u8 *bytes, __u32 count)
 	}
 }
 
-// Puts the new header extension where there is room for it now, and lets the checksum follow. Sizes are of elements.
+// Puts the new header extension where there is room for it now, and lets the checksum follow. Sizes
+// are of elements.
 static __always_inline int replace(struct packet packet, struct scratch *scratch, __u32 old, __u32 len)
 {
 	struct media *media = &scratch->media;
@@ -258,7 +264,8 @@ static __always_inline int is_extended(const struct stream_entry *stream, const 
 	return !media->is_padding && (media->altered | stream->timed | stream->numbered | stream->mid_words[0]);
 }
 
-// Gives a packet the header extension that all copies have. A count, or FAN_NOTHING where that was done.
+// Gives a packet the header extension that all copies have. A count, or FAN_NOTHING where that was
+// done.
 static __always_inline int extend(struct packet packet, __u32 entry)
 {
 	struct stream_entry *stream = bpf_map_lookup_elem(&stream_entries, &entry);

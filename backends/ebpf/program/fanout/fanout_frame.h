@@ -1,6 +1,8 @@
-// What is known of a frame in layers, and what the newest structure of a stream says of all its frames.
+// What is known of a frame in layers, and what the newest structure of a stream says of all its
+// frames.
 //
-// The sizes are a limit: a dependency structure with more than this is taken for one that cannot be read.
+// The sizes are a limit: a dependency structure with more than this is taken for one that cannot be
+// read.
 #pragma once
 
 #include <linux/types.h>
@@ -139,7 +141,8 @@ enum choice_flag {
 	CHOICE_COUNTS = 8, // a picture that was held back
 };
 
-// What was decided of a picture of VP9, and what is selected behind each of its frames: four bits a spatial layer.
+// What was decided of a picture of VP9, and what is selected behind each of its frames: four bits a
+// spatial layer.
 struct picture_choice {
 	__u32 timestamp;
 	__u32 spatial;

@@ -1,7 +1,10 @@
-// Which frames a replica gets of a stream with dependency descriptors. All of it under the replica's lock.
+// Which frames a replica gets of a stream with dependency descriptors. All of it under the
+// replica's lock.
 //
-// A replica has one decode target. A frame is sent if it is part of that, its chain is intact, and nothing it refers to was held back. What was decided of the newest
-// 64 frames, by their numbers, is two sets of bits, and so is what a frame refers to: whether something was held back is one AND.
+// A replica has one decode target. A frame is sent if it is part of that, its chain is intact, and
+// nothing it refers to was held back. What was decided of the newest 64 frames, by their numbers,
+// is two sets of bits, and so is what a frame refers to: whether something was held back is one
+// AND.
 //
 // Source: AV1 RTP specification, appendix A; crates/dataplane, model/select.
 #pragma once
@@ -60,7 +63,8 @@ static __always_inline __u32 targets_of(const struct shape *shape, __u32 spatial
 	return exactly(shape->up_to_spatial, spatial) & exactly(shape->up_to_temporal, temporal);
 }
 
-// One where there is any bit, without a branch: the verifier would follow both ways, and all that comes behind each.
+// One where there is any bit, without a branch: the verifier would follow both ways, and all that
+// comes behind each.
 static __always_inline __u32 any(__u32 bits)
 {
 	bits |= -bits;
@@ -87,7 +91,8 @@ static __always_inline __u32 lowest_of(const __u16 *sets, __u32 targets)
 	return layer;
 }
 
-// The decode target with the highest layer within what is wanted, of those the sender makes; the lowest of all when none is.
+// The decode target with the highest layer within what is wanted, of those the sender makes; the
+// lowest of all when none is.
 static __always_inline void find_goal(const struct frame *frame, __u32 spatial, __u32 temporal, struct goal *goal)
 {
 	const struct shape *shape = &frame->shape;
@@ -112,7 +117,8 @@ static __always_inline __u32 indication(const struct frame *frame, __u32 target)
 	return frame->kind.indications >> (2 * (target & (TARGETS_MAX - 1))) & 3;
 }
 
-// Chains of which nothing was held back up to here. `held` are the frames held back before this one, the lowest bit for the one before.
+// Chains of which nothing was held back up to here. `held` are the frames held back before this
+// one, the lowest bit for the one before.
 static __always_inline __u32 intact_chains(const struct frame *frame, __u32 broken, __u64 held)
 {
 	__u32 intact = 0;

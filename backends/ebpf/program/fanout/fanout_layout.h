@@ -1,10 +1,13 @@
-// What the fan-out program and userspace say to each other. This is the one definition: the build makes Rust of it.
+// What the fan-out program and userspace say to each other. This is the one definition: the build
+// makes Rust of it.
 //
-// Entries are never changed while the program may see them: a changed one is written to another place, and then the place is told, which is one word.
+// Entries are never changed while the program may see them: a changed one is written to another
+// place, and then the place is told, which is one word.
 #pragma once
 #include <linux/types.h>
 
-// Changes when the same values come to mean something else, so that nobody adopts what another version left. That they look otherwise is noticed by itself.
+// Changes when the same values come to mean something else, so that nobody adopts what another
+// version left. That they look otherwise is noticed by itself.
 #define FANOUT_LAYOUT 1
 
 #define FANOUT_LEGS 4096 // pairs of addresses
@@ -242,7 +245,8 @@ struct ask {
 	__u32 replica; // its state
 };
 
-// The way to a receiver, as the kernel's tables of routes and neighbours say. Looked up again when it is no longer fresh.
+// The way to a receiver, as the kernel's tables of routes and neighbours say. Looked up again when
+// it is no longer fresh.
 struct way {
 	__u64 until; // the monotonic clock, in nanoseconds
 	__u32 interface; // 0 where none is known
@@ -307,7 +311,8 @@ struct fanout_note {
 	__u32 awaits; // whether only a key frame takes it further
 };
 
-// A packet that arrived, in the log; behind it, those of its copies that left with a transport-wide number.
+// A packet that arrived, in the log; behind it, those of its copies that left with a transport-wide
+// number.
 struct fanout_log {
 	__u64 at; // the monotonic clock, in nanoseconds
 	__u32 stream; // its state
@@ -334,7 +339,8 @@ struct departed {
 	__u16 transport_number;
 };
 
-// What is sent to a leg for a while, with more of what it gets in any case, to see whether there is room for it.
+// What is sent to a leg for a while, with more of what it gets in any case, to see whether there is
+// room for it.
 struct probe {
 	__u64 began; // the monotonic clock when the first of it left, in nanoseconds; 0 before
 	__u32 rate; // in bytes per millisecond

@@ -37,8 +37,10 @@ static __always_inline void log_frame(struct fanout_log *log, const struct scrat
 	}
 }
 
-// Tells of a packet and of its copies, all at once. What arrived before, or goes up, is not told of itself, but for what was asked for: its publisher wants to hear
-// that it came, under another transport-wide number, and the base knows nothing of it. What nobody reads in time is lost, and counted.
+// Tells of a packet and of its copies, all at once. What arrived before, or goes up, is not told of
+// itself, but for what was asked for: its publisher wants to hear that it came, under another
+// transport-wide number, and the base knows nothing of it. What nobody reads in time is lost, and
+// counted.
 static __always_inline void write_log(struct scratch *scratch, int refused, int goes_up)
 {
 	const struct media *media = &scratch->media;

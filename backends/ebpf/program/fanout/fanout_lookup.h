@@ -1,7 +1,8 @@
 // Which stream a packet is of.
 //
-// Two tables say so: whose leg it is that sends from there to here, and where what is known of the leg's stream is. A processor keeps what they said of a
-// packet, by how that looks, for as long as neither is changed; so most packets ask neither.
+// Two tables say so: whose leg it is that sends from there to here, and where what is known of the
+// leg's stream is. A processor keeps what they said of a packet, by how that looks, for as long as
+// neither is changed; so most packets ask neither.
 #pragma once
 
 #include "fanout_maps.h"
@@ -42,7 +43,8 @@ static __always_inline __u16 protocol(const struct datagram *found)
 	return found->v4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
 }
 
-// Both addresses end where UDP begins. So the verifier, which does not follow that a packet is of one family, sees that they are there.
+// Both addresses end where UDP begins. So the verifier, which does not follow that a packet is of
+// one family, sees that they are there.
 #define V4_ADDRESSES(found) ((const __u64 *)(found)->udp - 1)
 #define V6_ADDRESSES(found) ((const __u64 *)(found)->udp - 4)
 
@@ -119,7 +121,8 @@ static __always_inline struct stream_place *find_stream(const struct datagram *f
 	return place;
 }
 
-// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when it is left to hardware to finish it.
+// The sum over what UDP's checksum covers beside UDP itself: all that is in the field when it is
+// left to hardware to finish it.
 static __always_inline __u32 sum_between(const struct datagram *found)
 {
 	const __u32 *behind = (const __u32 *)found->udp;

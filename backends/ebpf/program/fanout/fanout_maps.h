@@ -7,8 +7,9 @@
 #include "fanout_frame.h"
 #include "fanout_layout.h"
 
-// Locks are held for a few dozen instructions: while a stream's packet is accounted for, and while a replica gives one its number. Never two at a time, and
-// never over a call. Packets of one stream mostly come by one queue, and so to one processor, but nothing here depends on it.
+// Locks are held for a few dozen instructions: while a stream's packet is accounted for, and while
+// a replica gives one its number. Never two at a time, and never over a call. Packets of one stream
+// mostly come by one queue, and so to one processor, but nothing here depends on it.
 struct stream_state {
 	struct bpf_spin_lock lock;
 	__u32 zero;

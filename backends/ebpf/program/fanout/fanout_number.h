@@ -1,7 +1,7 @@
 // Which number a replica gives a packet, if any. All of it under the replica's lock.
 //
-// The kernel sees every packet, so what is not sent closes up exactly, as long as it comes in order. A late packet, and one that comes again, finds its
-// number as far back as the window goes.
+// The kernel sees every packet, so what is not sent closes up exactly, as long as it comes in
+// order. A late packet, and one that comes again, finds its number as far back as the window goes.
 #pragma once
 
 #include "fanout_numbered.h"
@@ -14,7 +14,8 @@ static __always_inline __u32 word_of(__u64 number)
 	return (number >> 6) & (HISTORY_WORDS - 1);
 }
 
-// Units of timestamps from the last packet of one segment to the first of the next: by the senders' clocks, or else by when they arrived.
+// Units of timestamps from the last packet of one segment to the first of the next: by the senders'
+// clocks, or else by when they arrived.
 static __always_inline __u32 ticks_since(const struct replica_progress *replica, const struct media *media)
 {
 	__s64 elapsed = media->capture - replica->last_capture;
@@ -56,7 +57,8 @@ static __always_inline int go_on(struct replica_progress *replica, struct layers
 	return 1;
 }
 
-// Starts to follow a stream with a packet that starts a key frame: numbers, timestamps and picture ids go on from the segment before.
+// Starts to follow a stream with a packet that starts a key frame: numbers, timestamps and picture
+// ids go on from the segment before.
 static __always_inline void follow(struct replica_progress *replica, struct layers_given *layers, struct frame_numbers *numbers,
 				   const struct replica_entry *entry, const struct media *media, const struct frame *frame)
 {

@@ -1,7 +1,9 @@
-// Numbers by the frames a replica gets, where its entry asks for it: S-LM and S-LR (fanout_rewriting.h). All of it under the replica's lock.
+// Numbers by the frames a replica gets, where its entry asks for it: S-LM and S-LR
+// (fanout_rewriting.h). All of it under the replica's lock.
 //
-// For streams with dependency descriptors: nothing else numbers frames and says how many layers there are. What went out of the newest frames is kept beside the
-// rewriter, so that what a receiver asks for again is found and has the number it had.
+// For streams with dependency descriptors: nothing else numbers frames and says how many layers
+// there are. What went out of the newest frames is kept beside the rewriter, so that what a
+// receiver asks for again is found and has the number it had.
 #pragma once
 
 #include "fanout_rewriting.h"
@@ -29,7 +31,8 @@ static __always_inline void start_numbers(struct frame_numbers *numbers, const s
 		numbers->frames[at].frame = at + 1;
 }
 
-// From one frame to the next that a replica of so many temporal layers gets. Every one where there are several sizes.
+// From one frame to the next that a replica of so many temporal layers gets. Every one where there
+// are several sizes.
 static __always_inline __u8 period_of(const struct media *media, const struct frame *frame, __u32 temporal)
 {
 	const struct shape *shape = &frame->shape;

@@ -1,7 +1,9 @@
-// Which frames of VP9 a replica gets, by payload descriptors: spatial and temporal layers. All of it under the replica's lock.
+// Which frames of VP9 a replica gets, by payload descriptors: spatial and temporal layers. All of
+// it under the replica's lock.
 //
-// Pictures: down at the next one; up behind a picture with U, of a layer the replica gets, and at a key picture. Sizes: down at the next picture if the lower layer was sent
-// so far or the picture is a key picture; up by one layer at a layer frame that is not predicted from other pictures.
+// Pictures: down at the next one; up behind a picture with U, of a layer the replica gets, and at a
+// key picture. Sizes: down at the next picture if the lower layer was sent so far or the picture is
+// a key picture; up by one layer at a layer frame that is not predicted from other pictures.
 //
 // Source: RFC 9628 section 4.2; eXpressSFU, algorithms 1 and 2; crates/dataplane, model/select.
 #pragma once
@@ -22,7 +24,8 @@ static __always_inline __u32 with_layer(__u32 layers, __u32 spatial, __u32 value
 	return (layers & ~(15U << shift)) | (value & 15) << shift;
 }
 
-// Where a picture is among those that are remembered, from the newest on; `known` says whether it is one of them.
+// Where a picture is among those that are remembered, from the newest on; `known` says whether it
+// is one of them.
 static __always_inline __u32 place_of(const struct layers_given *layers, __u32 timestamp, __u32 *known)
 {
 	__u32 place = 0;
@@ -90,7 +93,8 @@ static __always_inline __u32 judge_picture(const struct media *media, const stru
 	return is_above || (!frame->refers_above && media->spatial < spatial) ? FAN_OUTSIDE_TARGET : FAN_NOTHING;
 }
 
-// What is selected behind the frame before a late one: of the same picture, of an earlier one, or of the oldest there is.
+// What is selected behind the frame before a late one: of the same picture, of an earlier one, or
+// of the oldest there is.
 static __always_inline __u32 layers_behind(const struct layers_given *layers, const struct picture_choice *picture, __u32 place, __u32 spatial)
 {
 	const struct picture_choice *before = picture;

@@ -1,8 +1,10 @@
-// Copies that differ in addresses, numbers and stamps only: of packets without layers or picture ids, which come in order.
+// Copies that differ in addresses, numbers and stamps only: of packets without layers or picture
+// ids, which come in order.
 //
-// Most packets of many streams are such. What is the same in all copies is found once for a packet, and checksums begin at the sum of that, so that nothing
-// is taken out of them again. A replica for which more is to be decided than a number is left to the steps that decide whatever there is to decide
-// (fanout_number.h, fanout_write.h): nothing has happened to it then.
+// Most packets of many streams are such. What is the same in all copies is found once for a packet,
+// and checksums begin at the sum of that, so that nothing is taken out of them again. A replica for
+// which more is to be decided than a number is left to the steps that decide whatever there is to
+// decide (fanout_number.h, fanout_write.h): nothing has happened to it then.
 #pragma once
 
 #include "fanout_write.h"
@@ -73,7 +75,8 @@ static __always_inline void prepare(void *data, void *end, struct scratch *scrat
 	media->plain = 1;
 }
 
-// Whether a replica gets a packet as it gets most: it follows the stream already, nothing keeps it from being sent, and none that is newer came before.
+// Whether a replica gets a packet as it gets most: it follows the stream already, nothing keeps it
+// from being sent, and none that is newer came before.
 static __always_inline int goes_on(const struct replica_progress *replica, const struct replica_entry *entry, const struct media *media)
 {
 	__u32 type = entry->types[media->format & (FANOUT_FORMATS - 1)];
@@ -93,7 +96,8 @@ static __always_inline void give_next(struct replica_progress *replica, const st
 	remember(replica, media, frame, number);
 }
 
-// Gives a replica's copy its number, and says which way it goes, as far as is known. False where more is to be decided.
+// Gives a replica's copy its number, and says which way it goes, as far as is known. False where
+// more is to be decided.
 static __always_inline int number_plain(const struct replica_entry *entry, struct scratch *scratch, struct number *number)
 {
 	__u32 key = entry->state;

@@ -1,5 +1,6 @@
-// Probes: a copy is sent several times at once, each time with the next transport-wide number, so that its receiver's report tells what the path carries.
-// There is no padding here, which would need numbers of its own; what comes twice a receiver takes once (RFC 3550 appendix A.1).
+// Probes: a copy is sent several times at once, each time with the next transport-wide number, so
+// that its receiver's report tells what the path carries. There is no padding here, which would
+// need numbers of its own; what comes twice a receiver takes once (RFC 3550 appendix A.1).
 #pragma once
 
 #include "fanout_log.h"
@@ -51,7 +52,8 @@ static long repeat(__u32 index, struct repeating *repeating)
 	return !send_again(repeating->skb, repeating->place, repeating->scratch);
 }
 
-// How much of a probe may have left by now. One packet cannot be spread out, but a probe over several.
+// How much of a probe may have left by now. One packet cannot be spread out, but a probe over
+// several.
 static __always_inline __u64 may_have_left(const struct probe *probe, __u64 now)
 {
 	__u64 passed = now - probe->began;

@@ -1,4 +1,5 @@
-// Reads what must be known of a packet of a stream that is ours before it can be copied: where things are in it, what its payload is, its frame.
+// Reads what must be known of a packet of a stream that is ours before it can be copied: where
+// things are in it, what its payload is, its frame.
 #pragma once
 
 #include "fanout_descriptor.h"

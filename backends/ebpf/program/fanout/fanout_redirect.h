@@ -1,4 +1,5 @@
-// Where copies leave a driver: each is made its receiver's, as was ordered where its packet arrived.
+// Where copies leave a driver: each is made its receiver's, as was ordered where its packet
+// arrived.
 #pragma once
 
 #include "fanout_broadcast.h"

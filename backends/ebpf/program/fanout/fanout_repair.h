@@ -1,15 +1,18 @@
 // Packets that come again because a receiver asked for them: to whom they go.
 //
-// Nothing is kept here, so whoever loses a packet is helped by its publisher. Userspace has made the source's number of the receiver's, and remembers here
-// who asked (src/fanout/repair.rs). What then comes a second time goes to those and nobody else, each time they asked once, under the number it had. What
-// has never been here goes to everybody, as any late packet, and nobody has to ask for it again.
+// Nothing is kept here, so whoever loses a packet is helped by its publisher. Userspace has made
+// the source's number of the receiver's, and remembers here who asked (src/fanout/repair.rs). What
+// then comes a second time goes to those and nobody else, each time they asked once, under the
+// number it had. What has never been here goes to everybody, as any late packet, and nobody has to
+// ask for it again.
 //
 // Source: Scallop section 5.3.
 #pragma once
 
 #include "fanout_number.h"
 
-// Whether anybody has asked for packets of the stream lately, so that there is something to look for.
+// Whether anybody has asked for packets of the stream lately, so that there is something to look
+// for.
 static __always_inline int is_wanted(const struct media *media)
 {
 	__u32 state = media->stream - 1;
@@ -18,7 +21,8 @@ static __always_inline int is_wanted(const struct media *media)
 	return until && *until >= media->at;
 }
 
-// Makes what a packet's number says of it into what is to be done: a count, or FAN_NOTHING where it goes on.
+// Makes what a packet's number says of it into what is to be done: a count, or FAN_NOTHING where it
+// goes on.
 static __always_inline __u32 admit(struct media *media)
 {
 	if (media->arrival.refused == FAN_NOTHING) {

@@ -1,7 +1,9 @@
-// Tells receivers which decode targets they can have, in the dependency descriptors of those who get fewer than their sender makes.
+// Tells receivers which decode targets they can have, in the dependency descriptors of those who
+// get fewer than their sender makes.
 //
-// A descriptor that says so is longer. Few packets need it, the first of key frames and of frames where a receiver's layers change, so they grow when the first copy does: by a
-// word behind the descriptor, which is padding in the copies of others.
+// A descriptor that says so is longer. Few packets need it, the first of key frames and of frames
+// where a receiver's layers change, so they grow when the first copy does: by a word behind the
+// descriptor, which is padding in the copies of others.
 //
 // Source: AV1 RTP specification, appendix A.8.2 and A.8.3; crates/dataplane, model/header.
 #pragma once
@@ -14,7 +16,8 @@
 #define SAYS_ACTIVE 0x40 // in a descriptor's fourth byte
 #define TELLS 0x10000 // a copy's descriptor has active decode targets of its own
 
-// Where the descriptor's bits go: what is in front of the active decode targets, those, and what is behind them.
+// Where the descriptor's bits go: what is in front of the active decode targets, those, and what is
+// behind them.
 struct telling {
 	struct scratch *scratch;
 	__u32 at; // in the new elements
@@ -80,7 +83,8 @@ static __always_inline int make_room_behind(struct __sk_buff *skb, struct scratc
 	return 1;
 }
 
-// Writes the descriptor that copies are to have from here on: one that says which decode targets are active, or the one that came.
+// Writes the descriptor that copies are to have from here on: one that says which decode targets
+// are active, or the one that came.
 static __always_inline int write_descriptor(struct __sk_buff *skb, struct scratch *scratch, __u32 says)
 {
 	struct media *media = &scratch->media;
@@ -127,7 +131,8 @@ static __always_inline int write_descriptor(struct __sk_buff *skb, struct scratc
 	return !bpf_l4_csum_replace(skb, media->rtp_at - 2, 0, change, BPF_F_MARK_MANGLED_0);
 }
 
-// Before a copy is written: gives it the descriptor that its receiver is to have, if that is not there yet.
+// Before a copy is written: gives it the descriptor that its receiver is to have, if that is not
+// there yet.
 __noinline int tell_targets(struct __sk_buff *skb, __u32 says)
 {
 	struct scratch *scratch = scratch_here();

@@ -1,4 +1,5 @@
-// Asks both rewriters what a frame full of questions says, so that a test can hold them to crates/rewriting. Never attached to anything.
+// Asks both rewriters what a frame full of questions says, so that a test can hold them to
+// crates/rewriting. Never attached to anything.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

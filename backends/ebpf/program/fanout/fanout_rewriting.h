@@ -1,6 +1,8 @@
-// Sequence numbers for a replica that leaves frames out, by who sees only what the replica gets: S-LM knows the newest frame, S-LR three more before it.
+// Sequence numbers for a replica that leaves frames out, by who sees only what the replica gets:
+// S-LM knows the newest frame, S-LR three more before it.
 //
-// The same as crates/rewriting, which says what is promised and why; here it is as registers and a few comparisons. Scallop, section 7.
+// The same as crates/rewriting, which says what is promised and why; here it is as registers and a
+// few comparisons. Scallop, section 7.
 #pragma once
 
 #include <bpf/bpf_helpers.h>
@@ -8,7 +10,8 @@
 #include "fanout_layout.h"
 #include "fanout_rewriting_layout.h"
 
-// The cadence between the newest frame and a newer one: before a key frame, and across a change, every frame counts as one the replica should have got.
+// The cadence between the newest frame and a newer one: before a key frame, and across a change,
+// every frame counts as one the replica should have got.
 static __always_inline __u16 period_between(struct rewriter *known, const struct question *packet)
 {
 	if (known->has_coming && (__s16)(known->coming - known->frame) <= 0)
@@ -29,7 +32,8 @@ static __always_inline __u16 left_out(const struct rewriter *known, const struct
 	return least(least(period - 1, distance - 1), skipped);
 }
 
-// The frame of `packet` is the newest now. False, and nothing changes, where a newer frame has an older number.
+// The frame of `packet` is the newest now. False, and nothing changes, where a newer frame has an
+// older number.
 static __always_inline int succeed(struct rewriter *known, const struct question *packet, __u16 distance, __u16 period)
 {
 	__u16 ahead = packet->number - known->number;
@@ -43,7 +47,8 @@ static __always_inline int succeed(struct rewriter *known, const struct question
 	return 1;
 }
 
-// What a newest frame that is one no more leaves behind; frames of the cadence none of whose packets has arrived have a place, too.
+// What a newest frame that is one no more leaves behind; frames of the cadence none of whose
+// packets has arrived have a place, too.
 static __always_inline void remember_past(struct rewriter *known, struct past before, __u16 distance, __u16 period)
 {
 	__u16 missing = (distance - 1) / period;
@@ -65,7 +70,8 @@ static __always_inline void remember_past(struct rewriter *known, struct past be
 		known->history[slot] = history[slot];
 }
 
-// The number a packet of the replica goes out under; false where it is too late for that to be known.
+// The number a packet of the replica goes out under; false where it is too late for that to be
+// known.
 static __always_inline int rewrite(struct rewriter *known, const struct question *packet, int has_history, __u16 *sequence)
 {
 	__s16 distance = packet->frame - known->frame;

@@ -1,4 +1,5 @@
-// What an RTP packet says of itself, as far as it is looked at: whether it is one, which header extensions it has, whether a key frame starts with it.
+// What an RTP packet says of itself, as far as it is looked at: whether it is one, which header
+// extensions it has, whether a key frame starts with it.
 #pragma once
 
 #include "fanout_access.h"
@@ -13,7 +14,8 @@
 #define STAMPS_MAX 32      // and what is written into each copy
 #define HEAD_LEN 64        // and of a payload
 
-// Hides from the compiler what it knows of a number, so that a limit is checked on the very value the verifier will look at.
+// Hides from the compiler what it knows of a number, so that a limit is checked on the very value
+// the verifier will look at.
 #define plain(number) asm volatile("" : "+r"(number))
 
 // A packet of a stream that is ours.
@@ -107,7 +109,8 @@ struct number {
 	__u8 told; // and whether the receiver knows otherwise
 };
 
-// Where what the stack has no room for is put while one packet is looked at. A processor looks at one at a time: what a packet causes to be sent is queued.
+// Where what the stack has no room for is put while one packet is looked at. A processor looks at
+// one at a time: what a packet causes to be sent is queued.
 struct scratch {
 	struct media media;
 	struct number number;

@@ -1,7 +1,10 @@
-// Which frames a replica gets, and of VP8 which, where packets tell their temporal layer. All of it under the replica's lock.
+// Which frames a replica gets, and of VP8 which, where packets tell their temporal layer. All of it
+// under the replica's lock.
 //
-// A frame is decided once, by the first of its packets that arrives. Fewer pictures come with the next one, more of them one layer at a time, each from a
-// frame of it with Y, and all from a key frame on. Of a frame older than the newest sixteen it is not known any more what was decided: it comes too late.
+// A frame is decided once, by the first of its packets that arrives. Fewer pictures come with the
+// next one, more of them one layer at a time, each from a frame of it with Y, and all from a key
+// frame on. Of a frame older than the newest sixteen it is not known any more what was decided: it
+// comes too late.
 //
 // Source: RFC 7741 section 4.2; crates/dataplane, model/select.
 #pragma once
@@ -76,7 +79,8 @@ static __always_inline __u32 select_frame(struct replica_progress *replica, __u8
 	return new.sent ? FAN_NOTHING : FAN_OUTSIDE_TARGET;
 }
 
-// What a replica gets of the stream it follows, in one word: the layer, and whether only a key frame takes it further.
+// What a replica gets of the stream it follows, in one word: the layer, and whether only a key
+// frame takes it further.
 static __always_inline __u32 selected(const struct replica_progress *replica)
 {
 	__u32 awaits = (__u32)replica->awaits << 16;

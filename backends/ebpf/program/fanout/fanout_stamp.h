@@ -1,6 +1,8 @@
-// What is written into each copy because of whom it is for and when it leaves: mid, sending time, transport-wide number.
+// What is written into each copy because of whom it is for and when it leaves: mid, sending time,
+// transport-wide number.
 //
-// The room for it is behind the elements that go on (fanout_extensions.h), as large for each receiver of a stream; what one of them has no use for is padding.
+// The room for it is behind the elements that go on (fanout_extensions.h), as large for each
+// receiver of a stream; what one of them has no use for is padding.
 #pragma once
 
 #include "fanout_rtp.h"
@@ -20,7 +22,8 @@ static __always_inline __u32 send_time(__u64 at)
 	return (at / 1000000000 & 63) << 18 | ((at % 1000000000) << 18) / 1000000000;
 }
 
-// Writes a word: what that changes in a checksum, which has the word that was there in it or, if `anew`, has not.
+// Writes a word: what that changes in a checksum, which has the word that was there in it or, if
+// `anew`, has not.
 static __always_inline __u64 put_word(void *data, void *end, __u32 at, __u32 value, int anew)
 {
 	__u32 *word = data + (at & 0x7ff);

@@ -1,4 +1,5 @@
-// Reads dependency structures: what the first packet of a key frame says of all frames until the next one, field by field.
+// Reads dependency structures: what the first packet of a key frame says of all frames until the
+// next one, field by field.
 //
 // Source: AV1 RTP specification, appendix A.8.2, `template_dependency_structure`.
 #pragma once
@@ -51,7 +52,8 @@ static __always_inline __u32 take_indications(struct scratch *scratch, __u32 tar
 	return (__u64)__builtin_bswap32(bits) >> ((32 - 2 * targets) & 63);
 }
 
-// One bit for each decode target of which a frame with these indications is more than discardable, or at least that.
+// One bit for each decode target of which a frame with these indications is more than discardable,
+// or at least that.
 static __always_inline __u16 present(__u32 indications)
 {
 	__u32 bits = (indications | indications >> 1) & 0x55555555;

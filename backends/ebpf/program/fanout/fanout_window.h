@@ -14,7 +14,8 @@ struct arrival {
 	__u32 again; // it was there before, and goes to who asked only
 };
 
-// The extended number nearest to the newest so far. The first packet is placed in cycle one, so that none before it is negative.
+// The extended number nearest to the newest so far. The first packet is placed in cycle one, so
+// that none before it is negative.
 static __always_inline __u64 extended(const struct stream_progress *stream, __u16 sequence)
 {
 	if (!stream->highest)
@@ -46,7 +47,8 @@ static __always_inline void forget(struct stream_progress *stream, __u64 from, _
 		stream->seen[(base >> 6) & (WINDOW_WORDS - 1)] &= ~bits_between(base, from, to);
 }
 
-// Takes account of a number. One of a payload type nobody knows takes its place, too, but nothing else.
+// Takes account of a number. One of a payload type nobody knows takes its place, too, but nothing
+// else.
 static __always_inline void arrive(struct stream_progress *stream, __u16 sequence, int known, __u32 octets, struct arrival *arrival)
 {
 	__u64 number = extended(stream, sequence);

@@ -139,8 +139,9 @@ static __always_inline struct udphdr *write(void *data, void *end, const struct 
 	return udp;
 }
 
-// Lets what was written leave: a clone, or, where it is the last copy, the packet itself, once the program is done with it (`onward`). False when it could not;
-// whether the packet itself can nobody hears.
+// Lets what was written leave: a clone, or, where it is the last copy, the packet itself, once the
+// program is done with it (`onward`). False when it could not; whether the packet itself can nobody
+// hears.
 static __always_inline int let_go(struct __sk_buff *skb, struct scratch *scratch, int is_last)
 {
 	if (!is_last)

@@ -1,11 +1,13 @@
-// Relays RTP in the kernel: what arrives at a port of ours from whom it should leaves from another port of ours, to whom it should, before there
-// is a socket buffer.
+// Relays RTP in the kernel: what arrives at a port of ours from whom it should leaves from another
+// port of ours, to whom it should, before there is a socket buffer.
 //
-// Taken is what is plainly RTP. RTCP, STUN, DTLS, everything that packet.h does not parse and everything whose way is not known goes up to the base untouched,
-// which has the same entries and does the same. So does a packet of each relay once in a while: the stack, which sends it, then keeps the neighbour known.
+// Taken is what is plainly RTP. RTCP, STUN, DTLS, everything that packet.h does not parse and
+// everything whose way is not known goes up to the base untouched, which has the same entries and
+// does the same. So does a packet of each relay once in a while: the stack, which sends it, then
+// keeps the neighbour known.
 //
-// SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0-only
-// More licences than the rest of this project has, since the kernel looks up routes for no other programs.
+// SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0-only More licences than the rest of this
+// project has, since the kernel looks up routes for no other programs.
 
 #include "relay.h"
 
@@ -17,7 +19,8 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } behind SEC(".maps");
 
-// What the stack is told, in the kernel's words TCX_NEXT and TCX_DROP: headers of older kernels do not have them.
+// What the stack is told, in the kernel's words TCX_NEXT and TCX_DROP: headers of older kernels do
+// not have them.
 #define NEXT -1
 #define DROP 2
 
@@ -35,11 +38,13 @@ int relay(struct xdp_md *context)
 	return there == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&interfaces, there, XDP_PASS);
 }
 
-// The most bytes of a frame that is looked at, which are more than a relay's may have, and those that say whether it may.
+// The most bytes of a frame that is looked at, which are more than a relay's may have, and those
+// that say whether it may.
 #define FRAME_MAX 2048
 #define LOOKED_AT (sizeof(struct ethhdr) + sizeof(struct iphdr))
 
-// Whether a packet may be a relay's. All others pass without being made one piece, which is dear for long ones.
+// Whether a packet may be a relay's. All others pass without being made one piece, which is dear
+// for long ones.
 static __always_inline int may_be_relayed(struct __sk_buff *skb)
 {
 	const void *ip;
@@ -61,7 +66,8 @@ static __always_inline int may_be_relayed(struct __sk_buff *skb)
 	}
 }
 
-// The same where an interface's driver runs no such programs, and for what this machine sends itself: where the stack takes a packet, before anybody else has.
+// The same where an interface's driver runs no such programs, and for what this machine sends
+// itself: where the stack takes a packet, before anybody else has.
 SEC("classifier")
 int relay_in_stack(struct __sk_buff *skb)
 {
@@ -77,7 +83,8 @@ int relay_in_stack(struct __sk_buff *skb)
 	return there == DROPPED ? DROP : bpf_redirect(there, 0);
 }
 
-// Whether an interface lets go of what programs in drivers send is found by sending it a frame that gets as far as to be sent.
+// Whether an interface lets go of what programs in drivers send is found by sending it a frame that
+// gets as far as to be sent.
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);

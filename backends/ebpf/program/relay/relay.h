@@ -6,7 +6,8 @@
 #include "relay_fib.h"
 #include "relay_write.h"
 
-// What becomes of a packet: the number of the interface it is to be sent through, or one of these, which no interface has.
+// What becomes of a packet: the number of the interface it is to be sent through, or one of these,
+// which no interface has.
 #define LEFT 0 // as it came, for the stack and the base
 #define DROPPED 0xffffffff
 
@@ -66,7 +67,8 @@ static __always_inline void write_ends(__u64 *addresses, __u32 *ports, const str
 	}
 }
 
-// Fills a line with the relay of a port. False if there is none. What is done seldom is a function of its own, so that the rest has the registers.
+// Fills a line with the relay of a port. False if there is none. What is done seldom is a function
+// of its own, so that the rest has the registers.
 static __noinline int fill(struct line *line, const struct endpoint *at, __u32 protocol)
 {
 	struct relay relay;
@@ -143,7 +145,8 @@ static __always_inline __u32 handle(void *context, struct __sk_buff *skb, const 
 	return forward(context, skb, found, line);
 }
 
-// The same with a frame. Each family has all that follows for itself, which is less to do for a packet than to ask again and again which it is.
+// The same with a frame. Each family has all that follows for itself, which is less to do for a
+// packet than to ask again and again which it is.
 static __always_inline __u32 handle_frame(void *context, struct __sk_buff *skb, void *data, void *end)
 {
 	struct datagram found;

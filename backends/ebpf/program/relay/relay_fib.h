@@ -3,7 +3,8 @@
 
 #include "relay_tables.h"
 
-// Where packets go that are for this machine and came from it: on to the stack. No interface has this number.
+// Where packets go that are for this machine and came from it: on to the stack. No interface has
+// this number.
 #define HERE 0xfffffffe
 
 // The most bytes of a UDP datagram that are relayed.
@@ -48,8 +49,9 @@ static __always_inline int is_heard(void *context, const struct line *line)
 	return has_socket(context, &tuple, sizeof(tuple.ipv6));
 }
 
-// Asks for the way out as for a packet of our own. That is what coming from the loopback interface means; the kernel wants forwarding to be on there.
-// Ports are not told, since a way is for all of them.
+// Asks for the way out as for a packet of our own. That is what coming from the loopback interface
+// means; the kernel wants forwarding to be on there. Ports are not told, since a way is for all of
+// them.
 static __always_inline long ask(void *context, struct bpf_fib_lookup *way, const struct line *line, __u32 len)
 {
 	const __u32 *leaving = (const __u32 *)line->leaving;
@@ -110,7 +112,8 @@ static __always_inline void look_at_clock(__u64 now, __u64 ticks)
 	}
 }
 
-// Finds the way of a line, for a packet that is so long with its IP header: RELAYED, or why there is none.
+// Finds the way of a line, for a packet that is so long with its IP header: RELAYED, or why there
+// is none.
 static __always_inline __u32 look_up_way(void *context, const struct line *line, struct way *way, __u32 len)
 {
 	__u64 now = bpf_ktime_get_coarse_ns(), ticks = bpf_jiffies64();

@@ -1,4 +1,5 @@
-// What the relay program and userspace say to each other. This is the one definition: the build makes Rust of it.
+// What the relay program and userspace say to each other. This is the one definition: the build
+// makes Rust of it.
 #pragma once
 #include <linux/types.h>
 
@@ -44,7 +45,8 @@ struct clock {
 	__u64 ticks;
 };
 
-// What became of packets, on one processor. The first three packets do not reach the base, the rest do.
+// What became of packets, on one processor. The first three packets do not reach the base, the rest
+// do.
 enum relay_count {
 	RELAYED, // relayed
 	FOREIGN_SOURCE, // dropped: not from whom the relay accepts

@@ -8,7 +8,8 @@
 #define TWO_BYTES 0x100      // and that of the other, without its last four bits
 #define EXTENSION_LEN_MAX 64 // longer ones are the base's
 
-// Whether the elements of a header extension end where it does (RFC 8285 section 4). Nobody here reads them; who would gets none that overrun.
+// Whether the elements of a header extension end where it does (RFC 8285 section 4). Nobody here
+// reads them; who would gets none that overrun.
 static __always_inline int are_whole(const __u8 *elements, __u32 len, int two_bytes, const void *end)
 {
 	__u32 left = 0; // of an element's value
@@ -54,7 +55,8 @@ static __noinline __u32 judge_extension(const __u8 *extension, __u32 left, const
 	return are_whole(extension + 4, elements, profile != ONE_BYTE, end) ? RELAYED : MALFORMED;
 }
 
-// What a payload is: RELAYED if it has all of the RTP header it claims to have (RFC 3550 section 5.1), and that is not too long to be looked at.
+// What a payload is: RELAYED if it has all of the RTP header it claims to have (RFC 3550 section
+// 5.1), and that is not too long to be looked at.
 static __always_inline __u32 judge(const struct datagram *found, const void *end)
 {
 	const __u8 *payload = found->payload;

@@ -69,8 +69,9 @@ struct exit {
 	__u32 zero;
 };
 
-// What a processor keeps of a relay, so that most packets of it need no look-up. Addresses are as they stand in packets: of IPv4 in the first word. That is two lines
-// of the processor's cache: while many call, what a packet costs is to have them come.
+// What a processor keeps of a relay, so that most packets of it need no look-up. Addresses are as
+// they stand in packets: of IPv4 in the first word. That is two lines of the processor's cache:
+// while many call, what a packet costs is to have them come.
 struct line {
 	__u64 addresses[4]; // from whom and to whom packets are,
 	__u32 ports;
@@ -88,8 +89,8 @@ struct line {
 	__u32 version; // the relay's
 };
 
-// By processor, and where a packet arrives: several ports may share a line, which then is each one's in turn. That it may be mapped has it begin with a page, and lines
-// with lines of the cache.
+// By processor, and where a packet arrives: several ports may share a line, which then is each
+// one's in turn. That it may be mapped has it begin with a page, and lines with lines of the cache.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -98,7 +99,8 @@ struct {
 	__type(value, struct line);
 } lines SEC(".maps");
 
-// How packets get from an address of ours to somebody, as a processor last heard from the kernel. All relays between the two go by it.
+// How packets get from an address of ours to somebody, as a processor last heard from the kernel.
+// All relays between the two go by it.
 struct way {
 	struct exit exit;
 	__u64 confirmed; // when a packet was last left to the base for the sake of the neighbour, in nanoseconds of the monotonic clock
@@ -158,8 +160,8 @@ static __always_inline void set_destination(struct endpoint *at, const struct da
 		set_address(at, &found->v6->daddr, found->udp->dest);
 }
 
-// Copies the entry of a port. What is removed from a table may become another port's while somebody still looks at it: so it is copied, and the copy must say
-// whose it is.
+// Copies the entry of a port. What is removed from a table may become another port's while somebody
+// still looks at it: so it is copied, and the copy must say whose it is.
 static __always_inline int find_relay(struct relay *copy, const struct endpoint *at)
 {
 	const struct relay *entry = bpf_map_lookup_elem(&relays, at);

@@ -48,7 +48,8 @@ static __always_inline __u16 fold_three(__u32 sum)
 	return fold_two((sum & 0xffff) + (sum >> 16));
 }
 
-// Whether a checksum is what a sender leaves for its device to go on from. One of 65,536 that are finished looks like that, too.
+// Whether a checksum is what a sender leaves for its device to go on from. One of 65,536 that are
+// finished looks like that, too.
 static __always_inline int looks_unfinished(const struct datagram *found, const struct line *line)
 {
 	return found->udp->check && found->udp->check == fold_two(line->pseudo + found->udp->len);
@@ -57,7 +58,8 @@ static __always_inline int looks_unfinished(const struct datagram *found, const 
 #define SUMMED_AT_ONCE 16 // bytes
 #define SUMMED_MOST ((DATAGRAM_LEN_MAX + sizeof(struct udphdr)) / SUMMED_AT_ONCE)
 
-// Whether the checksum of a datagram in a frame is right. `pseudo` is the sum of what it covers beside UDP. The verifier looks at this by itself.
+// Whether the checksum of a datagram in a frame is right. `pseudo` is the sum of what it covers
+// beside UDP. The verifier looks at this by itself.
 __noinline int is_right(struct xdp_md *frame, __u32 at, __u32 len, __u32 pseudo)
 {
 	const void *end = (const void *)(long)frame->data_end;
@@ -81,7 +83,8 @@ __noinline int is_right(struct xdp_md *frame, __u32 at, __u32 len, __u32 pseudo)
 	return fold(sum) == 0xffff;
 }
 
-// Whether a checksum may be followed: there is one, or need not be one, and it is finished. The stack (`skb`) knows what is finished and what is not.
+// Whether a checksum may be followed: there is one, or need not be one, and it is finished. The
+// stack (`skb`) knows what is finished and what is not.
 static __always_inline int may_follow(void *context, const struct __sk_buff *skb, const struct datagram *found, const struct line *line)
 {
 	if (!found->udp->check)
@@ -168,8 +171,9 @@ static __noinline void have_followed(struct __sk_buff *skb, const struct line *l
 	bpf_l4_csum_replace(skb, check, 0, ports + fold(line->leaving_ports), BPF_F_MARK_MANGLED_0);
 }
 
-// Makes a packet one of ours. In the stack (`skb`) a packet may be in one of three states: its checksum is to be looked at, it is yet to be finished, or the sum of
-// all of the packet stands beside it, which changes with it. Nothing may be read in the packet afterwards.
+// Makes a packet one of ours. In the stack (`skb`) a packet may be in one of three states: its
+// checksum is to be looked at, it is yet to be finished, or the sum of all of the packet stands
+// beside it, which changes with it. Nothing may be read in the packet afterwards.
 static __always_inline void write(struct __sk_buff *skb, const struct datagram *found, const struct line *line)
 {
 	int is_summed = skb && bpf_csum_update(skb, 0) >= 0;

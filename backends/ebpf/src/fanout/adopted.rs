@@ -8,8 +8,8 @@ use aya::maps::MapError;
 use super::kernel::Kernel;
 use crate::layout::fanout::{FANOUT_COPIES, Pair, StreamKey};
 
-/// Entries nobody knows the owners of. What is new gets other places and other numbers, so that neither touches the other; what nobody has ordered again
-/// when its time is over is removed.
+/// Entries nobody knows the owners of. What is new gets other places and other numbers, so that
+/// neither touches the other; what nobody has ordered again when its time is over is removed.
 #[derive(Debug, Default)]
 pub(super) struct Adopted {
     pairs: Vec<Pair>,

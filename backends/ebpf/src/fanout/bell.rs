@@ -1,4 +1,5 @@
-//! Wakes whoever reads the log, when there is something in it: no socket does where packets end in the kernel.
+//! Wakes whoever reads the log, when there is something in it: no socket does where packets end in
+//! the kernel.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,7 +10,8 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// It is not waked more often than once in so long: what it does with the log is a matter of tens of milliseconds.
+/// It is not waked more often than once in so long: what it does with the log is a matter of tens
+/// of milliseconds.
 const GRAIN: Duration = Duration::from_millis(5);
 
 /// A thread that waits for the log. It ends with this.

@@ -1,7 +1,7 @@
 //! Copies made in the driver: on which interfaces that can be, and how packets get there.
 //!
-//! A broadcast makes as many copies as a device map has slots, so there is one with one slot, one with two, and so on, for each interface, up to as many as
-//! any stream has had receivers.
+//! A broadcast makes as many copies as a device map has slots, so there is one with one slot, one
+//! with two, and so on, for each interface, up to as many as any stream has had receivers.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,8 @@ use crate::{EbpfError, RelayOffload, Step, attach};
 /// `BPF_MAP_TYPE_DEVMAP`, and the sizes of its keys and values.
 const DEVMAP: (u32, u32, u32) = (14, 4, 8);
 
-/// How often it is looked whether copies that were ordered do leave, and how often in a row none may.
+/// How often it is looked whether copies that were ordered do leave, and how often in a row none
+/// may.
 const WATCH_EVERY: Duration = Duration::from_secs(1);
 const STUCK_MAX: u32 = 2;
 
@@ -41,7 +42,8 @@ pub(super) struct Broadcast {
 }
 
 impl Broadcast {
-    /// Puts the program where packets arrive: behind the relays' there, or else by itself. `mark` is what it was loaded with.
+    /// Puts the program where packets arrive: behind the relays' there, or else by itself. `mark`
+    /// is what it was loaded with.
     ///
     /// Errors: why copies cannot be made in the driver; then none are.
     pub(super) fn start(
@@ -97,7 +99,8 @@ impl Broadcast {
         })
     }
 
-    /// What marks a stream with so many receivers as the driver's; `None` where there is no room for that.
+    /// What marks a stream with so many receivers as the driver's; `None` where there is no room
+    /// for that.
     pub(super) fn mark(&mut self, receivers: usize) -> Option<u32> {
         let wanted = u32::try_from(receivers)
             .ok()
@@ -130,7 +133,8 @@ pub(super) struct Traffic {
     pub(super) left: u64,
 }
 
-/// Looks from time to time whether copies that are ordered do not leave any more, though they once could: a driver may come to take none.
+/// Looks from time to time whether copies that are ordered do not leave any more, though they once
+/// could: a driver may come to take none.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     at: Option<Instant>,
@@ -169,7 +173,8 @@ fn put_on(program: &mut Xdp, names: &[String], interfaces: &[u32]) -> Result<(),
     Ok(())
 }
 
-/// Whether an interface takes a frame from the driver's program: one for nobody, which is dropped where it would leave.
+/// Whether an interface takes a frame from the driver's program: one for nobody, which is dropped
+/// where it would leave.
 fn lets_go(
     loaded: &mut Ebpf,
     trial: &mut DevMap<MapData>,
@@ -192,7 +197,8 @@ fn lets_go(
 
 /// Has a frame arrive at an interface, and what becomes of it happen.
 pub(super) fn arrive(loaded: &mut Ebpf, interface: u32, frame: &[u8]) -> Result<(), EbpfError> {
-    // `struct xdp_md`: where data begins, where it ends, where metadata begins, from which interface and queue, to which interface.
+    // `struct xdp_md`: where data begins, where it ends, where metadata begins, from which
+    // interface and queue, to which interface.
     let context = [0, frame.len() as u32, 0, interface, 0, 0]
         .map(u32::to_ne_bytes)
         .concat();

@@ -35,7 +35,8 @@ pub(super) fn stream(stream: &Stream, places: &[u32]) -> StreamEntry {
     entry
 }
 
-/// What becomes of the header extensions of a stream's packets on `from`: those that go on, by the ids they come with and go out under.
+/// What becomes of the header extensions of a stream's packets on `from`: those that go on, by the
+/// ids they come with and go out under.
 pub(super) fn extensions(entry: &mut StreamEntry, from: &Leg, carried: &[(u8, u8)]) {
     for (rank, (id, goes_out)) in carried.iter().enumerate() {
         entry.carried[usize::from(id / 32)].ranks[usize::from(id % 32)] = rank as u8 + 1;
@@ -49,7 +50,8 @@ pub(super) fn extensions(entry: &mut StreamEntry, from: &Leg, carried: &[(u8, u8
     entry.descriptor = id(ExtensionKind::DependencyDescriptor).into();
 }
 
-/// A replica of a stream with these payload types; its leg's packets are counted at `place`, if they are.
+/// A replica of a stream with these payload types; its leg's packets are counted at `place`, if
+/// they are.
 pub(super) fn replica(replica: &Replica, leg: &Leg, formats: &[StreamFormat], place: Option<u32>) -> ReplicaEntry {
     let mut entry = ReplicaEntry {
         ssrc: replica.ssrc.0.to_be(),

@@ -6,8 +6,8 @@ use wire::codec::Layer;
 use crate::clock::nanoseconds;
 use crate::layout::fanout::{Decision, LAYERS_NONE, LAYERS_VP8, ReplicaProgress};
 
-/// Where a replica stands that follows this. Where frames refer to others by descriptors it goes on with nothing: what was decided of those nobody else can
-/// know.
+/// Where a replica stands that follows this. Where frames refer to others by descriptors it goes on
+/// with nothing: what was decided of those nobody else can know.
 pub(super) fn snapshot(source: Option<StreamKey>, progress: &ReplicaProgress) -> ReplicaSnapshot {
     let layers = progress.layers.into();
     let newest = progress.decisions[0];

@@ -39,10 +39,12 @@ const GROWTH: usize = 512;
 const CONTEXT: usize = 44;
 const CONTEXT_INTERFACE: usize = 40;
 
-/// Maps that are no tables: what one packet needs while it is copied, what a processor keeps of others, what was noted for a process that is gone, and where broadcasts go, which end with it.
+/// Maps that are no tables: what one packet needs while it is copied, what a processor keeps of
+/// others, what was noted for a process that is gone, and where broadcasts go, which end with it.
 const OF_THIS_PROGRAM: [&str; 7] = ["scratches", "lines", "notes", "log_ring", "outboxes", "fans", "tried"];
 
-/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
+/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process
+/// dies.
 pub(super) struct Kernel {
     loaded: Ebpf,
     legs: HashMap<MapData, Pair, u32>,
@@ -67,7 +69,8 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Loads the program, and puts it where packets arrive; with the tables that are pinned if there are any.
+    /// Loads the program, and puts it where packets arrive; with the tables that are pinned if
+    /// there are any.
     pub(super) fn start(
         config: &FanoutConfig,
         relays: Option<&mut RelayOffload>,
@@ -332,7 +335,8 @@ fn broadcast(
     }
 }
 
-/// Puts the program where an interface's packets arrive, or in the place of an earlier one that is held there by a link pinned at `link`.
+/// Puts the program where an interface's packets arrive, or in the place of an earlier one that is
+/// held there by a link pinned at `link`.
 fn put(program: &mut SchedClassifier, name: &str, link: Option<&Path>) -> Result<Attached, EbpfError> {
     if_nametoindex(name).map_err(|_| EbpfError::NoInterface(name.to_owned()))?;
     if merging::merges(name).map_err(|error| EbpfError::of(Step::Attach(name.to_owned()), error))? {

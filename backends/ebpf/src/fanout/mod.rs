@@ -1,9 +1,13 @@
-//! Rooms in the kernel: RTP of a stream is copied to those who get it, each copy with its receiver's numbers, before any socket has seen it.
+//! Rooms in the kernel: RTP of a stream is copied to those who get it, each copy with its
+//! receiver's numbers, before any socket has seen it.
 //!
-//! What is taken are legs without encryption, streams without retransmissions, and the replicas of those; see [`fit`] for what is not. A stream
-//! may have replicas here and others in the base: its packets go up then, and the base sends only what is not sent here ([`sends`](dataplane::Offload::sends)).
+//! What is taken are legs without encryption, streams without retransmissions, and the replicas of
+//! those; see [`fit`] for what is not. A stream may have replicas here and others in the base: its
+//! packets go up then, and the base sends only what is not sent here
+//! ([`sends`](dataplane::Offload::sends)).
 //!
-//! Read `program/fanout/fanout.bpf.c` for what becomes of a packet, then [`table`] for what the kernel is told, and when.
+//! Read `program/fanout/fanout.bpf.c` for what becomes of a packet, then [`table`] for what the
+//! kernel is told, and when.
 
 mod adopted;
 mod bell;
@@ -54,14 +58,17 @@ const DISCARD: u16 = 9;
 pub struct FanoutConfig {
     /// Interfaces by name, at which publishers' packets arrive. Copies leave wherever routes lead.
     pub interfaces: Vec<String>,
-    /// Whether packets that were copied go on to the base in any case, so that it can report arrivals and keep statistics of its own. Otherwise they do only
-    /// where it has replicas of the stream.
+    /// Whether packets that were copied go on to the base in any case, so that it can report
+    /// arrivals and keep statistics of its own. Otherwise they do only where it has replicas of the
+    /// stream.
     pub goes_up: bool,
     /// Where copies are made.
     pub path: RoomsPath,
-    /// A folder of a BPF file system in which to keep program and entries over the end of the process, however that comes.
+    /// A folder of a BPF file system in which to keep program and entries over the end of the
+    /// process, however that comes.
     pub pins: Option<PathBuf>,
-    /// How long entries that were found there stay. Whose they are nobody can know: whoever comes again gets new ones.
+    /// How long entries that were found there stay. Whose they are nobody can know: whoever comes
+    /// again gets new ones.
     pub keep: Duration,
 }
 
@@ -99,14 +106,16 @@ pub struct Fanout {
 }
 
 impl Fanout {
-    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are related to it.
+    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are
+    /// related to it.
     ///
     /// Errors: why it cannot be. The base does everything then.
     pub fn start(config: &FanoutConfig, now: Instant) -> Result<Self, EbpfError> {
         Self::start_at(config, None, now)
     }
 
-    /// The same where relays are on the same interfaces: a driver runs one program, and that leads on to this.
+    /// The same where relays are on the same interfaces: a driver runs one program, and that leads
+    /// on to this.
     ///
     /// Errors: as above.
     pub fn start_behind(relays: &mut RelayOffload, config: &FanoutConfig, now: Instant) -> Result<Self, EbpfError> {
@@ -143,7 +152,8 @@ impl Fanout {
         })
     }
 
-    /// Has `wake` called whenever there is something to [`poll`](Offload::poll), but not all the time: what there is can wait some milliseconds.
+    /// Has `wake` called whenever there is something to [`poll`](Offload::poll), but not all the
+    /// time: what there is can wait some milliseconds.
     ///
     /// Errors: why it cannot be. Then somebody has to look.
     pub fn wake_with(&mut self, wake: Arc<dyn Fn() + Send + Sync>) -> Result<(), EbpfError> {
@@ -189,7 +199,8 @@ impl Fanout {
         }
     }
 
-    /// Packets that an interface had made one of several, which nothing can be done with here: turn its GRO off (`ethtool -K INTERFACE gro off`).
+    /// Packets that an interface had made one of several, which nothing can be done with here: turn
+    /// its GRO off (`ethtool -K INTERFACE gro off`).
     pub fn merged(&self) -> u64 {
         self.table.kernel.counts()[layout::FAN_MERGED as usize]
     }
@@ -204,13 +215,15 @@ impl Fanout {
         })
     }
 
-    /// Runs the program on a frame as if it had arrived at the interface with this number: what becomes of it, and how it looks then. Clones are sent, but the
-    /// last copy of a frame is the frame itself, and nobody sends that ([`Tried::Redirected`]).
+    /// Runs the program on a frame as if it had arrived at the interface with this number: what
+    /// becomes of it, and how it looks then. Clones are sent, but the last copy of a frame is the
+    /// frame itself, and nobody sends that ([`Tried::Redirected`]).
     pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
         self.table.kernel.try_frame(interface, frame)
     }
 
-    /// Has a frame arrive at the interface with this number, where the driver's program is: what that leaves goes on to the stack.
+    /// Has a frame arrive at the interface with this number, where the driver's program is: what
+    /// that leaves goes on to the stack.
     pub fn arrive_in_driver(&mut self, interface: u32, frame: &[u8]) -> Result<(), EbpfError> {
         self.table.kernel.arrive(interface, frame)
     }
@@ -259,7 +272,8 @@ impl Fanout {
         }
     }
 
-    /// Makes the kernel look for a receiver's hardware address, by sending something of no meaning there as programs do.
+    /// Makes the kernel look for a receiver's hardware address, by sending something of no meaning
+    /// there as programs do.
     fn nudge(&mut self, id: LegId) {
         let now = self.clock.now();
         let lately = |at: &Instant| now.saturating_duration_since(*at) < NUDGE_EVERY;

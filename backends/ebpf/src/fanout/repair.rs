@@ -1,7 +1,8 @@
 //! What receivers ask for again: the source's numbers of it, and who asked.
 //!
-//! Nothing is kept in the kernel, so a request goes on to the publisher, by the agent. When the packet comes again the program gives it to those who asked
-//! (`program/fanout/fanout_repair.h`); after [`FRESH`] it is of no use to anybody.
+//! Nothing is kept in the kernel, so a request goes on to the publisher, by the agent. When the
+//! packet comes again the program gives it to those who asked (`program/fanout/fanout_repair.h`);
+//! after [`FRESH`] it is of no use to anybody.
 //!
 //! Source: Scallop section 5.3.
 
@@ -22,8 +23,8 @@ use crate::layout::fanout::{
 const FRESH: Duration = Duration::from_secs(1);
 
 impl EntryTable {
-    /// Remembers that the receiver of a replica wants packets again, by their numbers there: which of the source's they are. `None` where nothing comes from
-    /// anywhere.
+    /// Remembers that the receiver of a replica wants packets again, by their numbers there: which
+    /// of the source's they are. `None` where nothing comes from anywhere.
     pub(super) fn nack(&mut self, id: ReplicaId, sequences: &[u16]) -> Option<(StreamKey, Vec<u16>)> {
         let (entry, cell, state) = self.sent_replica(id)?;
         let source = cell.progress.source;
@@ -55,7 +56,8 @@ impl EntryTable {
     }
 }
 
-/// The source's extended numbers behind some of a replica's, of those of the segment it is in that were, or are to be, sent.
+/// The source's extended numbers behind some of a replica's, of those of the segment it is in that
+/// were, or are to be, sent.
 fn numbers(progress: &ReplicaProgress, sequences: &[u16]) -> Vec<u64> {
     let mut wanted: BTreeSet<u16> = sequences.iter().copied().collect();
     let oldest = progress.first.max(progress.newest.saturating_sub(REORDER_MAX - 1));
@@ -64,7 +66,8 @@ fn numbers(progress: &ReplicaProgress, sequences: &[u16]) -> Vec<u64> {
     found.map(|(source, _)| source).collect()
 }
 
-/// Under which number a packet of the source's went out, or is to; `None` where those behind it have closed up.
+/// Under which number a packet of the source's went out, or is to; `None` where those behind it
+/// have closed up.
 fn sequence(progress: &ReplicaProgress, source: u64) -> Option<u16> {
     let word = (source / 64 % u64::from(HISTORY_WORDS)) as usize;
     let (closed, bit) = (progress.closed[word], 1 << (source % 64));
@@ -103,7 +106,8 @@ fn numbers_by_frames(progress: &ReplicaProgress, frames: &FrameNumbers, sequence
 mod tests {
     use super::*;
 
-    /// What is known after packets from `first` on, of which some were not sent; the first of all has number 100.
+    /// What is known after packets from `first` on, of which some were not sent; the first of all
+    /// has number 100.
     fn after(first: u64, newest: u64, left_out: impl Fn(u64) -> bool) -> (ReplicaProgress, Vec<(u64, u16)>) {
         let mut progress = ReplicaProgress {
             first,
@@ -160,7 +164,8 @@ mod tests {
         for (place, frame) in frames.frames.iter_mut().enumerate() {
             frame.frame = name(place);
         }
-        // Frame 40 is 131,068 to 131,071 and goes out under 100 to 103; frame 42 from 131,076 on, behind a gap of one, across the end of 16 bits.
+        // Frame 40 is 131,068 to 131,071 and goes out under 100 to 103; frame 42 from 131,076 on,
+        // behind a gap of one, across the end of 16 bits.
         for (frame, first, last, number) in [(40, 131_068, 131_071_u64, 100), (42, 131_076, 131_080, 105)] {
             frames.frames[frame % NUMBERED_FRAMES as usize] = NumberedFrame {
                 frame: frame as u16,

@@ -1,4 +1,5 @@
-//! What is written into each copy because of whom it is for and when it leaves: how much room it takes, and who counts.
+//! What is written into each copy because of whom it is for and when it leaves: how much room it
+//! takes, and who counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Instant;
@@ -9,7 +10,8 @@ use wire::ExtensionKind;
 use super::slots::Slots;
 use crate::layout::fanout::{FANOUT_LEGS, FANOUT_MID_WORDS, MidElement, ReplicaEntry, StreamEntry};
 
-/// The highest header extension id, and the longest value, of the one-byte form (RFC 8285 section 4.2).
+/// The highest header extension id, and the longest value, of the one-byte form (RFC 8285 section
+/// 4.2).
 const ONE_BYTE_MAX: u8 = 14;
 
 /// What depends on when a packet leaves, and so must be written where it does.
@@ -66,7 +68,8 @@ fn element(bytes: &[u8]) -> MidElement {
     }
 }
 
-/// Who counts the packets of legs that want it. One place does for each leg, for as long as there is the leg: two would use numbers twice.
+/// Who counts the packets of legs that want it. One place does for each leg, for as long as there
+/// is the leg: two would use numbers twice.
 #[derive(Debug)]
 pub(super) struct Counts {
     free: Slots,
@@ -105,7 +108,8 @@ impl Counts {
         self.elsewhere.contains(&id)
     }
 
-    /// A leg's packets are counted here from now on: where, if that is new. `Err` where there is no place.
+    /// A leg's packets are counted here from now on: where, if that is new. `Err` where there is no
+    /// place.
     pub(super) fn take(&mut self, now: Instant, id: LegId) -> Result<Option<u32>, ()> {
         if self.places.contains_key(&id) {
             return Ok(None);

@@ -1,7 +1,8 @@
 //! What entries there are, where each runs, and what the kernel has of those that run there.
 //!
-//! A stream is in the kernel while somebody gets it from there. Whatever changes, its whole entry is written to a new place, and then the kernel is told
-//! that place: a packet sees all of a change or nothing of it. [`placement`] decides where a replica runs, [`sync`] writes.
+//! A stream is in the kernel while somebody gets it from there. Whatever changes, its whole entry
+//! is written to a new place, and then the kernel is told that place: a packet sees all of a change
+//! or nothing of it. [`placement`] decides where a replica runs, [`sync`] writes.
 
 mod placement;
 mod promotion;
@@ -72,7 +73,8 @@ enum Home {
         state: u32,
         place: Option<(u32, ReplicaEntry)>,
     },
-    /// `begun` once the base may have sent any of it: its numbers are the base's then, until it says where it stands.
+    /// `begun` once the base may have sent any of it: its numbers are the base's then, until it
+    /// says where it stands.
     Base { why: Refused, begun: bool },
 }
 

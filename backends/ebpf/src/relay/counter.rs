@@ -25,7 +25,8 @@ counting::counters! {
         NoNeighbour = "no_neighbour",
         /// Left to the base: its way leads through an interface without the program.
         OtherInterface = "other_interface",
-        /// Left to the base: one of a relay every ten seconds, so that the stack notices when the neighbour has another hardware address.
+        /// Left to the base: one of a relay every ten seconds, so that the stack notices when the
+        /// neighbour has another hardware address.
         Confirming = "confirming",
     }
 }

@@ -59,7 +59,8 @@ impl Place {
         }
     }
 
-    /// What an interface is called among links: those of the two programs are not of one kind. No interface has a colon in its name.
+    /// What an interface is called among links: those of the two programs are not of one kind. No
+    /// interface has a colon in its name.
     fn link_name(self, interface: &str) -> String {
         match self {
             Place::Driver | Place::Generic => interface.to_owned(),
@@ -149,8 +150,10 @@ impl Place {
     }
 }
 
-/// Puts the program on all interfaces, in the best place there is for all of them: what arrives at one may leave through any, and drivers that run programs send
-/// nothing through drivers that do not. What this machine sends itself meets no driver, so on the loopback interface the program is in the stack.
+/// Puts the program on all interfaces, in the best place there is for all of them: what arrives at
+/// one may leave through any, and drivers that run programs send nothing through drivers that do
+/// not. What this machine sends itself meets no driver, so on the loopback interface the program is
+/// in the stack.
 pub(super) fn attach(
     loaded: &mut Ebpf,
     hook: Hook,
@@ -211,7 +214,8 @@ fn attach_in_best(
     unreachable!("the last place says what there is to say")
 }
 
-/// Takes the program out of drivers, one of which lets nothing go any more, and puts it into the stack in their place.
+/// Takes the program out of drivers, one of which lets nothing go any more, and puts it into the
+/// stack in their place.
 pub(super) fn move_to_stack(
     loaded: &mut Ebpf,
     found: &mut [Found],

@@ -35,13 +35,15 @@ const IP: usize = 14;
 /// The program's tables, by name.
 const TABLES: [&str; 6] = ["relays", "versions", "traffics", "counts", "clocks", "interfaces"];
 
-/// What a processor keeps of the tables has this many places at most, each 128 bytes for an entry and 80 for a way.
+/// What a processor keeps of the tables has this many places at most, each 128 bytes for an entry
+/// and 80 for a way.
 const KEPT_MAX: u32 = 16_384;
 
 /// How long a way out may be taken until it is looked up again.
 const WAY_FRESH: Duration = Duration::from_millis(100);
 
-/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process dies.
+/// The program, on its interfaces. Without pins it leaves them when this is dropped or the process
+/// dies.
 pub(super) struct Kernel {
     pub(super) loaded: Ebpf,
     place: Place,
@@ -52,7 +54,8 @@ pub(super) struct Kernel {
     traffics: PerCpuArray<MapData, Traffic>,
     clocks: Array<MapData, layout::Clock>,
     tick: Duration,
-    /// The program that looks at what is no relay's. It goes with the process, and so does what it does.
+    /// The program that looks at what is no relay's. It goes with the process, and so does what it
+    /// does.
     behind: ProgramArray<MapData>,
     statistics: Statistics,
     trial: Trial,
@@ -100,7 +103,8 @@ impl Kernel {
         Ok((kernel, found))
     }
 
-    /// From time to time, sees to it that drivers still let go of what the program sends. Where one does not, all packets are met in the stack from now on.
+    /// From time to time, sees to it that drivers still let go of what the program sends. Where one
+    /// does not, all packets are met in the stack from now on.
     pub(super) fn look_after(&mut self, now: Instant, found: &mut [Found]) -> bool {
         if self.place != Place::Driver || !self.trial.is_due(now) {
             return false;
@@ -221,8 +225,9 @@ fn tick() -> Duration {
     Duration::from(resolution)
 }
 
-/// Has the kernel look up routes for packets that come from ourselves. It does so only where the interface they come from forwards; nothing that arrives at the
-/// loopback interface comes from elsewhere, so that nothing else changes.
+/// Has the kernel look up routes for packets that come from ourselves. It does so only where the
+/// interface they come from forwards; nothing that arrives at the loopback interface comes from
+/// elsewhere, so that nothing else changes.
 pub(crate) fn allow_look_ups() -> io::Result<()> {
     for family in ["ipv4", "ipv6"] {
         let path = format!("/proc/sys/net/{family}/conf/lo/forwarding");

@@ -1,7 +1,8 @@
 //! Whether interfaces let go of what programs in drivers send through them.
 //!
-//! Some do not: a veth takes frames from such programs only while its other end polls for them. They are lost without a word then, so it is tried when the
-//! program is put there, and from time to time afterwards.
+//! Some do not: a veth takes frames from such programs only while its other end polls for them.
+//! They are lost without a word then, so it is tried when the program is put there, and from time
+//! to time afterwards.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Relays in the kernel: RTP that arrives at a port of ours leaves from another before there is a socket buffer.
+//! Relays in the kernel: RTP that arrives at a port of ours leaves from another before there is a
+//! socket buffer.
 
 mod counter;
 mod hook;
@@ -38,11 +39,13 @@ pub struct RelayConfig {
     pub hook: Hook,
     /// How many relays there may be here. More run in the base.
     pub relays_max: u32,
-    /// A folder of a BPF file system in which to keep program and entries over the end of the process, however that comes; the next one goes on with them.
+    /// A folder of a BPF file system in which to keep program and entries over the end of the
+    /// process, however that comes; the next one goes on with them.
     pub pins: Option<PathBuf>,
     /// How long entries that were found there may stay when nobody offers them again.
     pub keep: Duration,
-    /// How often a packet of a relay is left to the base, so that the stack sends something there and notices when the next hop has another hardware address.
+    /// How often a packet of a relay is left to the base, so that the stack sends something there
+    /// and notices when the next hop has another hardware address.
     pub confirm: Duration,
 }
 
@@ -89,7 +92,8 @@ impl Whereabouts {
 
 /// The relay program as an offload.
 ///
-/// Takes relays that open and seal nothing, accept from one address and lead from one port of ours to another; of them, RTP. The rest is the base's.
+/// Takes relays that open and seal nothing, accept from one address and lead from one port of ours
+/// to another; of them, RTP. The rest is the base's.
 pub struct RelayOffload {
     table: Table<Kernel>,
     found: Vec<Found>,
@@ -103,9 +107,11 @@ pub struct RelayOffload {
 }
 
 impl RelayOffload {
-    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are related to it.
+    /// Puts the program on its interfaces. `now` is what the clock shows: all times told are
+    /// related to it.
     ///
-    /// Errors: why it cannot be. Nothing is left behind then that was not there before, and the base does everything.
+    /// Errors: why it cannot be. Nothing is left behind then that was not there before, and the
+    /// base does everything.
     pub fn start(config: &RelayConfig, now: Instant) -> Result<Self, EbpfError> {
         let clock = Monotonic::new(now);
         let (kernel, found) = Kernel::start(config)?;
@@ -161,17 +167,20 @@ impl RelayOffload {
         })
     }
 
-    /// What the program does to a frame, as if it had arrived at the interface with this number; and the frame then. Nothing is sent, but it is counted.
+    /// What the program does to a frame, as if it had arrived at the interface with this number;
+    /// and the frame then. Nothing is sent, but it is counted.
     pub fn try_frame(&mut self, interface: u32, frame: &[u8]) -> Result<(Tried, Vec<u8>), EbpfError> {
         self.table.tables.try_frame(interface, frame)
     }
 
-    /// How long the program takes on average for a frame that it sends as it came, over so many times.
+    /// How long the program takes on average for a frame that it sends as it came, over so many
+    /// times.
     pub fn time_frame(&mut self, interface: u32, frame: &[u8], times: u32) -> Result<Duration, EbpfError> {
         self.table.tables.time_frame(interface, frame, times)
     }
 
-    /// Has another program look at what is no relay's, where all interfaces run this one in the driver.
+    /// Has another program look at what is no relay's, where all interfaces run this one in the
+    /// driver.
     pub(crate) fn lead_on(&mut self, next: &ProgramFd) -> Result<(), EbpfError> {
         let is_in_the_way = |found: &&Found| found.path != Path::Driver && !is_loopback(&found.interface);
         if let Some(found) = self.found.iter().find(is_in_the_way) {

@@ -6,7 +6,8 @@ use dataplane::{Accept, Reason, Relay, RelayProtection};
 
 use crate::layout::relay as layout;
 
-/// A relay as the program has it, but for its slot and version. RTCP is not part of it: the base passes that on.
+/// A relay as the program has it, but for its slot and version. RTCP is not part of it: the base
+/// passes that on.
 ///
 /// `is_ours` says whether this machine has an address.
 ///

@@ -27,8 +27,8 @@ pub(super) trait Tables {
 
 /// Every port of ours that is in the base's table, and in the kernel's those it can take.
 ///
-/// A relay is in the kernel only while the port it leaves from is one of ours: the base says that its packets are not ready to be sent otherwise, and so
-/// they go there.
+/// A relay is in the kernel only while the port it leaves from is one of ours: the base says that
+/// its packets are not ready to be sent otherwise, and so they go there.
 pub(super) struct Table<T> {
     pub(super) tables: T,
     ports: HashMap<SocketAddr, Port>,
@@ -179,7 +179,8 @@ impl<T: Tables> Table<T> {
         Ok(())
     }
 
-    /// A port became ours or ceased to be: relays that leave from it begin or cease to be in the kernel.
+    /// A port became ours or ceased to be: relays that leave from it begin or cease to be in the
+    /// kernel.
     fn look_again_at_leaving(&mut self, from: SocketAddr) {
         let is_ours = self.has(from);
         let leaving: Vec<_> = self.leaving.get(&from).into_iter().flatten().copied().collect();

@@ -25,7 +25,8 @@ mod tc_action {
 /// `struct __sk_buff` up to the number of the interface, in words.
 const BUFFER_WORDS: usize = 11;
 
-/// Runs a frame through the program so many times: what becomes of it, how it looks then, and how long that took on average.
+/// Runs a frame through the program so many times: what becomes of it, how it looks then, and how
+/// long that took on average.
 pub(super) fn run(
     loaded: &mut Ebpf,
     place: Place,
@@ -34,7 +35,8 @@ pub(super) fn run(
     times: u32,
 ) -> Result<(Tried, Vec<u8>, Duration), EbpfError> {
     let context = match place {
-        // `struct xdp_md`: where data begins, where it ends, where metadata begins, from which interface and queue, to which interface.
+        // `struct xdp_md`: where data begins, where it ends, where metadata begins, from which
+        // interface and queue, to which interface.
         Place::Driver | Place::Generic => vec![0, frame.len() as u32, 0, interface, 0, 0],
         Place::Stack => {
             let mut buffer = vec![0; BUFFER_WORDS];

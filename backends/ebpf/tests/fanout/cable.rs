@@ -69,7 +69,8 @@ impl<'a> Room<'a> {
         answer.expect("the kernel can do that");
     }
 
-    /// Whether everybody gets each of these packets as it is theirs, from a first one that is numbered so.
+    /// Whether everybody gets each of these packets as it is theirs, from a first one that is
+    /// numbered so.
     pub fn hears(&self, sequences: std::ops::Range<u16>, numbered: u16) {
         for (sequence, number) in sequences.zip(numbered..) {
             self.speak(sequence, 1_200 + usize::from(sequence));
@@ -203,7 +204,8 @@ fn everybody_gets_each_packet_as_it_is_theirs() {
 #[test]
 fn all_copies_are_right_whoever_finishes_checksums() {
     with_families(|pair, like| {
-        // The sender, so that all copies are verified where they arrive; the device they leave by; nobody, on a cable that does not need them.
+        // The sender, so that all copies are verified where they arrive; the device they leave by;
+        // nobody, on a cable that does not need them.
         for (far, near) in [("off", "on"), ("on", "off"), ("on", "on")] {
             for (side, name, tx) in [(&pair.far, "far0", far), (&pair.near, "near0", near)] {
                 if let Err(reason) = side.command("ethtool", &format!("-K {name} tx {tx}")) {

@@ -1,6 +1,7 @@
 //! The kernel's copies in front of a base without sockets, as a device under test.
 //!
-//! Datagrams are run through the program as frames; copies leave on a cable, at whose far end they are caught. What the program lets pass the base gets.
+//! Datagrams are run through the program as frames; copies leave on a cable, at whose far end they
+//! are caught. What the program lets pass the base gets.
 
 use std::cell::Cell;
 use std::io::ErrorKind;
@@ -163,7 +164,8 @@ impl KernelDevice {
         let counters = self.plane.offload_mut().counters();
         let forwarded = counters[Counter::Forwarded] + counters[Counter::Resent];
         let deadline = Instant::now() + PATIENCE;
-        // What leaves as the last copy is the frame itself, which the kernel only has looked at here.
+        // What leaves as the last copy is the frame itself, which the kernel only has looked at
+        // here.
         let last = self.last.take();
         while self.forwarded + u64::from(last.is_some()) < forwarded {
             assert!(

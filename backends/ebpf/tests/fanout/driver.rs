@@ -76,7 +76,8 @@ fn merge_nothing(pair: &Pair) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// What is left to a device to finish cannot be followed in the driver, so the stack copies it; numbers go on from one to the other.
+/// What is left to a device to finish cannot be followed in the driver, so the stack copies it;
+/// numbers go on from one to the other.
 #[test]
 fn a_packet_without_a_finished_checksum_is_copied_in_the_stack() {
     with_families(|pair, like| {
@@ -93,7 +94,8 @@ fn a_packet_without_a_finished_checksum_is_copied_in_the_stack() {
     });
 }
 
-/// An interface that sends nothing for XDP programs is found out before anything is copied, and where it comes to be one, after a while.
+/// An interface that sends nothing for XDP programs is found out before anything is copied, and
+/// where it comes to be one, after a while.
 #[test]
 fn where_a_driver_takes_nothing_the_stack_copies() {
     with_families(|pair, like| {
@@ -145,7 +147,8 @@ fn a_room_that_changes_is_copied_to_those_who_are_there() {
     });
 }
 
-/// One of whom the way leads through an interface that copies cannot be broadcast to takes the stream to the stack.
+/// One of whom the way leads through an interface that copies cannot be broadcast to takes the
+/// stream to the stack.
 #[test]
 fn a_receiver_elsewhere_has_the_stack_copy_for_all() {
     with_families(|pair, like| {

@@ -1,4 +1,5 @@
-//! A stream of more receivers than the kernel has room for: who waits is the base's, and moves in when somebody leaves.
+//! A stream of more receivers than the kernel has room for: who waits is the base's, and moves in
+//! when somebody leaves.
 
 use std::time::Instant;
 
@@ -71,7 +72,8 @@ fn move_in(cable: NewCable) {
         let (came, copied) = (cable.came.get(), cable.copied.get());
         println!("{came} replicas came from the base, {copied} copies in the kernel");
         assert_eq!(came, WAITING);
-        // Two packets to a full table, one and the one during which they move to those that stayed, and the rest to all.
+        // Two packets to a full table, one and the one during which they move to those that stayed,
+        // and the rest to all.
         let stayed = ROOM - WAITING;
         assert_eq!(copied, 2 * ROOM + 2 * stayed + 4 * ROOM);
     });

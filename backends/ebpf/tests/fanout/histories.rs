@@ -1,4 +1,5 @@
-//! Random histories: whatever happens, what receivers get keeps the promises that hold on every device.
+//! Random histories: whatever happens, what receivers get keeps the promises that hold on every
+//! device.
 
 use std::time::Instant;
 
@@ -59,7 +60,8 @@ fn keep_promises(cable: NewCable) {
     });
 }
 
-/// Header extensions that are each leg's own business, under its own numbers; of the others those that all legs have in common.
+/// Header extensions that are each leg's own business, under its own numbers; of the others those
+/// that all legs have in common.
 fn like_others(map: &ExtensionMap) -> ExtensionMap {
     let mut common = ExtensionMap::default();
     for kind in [

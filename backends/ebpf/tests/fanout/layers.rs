@@ -31,7 +31,8 @@ const FORMATS: [(u8, Codec); 4] = [
 
 const SEEDS: std::ops::Range<u64> = 1..13;
 
-/// Without retransmissions, and where nothing shows which ids a descriptor has on either side, the kernel can do what they say.
+/// Without retransmissions, and where nothing shows which ids a descriptor has on either side, the
+/// kernel can do what they say.
 fn as_the_kernel_can(text: String) -> String {
     text.replace("/103 rtx 0x23/500", "")
 }
@@ -135,8 +136,9 @@ pub fn leave_out_other_families(steps: &mut [Step]) {
     }
 }
 
-/// What receivers got, in words, without what the kernel may write otherwise: the form of header extensions and what is padding in them, and timestamps, which
-/// go on by two clocks where a source begins.
+/// What receivers got, in words, without what the kernel may write otherwise: the form of header
+/// extensions and what is padding in them, and timestamps, which go on by two clocks where a source
+/// begins.
 fn media(observation: &Observation) -> Vec<(Path, String)> {
     let got = observation
         .got
@@ -159,7 +161,8 @@ fn media(observation: &Observation) -> Vec<(Path, String)> {
     .collect()
 }
 
-/// Gives both the same history: the first difference in what receivers get, or in what the agent is told of layers, or a promise that was broken.
+/// Gives both the same history: the first difference in what receivers get, or in what the agent is
+/// told of layers, or a promise that was broken.
 fn compare(steps: &[Step], cable: &Cable, promises: Option<Invariants>) -> Result<(), Difference> {
     let start = Instant::now();
     let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
@@ -191,7 +194,8 @@ fn compare(steps: &[Step], cable: &Cable, promises: Option<Invariants>) -> Resul
     Ok(())
 }
 
-/// Holds the kernel to the model in histories, each with a name and what is promised of it whatever the model says.
+/// Holds the kernel to the model in histories, each with a name and what is promised of it whatever
+/// the model says.
 fn hold_to_the_model(histories: impl Iterator<Item = (String, Vec<Step>, Option<Invariants>)> + Send) {
     on_cable(Cable::new, |cable| {
         for (name, steps, promises) in histories {

@@ -1,4 +1,5 @@
-//! Replicas that go from the kernel to the base and back, at random packets: their receivers see what the model gives to those of replicas that stay.
+//! Replicas that go from the kernel to the base and back, at random packets: their receivers see
+//! what the model gives to those of replicas that stay.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -57,7 +58,8 @@ fn steps(seed: u64) -> Vec<Step> {
     steps
 }
 
-/// What receivers got, but for header extensions, and timestamps, which go on by two clocks where a source begins.
+/// What receivers got, but for header extensions, and timestamps, which go on by two clocks where a
+/// source begins.
 fn media(seen: &Observation) -> Vec<(Path, u32, u8, u16, bool, Vec<u8>)> {
     let got = seen
         .got
@@ -115,7 +117,8 @@ impl Replicas {
         }
     }
 
-    /// Moves some that follow what they should, and are not changed soon: where a source changes before a packet of the old one comes, nobody remembers that it was followed.
+    /// Moves some that follow what they should, and are not changed soon: where a source changes
+    /// before a packet of the old one comes, nobody remembers that it was followed.
     fn move_some(&mut self, behind: &[Step], dice: &mut impl FnMut() -> u32) -> Vec<Step> {
         let soon = &behind[..behind.len().min(SOON)];
         let is_changed = |id: ReplicaId| {

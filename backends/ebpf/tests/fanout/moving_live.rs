@@ -1,4 +1,5 @@
-//! Replicas that go from sockets on threads to the kernel and back while packets arrive over a cable.
+//! Replicas that go from sockets on threads to the kernel and back while packets arrive over a
+//! cable.
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};

@@ -23,7 +23,8 @@ fn config(pins: &Path) -> FanoutConfig {
     }
 }
 
-/// Orders a room: who speaks to which port of ours, and who listens. Every process numbers them as if it were the first.
+/// Orders a room: who speaks to which port of ours, and who listens. Every process numbers them as
+/// if it were the first.
 fn order(fanout: &mut Fanout, near: SocketAddr, speaker: SocketAddr, listeners: &[SocketAddr]) {
     let mut offer = |update| fanout.offer(Instant::now(), &update).expect("the kernel can do that");
     offer(Update::SetLeg(LegId(0), leg(near, speaker, Protection::Clear)));
@@ -128,7 +129,8 @@ impl People {
         heard > 0
     }
 
-    /// Sends a packet every millisecond while something else is done. How many, and which of them each got, by the numbers they have there.
+    /// Sends a packet every millisecond while something else is done. How many, and which of them
+    /// each got, by the numbers they have there.
     fn meeting(&self, meanwhile: impl FnOnce()) -> (u16, [Vec<u16>; 2]) {
         let listeners = self.listeners.each_ref().map(|listener| || numbers(listener));
         let (sent, heard) = while_sending(|number| self.speak(number as u16), listeners, meanwhile);
@@ -166,7 +168,8 @@ fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
                     "{said}"
                 );
                 thread::sleep(Duration::from_millis(100));
-                // Others meet, by the same numbers of legs, streams and replicas: they and those who were found do not hear of each other.
+                // Others meet, by the same numbers of legs, streams and replicas: they and those
+                // who were found do not hear of each other.
                 assert_eq!(second.tell(&others.words()), "sends true");
                 assert!(others.hear(1) && others.hear(2));
                 second.kill();
@@ -196,7 +199,8 @@ fn a_meeting_goes_on_while_the_process_is_killed_and_replaced() {
     }
 }
 
-/// The driver's part ends with the process, and the stack's goes on from the same tables; the next process's driver takes only what is ordered there.
+/// The driver's part ends with the process, and the stack's goes on from the same tables; the next
+/// process's driver takes only what is ordered there.
 #[test]
 fn a_meeting_goes_on_in_the_stack_when_the_driver_copied() {
     let Some(pair) = pair_or_skip(1) else { return };

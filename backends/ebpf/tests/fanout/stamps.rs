@@ -1,4 +1,5 @@
-//! What is written into each copy, and the log, over a cable between sockets: whose checksums are not finished when packets arrive.
+//! What is written into each copy, and the log, over a cable between sockets: whose checksums are
+//! not finished when packets arrive.
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -22,7 +23,8 @@ fn extensions(kinds: &[(ExtensionKind, u8)]) -> ExtensionMap {
     map
 }
 
-/// A room whose speaker numbers his packets and says how loud he is, and whose listeners want mids and numbers.
+/// A room whose speaker numbers his packets and says how loud he is, and whose listeners want mids
+/// and numbers.
 fn stamped(room: &mut Room<'_>) {
     use ExtensionKind::{AbsSendTime, AudioLevel, Mid as MidKind, TransportSequence};
     let speaker = room.speaker.local_addr().unwrap();
@@ -125,7 +127,8 @@ fn check_log(room: &mut Room<'_>, next: &BTreeMap<u32, u16>, since: Instant) {
     assert!(events < 30, "they come together");
 }
 
-/// There is no padding here: what leaves next leaves several times, each time with a number of its own.
+/// There is no padding here: what leaves next leaves several times, each time with a number of its
+/// own.
 #[test]
 fn a_probe_sends_more_to_one_and_nothing_to_others() {
     with_families(|pair, like| {
@@ -175,7 +178,8 @@ fn a_slow_probe_leaves_over_several_packets() {
         room.say(&spoken(3, false));
         room.listeners.iter().for_each(drain_one);
         assert!(room.fanout.probe(LegId(1), 7, 400_000, 3_000, 5));
-        // At 50 bytes a millisecond, and 20 milliseconds ahead: four packets of 320 bytes, and then the rest.
+        // At 50 bytes a millisecond, and 20 milliseconds ahead: four packets of 320 bytes, and then
+        // the rest.
         let mut probed = Vec::new();
         for sequence in 4..7 {
             room.say(&spoken(sequence, false));

@@ -1,4 +1,5 @@
-//! Every vector, on a base with the kernel in front of it: what the kernel takes, and what it leaves, must be what the model says.
+//! Every vector, on a base with the kernel in front of it: what the kernel takes, and what it
+//! leaves, must be what the model says.
 
 use std::path::Path;
 use std::time::Instant;
@@ -152,7 +153,8 @@ fn give_again(cable: NewCable) {
     });
 }
 
-/// Nine of ten packets are left out for bob; what is asked for is nearly as far back as there may be.
+/// Nine of ten packets are left out for bob; what is asked for is nearly as far back as there may
+/// be.
 fn far_back() -> String {
     let mut text = "# A packet is found by its number there though a thousand others came since.
 

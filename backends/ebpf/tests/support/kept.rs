@@ -17,7 +17,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// Does something on a thread of the near end that has a BPF file system of its own.
 pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
-    // One test at a time: a process that is being started has all files of this one for a moment, locks of other tests' folders too.
+    // One test at a time: a process that is being started has all files of this one for a moment,
+    // locks of other tests' folders too.
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = env::temp_dir().join(format!("weir-pins-{}-{:?}", std::process::id(), thread::current().id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -31,7 +32,8 @@ pub fn with_pins(pair: &Pair, what: impl FnOnce(&Path) + Send) {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Sends a packet every millisecond while something else is done, and has each listener listen. How many were sent, and what each heard.
+/// Sends a packet every millisecond while something else is done, and has each listener listen. How
+/// many were sent, and what each heard.
 pub fn while_sending<T: Send, const N: usize>(
     send: impl Fn(u32) + Send,
     listeners: [impl FnOnce() -> Vec<T> + Send; N],
@@ -58,7 +60,8 @@ pub fn while_sending<T: Send, const N: usize>(
     })
 }
 
-/// A process that offers entries, and says what it found and how it stands: an ignored test of the same program.
+/// A process that offers entries, and says what it found and how it stands: an ignored test of the
+/// same program.
 pub struct Process {
     child: Child,
     input: ChildStdin,

@@ -12,7 +12,8 @@ use veth::{Pair, pair_or_skip};
 /// How long to wait for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A cable on which programs can send: its far end takes frames from them, and sends frames whose checksums are finished.
+/// A cable on which programs can send: its far end takes frames from them, and sends frames whose
+/// checksums are finished.
 pub fn cable_or_skip() -> Option<Cable> {
     let pair = pair_or_skip(1)?;
     if let Err(reason) = pair.far.command("ethtool", "-K far0 tx off") {

@@ -20,7 +20,8 @@ const PAYLOAD: usize = 160;
 /// Below the ports that the system hands out by itself.
 const FIRST_PORT: u16 = 20_000;
 
-/// So many calls, and workers that wait so long for more. Everything is in this process: the machine pays for the parties' work, too.
+/// So many calls, and workers that wait so long for more. Everything is in this process: the
+/// machine pays for the parties' work, too.
 pub fn run(calls: u16, coalesce: Duration) {
     let config = UdpConfig {
         coalesce,

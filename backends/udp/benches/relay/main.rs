@@ -1,8 +1,11 @@
-//! What relaying a packet costs its worker: instructions of a 172-byte packet from one port to another, in user space and in the kernel, beside a loop that receives
-//! and sends and nothing else.
+//! What relaying a packet costs its worker: instructions of a 172-byte packet from one port to
+//! another, in user space and in the kernel, beside a loop that receives and sends and nothing
+//! else.
 //!
-//! `cargo bench -p backend-udp --bench relay`. Alone: each packet wakes its worker. Together: 64 calls' packets arrive at once.
-//! `cargo bench -p backend-udp --bench relay -- load 2000 0`: so many calls at once, workers that wait so many microseconds for more, and how many packets get lost or late.
+//! `cargo bench -p backend-udp --bench relay`. Alone: each packet wakes its worker. Together: 64
+//! calls' packets arrive at once. `cargo bench -p backend-udp --bench relay -- load 2000 0`: so
+//! many calls at once, workers that wait so many microseconds for more, and how many packets get
+//! lost or late.
 //!
 //! Counting needs `perf_event_paranoid` of 1 or less; without, there is only processor time.
 

@@ -7,9 +7,11 @@ use dataplane::Path;
 /// How many addresses are remembered at least; at most twice as many.
 const REMEMBERED: usize = 4_096;
 
-/// Remembers at which shard datagrams between two addresses arrive, so that a leg can be owned where its packets come in.
+/// Remembers at which shard datagrams between two addresses arrive, so that a leg can be owned
+/// where its packets come in.
 ///
-/// Two generations: when the younger one is full it becomes the older one. A flood of addresses costs the comfort of a good choice, not memory.
+/// Two generations: when the younger one is full it becomes the older one. A flood of addresses
+/// costs the comfort of a good choice, not memory.
 #[derive(Debug, Default)]
 pub(super) struct Homes {
     young: HashMap<Path, usize>,

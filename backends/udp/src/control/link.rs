@@ -93,8 +93,9 @@ impl<O> WorkerLink<O> {
         self.wake();
     }
 
-    /// Places an order that must not be lost and is taken before the next packet, or when the worker is [reminded](Self::remind), which is soon enough: whoever sleeps
-    /// goes on sleeping. Waits for room as long as there is somebody to take it.
+    /// Places an order that must not be lost and is taken before the next packet, or when the
+    /// worker is [reminded](Self::remind), which is soon enough: whoever sleeps goes on sleeping.
+    /// Waits for room as long as there is somebody to take it.
     pub(crate) fn leave(&mut self, mut order: O) {
         while let Err(PushError::Full(refused)) = self.orders.push(order) {
             if self.orders.is_abandoned() {

@@ -1,7 +1,9 @@
-//! The agent's handle: validates entries, gives every leg to a shard, and collects what the shards report.
+//! The agent's handle: validates entries, gives every leg to a shard, and collects what the shards
+//! report.
 //!
-//! `book` knows what is in the tables and refuses what may not be; `order` is what goes to the shards; `inbox` makes events of
-//! their notes. A control handle knows nothing of threads: the same one drives shards with threads and shards without.
+//! `book` knows what is in the tables and refuses what may not be; `order` is what goes to the
+//! shards; `inbox` makes events of their notes. A control handle knows nothing of threads: the same
+//! one drives shards with threads and shards without.
 
 mod book;
 mod homes;
@@ -44,7 +46,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// A handle and as many shards as there are alarms, each alarm waking whoever runs that shard. `agent` wakes the handle's owner.
+    /// A handle and as many shards as there are alarms, each alarm waking whoever runs that shard.
+    /// `agent` wakes the handle's owner.
     ///
     /// Panics when there is no alarm, or more than [`SHARDS_MAX`].
     pub fn new(clock: Clock, alarms: &[Arc<Alarm>], agent: Arc<Alarm>) -> (Self, Vec<Shard>) {
@@ -83,7 +86,8 @@ impl Control {
         self.book.homes()
     }
 
-    /// Validates one entry and orders the shards to apply it. Shards that others depend on get their order first.
+    /// Validates one entry and orders the shards to apply it. Shards that others depend on get
+    /// their order first.
     pub fn write(&mut self, update: Update) -> Result<(), WriteError> {
         match update {
             Update::SetLeg(id, leg) => self.set_leg(id, leg),
@@ -259,7 +263,8 @@ impl Control {
         }
     }
 
-    /// The next event, shard by shard in turn. After `None` the agent is woken when there is another, and workers have been woken for what was left to them before.
+    /// The next event, shard by shard in turn. After `None` the agent is woken when there is
+    /// another, and workers have been woken for what was left to them before.
     pub fn poll(&mut self) -> Option<Event> {
         self.next_event().or_else(|| {
             self.shards.iter_mut().for_each(WorkerLink::remind);

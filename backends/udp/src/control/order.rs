@@ -57,7 +57,8 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Whether it is soon enough that it is taken before the worker's next packet, or at the agent's next turn.
+    /// Whether it is soon enough that it is taken before the worker's next packet, or at the
+    /// agent's next turn.
     pub(super) fn may_wait(&self) -> bool {
         match self {
             Order::SetPace(..) | Order::Report(_) => true,
@@ -67,7 +68,8 @@ impl Order {
     }
 }
 
-/// Whether nothing of this RTCP is about something that is missing: reports are made many times a second, and a few milliseconds do not matter.
+/// Whether nothing of this RTCP is about something that is missing: reports are made many times a
+/// second, and a few milliseconds do not matter.
 fn is_routine(bytes: &[u8]) -> bool {
     RtcpPacket::compound(bytes).all(|packet| {
         matches!(

@@ -39,7 +39,8 @@ impl RawAddress {
 
     fn put<T: Copy>(&mut self, address: T) -> libc::socklen_t {
         const { assert!(mem::size_of::<T>() <= mem::size_of::<libc::sockaddr_storage>()) };
-        // SAFETY: the storage is larger than any address and aligned for all of them; T is one of the kernel's plain structures.
+        // SAFETY: the storage is larger than any address and aligned for all of them; T is one of
+        // the kernel's plain structures.
         unsafe { (&raw mut self.storage).cast::<T>().write(address) };
         mem::size_of::<T>() as libc::socklen_t
     }
@@ -48,7 +49,8 @@ impl RawAddress {
     pub(super) fn read(&self) -> Option<SocketAddr> {
         match i32::from(self.storage.ss_family) {
             libc::AF_INET => {
-                // SAFETY: the family says that this is what the kernel wrote; the storage is large enough and aligned.
+                // SAFETY: the family says that this is what the kernel wrote; the storage is large
+                // enough and aligned.
                 let address = unsafe { (&raw const self.storage).cast::<libc::sockaddr_in>().read() };
                 Some(SocketAddr::new(
                     ip_v4(address.sin_addr).into(),

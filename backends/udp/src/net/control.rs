@@ -73,7 +73,8 @@ pub(super) unsafe fn read(header: &libc::msghdr) -> Received {
     received
 }
 
-/// Writes what a sent datagram needs into `room`: the address to send from, and the segment size of a run. Returns the length.
+/// Writes what a sent datagram needs into `room`: the address to send from, and the segment size of
+/// a run. Returns the length.
 pub(super) fn write(room: &mut ControlRoom, family: Family, local: IpAddr, segment: Option<u16>) -> usize {
     let mut len = match (family, local) {
         (_, ip) if ip.is_unspecified() => 0,
@@ -96,7 +97,8 @@ pub(super) fn write(room: &mut ControlRoom, family: Family, local: IpAddr, segme
             };
             append(room, 0, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info)
         }
-        // No socket is asked to send from the other family's address; if one were, the kernel chooses.
+        // No socket is asked to send from the other family's address; if one were, the kernel
+        // chooses.
         (Family::V4, IpAddr::V6(_)) => 0,
     };
     if let Some(segment) = segment {
@@ -127,8 +129,8 @@ fn append<T: Copy>(room: &mut ControlRoom, at: usize, level: i32, kind: i32, val
         cmsg_level: level,
         cmsg_type: kind,
     };
-    // SAFETY: `space` bytes from `at` on were just found to be inside; header and data lie in them where CMSG_LEN says. Writes
-    // need no alignment.
+    // SAFETY: `space` bytes from `at` on were just found to be inside; header and data lie in them
+    // where CMSG_LEN says. Writes need no alignment.
     unsafe {
         let start = room.0.as_mut_ptr().add(at);
         start.cast::<libc::cmsghdr>().write_unaligned(header);

@@ -5,7 +5,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::socket::{Socket, check};
 
-/// The groups of sockets that share a port, one group for each address: in each the workers' sockets in order and then, in the same order, those that hear what may wait.
+/// The groups of sockets that share a port, one group for each address: in each the workers'
+/// sockets in order and then, in the same order, those that hear what may wait.
 ///
 /// The kernel has a program of ours choose among them.
 #[derive(Debug)]
@@ -19,17 +20,20 @@ pub(crate) struct Door {
 pub(crate) enum Led {
     /// Whom addresses say.
     ByAddress,
-    /// Worker q what came by receive queue q, counted round, and whom addresses say what came by none.
+    /// Worker q what came by receive queue q, counted round, and whom addresses say what came by
+    /// none.
     ByQueue,
     /// This worker.
     To(usize),
 }
 
 impl Door {
-    /// Of the groups these sockets belong to, the first of `workers` that were bound. From now on addresses decide who hears what, and what may wait is heard by
-    /// sockets that are still to be bound.
+    /// Of the groups these sockets belong to, the first of `workers` that were bound. From now on
+    /// addresses decide who hears what, and what may wait is heard by sockets that are still to be
+    /// bound.
     ///
-    /// Errors: the operating system's, when there are too many open files, or where it does not take programs.
+    /// Errors: the operating system's, when there are too many open files, or where it does not
+    /// take programs.
     pub(super) fn open(first: &[Socket], workers: usize) -> io::Result<Self> {
         let groups = first.iter().map(Socket::share).collect::<io::Result<_>>()?;
         let door = Door { groups, workers };
@@ -37,7 +41,8 @@ impl Door {
         Ok(door)
     }
 
-    /// From now on what comes from one of these ports arrives at the worker beside it, and everything else where it is led.
+    /// From now on what comes from one of these ports arrives at the worker beside it, and
+    /// everything else where it is led.
     ///
     /// Errors: the operating system's, where it does not take programs. Then it is as it was.
     pub(crate) fn lead(&self, homes: &[(u16, usize)], others: Led) -> io::Result<()> {
@@ -63,7 +68,8 @@ impl Door {
     }
 }
 
-/// A classic BPF program that finds the place of a socket in its group. Its packet begins behind UDP's header.
+/// A classic BPF program that finds the place of a socket in its group. Its packet begins behind
+/// UDP's header.
 fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::sock_filter> {
     let step = |code: u32, k: u32, jt, jf| libc::sock_filter {
         code: code as u16,
@@ -85,7 +91,8 @@ fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::soc
     let skip = |k: usize| step(libc::BPF_JMP | libc::BPF_JA, k as u32, 0, 0);
     let keep = step(libc::BPF_MISC | libc::BPF_TAX, 0, 0, 0);
     let mut program = vec![
-        // What may wait: transport-wide feedback, which says itself when things were (RTPFB, 205, with format 15), padded or not.
+        // What may wait: transport-wide feedback, which says itself when things were (RTPFB, 205,
+        // with format 15), padded or not.
         step(libc::BPF_LD | libc::BPF_LEN, 0, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, FEEDBACK_MIN, 0, 5),
         step(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, 0, 0, 0),
@@ -97,13 +104,15 @@ fn program(homes: &[(u16, usize)], others: Led, workers: usize) -> Vec<libc::soc
         keep,
     ];
     let spread = [
-        // Ports of one peer are often neighbours, or all even: what is multiplied by Knuth's constant has them apart in its upper half.
+        // Ports of one peer are often neighbours, or all even: what is multiplied by Knuth's
+        // constant has them apart in its upper half.
         with(libc::BPF_MUL, 0x9e37_79b1),
         with(libc::BPF_RSH, 16),
         with(libc::BPF_MOD, workers as u32),
     ];
     let source_port = [
-        // The source port is the first field behind the IP header. One with options is longer, and its datagram handed over.
+        // The source port is the first field behind the IP header. One with options is longer, and
+        // its datagram handed over.
         ip(libc::BPF_B, 0),
         with(libc::BPF_RSH, 4),
         equals(6, 2, 0),
@@ -223,7 +232,8 @@ mod tests {
                 if led != Led::To(1) {
                     assert!(soon[0] > 4 && soon[1] > 4, "{soon:?}");
                 }
-                // Requests for packets and for pictures, reports of receivers, and what is too short to be anything.
+                // Requests for packets and for pictures, reports of receivers, and what is too
+                // short to be anything.
                 for hasty in [
                     report(0x81, 205),
                     report(0x81, 206),

@@ -16,7 +16,8 @@ pub struct Entrance {
 }
 
 impl Entrance {
-    /// Binds a socket for each worker on every address, in the order of workers; all share one port where the system was to choose.
+    /// Binds a socket for each worker on every address, in the order of workers; all share one port
+    /// where the system was to choose.
     ///
     /// Errors: the operating system's; `InvalidInput` for no addresses, or too many.
     pub fn open(config: &UdpConfig, workers: usize) -> io::Result<(Entrance, Vec<Sockets>)> {
@@ -31,7 +32,8 @@ impl Entrance {
         &self.local
     }
 
-    /// From now on what comes by an interface's receive queue q is heard by worker q, counted round, and what came by none by whom addresses say. Nobody is gathered then.
+    /// From now on what comes by an interface's receive queue q is heard by worker q, counted
+    /// round, and what came by none by whom addresses say. Nobody is gathered then.
     ///
     /// Errors: the operating system's, where it does not take programs.
     pub fn lead_by_queue(&mut self) -> io::Result<()> {

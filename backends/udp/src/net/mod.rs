@@ -1,4 +1,5 @@
-//! The operating system: sockets, batches of datagrams, waking up. Everything `unsafe` in this crate is below here.
+//! The operating system: sockets, batches of datagrams, waking up. Everything `unsafe` in this
+//! crate is below here.
 
 #![allow(unsafe_code)]
 

@@ -8,17 +8,21 @@ use super::receive::Receiver;
 use super::socket::Socket;
 use crate::shard::notes::REPORT_PATIENCE;
 
-/// How long they are not listened to once something has come, which is how long a report waits at most. It says when packets arrived, and the kernel when it did itself;
-/// who decides by it hears of it a few milliseconds later, of all receivers' reports at once: what has waited here is not made to wait again.
+/// How long they are not listened to once something has come, which is how long a report waits at
+/// most. It says when packets arrived, and the kernel when it did itself; who decides by it hears
+/// of it a few milliseconds later, of all receivers' reports at once: what has waited here is not
+/// made to wait again.
 const PAUSE: Duration = REPORT_PATIENCE;
 
-/// How long at least: whoever is awake for something else from then on takes them, and need not be woken for them.
+/// How long at least: whoever is awake for something else from then on takes them, and need not be
+/// woken for them.
 const PAUSE_MIN: Duration = PAUSE.checked_div(2).expect("two is not zero");
 
 /// Where so many came in one pause more will come, even if none did in the next.
 const MANY: usize = 4;
 
-/// How many batches are taken at a time: so much that it is all there is, unless somebody means ill.
+/// How many batches are taken at a time: so much that it is all there is, unless somebody means
+/// ill.
 const BATCHES_MAX: usize = 32;
 
 /// A worker's sockets for what may wait.
@@ -70,7 +74,8 @@ impl Patient {
         (received, dropped)
     }
 
-    /// Which of them to listen to for somebody who goes to sleep at about `now`, and how long to sleep at most.
+    /// Which of them to listen to for somebody who goes to sleep at about `now`, and how long to
+    /// sleep at most.
     pub(super) fn listens(&self, now: Instant, at_most: Option<Duration>) -> (&[Socket], Option<Duration>) {
         match self.paused {
             None => (&self.sockets, at_most),

@@ -18,7 +18,8 @@ const BELL: u64 = u64::MAX;
 
 /// An epoll set of a worker's ports, and its bell.
 ///
-/// Level-triggered: of a port that has more than was taken it tells again, so nobody needs to read until there is nothing left.
+/// Level-triggered: of a port that has more than was taken it tells again, so nobody needs to read
+/// until there is nothing left.
 pub(crate) struct Poller {
     epoll: OwnedFd,
     bell: Bell,
@@ -62,7 +63,8 @@ impl Poller {
         };
     }
 
-    /// Sleeps until a port has something, the bell rings or the time is up, and when a few ports have, so long again for more; the places that have something.
+    /// Sleeps until a port has something, the bell rings or the time is up, and when a few ports
+    /// have, so long again for more; the places that have something.
     pub(crate) fn wait(
         &mut self,
         at_most: Option<Duration>,
@@ -83,7 +85,8 @@ impl Poller {
         let timeout = at_most.map_or(-1, |time| {
             time.as_micros().div_ceil(1_000).try_into().unwrap_or(i32::MAX)
         });
-        // SAFETY: the kernel writes at most as many events as there is room for, which lives as long as the call.
+        // SAFETY: the kernel writes at most as many events as there is room for, which lives as
+        // long as the call.
         let count = unsafe {
             libc::epoll_wait(
                 self.epoll.as_raw_fd(),

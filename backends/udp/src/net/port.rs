@@ -8,7 +8,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use super::address::RawAddress;
 use super::socket::{Family, check};
 
-/// Bytes of a port's receive buffer as the kernel counts them, its own overhead included: about a hundred packets of pictures, or of a call more than a second.
+/// Bytes of a port's receive buffer as the kernel counts them, its own overhead included: about a
+/// hundred packets of pictures, or of a call more than a second.
 const RECEIVE_BUFFER: i32 = 256 << 10;
 /// Where SO_MEMINFO has the count of drops, and how many counts there are (linux/sock_diag.h).
 const MEMINFO_DROPS: usize = 8;
@@ -56,7 +57,8 @@ impl PortSocket {
         let address = RawAddress::new(to, self.family);
         let sent = match tos {
             None => {
-                // SAFETY: datagram and address are read where they are, with their own lengths, and outlive the call.
+                // SAFETY: datagram and address are read where they are, with their own lengths, and
+                // outlive the call.
                 unsafe {
                     libc::sendto(
                         self.raw(),
@@ -90,15 +92,18 @@ impl PortSocket {
         header.msg_iovlen = 1;
         header.msg_control = room.0.as_mut_ptr().cast();
         header.msg_controllen = control_len as _;
-        // SAFETY: every pointer was set just now to what lives as long as the call, with its length.
+        // SAFETY: every pointer was set just now to what lives as long as the call, with its
+        // length.
         unsafe { libc::sendmsg(self.raw(), &raw const header, libc::MSG_DONTWAIT) }
     }
 
-    /// Takes one datagram that has arrived: its true length, which is larger than the buffer when not all of it was kept, and where it came
-    /// from. One at a time, because that is what a port of a call has when it has any, and asking for several at once costs a tenth more for one.
+    /// Takes one datagram that has arrived: its true length, which is larger than the buffer when
+    /// not all of it was kept, and where it came from. One at a time, because that is what a port
+    /// of a call has when it has any, and asking for several at once costs a tenth more for one.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
         let mut address = RawAddress::empty();
-        // SAFETY: buffer and address are written where they are, with their own lengths, and outlive the call.
+        // SAFETY: buffer and address are written where they are, with their own lengths, and
+        // outlive the call.
         let len = unsafe {
             libc::recvfrom(
                 self.raw(),

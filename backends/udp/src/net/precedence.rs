@@ -11,13 +11,16 @@ use super::thread_time::ThreadTime;
 const LOOK: Duration = Duration::from_millis(100);
 /// One that takes less than this part of a processor goes first,
 const LITTLE: f64 = 0.3;
-/// and one that takes more than this does no longer. It is late by its own work then, and what decides about media, and whoever else is there, needs a part.
+/// and one that takes more than this does no longer. It is late by its own work then, and what
+/// decides about media, and whoever else is there, needs a part.
 const MUCH: f64 = 0.5;
-/// The least of those the kernel lets in at once: above every ordinary thread, below whatever an operator finds more urgent.
+/// The least of those the kernel lets in at once: above every ordinary thread, below whatever an
+/// operator finds more urgent.
 const PRIORITY: i32 = 1;
 
-/// Whether the calling thread is one that the kernel lets in as soon as it has something to do, in the place of whoever runs. A packet otherwise waits for others' turns, and
-/// a run that wakes its receiver on this machine for the receiver's.
+/// Whether the calling thread is one that the kernel lets in as soon as it has something to do, in
+/// the place of whoever runs. A packet otherwise waits for others' turns, and a run that wakes its
+/// receiver on this machine for the receiver's.
 #[derive(Debug)]
 pub(crate) struct Precedence {
     /// Whether it may be asked for.

@@ -14,7 +14,8 @@ use super::socket::Socket;
 const BATCH: usize = 32;
 /// The longest message: datagrams of one sender that the kernel merged.
 const MESSAGE_MAX: usize = 65_536;
-/// Who waits longer than this for a worker waits because there is too much to do, and who sends too much is to notice.
+/// Who waits longer than this for a worker waits because there is too much to do, and who sends too
+/// much is to notice.
 const WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// Buffers for one call, used again and again.
@@ -35,7 +36,8 @@ pub(crate) struct Receiver {
 // SAFETY: its pointers are into its own buffers, which are allocated once and never grow.
 unsafe impl Send for Receiver {}
 
-/// Our clock and the system's, which datagrams are stamped by as they arrive: a worker that wakes late is no path that delays.
+/// Our clock and the system's, which datagrams are stamped by as they arrive: a worker that wakes
+/// late is no path that delays.
 struct Clocks {
     ours: Instant,
     system: Duration,
@@ -78,11 +80,13 @@ impl Receiver {
         }
     }
 
-    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it arrived. Returns how many
-    /// datagrams, and how many the socket dropped since the last time. Behind a time that took all there was it does not
-    /// look once: most often nothing has come since.
+    /// Takes what has arrived, at most one batch, and hands each datagram to `take`, with when it
+    /// arrived. Returns how many datagrams, and how many the socket dropped since the last time.
+    /// Behind a time that took all there was it does not look once: most often nothing has come
+    /// since.
     ///
-    /// Whatever error the kernel has to tell is of no use to a socket that talks to everybody, and counts as nothing received.
+    /// Whatever error the kernel has to tell is of no use to a socket that talks to everybody, and
+    /// counts as nothing received.
     pub(crate) fn receive(&mut self, socket: &Socket, mut take: impl FnMut(Instant, Path, &[u8])) -> (usize, u32) {
         if let Some(left) = self.skips.checked_sub(1) {
             self.skips = left;
@@ -97,7 +101,8 @@ impl Receiver {
         }
         let clocks = Clocks::read();
         for index in 0..count {
-            // SAFETY: the kernel has filled this header, whose control buffer is `self.controls[index]`, unmoved since.
+            // SAFETY: the kernel has filled this header, whose control buffer is
+            // `self.controls[index]`, unmoved since.
             let received = unsafe { control::read(&self.headers[index].msg_hdr) };
             if let Some(overflows) = received.overflows {
                 dropped += overflows.wrapping_sub(std::mem::replace(&mut self.overflows, overflows));
@@ -122,7 +127,8 @@ impl Receiver {
         (taken, dropped)
     }
 
-    /// Whoever slept knows whether something has come. If not, it need not look in the turn behind that, nor in the one that finds nothing else to do either.
+    /// Whoever slept knows whether something has come. If not, it need not look in the turn behind
+    /// that, nor in the one that finds nothing else to do either.
     pub(crate) fn expect(&mut self, something: bool) {
         self.skips = if something { 0 } else { 2 };
     }
@@ -141,7 +147,8 @@ impl Receiver {
             header.msg_control = self.controls[index].0.as_mut_ptr().cast();
             header.msg_controllen = self.controls[index].0.len() as _;
         }
-        // SAFETY: every pointer was set, now or before a call that did not use its header, to buffers of ours with the lengths given, which live as long as this.
+        // SAFETY: every pointer was set, now or before a call that did not use its header, to
+        // buffers of ours with the lengths given, which live as long as this.
         let count = unsafe {
             libc::recvmmsg(
                 socket.raw(),

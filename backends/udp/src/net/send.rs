@@ -34,7 +34,8 @@ pub(crate) struct Through<'a> {
     pub(crate) sockets: &'a [Socket],
 }
 
-// SAFETY: its pointers are into its own buffers and the runs of one call, and are set anew before each.
+// SAFETY: its pointers are into its own buffers and the runs of one call, and are set anew before
+// each.
 unsafe impl Send for Sender {}
 
 impl Sender {
@@ -74,7 +75,8 @@ impl Sender {
                         wait_writable(socket);
                     }
                     Some(code @ (libc::EIO | libc::EINVAL)) if runs[at].bytes.len() > runs[at].segment => {
-                        // EINVAL is one receiver's, with a path too narrow for whole segments; EIO is the device's.
+                        // EINVAL is one receiver's, with a path too narrow for whole segments; EIO
+                        // is the device's.
                         self.cannot_segment |= code == libc::EIO;
                         failed += self.send_singly(socket, &runs[at]);
                         self.prepare_rest(socket, runs, at + 1);
@@ -137,7 +139,8 @@ impl Sender {
     /// Sends the prepared messages `from..to`; returns how many the kernel took, at least one.
     fn call(&mut self, socket: &Socket, from: usize, to: usize) -> io::Result<usize> {
         let headers = &mut self.headers[from..to];
-        // SAFETY: `prepare` has set every pointer of these to buffers that live as long as the runs, which outlive the call.
+        // SAFETY: `prepare` has set every pointer of these to buffers that live as long as the
+        // runs, which outlive the call.
         let sent = unsafe {
             libc::sendmmsg(
                 socket.raw(),

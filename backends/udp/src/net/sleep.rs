@@ -26,7 +26,8 @@ impl Bell {
 
     pub(crate) fn ring(&self) {
         let one = 1_u64;
-        // SAFETY: eight bytes are read from a number that lives as long as the call. A full counter rings already.
+        // SAFETY: eight bytes are read from a number that lives as long as the call. A full counter
+        // rings already.
         let _ = unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 
@@ -41,7 +42,8 @@ impl Bell {
     }
 }
 
-/// Which of a worker's sockets have something to read, one bit each, and whether one of those has that may be made to wait.
+/// Which of a worker's sockets have something to read, one bit each, and whether one of those has
+/// that may be made to wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ready(u16, bool);
 
@@ -62,7 +64,8 @@ impl Ready {
     }
 }
 
-/// Sleeps until a socket, one of some `more` or another descriptor has something to read, the bell rings or the time is up.
+/// Sleeps until a socket, one of some `more` or another descriptor has something to read, the bell
+/// rings or the time is up.
 pub(super) fn sleep(
     sockets: &[Socket],
     more: &[Socket],
@@ -107,7 +110,8 @@ pub(super) fn sleep(
     )
 }
 
-/// Has the kernel end the calling thread's sleeps when they are over; by default it may take 50 microseconds more, so that several end at once.
+/// Has the kernel end the calling thread's sleeps when they are over; by default it may take 50
+/// microseconds more, so that several end at once.
 pub(crate) fn wake_in_time() {
     let slack: libc::c_ulong = 1;
     // SAFETY: takes numbers only. Where it is refused sleeps are longer.

@@ -26,7 +26,8 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Binds to `address`. `[::]` takes IPv4 too, unless `v6_only`; where the machine has no IPv6 it becomes `0.0.0.0`.
+    /// Binds to `address`. `[::]` takes IPv4 too, unless `v6_only`; where the machine has no IPv6
+    /// it becomes `0.0.0.0`.
     pub(crate) fn bind(
         address: SocketAddr,
         v6_only: bool,

@@ -34,7 +34,8 @@ impl Sockets {
     /// The most descriptors [`sleep_beside`](Self::sleep_beside) takes.
     pub const OTHERS_MAX: usize = OTHERS_MAX;
 
-    /// For each worker, a socket on every address; all share one port where the system was to choose.
+    /// For each worker, a socket on every address; all share one port where the system was to
+    /// choose.
     ///
     /// Errors: the operating system's; `InvalidInput` for no addresses, or too many.
     pub(super) fn bind(config: &UdpConfig, workers: usize) -> io::Result<Vec<Self>> {
@@ -65,8 +66,9 @@ impl Sockets {
         self.sockets.iter().map(Socket::local).collect()
     }
 
-    /// Opens a door in front of all workers' sockets, and for each worker sockets more, which hear what may wait. `None` where the kernel cannot do that: then
-    /// addresses decide, and everything wakes.
+    /// Opens a door in front of all workers' sockets, and for each worker sockets more, which hear
+    /// what may wait. `None` where the kernel cannot do that: then addresses decide, and everything
+    /// wakes.
     pub(super) fn open_door(workers: &mut [Self], config: &UdpConfig) -> Option<Door> {
         let door = Door::open(&workers[0].sockets, workers.len()).ok()?;
         let exact = UdpConfig {
@@ -80,7 +82,8 @@ impl Sockets {
         Some(door)
     }
 
-    /// Takes of what may wait what has waited long enough, as [`receive`](Network::receive) does beside all else: for who knows that nothing else has come.
+    /// Takes of what may wait what has waited long enough, as [`receive`](Network::receive) does
+    /// beside all else: for who knows that nothing else has come.
     pub fn receive_due(&mut self, now: Instant, take: &mut impl FnMut(Instant, Path, &[u8])) -> usize {
         self.looked = Some(now);
         let Some(patient) = &mut self.patient else { return 0 };
@@ -89,7 +92,8 @@ impl Sockets {
         datagrams
     }
 
-    /// As [`sleep`](Network::sleep), and until one of `others` has something to read. Whether one of the sockets has.
+    /// As [`sleep`](Network::sleep), and until one of `others` has something to read. Whether one
+    /// of the sockets has.
     ///
     /// Panics when there are more than [`OTHERS_MAX`](Self::OTHERS_MAX) others.
     pub fn sleep_beside(&mut self, others: &[RawFd], bell: &Bell, at_most: Option<Duration>) -> bool {
@@ -142,8 +146,9 @@ impl Transmit for Sockets {
     }
 }
 
-/// Sockets that share a port share it with any other process of the same user, too. Two switches on one port would each get half of
-/// every handshake, so the port must be free for one who does not share.
+/// Sockets that share a port share it with any other process of the same user, too. Two switches on
+/// one port would each get half of every handshake, so the port must be free for one who does not
+/// share.
 fn check_free(address: &SocketAddr) -> io::Result<()> {
     match UdpSocket::bind(address) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),

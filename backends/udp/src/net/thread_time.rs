@@ -18,7 +18,8 @@ impl ThreadTime {
     /// Errors: the operating system's, when the thread has ended.
     pub(crate) fn of(thread: &JoinHandle<()>) -> io::Result<Self> {
         let mut clock = 0;
-        // SAFETY: a thread that may still be joined has an id, and the clock is written to a number of ours.
+        // SAFETY: a thread that may still be joined has an id, and the clock is written to a number
+        // of ours.
         match unsafe { libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut clock) } {
             0 => Ok(ThreadTime(clock)),
             code => Err(io::Error::from_raw_os_error(code)),

@@ -94,8 +94,9 @@ impl<D: Door> Desk<D> {
         &self.homes[place].door
     }
 
-    /// Takes a datagram that has arrived at the relay at `place`: the first `len` bytes of `buffer`, which has room for [`BUFFER`](super::BUFFER).
-    /// Of one that is longer than the buffer `len` is the true length.
+    /// Takes a datagram that has arrived at the relay at `place`: the first `len` bytes of
+    /// `buffer`, which has room for [`BUFFER`](super::BUFFER). Of one that is longer than the
+    /// buffer `len` is the true length.
     pub(crate) fn packet(&mut self, now: Instant, place: usize, from: SocketAddr, buffer: &mut [u8], len: usize) {
         let mut ledger = Ledger {
             now,

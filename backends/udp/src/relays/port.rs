@@ -103,7 +103,8 @@ impl Gate {
 }
 
 impl<D> Port<D> {
-    /// Takes the datagram in `buffer[..len]`; the rest of the buffer is room for what protection adds.
+    /// Takes the datagram in `buffer[..len]`; the rest of the buffer is room for what protection
+    /// adds.
     pub(super) fn packet(
         &mut self,
         ledger: &mut Ledger<'_>,

@@ -46,7 +46,8 @@ struct Page<D> {
 }
 
 impl<S: Doors> Relays<S> {
-    /// A handle and as many desks as there are alarms, each alarm waking whoever runs that desk. `agent` wakes the handle's owner.
+    /// A handle and as many desks as there are alarms, each alarm waking whoever runs that desk.
+    /// `agent` wakes the handle's owner.
     pub(crate) fn new(doors: S, alarms: &[Arc<Alarm>], agent: &Arc<Alarm>) -> (Self, Vec<Desk<S::Door>>) {
         let parts = alarms.iter().map(|alarm| WorkerLink::new(alarm, agent));
         let (links, ends): (Vec<_>, Vec<_>) = parts.unzip();
@@ -182,7 +183,8 @@ impl<S: Doors> Relays<S> {
         })
     }
 
-    /// Where the port is that packets go on from, or where they come from that leave here, or the other port of a pair; else where there is least.
+    /// Where the port is that packets go on from, or where they come from that leave here, or the
+    /// other port of a pair; else where there is least.
     fn desk_for(&self, at: SocketAddr, relay: &Relay) -> usize {
         let onward = hops(relay).map(|hop| hop.path.local);
         let back = self.leaving.get(&at).into_iter().flatten().copied();

@@ -1,8 +1,9 @@
 //! Relays' datagrams that a network takes before the ports' own sockets see them.
 //!
-//! A port is still one desk's: entries, reports and whatever comes by its socket. What a [`Tap`] takes comes to whichever worker the device hands it
-//! to, and that worker does all there is to do to it, under the port's lock: handing it over to the desk would cost more, and the two meet only where
-//! a call's RTCP arrives at the same moment as its RTP.
+//! A port is still one desk's: entries, reports and whatever comes by its socket. What a [`Tap`]
+//! takes comes to whichever worker the device hands it to, and that worker does all there is to do
+//! to it, under the port's lock: handing it over to the desk would cost more, and the two meet only
+//! where a call's RTCP arrives at the same moment as its RTP.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -26,7 +27,8 @@ const FORGOTTEN_MIN: usize = 256;
 
 /// Takes the RTP of relays off some interfaces.
 pub trait Tap: Send + Sync {
-    /// From now on, what arrives for the relay at `at` may be taken. Whatever is not still comes to its socket.
+    /// From now on, what arrives for the relay at `at` may be taken. Whatever is not still comes to
+    /// its socket.
     fn open(&self, at: SocketAddr);
 
     /// No more.
@@ -41,10 +43,12 @@ pub(crate) type TakerLink = WorkerLink<Order<Doorway>>;
 
 /// Every port that datagrams are taken for, whoever's it is.
 ///
-/// A port that was one desk's may be another's before the first has let go of it; what is said here is always about the newest.
+/// A port that was one desk's may be another's before the first has let go of it; what is said here
+/// is always about the newest.
 pub(crate) struct Tapped {
     tap: Arc<dyn Tap>,
-    /// Where legs are. A relay at another of our addresses may have the same number; it is left to its socket.
+    /// Where legs are. A relay at another of our addresses may have the same number; it is left to
+    /// its socket.
     media_port: u16,
     ports: Mutex<HashMap<SocketAddr, KnownPort>>,
 }
@@ -85,7 +89,8 @@ impl Tapped {
     }
 }
 
-/// One worker's part: datagrams for relays in, datagrams out through the worker's network where it can, by the ports' sockets where it cannot.
+/// One worker's part: datagrams for relays in, datagrams out through the worker's network where it
+/// can, by the ports' sockets where it cannot.
 pub(crate) struct Taker {
     tapped: Arc<Tapped>,
     /// Found before. Does not keep ports open.
@@ -110,7 +115,8 @@ impl Taker {
         }
     }
 
-    /// Takes a datagram if it is for a relay. What it makes of it leaves with the next [`flush`](Self::flush).
+    /// Takes a datagram if it is for a relay. What it makes of it leaves with the next
+    /// [`flush`](Self::flush).
     pub(crate) fn take(&mut self, now: Instant, path: Path, datagram: &[u8]) -> bool {
         if path.local.port() == self.tapped.media_port {
             return false;

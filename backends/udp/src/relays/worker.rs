@@ -30,7 +30,8 @@ impl Door for Arc<PortSocket> {
 /// Opens sockets.
 #[derive(Default)]
 pub(crate) struct PortSockets {
-    /// A port that was removed a moment ago stays open until its worker has heard of it; whoever wants it again before gets the same socket.
+    /// A port that was removed a moment ago stays open until its worker has heard of it; whoever
+    /// wants it again before gets the same socket.
     opened: HashMap<SocketAddr, Weak<PortSocket>>,
 }
 
@@ -56,7 +57,8 @@ struct Ears {
 
 impl Watch<Arc<PortSocket>> for Ears {
     fn begin(&mut self, place: usize, home: &Home<Arc<PortSocket>>) {
-        // Only a lack of memory, or of what the user may watch, makes it fail; the port is silent then, and its traffic says so.
+        // Only a lack of memory, or of what the user may watch, makes it fail; the port is silent
+        // then, and its traffic says so.
         let _ = self.poller.begin(place, &home.door);
         if let Some(tapped) = &self.tapped {
             tapped.begin(home.at, &home.port);
@@ -71,8 +73,9 @@ impl Watch<Arc<PortSocket>> for Ears {
     }
 }
 
-/// How many ports have something when a look for what has is worth more than one datagram of each, and how many it is worth then. Most ports have one;
-/// where many have, the look is shared, and asking each in vain for another would cost more.
+/// How many ports have something when a look for what has is worth more than one datagram of each,
+/// and how many it is worth then. Most ports have one; where many have, the look is shared, and
+/// asking each in vain for another would cost more.
 const FEW: usize = 4;
 const BATCH: usize = 8;
 
@@ -157,8 +160,8 @@ struct Worker {
 }
 
 impl Worker {
-    /// Moves packets until told to stop. Each turn takes a little from every port that has something, so that no call waits for
-    /// another's.
+    /// Moves packets until told to stop. Each turn takes a little from every port that has
+    /// something, so that no call waits for another's.
     fn run(mut self) {
         let _guard = AbortOnPanic;
         while !self.stop.load(Ordering::Relaxed) {

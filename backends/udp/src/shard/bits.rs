@@ -6,8 +6,9 @@ const WORDS: usize = (REORDER_MAX / 64) as usize;
 
 /// A ring of [`REORDER_MAX`] bits, addressed by extended sequence number.
 ///
-/// A number and the one [`REORDER_MAX`] before it share a place, so whoever moves to a newer number first
-/// [`renews`](Self::renew) the places it takes over. 128 bytes replace a set of numbers, and counting is a population count.
+/// A number and the one [`REORDER_MAX`] before it share a place, so whoever moves to a newer number
+/// first [`renews`](Self::renew) the places it takes over. 128 bytes replace a set of numbers, and
+/// counting is a population count.
 #[derive(Clone, Debug)]
 pub(crate) struct RecentBits {
     words: [u64; WORDS],
@@ -35,7 +36,8 @@ impl RecentBits {
         for_each_word(after + 1, newest, |word, mask| self.words[word] &= !mask);
     }
 
-    /// How many bits of `from ..= to` are set; they must not be further apart than the ring is long.
+    /// How many bits of `from ..= to` are set; they must not be further apart than the ring is
+    /// long.
     pub(crate) fn count(&self, from: u64, to: u64) -> u64 {
         debug_assert!(from > to || to - from < REORDER_MAX);
         let mut count = 0;
@@ -45,7 +47,8 @@ impl RecentBits {
         count
     }
 
-    /// Going down from `newest` to `oldest`, the number whose bit is clear after `skip` others whose bits are clear.
+    /// Going down from `newest` to `oldest`, the number whose bit is clear after `skip` others
+    /// whose bits are clear.
     pub(crate) fn nth_clear_down(&self, newest: u64, oldest: u64, mut skip: u64) -> Option<u64> {
         let mut high = newest;
         while high >= oldest {

@@ -11,7 +11,8 @@ use super::packet::Facts;
 /// How many frames before the newest S-LR knows.
 const PAST: usize = 3;
 
-/// A segment's numbers. What went out of the newest frames is remembered beside them, so that it can be sent again.
+/// A segment's numbers. What went out of the newest frames is remembered beside them, so that it
+/// can be sent again.
 #[derive(Debug)]
 pub(crate) struct ByFrames {
     newest: Newest,
@@ -55,7 +56,8 @@ struct SentFrame {
 }
 
 impl ByFrames {
-    /// Numbers that begin with a packet, which gets the `next` one. `None` where all packets count, or this one names no frame.
+    /// Numbers that begin with a packet, which gets the `next` one. `None` where all packets count,
+    /// or this one names no frame.
     pub(crate) fn start(rewriting: Rewriting, first: &Facts, next: u64) -> Option<Box<Self>> {
         let has_past = match rewriting {
             Rewriting::Exact => return None,
@@ -82,7 +84,8 @@ impl ByFrames {
         }))
     }
 
-    /// The number a packet goes out under, if it is to be sent, for a replica that gets so many temporal layers.
+    /// The number a packet goes out under, if it is to be sent, for a replica that gets so many
+    /// temporal layers.
     pub(crate) fn number(&mut self, facts: &Facts, temporal: u8, send: Result<(), Counter>) -> Result<u64, Counter> {
         let Some((frame, name)) = facts.frame.as_ref().and_then(|frame| Some((frame, frame.number()?))) else {
             return send.and_then(|()| self.unnamed(facts.number));
@@ -202,8 +205,9 @@ impl Newest {
         self.ended |= ends;
     }
 
-    /// The frame behind it, whose numbers close up by what was surely left out between: everything where both edges were seen and nothing is missing,
-    /// otherwise a packet for each frame that it should not get. `None` for a newer frame with an older number.
+    /// The frame behind it, whose numbers close up by what was surely left out between: everything
+    /// where both edges were seen and nothing is missing, otherwise a packet for each frame that it
+    /// should not get. `None` for a newer frame with an older number.
     fn followed_by(self, number: u16, frame: &Frame, name: u16, period: u16) -> Option<Newest> {
         let ahead = number.wrapping_sub(self.number);
         if ahead as i16 <= 0 {
@@ -223,7 +227,8 @@ impl Newest {
     }
 }
 
-/// From one frame to the next that a replica of so many temporal layers gets. Every one where there are several sizes.
+/// From one frame to the next that a replica of so many temporal layers gets. Every one where there
+/// are several sizes.
 fn period(frame: &Frame, temporal: u8) -> u16 {
     let Rules::Dependency(rules) = &frame.rules else {
         return 1;

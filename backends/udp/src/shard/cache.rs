@@ -8,7 +8,8 @@ use wire::MediaKind;
 use super::packet::{Packet, Pool};
 use crate::prefetch;
 
-/// A ring of packets by extended number. It grows as packets come, so that an idle stream costs nothing.
+/// A ring of packets by extended number. It grows as packets come, so that an idle stream costs
+/// nothing.
 #[derive(Debug)]
 pub(crate) struct Cache {
     /// Packet `n` is at `n % kept`, once the ring has grown that far.
@@ -38,7 +39,8 @@ impl Cache {
         packets.into_iter().for_each(|packet| drop(self.put(packet)));
     }
 
-    /// Keeps a packet, the newest of whose stream is `highest`. What it replaces goes back to the pool.
+    /// Keeps a packet, the newest of whose stream is `highest`. What it replaces goes back to the
+    /// pool.
     pub(crate) fn keep(&mut self, packet: Arc<Packet>, highest: u64, pool: &mut Pool) {
         self.floor = self.floor.max((highest + 1).saturating_sub(self.kept));
         if packet.facts().number < self.floor {
@@ -50,7 +52,8 @@ impl Cache {
         self.prefetch_oldest(highest);
     }
 
-    /// Asks for what the next packet replaces, whose memory nobody has touched for as long as packets are kept.
+    /// Asks for what the next packet replaces, whose memory nobody has touched for as long as
+    /// packets are kept.
     fn prefetch_oldest(&self, highest: u64) {
         let slot = self.slots.get(((highest + 1) % self.kept) as usize);
         slot.into_iter().flatten().for_each(|oldest| prefetch::value(&**oldest));

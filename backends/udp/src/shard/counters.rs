@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dataplane::{Counter, Counters};
 
-/// Counters on cache lines of their own. With one writer, counting is a load and a store: no locked instruction.
+/// Counters on cache lines of their own. With one writer, counting is a load and a store: no locked
+/// instruction.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct CounterPage([AtomicU64; Counter::ALL.len()]);

@@ -12,9 +12,11 @@ use super::select::Active;
 pub(crate) struct DescriptorChange {
     /// What is added to frame numbers, so that they go on over a change of the source.
     pub(crate) frame_offset: u16,
-    /// The decode targets that are left, where the sender's word on it is not true for this receiver.
+    /// The decode targets that are left, where the sender's word on it is not true for this
+    /// receiver.
     pub(crate) active: Option<DecodeTargets>,
-    /// So far back lies a frame that this one refers to for the receiver, beside those it refers to.
+    /// So far back lies a frame that this one refers to for the receiver, beside those it refers
+    /// to.
     pub(crate) kept_before: Option<u16>,
 }
 
@@ -42,7 +44,8 @@ impl DescriptorChange {
         Some(bytes)
     }
 
-    /// Writes the whole descriptor anew; `None` when it need not be, or has no room for what is to be told.
+    /// Writes the whole descriptor anew; `None` when it need not be, or has no room for what is to
+    /// be told.
     fn write_anew(&self, packet: &Packet, room: &mut Room) -> Option<usize> {
         if self.active.is_none() && self.kept_before.is_none() {
             return None;
@@ -59,8 +62,8 @@ impl DescriptorChange {
     }
 }
 
-/// The active decode targets to be told with a packet: with the first of a frame, if the sender's word is not true for the receiver, or the receiver
-/// does not know.
+/// The active decode targets to be told with a packet: with the first of a frame, if the sender's
+/// word is not true for the receiver, or the receiver does not know.
 pub(crate) fn told(frame: &Frame, active: &Active) -> Option<DecodeTargets> {
     let Rules::Dependency(rules) = &frame.rules else {
         return None;

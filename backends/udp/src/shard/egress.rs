@@ -1,4 +1,5 @@
-//! What a batch sends: for each receiver its datagrams back to back, cut into runs the kernel can segment.
+//! What a batch sends: for each receiver its datagrams back to back, cut into runs the kernel can
+//! segment.
 
 use std::time::Instant;
 
@@ -42,7 +43,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The runs of the current batch, by receiver, in the order in which receivers got their first datagram.
+/// The runs of the current batch, by receiver, in the order in which receivers got their first
+/// datagram.
 #[derive(Debug, Default)]
 pub(crate) struct Egress {
     buffers: Vec<Buffer>,
@@ -117,7 +119,8 @@ impl Egress {
         self.used == 0
     }
 
-    /// Reports what is numbered, sends everything and starts the next batch; returns how many datagrams could not be sent.
+    /// Reports what is numbered, sends everything and starts the next batch; returns how many
+    /// datagrams could not be sent.
     pub(crate) fn flush(&mut self, out: &mut impl Transmit, mut report: impl FnMut(LegId, &[Departure])) -> u64 {
         let used = &self.buffers[..self.used];
         for (leg, buffer) in used.iter().filter_map(|buffer| Some((buffer.leg?, buffer))) {
@@ -132,7 +135,8 @@ impl Egress {
 }
 
 impl Buffer {
-    /// Ends a datagram, which is everything from `start` on: lengthens the last run, or begins another.
+    /// Ends a datagram, which is everything from `start` on: lengthens the last run, or begins
+    /// another.
     pub(crate) fn cut(&mut self, path: Path, start: usize) {
         let end = self.bytes.len();
         match self.runs.last_mut() {
@@ -177,7 +181,8 @@ impl Buffer {
 }
 
 impl Cut {
-    /// Whether a datagram of `len` bytes may follow: all before it are whole segments, and it is not longer than one.
+    /// Whether a datagram of `len` bytes may follow: all before it are whole segments, and it is
+    /// not longer than one.
     fn takes(&self, len: usize) -> bool {
         let whole = (self.end - self.start) == usize::from(self.count) * self.segment;
         let fits = self.count < SEGMENTS_MAX && self.end - self.start + len <= RUN_BYTES_MAX;

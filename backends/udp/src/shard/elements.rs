@@ -15,7 +15,8 @@ const fn bit(kind: ExtensionKind) -> u16 {
 
 /// The first element of each kind, found in one pass over the extension when the packet arrived.
 ///
-/// Positions instead of values, so that the packet may be shared and kept: the ids are those of the day it arrived.
+/// Positions instead of values, so that the packet may be shared and kept: the ids are those of the
+/// day it arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elements {
     /// By kind: whether it is there.

@@ -13,10 +13,12 @@ use super::leg::{insert_sorted, remove_sorted};
 use super::packet::Packet;
 use super::slab::Slab;
 
-/// How many packets may wait for their replicas in one shard, of sound and of pictures each. Those beyond are lost, and counted.
+/// How many packets may wait for their replicas in one shard, of sound and of pictures each. Those
+/// beyond are lost, and counted.
 const WAITING_MAX: usize = 4_096;
 
-/// How many packets of a stream are offered to a replica in one go: a whole picture, most often, so that they leave in one run.
+/// How many packets of a stream are offered to a replica in one go: a whole picture, most often, so
+/// that they leave in one run.
 const TOGETHER: usize = 32;
 
 /// A packet is padded by so many bytes at most.
@@ -57,7 +59,8 @@ struct Fanout {
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) offered: Vec<Offered>,
-    /// The last replica served, when the turn was interrupted. The list may change meanwhile; its order does not.
+    /// The last replica served, when the turn was interrupted. The list may change meanwhile; its
+    /// order does not.
     behind: Option<ReplicaId>,
 }
 
@@ -123,7 +126,8 @@ impl Fanouts {
         place.is_some_and(|place| !self.fanouts[*place].replicas.is_empty())
     }
 
-    /// Has a packet wait for its replicas; gives it back when too much waits, or nobody here follows its stream.
+    /// Has a packet wait for its replicas; gives it back when too much waits, or nobody here
+    /// follows its stream.
     pub(super) fn push(&mut self, packet: Arc<Packet>) -> Result<(), Refused> {
         let facts = packet.facts();
         let Some(place) = self.places.get(&facts.life).copied() else {
@@ -200,7 +204,8 @@ pub(super) enum Refused {
 }
 
 impl Taken {
-    /// The turn that was interrupted, or else a new one of the oldest packets. Says how many of them did not wait until then, and returns those that waited too long.
+    /// The turn that was interrupted, or else a new one of the oldest packets. Says how many of
+    /// them did not wait until then, and returns those that waited too long.
     pub(super) fn begin(&mut self, now: Instant, mut hopeless: impl FnMut(Arc<Packet>)) -> usize {
         if !self.fanout.turn.offered.is_empty() {
             return 0;
@@ -253,8 +258,8 @@ impl Taken {
     }
 }
 
-/// Pads pictures' packets of nearly the same length to the longest: encoders cut a frame into packets whose lengths differ by a byte, which would end a run in the middle
-/// of each frame.
+/// Pads pictures' packets of nearly the same length to the longest: encoders cut a frame into
+/// packets whose lengths differ by a byte, which would end a run in the middle of each frame.
 fn even_out(offered: &mut [Offered]) {
     let mut rest = offered;
     while !rest.is_empty() {

@@ -8,7 +8,8 @@ use super::Shard;
 use super::header::{self, Made, Moment, Name};
 use crate::control::Fill;
 
-/// Padding of a packet that has nothing else; the last byte says how much there is (RFC 3550 section 5.1).
+/// Padding of a packet that has nothing else; the last byte says how much there is (RFC 3550
+/// section 5.1).
 const PADDING: [u8; 4] = [0, 0, 0, 4];
 
 impl Shard {

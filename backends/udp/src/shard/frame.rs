@@ -80,7 +80,8 @@ pub(crate) struct Vp9Rules {
     pub(crate) top: u8,
 }
 
-/// A descriptor with what it is read by, and everything that replicas ask of it: that is looked up once, and they are many.
+/// A descriptor with what it is read by, and everything that replicas ask of it: that is looked up
+/// once, and they are many.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependencies {
     /// The frame's number, extended.
@@ -104,7 +105,8 @@ pub(crate) struct Dependencies {
 }
 
 impl Dependencies {
-    /// The decode targets its sender produces, of those of the structure; all where it produces none.
+    /// The decode targets its sender produces, of those of the structure; all where it produces
+    /// none.
     pub(super) fn produced(&self) -> DecodeTargets {
         let all = DecodeTargets::first(self.structure.decode_targets());
         let produced = all.intersection(self.active);
@@ -138,7 +140,8 @@ impl Frame {
         }
     }
 
-    /// Whether a decoder that has seen nothing can start at this packet; `None` when only the payload can tell.
+    /// Whether a decoder that has seen nothing can start at this packet; `None` when only the
+    /// payload can tell.
     pub(crate) fn starts_key_frame(&self) -> Option<bool> {
         let Rules::Dependency(rules) = &self.rules else {
             return None;

@@ -49,7 +49,8 @@ impl Moment {
     }
 }
 
-/// Bytes of padding in a packet that has nothing else; the last says how many there are (RFC 3550 section 5.1).
+/// Bytes of padding in a packet that has nothing else; the last says how many there are (RFC 3550
+/// section 5.1).
 const PADDING: [u8; 255] = {
     let mut padding = [0; 255];
     padding[254] = 255;
@@ -58,7 +59,8 @@ const PADDING: [u8; 255] = {
 /// More than all that comes before a packet's payload and behind it, nearly always.
 const OVERHEAD: usize = 60;
 
-/// How a packet changes on its way to one receiver: all that is decided before it is known when it leaves.
+/// How a packet changes on its way to one receiver: all that is decided before it is known when it
+/// leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rewrite {
     name: Name,
@@ -76,9 +78,11 @@ pub(crate) struct Rewrite {
 }
 
 impl Rewrite {
-    /// What `replica` makes of `packet`, whose frame it decided to send or sends on demand, with so many bytes of padding behind the payload.
+    /// What `replica` makes of `packet`, whose frame it decided to send or sends on demand, with so
+    /// many bytes of padding behind the payload.
     ///
-    /// Inlined, or it would be written in small pieces and read back in large ones at once, for which a processor waits.
+    /// Inlined, or it would be written in small pieces and read back in large ones at once, for
+    /// which a processor waits.
     #[inline]
     pub(crate) fn new(
         replica: &ReplicaState,
@@ -143,7 +147,8 @@ impl Rewrite {
     }
 }
 
-/// Writes `packet` as a replica sends it: header, payload, VP8 ids, protection. Nothing is written when it cannot be sent.
+/// Writes `packet` as a replica sends it: header, payload, VP8 ids, protection. Nothing is written
+/// when it cannot be sent.
 pub(crate) fn append(
     egress: &mut Egress,
     layouts: &mut Layouts,
@@ -183,8 +188,8 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// Writes a packet that is all padding as the next retransmission of `replica`: of all there is to send, what a receiver surely ignores.
-/// Returns its size.
+/// Writes a packet that is all padding as the next retransmission of `replica`: of all there is to
+/// send, what a receiver surely ignores. Returns its size.
 pub(crate) fn append_padding(
     egress: &mut Egress,
     leg: &mut LegState,
@@ -263,7 +268,8 @@ fn begin<'a>(egress: &'a mut Egress, leg: &mut LegState) -> (&'a mut Buffer, usi
     (buffer, start)
 }
 
-/// Notes that the datagram `buffer` ends with leaves now, as part of a probe of the leg's pacer if one is under way; returns its size.
+/// Notes that the datagram `buffer` ends with leaves now, as part of a probe of the leg's pacer if
+/// one is under way; returns its size.
 fn depart(leg: &mut LegState, buffer: &mut Buffer, start: usize, probe: Option<u32>, moment: &Moment) -> usize {
     let size = buffer.bytes.len() - start;
     let paced = leg.pace.as_mut().and_then(|pace| pace.left(moment.at, size));
@@ -294,7 +300,8 @@ struct Own<'a> {
     descriptor: Option<&'a [u8]>,
 }
 
-/// Lists the extensions the leg carries: what came with the packet in the order of the kinds, then our own. Returns how many.
+/// Lists the extensions the leg carries: what came with the packet in the order of the kinds, then
+/// our own. Returns how many.
 fn list_elements<'a>(
     elements: &mut [(u8, &'a [u8]); ELEMENTS_MAX],
     leg: &LegState,
@@ -345,7 +352,8 @@ fn fill<'a>(
     count
 }
 
-/// A (key, SSRC, index) protects one packet, ever. Numbers are made so that this holds; this is what makes sure.
+/// A (key, SSRC, index) protects one packet, ever. Numbers are made so that this holds; this is
+/// what makes sure.
 fn claim(leg: &mut LegState, name: Name) -> Result<(), Counter> {
     if leg.keys_in_use().is_none() {
         return Ok(());
@@ -367,7 +375,8 @@ fn rewrite_vp8(payload: &mut [u8], packet: &Packet, offset: Vp8Ids) {
     descriptor.rewrite_tl0_pic_idx(payload, ids.tl0);
 }
 
-/// The running counters in a VP8 payload; those it does not carry are zero, as are those of other codecs.
+/// The running counters in a VP8 payload; those it does not carry are zero, as are those of other
+/// codecs.
 pub(crate) fn vp8_ids(packet: &Packet) -> Vp8Ids {
     packet.facts().vp8.map_or(Vp8Ids::default(), |descriptor| Vp8Ids {
         picture: descriptor.picture_id.map_or(0, |id| id.value()),

@@ -36,7 +36,8 @@ impl Shard {
         }
     }
 
-    /// What becomes of a datagram that another shard received for a leg of ours; it is counted as received there.
+    /// What becomes of a datagram that another shard received for a leg of ours; it is counted as
+    /// received there.
     pub(super) fn receive_relayed(&mut self, now: Instant, received: &Received) {
         let Received { at, path, ref bytes } = *received;
         let route = self.routes.find(&path).filter(|route| matches!(route, Route::Here(_)));

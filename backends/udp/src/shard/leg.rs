@@ -36,7 +36,8 @@ pub(crate) struct LegState {
     pub(crate) pace: Option<Box<Pace>>,
 }
 
-/// The SRTP contexts of a leg. They outlive an entry without keys, so that the same keys never start over.
+/// The SRTP contexts of a leg. They outlive an entry without keys, so that the same keys never
+/// start over.
 pub(crate) struct Keys {
     ingress: MasterKey,
     egress: MasterKey,
@@ -97,8 +98,9 @@ impl LegState {
         }
     }
 
-    /// Asks for what sending a packet will look at. To see whether there is a leg, or are keys, would be to wait for it: they are taken to be at the
-    /// beginning of their options, and if not nothing is gained.
+    /// Asks for what sending a packet will look at. To see whether there is a leg, or are keys,
+    /// would be to wait for it: they are taken to be at the beginning of their options, and if not
+    /// nothing is gained.
     pub(crate) fn prefetch(place: &Option<Self>) {
         prefetch::part(place, 0, Self::WITHOUT_KEYS);
         prefetch::part(place, offset_of!(Self, keys) + offset_of!(Keys, sealer), Sealer::RTP);

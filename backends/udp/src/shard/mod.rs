@@ -1,16 +1,20 @@
 //! One worker's tables and packet path, without socket, clock or thread.
 //!
-//! A shard owns legs, and with a leg everything that may exist only once: its SRTP contexts, the windows and caches of the
-//! streams it sends, the state of the replicas it receives, its transport-wide counter and its egress run. What another shard
-//! needs of it goes through a ring: datagrams that arrived at the wrong shard, references to packets for replicas elsewhere, and
+//! A shard owns legs, and with a leg everything that may exist only once: its SRTP contexts, the
+//! windows and caches of the streams it sends, the state of the replicas it receives, its
+//! transport-wide counter and its egress run. What another shard needs of it goes through a ring:
+//! datagrams that arrived at the wrong shard, references to packets for replicas elsewhere, and
 //! packets to send again.
 //!
-//! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds its number in its `stream`; `fanout` has it wait for its
-//! replicas, to whom `serve` offers it, audio first, in quanta; `replica` decides and numbers, `select` says which layers; `header` writes it into the receiver's `egress` run.
-//! `pace` keeps what may not leave yet. `tables` applies orders, `resend` does what the agent asks for.
+//! Reading order, as the packet goes: `ingress` classifies and opens a datagram, `placement` finds
+//! its number in its `stream`; `fanout` has it wait for its replicas, to whom `serve` offers it,
+//! audio first, in quanta; `replica` decides and numbers, `select` says which layers; `header`
+//! writes it into the receiver's `egress` run. `pace` keeps what may not leave yet. `tables`
+//! applies orders, `resend` does what the agent asks for.
 //!
-//! Driving one: [`take_orders`](Shard::take_orders), [`take_relays`](Shard::take_relays), [`receive`](Shard::receive) for
-//! each datagram, [`work`](Shard::work) until nothing is left, [`flush`](Shard::flush), [`settle`](Shard::settle).
+//! Driving one: [`take_orders`](Shard::take_orders), [`take_relays`](Shard::take_relays),
+//! [`receive`](Shard::receive) for each datagram, [`work`](Shard::work) until nothing is left,
+//! [`flush`](Shard::flush), [`settle`](Shard::settle).
 
 mod bits;
 mod by_frames;
@@ -74,7 +78,8 @@ use routes::{Route, Routes};
 use slab::Slab;
 use stream::StreamState;
 
-/// How many replicas one call of [`Shard::work`] serves before it looks whether something more urgent came.
+/// How many replicas one call of [`Shard::work`] serves before it looks whether something more
+/// urgent came.
 pub const QUANTUM: usize = 256;
 
 /// How many shards there can be: one bit each in a stream's listeners.
@@ -83,8 +88,8 @@ pub const SHARDS_MAX: usize = 64;
 /// How many packets from elsewhere are taken in one go.
 const RELAYS_PER_TURN: usize = 256;
 
-/// One life of a stream entry. An entry that is removed and added again is another stream: nothing of the old one, still on its way
-/// between shards, may be taken for the new.
+/// One life of a stream entry. An entry that is removed and added again is another stream: nothing
+/// of the old one, still on its way between shards, may be taken for the new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Life(pub(crate) u32);
 
@@ -205,7 +210,8 @@ impl Shard {
         self.notes.settle(now);
     }
 
-    /// When to [`work`](Self::work), [`flush`](Self::flush) and [`settle`](Self::settle) even if nothing happens.
+    /// When to [`work`](Self::work), [`flush`](Self::flush) and [`settle`](Self::settle) even if
+    /// nothing happens.
     pub fn due(&self) -> Option<Instant> {
         self.notes.due().into_iter().chain(self.wakes.next()).min()
     }

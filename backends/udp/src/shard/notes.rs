@@ -20,20 +20,24 @@ use crate::alarm::Alarm;
 
 /// How many notes may wait for the agent: more than a second of a busy shard.
 const NOTES_MAX: usize = 32_768;
-/// How many punted datagrams of addresses that are no leg's may wait. They have a ring of their own: a flood of STUN must not crowd out anybody's RTCP.
+/// How many punted datagrams of addresses that are no leg's may wait. They have a ring of their
+/// own: a flood of STUN must not crowd out anybody's RTCP.
 const STRANGERS_MAX: usize = 1_024;
 /// How many punted datagrams of legs may be on their way.
 const LENT_MAX: usize = 4_096;
-/// Of both, this part is not for reports, nor for RTCP: who cannot prove itself in time for what others report would lose its transport.
+/// Of both, this part is not for reports, nor for RTCP: who cannot prove itself in time for what
+/// others report would lose its transport.
 const RESERVED: usize = 4;
-/// How long a receiver's report, which says when it came, may wait before the agent is woken for it.
+/// How long a receiver's report, which says when it came, may wait before the agent is woken for
+/// it.
 pub(crate) const REPORT_PATIENCE: Duration = Duration::from_millis(20);
-/// The same of a packet that came in its turn: it fills reports, which leave twenty times a second and wait for as long at least.
+/// The same of a packet that came in its turn: it fills reports, which leave twenty times a second
+/// and wait for as long at least.
 const ARRIVAL_PATIENCE: Duration = Duration::from_millis(25);
 /// Of one behind a gap, or out of one: what is missing is asked for by it.
 const GAP_PATIENCE: Duration = Duration::from_millis(10);
-/// Of packets that left: until somebody reports on them nothing is decided by that, and who does so reports twenty times a second. And of what was asked for and
-/// is read at a time of its own.
+/// Of packets that left: until somebody reports on them nothing is decided by that, and who does so
+/// reports twenty times a second. And of what was asked for and is read at a time of its own.
 const LONG_PATIENCE: Duration = Duration::from_millis(50);
 /// How many packets that left one note tells of: a whole run, most often.
 const DEPARTED_MAX: usize = 12;
@@ -47,7 +51,8 @@ pub(crate) enum Note {
     Departed(Departed),
     /// Where a replica comes from, the highest layer it gets, and whether it waits for a key frame.
     Selected(ReplicaId, (StreamKey, Layer, bool)),
-    /// Where a replica stands that this shard is to let go, if that can be said, and its leg's next transport-wide number.
+    /// Where a replica stands that this shard is to let go, if that can be said, and its leg's next
+    /// transport-wide number.
     Released(Box<(ReplicaId, Option<ReplicaSnapshot>, u16)>),
     Stream(Box<(StreamKey, StreamStatistics)>),
     Replica(Box<(ReplicaId, ReplicaStatistics)>),
@@ -258,7 +263,8 @@ impl Notes {
     }
 }
 
-/// How much of what may wait is not for this kind. Data channels are DTLS: who sends data as fast as it can must not keep anybody from proving that it is there.
+/// How much of what may wait is not for this kind. Data channels are DTLS: who sends data as fast
+/// as it can must not keep anybody from proving that it is there.
 fn reserved(kind: PuntKind, of: usize) -> usize {
     match kind {
         PuntKind::Stun => 0,
@@ -267,7 +273,8 @@ fn reserved(kind: PuntKind, of: usize) -> usize {
     }
 }
 
-/// Buffers that go to the agent's thread and come back, oldest first, because a ring keeps its order.
+/// Buffers that go to the agent's thread and come back, oldest first, because a ring keeps its
+/// order.
 struct Loans {
     lent: VecDeque<Arc<Punted>>,
     limit: usize,
@@ -281,7 +288,8 @@ impl Loans {
         }
     }
 
-    /// A copy in the oldest buffer, if that came back, else in a new one as long as there may be more.
+    /// A copy in the oldest buffer, if that came back, else in a new one as long as there may be
+    /// more.
     fn lend(&mut self, punted: &PuntedRef<'_>) -> Option<Arc<Punted>> {
         let limit = self.limit - reserved(punted.kind, self.limit);
         let loan = match take_back(&mut self.lent) {

@@ -1,8 +1,9 @@
 //! What waits for the pace of its leg, and probes.
 //!
-//! A packet that waits is decided, numbered and to be rewritten in a known way, but neither written nor sealed: its transport-wide number, its stamps and,
-//! if it is a retransmission, its own number are those of the moment it leaves. It leaves even if its replica is paused or follows another stream by then, since
-//! numbers behind it are taken; it goes when its replica is removed.
+//! A packet that waits is decided, numbered and to be rewritten in a known way, but neither written
+//! nor sealed: its transport-wide number, its stamps and, if it is a retransmission, its own number
+//! are those of the moment it leaves. It leaves even if its replica is paused or follows another
+//! stream by then, since numbers behind it are taken; it goes when its replica is removed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -230,7 +231,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Sends one packet of padding, on the retransmission SSRC of the first replica that has one; returns its size.
+    /// Sends one packet of padding, on the retransmission SSRC of the first replica that has one;
+    /// returns its size.
     fn pad(&mut self, leg: usize, probe: Option<u32>, moment: &Moment) -> Result<usize, Counter> {
         let place = self.may_pad(leg)?;
         let replica = &mut self.replicas[place];

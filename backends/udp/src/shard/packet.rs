@@ -17,7 +17,8 @@ use crate::prefetch;
 /// Buffers for packets up to this size are kept apart: audio must not occupy room for video.
 const SMALL: usize = 384;
 
-/// How many unused buffers of each size a shard keeps. More than that were a burst, and go back to the allocator.
+/// How many unused buffers of each size a shard keeps. More than that were a burst, and go back to
+/// the allocator.
 const SPARE_MAX: usize = 64;
 
 /// A packet as it came in, opened, and everything about it that does not depend on who receives it.
@@ -100,7 +101,8 @@ impl Packet {
     }
 }
 
-/// What became of a packet in all shards together; the last shard to finish with it says the verdict.
+/// What became of a packet in all shards together; the last shard to finish with it says the
+/// verdict.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     shards_left: AtomicU32,
@@ -151,7 +153,8 @@ impl Pool {
         spare.pop().unwrap_or_else(|| Arc::new(Packet::with_room(room)))
     }
 
-    /// Takes a buffer back, unless another shard still reads it: then whoever drops it last frees it.
+    /// Takes a buffer back, unless another shard still reads it: then whoever drops it last frees
+    /// it.
     pub(crate) fn give(&mut self, mut packet: Arc<Packet>) {
         if Arc::get_mut(&mut packet).is_none() {
             return;
@@ -161,7 +164,8 @@ impl Pool {
             false => &mut self.large,
         };
         if spare.len() < SPARE_MAX {
-            // The next packet is written there, and the processor goes on by itself from what it begins with.
+            // The next packet is written there, and the processor goes on by itself from what it
+            // begins with.
             prefetch::first(&packet.bytes);
             spare.push(packet);
         }

@@ -26,7 +26,8 @@ struct Media<'a> {
 }
 
 impl Shard {
-    /// Finds a clear packet's stream and its number there, and describes it. `None` when it was punted instead.
+    /// Finds a clear packet's stream and its number there, and describes it. `None` when it was
+    /// punted instead.
     pub(super) fn place_packet(
         &mut self,
         (now, at): Times,
@@ -118,7 +119,8 @@ fn unwrap<'a>(stream: &mut StreamState, view: &RtpPacket<'a>, elements: &Element
     })
 }
 
-/// Gives a media packet its number, unless it was received before, and finds out everything about it.
+/// Gives a media packet its number, unless it was received before, and finds out everything about
+/// it.
 fn admit(
     stream: &mut StreamState,
     view: &RtpPacket<'_>,

@@ -198,7 +198,8 @@ impl ReplicaState {
         self.current.is_some_and(|current| current.life == facts.life)
     }
 
-    /// Begins to follow the source it should come from with `packet`, if that is one to begin with; returns what it followed before.
+    /// Begins to follow the source it should come from with `packet`, if that is one to begin with;
+    /// returns what it followed before.
     pub(crate) fn begin(&mut self, packet: &Packet) -> Result<Option<Source>, Counter> {
         let facts = packet.facts();
         if self.let_go {
@@ -241,7 +242,8 @@ impl ReplicaState {
         std::mem::replace(&mut self.current, self.source)
     }
 
-    /// Starts to follow the source it should come from with `packet`; returns what it followed before.
+    /// Starts to follow the source it should come from with `packet`; returns what it followed
+    /// before.
     fn follow(&mut self, packet: &Packet) -> Option<Source> {
         let facts = packet.facts();
         let number = facts.frame.as_ref().and_then(Frame::number);
@@ -273,8 +275,8 @@ impl ReplicaState {
         std::mem::replace(&mut self.current, self.source)
     }
 
-    /// The number `packet` goes out under and what was decided about its frame, or why it does not; either way it is accounted for.
-    /// When it `is_late` only the lowest frame rate is sent.
+    /// The number `packet` goes out under and what was decided about its frame, or why it does not;
+    /// either way it is accounted for. When it `is_late` only the lowest frame rate is sent.
     #[inline]
     pub(crate) fn place(
         &mut self,
@@ -326,7 +328,8 @@ impl ReplicaState {
     }
 }
 
-/// What makes frame numbers go on: nothing where they do already, as between the encodings of a sender that numbers their frames together.
+/// What makes frame numbers go on: nothing where they do already, as between the encodings of a
+/// sender that numbers their frames together.
 fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
     match last.zip(first) {
         Some((last, first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),
@@ -336,7 +339,8 @@ fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
 
 /// Timestamp units between the last packet of one segment and the first of the next: at least one.
 ///
-/// By the senders' wall clocks where both packets have a sender report and they agree with reason; else by when they arrived.
+/// By the senders' wall clocks where both packets have a sender report and they agree with reason;
+/// else by when they arrived.
 fn ticks_between(last: &Last, first: &Facts) -> u32 {
     let rate = i128::from(first.codec.clock_rate());
     let captured = last

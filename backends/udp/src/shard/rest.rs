@@ -1,8 +1,10 @@
 //! Pictures of which a part has come, and whether the rest is worth a moment's wait.
 //!
-//! A picture that was sent at once arrives within some tens of microseconds, and whoever is woken by its first packet finds only that one. What goes out in two parts
-//! costs each receiver two runs in place of one. So a worker that has nothing else to do waits for the rest, where that has come in time before; where a sender paces, or
-//! a slow link spreads a picture, it does not, and it is only looked now and again whether that is still so.
+//! A picture that was sent at once arrives within some tens of microseconds, and whoever is woken
+//! by its first packet finds only that one. What goes out in two parts costs each receiver two runs
+//! in place of one. So a worker that has nothing else to do waits for the rest, where that has come
+//! in time before; where a sender paces, or a slow link spreads a picture, it does not, and it is
+//! only looked now and again whether that is still so.
 
 use super::Shard;
 use super::slab::Slab;
@@ -13,8 +15,9 @@ const BALANCE_MAX: i8 = 8;
 /// A stream whose waits were in vain is waited for once in so many pictures.
 const SELDOM: u8 = 32;
 
-/// What is known of a stream's pictures: whether more comes in the first wait, and whether still more does in those behind it. What is paced comes in bursts, of which
-/// the first may bring the end.
+/// What is known of a stream's pictures: whether more comes in the first wait, and whether still
+/// more does in those behind it. What is paced comes in bursts, of which the first may bring the
+/// end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
     first: Waits,
@@ -101,8 +104,9 @@ impl Parts {
 }
 
 impl Shard {
-    /// Whether a moment's wait, or one more, is likely to bring the rest of pictures of which a part has come since the last [`work`](Self::work). Whoever waits then tells
-    /// so by [`waited`](Self::waited), behind what it received.
+    /// Whether a moment's wait, or one more, is likely to bring the rest of pictures of which a
+    /// part has come since the last [`work`](Self::work). Whoever waits then tells so by
+    /// [`waited`](Self::waited), behind what it received.
     pub fn awaits_rest(&mut self, again: bool) -> bool {
         self.parts.is_worth_it(&mut self.streams, again)
     }

@@ -11,9 +11,10 @@ use super::by_frames::ByFrames;
 
 /// A stretch in which a replica follows one stream.
 ///
-/// Within it a packet that is not sent closes up, a packet that did not arrive leaves its gap, and a late packet takes the
-/// number that was left for it. All of that is one running shift and one bit for each of the newest numbers: the shift is right for the newest
-/// packet, and a late one adds back the packets that were closed up behind it.
+/// Within it a packet that is not sent closes up, a packet that did not arrive leaves its gap, and
+/// a late packet takes the number that was left for it. All of that is one running shift and one
+/// bit for each of the newest numbers: the shift is right for the newest packet, and a late one
+/// adds back the packets that were closed up behind it.
 ///
 /// Shape: extended source numbers in, extended replica numbers out.
 /// Source: RFC 3550 section 5.1.
@@ -33,8 +34,8 @@ pub(crate) struct Segment {
     pub(crate) last: Last,
 }
 
-/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One that comes late is it all the same
-/// when what came before it was not sent.
+/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One
+/// that comes late is it all the same when what came before it was not sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Last {
     /// Its source number.
@@ -169,7 +170,8 @@ impl Segment {
         (self.newest + 1).wrapping_add(self.shift)
     }
 
-    /// The source number behind one of the replica's newest, the inverse of [`number`](Self::number).
+    /// The source number behind one of the replica's newest, the inverse of
+    /// [`number`](Self::number).
     pub(crate) fn source(&self, number: u64) -> Option<u64> {
         if let Some(by_frames) = &self.by_frames {
             return by_frames.source(number);

@@ -1,7 +1,9 @@
 //! Which frames of a layered stream a replica gets.
 //!
-//! A frame is decided once, by the first of its packets that arrives; the others follow. Only a frame newer than all before it may change what is
-//! selected: how is said in [`switch`](super::switch). A late frame is judged by what was selected behind the frame before it, and changes nothing.
+//! A frame is decided once, by the first of its packets that arrives; the others follow. Only a
+//! frame newer than all before it may change what is selected: how is said in
+//! [`switch`](super::switch). A late frame is judged by what was selected behind the frame before
+//! it, and changes nothing.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
@@ -39,20 +41,23 @@ pub(crate) struct Selection {
     pub(super) now: Selected,
     /// Whether only a key frame takes it to its target, or on at all.
     pub(super) awaits_key_frame: bool,
-    /// The active decode targets the receiver was last told, where they are not what the sender said.
+    /// The active decode targets the receiver was last told, where they are not what the sender
+    /// said.
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     pub(super) ended: Option<RtpTimestamp>,
     /// The newest picture of which a frame was sent only to keep its size, and that frame's number.
     kept: Option<(RtpTimestamp, u64)>,
-    /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
+    /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor
+    /// made larger.
     picture: Option<RtpTimestamp>,
     pub(super) wanted: Wanted,
     /// The decode target that is aimed at, as long as that follows from the same.
     pub(super) aim: Option<Aim>,
     /// Frames are told apart by VP8's descriptor.
     is_of_vp8: bool,
-    /// The newest picture that another device decided about, by its timestamp, and whether it is sent.
+    /// The newest picture that another device decided about, by its timestamp, and whether it is
+    /// sent.
     decided_before: Option<Decided>,
     /// The newest frames. Costs nothing until the stream turns out to have layers.
     pub(super) past: Decisions,
@@ -63,11 +68,13 @@ pub(crate) struct Selection {
 pub(crate) struct Decision {
     /// Sent, or why not.
     pub(crate) send: Result<(), Counter>,
-    /// It is the highest frame of its picture that the replica gets: its last packet gets the marker.
+    /// It is the highest frame of its picture that the replica gets: its last packet gets the
+    /// marker.
     pub(crate) is_top: bool,
     /// Pictures held back before it.
     pub(crate) held_back: u16,
-    /// So many frames back lies one of the same picture that is sent only to keep its size: this one is made to refer to it.
+    /// So many frames back lies one of the same picture that is sent only to keep its size: this
+    /// one is made to refer to it.
     pub(crate) kept_before: Option<u16>,
     pub(crate) active: Active,
 }
@@ -111,15 +118,17 @@ impl Selection {
         self.past.clear();
     }
 
-    /// Begins again where another device stopped: as much has been held back as its numbers say, and the picture that was `decided` there stays so.
+    /// Begins again where another device stopped: as much has been held back as its numbers say,
+    /// and the picture that was `decided` there stays so.
     pub(crate) fn resume(&mut self, wanted: Wanted, layer: Layer, decided: Option<Decided>) {
         self.restart(wanted);
         self.now.layer = layer;
         self.decided_before = decided;
     }
 
-    /// For another device that goes on: the temporal layer, how many pictures were held back, and what was decided of the newest. `None` where frames refer
-    /// to others by their descriptors: what was decided of those is known here only.
+    /// For another device that goes on: the temporal layer, how many pictures were held back, and
+    /// what was decided of the newest. `None` where frames refer to others by their descriptors:
+    /// what was decided of those is known here only.
     pub(crate) fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
         let decided = match self.past.newest_decision() {
             None => self.decided_before,
@@ -144,7 +153,8 @@ impl Selection {
         (layer, self.awaits_key_frame)
     }
 
-    /// What becomes of a packet that perhaps `ends_picture`, for a replica that is to get `wanted`, or of that only the lowest frame rate because there `is_late` work.
+    /// What becomes of a packet that perhaps `ends_picture`, for a replica that is to get `wanted`,
+    /// or of that only the lowest frame rate because there `is_late` work.
     pub(crate) fn decide(
         &mut self,
         wanted: Wanted,
@@ -160,7 +170,8 @@ impl Selection {
         decision
     }
 
-    /// If the newest picture ends with what is kept of it, its encoder left out the rest: that is the picture, and a receiver decodes it.
+    /// If the newest picture ends with what is kept of it, its encoder left out the rest: that is
+    /// the picture, and a receiver decodes it.
     fn end_with_kept(&mut self, frame: &Frame) {
         if let (Some((timestamp, number)), Rules::Dependency(rules)) = (self.kept, &frame.rules)
             && rules.number == number
@@ -199,7 +210,8 @@ impl Selection {
         }
     }
 
-    /// What was decided about a packet's frame. A packet without layers, or whose descriptor cannot be read, is sent.
+    /// What was decided about a packet's frame. A packet without layers, or whose descriptor cannot
+    /// be read, is sent.
     pub(crate) fn decided(&self, frame: Option<&Frame>) -> Option<Decision> {
         let Some(frame) = frame else {
             return Some(self.without_layers(Ok(())));
@@ -281,8 +293,9 @@ impl Selection {
         }
     }
 
-    /// How far back the frame lies that is kept of the picture this frame is in. A receiver decodes a picture when it has all that the highest frame refers to, and takes
-    /// nothing of an earlier picture afterwards: what is kept and lost would come too late even if it came.
+    /// How far back the frame lies that is kept of the picture this frame is in. A receiver decodes
+    /// a picture when it has all that the highest frame refers to, and takes nothing of an earlier
+    /// picture afterwards: what is kept and lost would come too late even if it came.
     fn refer_to_kept(&mut self, frame: &Frame) -> Option<u16> {
         let Rules::Dependency(rules) = &frame.rules else {
             return None;
@@ -338,7 +351,8 @@ impl Selection {
         }
     }
 
-    /// Whether nothing a frame refers to was held back. What was lost before us was not: it may still come.
+    /// Whether nothing a frame refers to was held back. What was lost before us was not: it may
+    /// still come.
     pub(super) fn is_decodable(&self, rules: &Dependencies) -> bool {
         let mut referred = rules.fdiffs.as_slice().iter();
         !referred.any(|diff| self.was_held_back(rules.number, u64::from(*diff)))

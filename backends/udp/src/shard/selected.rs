@@ -18,7 +18,8 @@ pub(crate) struct Selected {
     pub(super) kept: Option<u8>,
     /// By chain, one bit each: a frame of it was held back, and it did not start again.
     pub(super) broken: u32,
-    /// VP9: by spatial layer, one bit each: everything of it since a frame that needs no other picture was sent.
+    /// VP9: by spatial layer, one bit each: everything of it since a frame that needs no other
+    /// picture was sent.
     complete: u8,
     /// Pictures that were held back: by so much VP8's picture ids close up.
     pub(super) held_back: u16,
@@ -91,7 +92,8 @@ impl Selected {
         is_kept && !self.target.is_some_and(|target| is_part(target.index))
     }
 
-    /// A picture ended for the receiver before it was whole, and what follows in the size that is kept would refer to it. `frame` is of the next one.
+    /// A picture ended for the receiver before it was whole, and what follows in the size that is
+    /// kept would refer to it. `frame` is of the next one.
     pub(super) fn lose_kept(&mut self, frame: &Frame) {
         if let (Rules::Dependency(rules), Some(kept)) = (&frame.rules, self.kept) {
             let chain = rules.structure.protecting_chain(usize::from(kept));

@@ -1,4 +1,5 @@
-//! A packet's way to its replicas: audio first, video in quanta, each replica everything that is there for it.
+//! A packet's way to its replicas: audio first, video in quanta, each replica everything that is
+//! there for it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,11 +16,13 @@ use super::relay::Relay;
 use super::{QUANTUM, Shard};
 use crate::prefetch;
 
-/// When packets wait longer than this a shard has more to do than it can. Of streams in layers only the lowest frame rate is sent then.
+/// When packets wait longer than this a shard has more to do than it can. Of streams in layers only
+/// the lowest frame rate is sent then.
 const LATE: Duration = Duration::from_millis(20);
 
 impl Shard {
-    /// Passes a packet on to every shard that has replicas of its stream. This one always takes part, so that somebody says the verdict.
+    /// Passes a packet on to every shard that has replicas of its stream. This one always takes
+    /// part, so that somebody says the verdict.
     pub(super) fn spread(&mut self, place: usize, packet: Arc<Packet>) {
         let listeners = self.streams[place].listeners;
         packet.outcome.expect(1 + listeners.shards.count_ones());
@@ -64,8 +67,8 @@ impl Shard {
         self.complete(packet, Progress::default());
     }
 
-    /// Writes waiting packets for their replicas: all audio, what waited for the pace of a leg and may leave now, and about [`QUANTUM`] replicas of
-    /// video, the streams by turns.
+    /// Writes waiting packets for their replicas: all audio, what waited for the pace of a leg and
+    /// may leave now, and about [`QUANTUM`] replicas of video, the streams by turns.
     pub fn work(&mut self, now: Instant) {
         let moment = Moment::new(now, &self.clock);
         self.parts.forget();
@@ -82,7 +85,8 @@ impl Shard {
         }
     }
 
-    /// Offers a stream's packets to its replicas, about `budget` of them; returns how many there were.
+    /// Offers a stream's packets to its replicas, about `budget` of them; returns how many there
+    /// were.
     fn serve(&mut self, mut fanout: Taken, kind: MediaKind, budget: usize, moment: &Moment) -> usize {
         let mut served = 0;
         while served < budget && fanout.has_packets() {
@@ -124,8 +128,8 @@ impl Shard {
         part.iter().take(1).for_each(|(_, place)| self.prefetch_behind(*place));
     }
 
-    /// Asks for what those whose turn is next will need: of the third one the replica, which says where the leg of the second is, which says where
-    /// the rest of the first is.
+    /// Asks for what those whose turn is next will need: of the third one the replica, which says
+    /// where the leg of the second is, which says where the rest of the first is.
     fn prefetch_next(&self, next: &[(ReplicaId, usize)]) {
         if let Some((_, third)) = next.get(2) {
             self.prefetch_replica(*third);
@@ -211,7 +215,8 @@ impl Shard {
         let name = Name {
             ssrc: replica.entry.ssrc,
             payload_type,
-            // Numbers start in cycle one, so that what comes before the first has one too; SRTP counts from zero.
+            // Numbers start in cycle one, so that what comes before the first has one too; SRTP
+            // counts from zero.
             index: number - (1 << 16),
             original: None,
         };

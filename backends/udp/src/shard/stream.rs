@@ -37,7 +37,8 @@ pub(crate) struct StreamState {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Listeners {
     pub(crate) shards: u64,
-    /// Counts up whenever a shard is added, so that "nobody here" can be told from "nobody here any more".
+    /// Counts up whenever a shard is added, so that "nobody here" can be told from "nobody here any
+    /// more".
     pub(crate) epoch: u32,
 }
 

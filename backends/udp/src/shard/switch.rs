@@ -1,4 +1,5 @@
-//! Where a replica changes to other layers: as near to what is wanted as the newest frame allows, and no sooner than a decoder can follow.
+//! Where a replica changes to other layers: as near to what is wanted as the newest frame allows,
+//! and no sooner than a decoder can follow.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
@@ -53,7 +54,8 @@ impl Selection {
             }
             self.awaits_key_frame = goal != now.layer.spatial && !is_key_picture;
         }
-        // What follows, of higher temporal layers, refers to no picture of those from before this one.
+        // What follows, of higher temporal layers, refers to no picture of those from before this
+        // one.
         if rules.switching_up && temporal <= now.layer.temporal {
             now.layer.temporal = wanted.temporal.max(now.layer.temporal);
         }
@@ -135,7 +137,8 @@ impl Selection {
 }
 
 impl Frame {
-    /// Whether the replica may go up to a higher layer still in this picture: then the picture does not end here.
+    /// Whether the replica may go up to a higher layer still in this picture: then the picture does
+    /// not end here.
     pub(super) fn may_be_followed_by_higher(&self, wanted: Layer) -> bool {
         match &self.rules {
             Rules::Vp9(rules) => !rules.inter_picture && rules.refers_above && self.layer.spatial < wanted.spatial,
@@ -154,7 +157,8 @@ impl FrameId {
     }
 }
 
-/// The decode target of the size that is kept beside a larger one, as fast as that one. Only a chain tells whether all that matters of it was sent.
+/// The decode target of the size that is kept beside a larger one, as fast as that one. Only a
+/// chain tells whether all that matters of it was sent.
 fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencies) -> Option<u8> {
     let spatial = fallback_spatial.filter(|spatial| *spatial < current.spatial)?;
     rules.structure.protecting_chain(0)?;
@@ -163,7 +167,8 @@ fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencie
     is_produced.then_some(target as u8)
 }
 
-/// The decode target with the highest layer within `wanted`, of those the sender produces; the lowest of all when none is.
+/// The decode target with the highest layer within `wanted`, of those the sender produces; the
+/// lowest of all when none is.
 fn goal(wanted: Layer, rules: &Dependencies) -> usize {
     let produced = rules.produced();
     let rank = |target: usize| {

@@ -1,6 +1,7 @@
 //! One cipher under one session key, whichever the profile names.
 //!
-//! This is where another implementation is put in: a variant here, a file beside `gcm` and `encrypt_then_mac`.
+//! This is where another implementation is put in: a variant here, a file beside `gcm` and
+//! `encrypt_then_mac`.
 
 use dataplane::{MasterKey, SrtpProfile};
 
@@ -10,10 +11,12 @@ use super::kdf::{Protocol, SessionKeys};
 use super::overhead::RTP_OVERHEAD_MAX;
 use super::packet::{PacketId, RtcpWord};
 
-/// Seals and opens packets in place, given their identity; knows nothing of streams, order or replay.
+/// Seals and opens packets in place, given their identity; knows nothing of streams, order or
+/// replay.
 ///
-/// Sealing panics when `packet` has no room for the trailer: a bug of the caller's, who owns the buffer. Opening returns
-/// `None` when the packet is too short or does not authenticate, and its bytes are then unspecified.
+/// Sealing panics when `packet` has no room for the trailer: a bug of the caller's, who owns the
+/// buffer. Opening returns `None` when the packet is too short or does not authenticate, and its
+/// bytes are then unspecified.
 ///
 /// Keys lie where they are used, so that no packet has to look for them.
 pub(super) enum Cipher {
@@ -47,7 +50,8 @@ impl Cipher {
         }
     }
 
-    /// Encrypts a compound RTCP packet but for its first eight bytes, and writes index and tag behind it.
+    /// Encrypts a compound RTCP packet but for its first eight bytes, and writes index and tag
+    /// behind it.
     pub(super) fn seal_rtcp(&self, ssrc: u32, index: u32, packet: &mut [u8], len: usize) -> usize {
         match self {
             Self::Gcm(gcm) => gcm.seal_rtcp(ssrc, index, packet, len),
@@ -55,7 +59,8 @@ impl Cipher {
         }
     }
 
-    /// Verifies `packet` and, where its word says so, decrypts it; the length without index and tag.
+    /// Verifies `packet` and, where its word says so, decrypts it; the length without index and
+    /// tag.
     pub(super) fn open_rtcp(&self, ssrc: u32, packet: &mut [u8]) -> Option<usize> {
         match self {
             Self::Gcm(gcm) => gcm.open_rtcp(ssrc, packet),
@@ -63,7 +68,8 @@ impl Cipher {
         }
     }
 
-    /// The index word of an SRTCP packet, not yet authenticated; `None` when the packet is too short to have one.
+    /// The index word of an SRTCP packet, not yet authenticated; `None` when the packet is too
+    /// short to have one.
     pub(super) fn rtcp_word(&self, packet: &[u8]) -> Option<RtcpWord> {
         match self {
             Self::Gcm(_) => Gcm::rtcp_word(packet),
@@ -71,7 +77,8 @@ impl Cipher {
         }
     }
 
-    /// Bytes of tag at the very end of a packet, behind a master key identifier. That of AEAD stands before the identifier.
+    /// Bytes of tag at the very end of a packet, behind a master key identifier. That of AEAD
+    /// stands before the identifier.
     pub(super) fn tag_behind_mki(&self) -> usize {
         match self {
             Self::Gcm(_) => 0,

@@ -1,6 +1,7 @@
 //! AES in counter mode: the cipher that every SRTP peer has.
 //!
-//! AWS-LC's counter mode would be faster than RustCrypto's, by a tenth of what sealing takes: not worth a second library.
+//! AWS-LC's counter mode would be faster than RustCrypto's, by a tenth of what sealing takes: not
+//! worth a second library.
 //!
 //! Source: RFC 3711 section 4.1.1; RFC 6188 for 192 and 256 bits.
 
@@ -58,7 +59,8 @@ impl Cm {
         }
     }
 
-    /// The counter is the IV's last 16 bits and starts at zero; a datagram has at most 4,096 blocks, so it never carries.
+    /// The counter is the IV's last 16 bits and starts at zero; a datagram has at most 4,096
+    /// blocks, so it never carries.
     pub(super) fn apply_keystream(&self, id: PacketId, text: &mut [u8]) {
         let mut iv = [0; 16];
         iv[..14].copy_from_slice(&self.salt);

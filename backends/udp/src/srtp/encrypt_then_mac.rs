@@ -1,6 +1,7 @@
 //! A cipher, and HMAC-SHA1 over what it made: the transforms of RFC 3711.
 //!
-//! Three quarters of the time is SHA-1, for which RustCrypto's is the fastest we measured (`ring`'s takes over three times as long).
+//! Three quarters of the time is SHA-1, for which RustCrypto's is the fastest we measured (`ring`'s
+//! takes over three times as long).
 //!
 //! Source: RFC 3711 sections 4.1 and 4.2.1.
 
@@ -168,7 +169,8 @@ impl EncryptThenMac {
         (body.len() >= RTCP_CLEAR).then_some(RtcpWord(*word))
     }
 
-    /// RTP is authenticated with its rollover counter behind it, which is not sent; RTCP with its index word, which is.
+    /// RTP is authenticated with its rollover counter behind it, which is not sent; RTCP with its
+    /// index word, which is.
     fn mac_over(&self, body: &[u8], suffix: &[u8]) -> Hmac<Sha1> {
         let mut mac = self.mac.clone();
         mac.update(body);

@@ -1,6 +1,7 @@
 //! AES in f8 mode, which some telephones offer.
 //!
-//! Each block of keystream is made of the one before, so this is slower than counter mode and cannot be otherwise.
+//! Each block of keystream is made of the one before, so this is slower than counter mode and
+//! cannot be otherwise.
 //!
 //! Source: RFC 3711 section 4.1.2.
 

@@ -47,7 +47,8 @@ impl Gcm {
         Some(header_len + text_len)
     }
 
-    /// The tag stands before the word, which is authenticated with the clear header as if it followed it.
+    /// The tag stands before the word, which is authenticated with the clear header as if it
+    /// followed it.
     pub(super) fn seal_rtcp(&self, ssrc: u32, index: u32, packet: &mut [u8], len: usize) -> usize {
         let word = RtcpWord::encrypted_with(index);
         let (clear, rest) = packet.split_at_mut(RTCP_CLEAR);
@@ -77,7 +78,8 @@ impl Gcm {
         (packet.len() >= RTCP_CLEAR + TAG + WORD).then_some(RtcpWord(word))
     }
 
-    /// A packet in clear is all associated data: itself and the word. Moving the word over the tag makes the two adjacent.
+    /// A packet in clear is all associated data: itself and the word. Moving the word over the tag
+    /// makes the two adjacent.
     fn verify_rtcp(&self, ssrc: u32, word: RtcpWord, packet: &mut [u8]) -> Option<usize> {
         let len = packet.len() - TAG - WORD;
         let mut tag = [0; TAG];
@@ -88,8 +90,8 @@ impl Gcm {
         Some(len)
     }
 
-    /// Two zero bytes, the SSRC and the 48-bit index, each bit flipped where the salt says so. The SRTCP index fills the
-    /// same place, its upper bits zero.
+    /// Two zero bytes, the SSRC and the 48-bit index, each bit flipped where the salt says so. The
+    /// SRTCP index fills the same place, its upper bits zero.
     ///
     /// Source: RFC 7714 sections 8.1 and 9.1.
     fn nonce(&self, id: PacketId) -> Nonce {
@@ -113,7 +115,8 @@ fn rtcp_aad(clear: &[u8], word: RtcpWord) -> [u8; RTCP_CLEAR + WORD] {
 
 #[cfg(test)]
 mod tests {
-    //! The vectors of RFC 7714 sections 16 and 17 name session keys, so they are checked here, below key derivation.
+    //! The vectors of RFC 7714 sections 16 and 17 name session keys, so they are checked here,
+    //! below key derivation.
 
     use super::super::tests::unhex;
     use super::*;

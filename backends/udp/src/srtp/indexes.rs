@@ -6,8 +6,8 @@ use super::window::{Stale, Window};
 
 /// The 48-bit index with this sequence number that lies nearest to the highest one seen.
 ///
-/// Source: RFC 3711 section 3.3.1. Where that would go below the first packet ever, or past the last, the rollover
-/// counter stays as it is; so it does at a distance of exactly half the numbers.
+/// Source: RFC 3711 section 3.3.1. Where that would go below the first packet ever, or past the
+/// last, the rollover counter stays as it is; so it does at a distance of exactly half the numbers.
 pub(super) fn nearest_index(highest: u64, sequence: u16) -> u64 {
     let same_rollover = highest & !0xffff | u64::from(sequence);
     let distance = sequence.wrapping_sub(highest as u16) as i16;
@@ -36,16 +36,19 @@ pub enum Refused {
     Used,
     /// So far behind the highest (1,024) that nobody remembers whether it was used.
     TooOld,
-    /// The table is full and this SSRC is not in it: the agent gives the leg fewer streams, or new keys.
+    /// The table is full and this SSRC is not in it: the agent gives the leg fewer streams, or new
+    /// keys.
     TooManyStreams,
     /// Past 2^48: the leg needs new keys.
     Exhausted,
 }
 
-/// Keeps the promise of keystream safety for one leg: a (key, SSRC, index) protects one packet, ever.
+/// Keeps the promise of keystream safety for one leg: a (key, SSRC, index) protects one packet,
+/// ever.
 ///
-/// Ask before every [`Sealer::seal_rtp`](super::Sealer::seal_rtp). A late packet may be claimed under its own number as
-/// long as that was not used; an SSRC is remembered as long as the keys are.
+/// Ask before every [`Sealer::seal_rtp`](super::Sealer::seal_rtp). A late packet may be claimed
+/// under its own number as long as that was not used; an SSRC is remembered as long as the keys
+/// are.
 pub struct StreamIndexes {
     streams: Streams<Window>,
 }
@@ -78,8 +81,8 @@ impl StreamIndexes {
         Ok(())
     }
 
-    /// Claims the index of somebody else's packet, whose number is not ours to choose: the one with its number that lies nearest to the highest
-    /// one claimed.
+    /// Claims the index of somebody else's packet, whose number is not ours to choose: the one with
+    /// its number that lies nearest to the highest one claimed.
     ///
     /// Source: RFC 3711 section 3.3.1.
     pub fn claim_nearest(&mut self, ssrc: u32, sequence: u16) -> Result<u64, Refused> {

@@ -12,9 +12,11 @@ pub(super) enum Protocol {
     Rtcp,
 }
 
-/// Encryption key, authentication key and salt of one direction and one protocol, zeroed when dropped.
+/// Encryption key, authentication key and salt of one direction and one protocol, zeroed when
+/// dropped.
 ///
-/// Shape: key and salt left-aligned, the rest of the room unused; the authentication key is used by HMAC profiles only.
+/// Shape: key and salt left-aligned, the rest of the room unused; the authentication key is used by
+/// HMAC profiles only.
 pub(super) struct SessionKeys {
     pub(super) key: [u8; 32],
     pub(super) auth: [u8; 20],
@@ -22,9 +24,11 @@ pub(super) struct SessionKeys {
 }
 
 impl SessionKeys {
-    /// Derives the keys for `protocol`. The key derivation rate is zero: once, for the life of the master key.
+    /// Derives the keys for `protocol`. The key derivation rate is zero: once, for the life of the
+    /// master key.
     ///
-    /// Source: RFC 3711 section 4.3; RFC 6188 section 3 for 192 and 256 bits; RFC 7714 section 11 for the shorter salt.
+    /// Source: RFC 3711 section 4.3; RFC 6188 section 3 for 192 and 256 bits; RFC 7714 section 11
+    /// for the shorter salt.
     pub(super) fn derive(master: &MasterKey, protocol: Protocol) -> Self {
         let first_label = match protocol {
             Protocol::Rtp => 0,

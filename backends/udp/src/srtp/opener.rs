@@ -9,10 +9,11 @@ use super::packet::{PacketId, RTCP_CLEAR, RTP_HEADER_MIN, u16_at, u32_at};
 use super::streams::Streams;
 use super::window::{Stale, Window};
 
-/// SSRCs a leg may send RTP from, and RTCP from, under one key. A person with three encodings, their repair streams and
-/// audio uses seven.
+/// SSRCs a leg may send RTP from, and RTCP from, under one key. A person with three encodings,
+/// their repair streams and audio uses seven.
 const STREAMS_MAX: usize = 256;
-/// Bytes of sealed payload that are kept for a second attempt at a stream's first packet; more than any path carries.
+/// Bytes of sealed payload that are kept for a second attempt at a stream's first packet; more than
+/// any path carries.
 const FIRST_PACKET_MAX: usize = 2048;
 
 /// Why a packet was not opened. All are for dropping and counting; none changes any state.
@@ -50,8 +51,8 @@ pub struct Opened {
 
 /// Verifies, decrypts and admits what one leg receives, each packet once.
 ///
-/// Nothing is remembered of a packet that does not authenticate, so a stranger cannot fill the table of streams or move a
-/// window. After an error the packet's bytes are unspecified.
+/// Nothing is remembered of a packet that does not authenticate, so a stranger cannot fill the
+/// table of streams or move a window. After an error the packet's bytes are unspecified.
 pub struct Opener {
     /// The key identifier (MKI) in each packet, if there is one.
     mki: Option<Mki>,
@@ -74,7 +75,8 @@ impl Opener {
         }
     }
 
-    /// Opens the SRTP packet that fills `packet`, whose clear part (fixed header, CSRCs, header extension) is `header_len` long.
+    /// Opens the SRTP packet that fills `packet`, whose clear part (fixed header, CSRCs, header
+    /// extension) is `header_len` long.
     ///
     /// Errors: see [`OpenError`]; a replay is told before the cipher is asked.
     /// Source: RFC 3711 section 3.3.
@@ -98,7 +100,8 @@ impl Opener {
         Ok(Opened { len, index })
     }
 
-    /// Opens the SRTCP packet that fills `packet`; returns the length of the compound RTCP packet at its start.
+    /// Opens the SRTCP packet that fills `packet`; returns the length of the compound RTCP packet
+    /// at its start.
     ///
     /// Errors: see [`OpenError`].
     /// Source: RFC 3711 section 3.4.
@@ -124,8 +127,9 @@ impl Opener {
 
     /// Opens the first packet of a stream, and remembers the stream when it authenticates.
     ///
-    /// A stream's rollover counter starts at zero. When it started just below 65,536 and the packets before the wrap were
-    /// lost or are late, the first we see has already counted one; so a low number gets a second attempt.
+    /// A stream's rollover counter starts at zero. When it started just below 65,536 and the
+    /// packets before the wrap were lost or are late, the first we see has already counted one; so
+    /// a low number gets a second attempt.
     fn open_first_rtp(
         &mut self,
         packet: &mut [u8],
@@ -168,7 +172,8 @@ impl Opener {
     }
 }
 
-/// The packet without the identifier of its key, which nothing authenticates: a tag of `tag_len` bytes behind it moves over it.
+/// The packet without the identifier of its key, which nothing authenticates: a tag of `tag_len`
+/// bytes behind it moves over it.
 ///
 /// Source: RFC 3711 section 3.1, RFC 7714 section 4.
 fn without_mki(mki: Option<Mki>, tag_len: usize, packet: &mut [u8]) -> Result<&mut [u8], OpenError> {

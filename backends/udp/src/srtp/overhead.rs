@@ -10,7 +10,8 @@ pub const fn rtp_overhead(profile: SrtpProfile) -> usize {
     profile.rtp_tag_len()
 }
 
-/// Bytes that sealing adds to an RTCP packet: the authentication tag, and the word that carries the SRTCP index.
+/// Bytes that sealing adds to an RTCP packet: the authentication tag, and the word that carries the
+/// SRTCP index.
 pub const fn rtcp_overhead(profile: SrtpProfile) -> usize {
     profile.rtcp_tag_len() + 4
 }

@@ -2,7 +2,8 @@
 
 /// Bytes of a fixed RTP header: before that many there is no SSRC to read.
 pub(super) const RTP_HEADER_MIN: usize = 12;
-/// Bytes at the start of an SRTCP packet that are always in clear: one RTCP header and the sender's SSRC.
+/// Bytes at the start of an SRTCP packet that are always in clear: one RTCP header and the sender's
+/// SSRC.
 pub(super) const RTCP_CLEAR: usize = 8;
 /// RTP indexes are numbers below this: a 32-bit rollover counter and a 16-bit sequence number.
 pub(super) const RTP_INDEX_END: u64 = 1 << 48;

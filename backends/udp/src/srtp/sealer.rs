@@ -9,14 +9,16 @@ use super::cipher::Cipher;
 use super::kdf::Protocol;
 use super::packet::{PacketId, RTCP_CLEAR, RTCP_INDEX_END, RTP_HEADER_MIN, RTP_INDEX_END, u16_at, u32_at};
 
-/// Every SRTCP index of this key was used: the leg sends no more RTCP until a new handshake gives it new keys.
+/// Every SRTCP index of this key was used: the leg sends no more RTCP until a new handshake gives
+/// it new keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted;
 
 /// Protects what one leg sends, in place.
 ///
-/// RTP indexes are the caller's, who knows what was sent under which number (see [`StreamIndexes`](super::StreamIndexes)).
-/// SRTCP indexes are counted here, one counter for the leg whatever the SSRC, so that no two RTCP packets share one.
+/// RTP indexes are the caller's, who knows what was sent under which number (see
+/// [`StreamIndexes`](super::StreamIndexes)). SRTCP indexes are counted here, one counter for the
+/// leg whatever the SSRC, so that no two RTCP packets share one.
 pub struct Sealer {
     rtp: Cipher,
     rtcp: Cipher,
@@ -32,7 +34,8 @@ impl Sealer {
         Self::resume(master, 0)
     }
 
-    /// A sealer for keys that were in use before, from the first SRTCP index that nobody can have used.
+    /// A sealer for keys that were in use before, from the first SRTCP index that nobody can have
+    /// used.
     pub fn resume(master: &MasterKey, next_rtcp_index: u32) -> Self {
         Self {
             rtp: Cipher::new(master, Protocol::Rtp),
@@ -46,15 +49,17 @@ impl Sealer {
         self.next_rtcp_index
     }
 
-    /// Encrypts the RTP packet in `packet[..len]` and writes its tag behind it; returns the length of the whole.
+    /// Encrypts the RTP packet in `packet[..len]` and writes its tag behind it; returns the length
+    /// of the whole.
     ///
-    /// `header_len` counts fixed header, CSRCs and header extension, which stay in clear. The caller vouches that `index`
-    /// was not used before under this SSRC, unless for the same bytes.
+    /// `header_len` counts fixed header, CSRCs and header extension, which stay in clear. The
+    /// caller vouches that `index` was not used before under this SSRC, unless for the same bytes.
     ///
     /// Shape: `index` is the rollover counter times 65,536 plus the packet's own sequence number.
     ///
-    /// Panics when `packet` lacks [`rtp_overhead`](super::rtp_overhead) bytes of room, when the lengths contradict each other, or when
-    /// `index` does not fit 48 bits: the caller built this packet.
+    /// Panics when `packet` lacks [`rtp_overhead`](super::rtp_overhead) bytes of room, when the
+    /// lengths contradict each other, or when `index` does not fit 48 bits: the caller built this
+    /// packet.
     pub fn seal_rtp(&mut self, packet: &mut [u8], len: usize, header_len: usize, index: u64) -> usize {
         assert!(
             RTP_HEADER_MIN <= header_len && header_len <= len,
@@ -69,9 +74,11 @@ impl Sealer {
         self.rtp.seal_rtp(id, packet, len, header_len)
     }
 
-    /// Encrypts the compound RTCP packet in `packet[..len]` and writes index and tag behind it; returns the length of the whole.
+    /// Encrypts the compound RTCP packet in `packet[..len]` and writes index and tag behind it;
+    /// returns the length of the whole.
     ///
-    /// Panics when `packet` lacks [`rtcp_overhead`](super::rtcp_overhead) bytes of room or `len` is less than an RTCP header and an SSRC.
+    /// Panics when `packet` lacks [`rtcp_overhead`](super::rtcp_overhead) bytes of room or `len` is
+    /// less than an RTCP header and an SSRC.
     ///
     /// Errors: [`Exhausted`] after 2^31 packets; the packet is untouched.
     pub fn seal_rtcp(&mut self, packet: &mut [u8], len: usize) -> Result<usize, Exhausted> {

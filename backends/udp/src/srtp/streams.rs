@@ -2,9 +2,11 @@
 
 use crate::prefetch;
 
-/// State by SSRC: looked up per packet, added to once per stream, never removed from while the keys live.
+/// State by SSRC: looked up per packet, added to once per stream, never removed from while the keys
+/// live.
 ///
-/// Removing an entry would forget which indexes were used under its SSRC, and those must never be used again.
+/// Removing an entry would forget which indexes were used under its SSRC, and those must never be
+/// used again.
 pub(super) struct Streams<T> {
     /// (SSRC, position in `states`), sorted by SSRC.
     order: Vec<(u32, usize)>,

@@ -1,4 +1,5 @@
-//! What a leg's two halves promise together: round trips, tampering, replay, order, limits, and agreement with libsrtp.
+//! What a leg's two halves promise together: round trips, tampering, replay, order, limits, and
+//! agreement with libsrtp.
 
 use dataplane::{MasterKey, Mki, SessionParameters, SrtpProfile};
 use proptest::prelude::*;
@@ -137,7 +138,8 @@ proptest! {
         prop_assert_eq!(&sealed[..plain.len()], &plain[..]);
     }
 
-    /// Whatever is lost and however late the rest arrives, up to the window: each packet opens once, under its own index.
+    /// Whatever is lost and however late the rest arrives, up to the window: each packet opens
+    /// once, under its own index.
     #[test]
     fn loss_and_reordering_over_a_wrap_confuse_nobody(
         start in 64_000_u64..65_536,
@@ -374,7 +376,8 @@ fn a_packet_under_another_key_identifier_is_refused() {
     }
 }
 
-/// Random bytes, half of them shaped like a packet of a stream we know: nothing panics, nothing opens.
+/// Random bytes, half of them shaped like a packet of a stream we know: nothing panics, nothing
+/// opens.
 #[test]
 fn noise_is_refused_without_a_panic() {
     let mut random = StdRng::seed_from_u64(1);

@@ -1,14 +1,17 @@
 //! Which of the newest indexes of a stream were seen.
 
-/// Indexes of a stream that are remembered one by one, behind its highest. At 1,000 packets a second, one second.
+/// Indexes of a stream that are remembered one by one, behind its highest. At 1,000 packets a
+/// second, one second.
 pub(super) const WINDOW: u64 = 1024;
 
-/// A bitmap of the newest [`WINDOW`] indexes of one stream: each is seen at most once, older ones not at all.
+/// A bitmap of the newest [`WINDOW`] indexes of one stream: each is seen at most once, older ones
+/// not at all.
 ///
 /// Source: RFC 3711 section 3.3.2.
 pub(super) struct Window {
     highest: u64,
-    /// Index `i` has bit `i % WINDOW`; bits ahead of `highest` belong to the oldest indexes and are cleared as it moves.
+    /// Index `i` has bit `i % WINDOW`; bits ahead of `highest` belong to the oldest indexes and are
+    /// cleared as it moves.
     seen: [u64; (WINDOW / 64) as usize],
 }
 

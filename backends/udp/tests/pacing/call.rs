@@ -41,7 +41,8 @@ pub(crate) struct Got {
     pub(crate) clear: Vec<u8>,
 }
 
-/// A call whose receivers open what they get. Leg 0 sends to leg 1, which has a pace, and to leg 2, which has none.
+/// A call whose receivers open what they get. Leg 0 sends to leg 1, which has a pace, and to leg 2,
+/// which has none.
 pub(crate) struct Call {
     pub(crate) plane: InlinePlane,
     pub(crate) peers: HashMap<LegId, Peer>,
@@ -109,7 +110,8 @@ impl Call {
         self.take();
     }
 
-    /// Runs until `end`, waking up at the millisecond behind the time asked for, as a thread does. What is due just then has left as well.
+    /// Runs until `end`, waking up at the millisecond behind the time asked for, as a thread does.
+    /// What is due just then has left as well.
     pub(crate) fn run_until(&mut self, end: Duration) {
         let end = self.start + end;
         while let Some(due) = self.plane.due().filter(|due| *due <= end) {

@@ -1,4 +1,5 @@
-//! A camera in three sizes and three rates in one stream, whose sizes build on one another in key frames only.
+//! A camera in three sizes and three rates in one stream, whose sizes build on one another in key
+//! frames only.
 
 use std::sync::Arc;
 

@@ -20,7 +20,8 @@ pub fn receive(socket: &UdpSocket) -> u8 {
         iov_base: bytes.as_mut_ptr().cast(),
         iov_len: bytes.len(),
     };
-    // SAFETY: a msghdr of zeros is valid; its pointers are set to buffers that live as long as the call.
+    // SAFETY: a msghdr of zeros is valid; its pointers are set to buffers that live as long as the
+    // call.
     unsafe {
         let mut header: libc::msghdr = std::mem::zeroed();
         header.msg_iov = &raw mut vector;

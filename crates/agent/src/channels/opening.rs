@@ -12,7 +12,8 @@ use crate::counters::Counter;
 use crate::limits::CHANNELS_MAX;
 
 impl Channels {
-    /// Opens our channels: even stream ids for the DTLS client, odd ones for the server (RFC 8832 section 6).
+    /// Opens our channels: even stream ids for the DTLS client, odd ones for the server (RFC 8832
+    /// section 6).
     pub(super) fn open_ours(&mut self, effects: &mut Vec<Effect>) {
         let Some(sctp) = &mut self.sctp else { return };
         let first = sctp.first_stream();
@@ -26,7 +27,8 @@ impl Channels {
             let opened = free.filter(|_| self.open.len() < CHANNELS_MAX).and_then(|id| {
                 let mut stream = association.open_stream(id, PayloadProtocolIdentifier::Binary).ok()?;
                 let (kind, value) = reliability(channel.retransmits_max);
-                // Until the peer has agreed it may not know the channel's order; the handshake itself is always ordered.
+                // Until the peer has agreed it may not know the channel's order; the handshake
+                // itself is always ordered.
                 stream
                     .set_reliability_params(false, ReliabilityType::Reliable, 0)
                     .ok()?;
@@ -72,7 +74,8 @@ impl Channels {
         }
     }
 
-    /// Messages that waited for a channel go out on it. The first channel of a label is the one that is sent on.
+    /// Messages that waited for a channel go out on it. The first channel of a label is the one
+    /// that is sent on.
     fn opened(&mut self, id: StreamId, label: &Arc<str>, lossy: bool, effects: &mut Vec<Effect>) {
         effects.push(Effect::Opened(label.clone()));
         let Some(outbox) = self.outboxes.get_mut(label) else {

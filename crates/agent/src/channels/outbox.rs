@@ -1,6 +1,7 @@
 //! Messages that one receiver is still to get on one reliable channel.
 //!
-//! SCTP is given as much as keeps it busy. The rest waits here without a copy: receivers share each message, and its sender is held back by it.
+//! SCTP is given as much as keeps it busy. The rest waits here without a copy: receivers share each
+//! message, and its sender is held back by it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

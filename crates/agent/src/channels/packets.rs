@@ -1,7 +1,9 @@
-//! SCTP packets that are written here and not by the library: acknowledgements with another window, and the end of an association.
+//! SCTP packets that are written here and not by the library: acknowledgements with another window,
+//! and the end of an association.
 //!
-//! The library's window covers what it has not handed out. What waits outside of it is taken off here, so that a sender stops; and a window that
-//! opens again is told at once, since a sender would ask for it by a timer that doubles each time.
+//! The library's window covers what it has not handed out. What waits outside of it is taken off
+//! here, so that a sender stops; and a window that opens again is told at once, since a sender
+//! would ask for it by a timer that doubles each time.
 //!
 //! Source: RFC 9260 sections 3.3.4, 3.3.7 and 6.2.1.
 

@@ -65,7 +65,8 @@ impl Sctp {
         self.association.as_mut().map(|(_, association)| association)
     }
 
-    /// The first of our stream ids: even ones are the DTLS client's, odd ones the server's (RFC 8832 section 6).
+    /// The first of our stream ids: even ones are the DTLS client's, odd ones the server's (RFC
+    /// 8832 section 6).
     pub(super) fn first_stream(&self) -> u16 {
         u16::from(self.role == DtlsRole::Server)
     }

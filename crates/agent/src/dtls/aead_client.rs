@@ -20,7 +20,8 @@ use crate::config::Certificate;
 /// The library finds an association by its peer's address; there is one, and any address will do.
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
-/// Datagrams of one handshake; the library keeps what comes too early, and more than this is a flood.
+/// Datagrams of one handshake; the library keeps what comes too early, and more than this is a
+/// flood.
 const DATAGRAMS_MAX: u32 = 500;
 
 pub(super) fn config(certificate: &Certificate) -> HandshakeConfig {
@@ -175,8 +176,8 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// Whether a datagram is a row of DTLS records: 13 bytes of header, the last two of which are the length of what follows (RFC 6347
-/// section 4.1).
+/// Whether a datagram is a row of DTLS records: 13 bytes of header, the last two of which are the
+/// length of what follows (RFC 6347 section 4.1).
 pub fn is_whole_records(datagram: &[u8]) -> bool {
     let mut rest = datagram;
     while !rest.is_empty() {

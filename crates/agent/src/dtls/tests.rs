@@ -9,7 +9,8 @@ use rtc_dtls::endpoint::{Endpoint, EndpointEvent};
 use rtc_dtls::extension::extension_use_srtp::SrtpProtectionProfile as Profile;
 use southbound::HashFunction;
 
-/// Runs our client against a server with these profiles, in its order of preference where it has one.
+/// Runs our client against a server with these profiles, in its order of preference where it has
+/// one.
 fn against(offer: Offer, profiles: Vec<Profile>) -> (Result<Option<SrtpProfile>, Failure>, Option<Profile>) {
     let now = Instant::now();
     let provider = Arc::new(RingProvider::new());

@@ -12,8 +12,8 @@ use crate::timers::Timer;
 /// How often all is looked at again, whatever happens: rates change.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// The same while a receiver has all it wants and room to spare. A lower estimate or another request is answered at once in either
-/// case.
+/// The same while a receiver has all it wants and room to spare. A lower estimate or another
+/// request is answered at once in either case.
 const INTERVAL_AT_EASE: Duration = Duration::from_secs(1);
 
 impl Media {

@@ -100,7 +100,8 @@ impl Budgets {
         }
     }
 
-    /// Packets left. Returns whether that changes what is believed: with a receiver that reports it is what that says of them that does.
+    /// Packets left. Returns whether that changes what is believed: with a receiver that reports it
+    /// is what that says of them that does.
     pub(in crate::media) fn departed(
         &mut self,
         cx: &mut Context<'_>,

@@ -17,8 +17,8 @@ impl Media {
         self.downlink.open(transport);
     }
 
-    /// What a transport's description says of packets: whether they carry transport-wide numbers, either way, and whether nothing is
-    /// encrypted.
+    /// What a transport's description says of packets: whether they carry transport-wide numbers,
+    /// either way, and whether nothing is encrypted.
     pub(crate) fn described(&mut self, cx: &mut Context<'_>, transport: TransportId, remote: &RemoteTransport) {
         let Some(known) = self.transports.get_mut(transport) else {
             return;
@@ -26,7 +26,8 @@ impl Media {
         let is_clear = remote.fingerprints.is_empty() && cx.shared.config.clear_rtp;
         known.described(is_clear);
         let is_numbered = |map: &ExtensionMap| map.id(ExtensionKind::TransportSequence).is_some();
-        // Browsers forget what is reported to have arrived, and where packets are copied nobody else has it for a receiver that lost it.
+        // Browsers forget what is reported to have arrived, and where packets are copied nobody
+        // else has it for a receiver that lost it.
         let is_reported = is_numbered(&remote.extensions_in) && !(is_clear && cx.shared.config.copies);
         self.uplink.described(transport, is_reported);
         self.budgets.described(transport, is_numbered(&remote.extensions_out));
@@ -47,7 +48,8 @@ impl Media {
         self.follow_estimate(cx, transport);
     }
 
-    /// Packets can be sent over a transport now: reports begin, and what it has subscribed to needs key frames.
+    /// Packets can be sent over a transport now: reports begin, and what it has subscribed to needs
+    /// key frames.
     pub(crate) fn keyed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         let Some(known) = self.transports.get_mut(transport) else {
             return;
@@ -58,7 +60,8 @@ impl Media {
         self.start_reports(cx, transport);
     }
 
-    /// A transport is gone, and with it what was published and subscribed over it. Its leg is still in the table.
+    /// A transport is gone, and with it what was published and subscribed over it. Its leg is still
+    /// in the table.
     pub(crate) fn closed(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         for track in self.uplink.tracks_of(transport) {
             self.unpublish(cx, track);
@@ -161,7 +164,8 @@ impl Media {
         }
     }
 
-    /// A receiver wants something else, or it matters differently: who is shown may change, and who gets how much.
+    /// A receiver wants something else, or it matters differently: who is shown may change, and who
+    /// gets how much.
     fn request_changed(&mut self, cx: &mut Context<'_>, id: SubscriptionId) {
         if let Some(transport) = self.downlink.transport_of(id) {
             self.choose_shown(cx, transport);

@@ -1,8 +1,9 @@
 //! Receivers: their subscriptions, and what is sent of each.
 //!
-//! `subscribe` adds and removes subscriptions, `replica` writes their table entries, `grant` does what was decided of them, `rtx`
-//! answers requests for lost packets, `losses` tells receivers how long to wait for those, `filling` sends something before there is
-//! media, `reports` says what was sent.
+//! `subscribe` adds and removes subscriptions, `replica` writes their table entries, `grant` does
+//! what was decided of them, `rtx` answers requests for lost packets, `losses` tells receivers how
+//! long to wait for those, `filling` sends something before there is media, `reports` says what was
+//! sent.
 
 mod copies;
 mod deferred_rtx;

@@ -119,7 +119,8 @@ impl Media {
                         self.uplink.want_key_frame(cx, &self.transports, key);
                     }
                 }
-                // Receivers that wait for it asked while it did not arrive: asks again, now that it does.
+                // Receivers that wait for it asked while it did not arrive: asks again, now that it
+                // does.
                 StreamChange::Arrives(track, key) => {
                     let (downlink, env) = self.downlink();
                     if downlink.is_awaited(&env, track, key) {

@@ -15,7 +15,8 @@ use crate::map::Map;
 use crate::media::quality::Quality;
 use crate::media::rate_limit::RateLimit;
 
-/// All transports, by id and by leg. What is large is boxed: the leaves of a tree that is filled in order stay half empty.
+/// All transports, by id and by leg. What is large is boxed: the leaves of a tree that is filled in
+/// order stay half empty.
 #[derive(Default)]
 pub(in crate::media) struct MediaTransports {
     all: BTreeMap<TransportId, Box<MediaTransport>>,
@@ -34,7 +35,8 @@ pub(in crate::media) struct MediaTransport {
     estimated_round_trip: Option<Duration>,
     /// Smoothed round-trip time, once receiver reports have told.
     reported_round_trip: Option<Duration>,
-    /// The same by what it sent again because we asked, which is all a publisher tells that receives nothing.
+    /// The same by what it sent again because we asked, which is all a publisher tells that
+    /// receives nothing.
     rtx_round_trip: Option<Duration>,
     rtcp: RateLimit,
 }
@@ -138,8 +140,8 @@ impl MediaTransport {
         self.ssrc
     }
 
-    /// The name under which all of this peer's streams go to others, so that receivers play its sound and picture together
-    /// (RFC 7022).
+    /// The name under which all of this peer's streams go to others, so that receivers play its
+    /// sound and picture together (RFC 7022).
     pub(in crate::media) fn cname(&self) -> &str {
         &self.cname
     }
@@ -158,7 +160,8 @@ impl MediaTransport {
         &mut self.quality
     }
 
-    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was expected.
+    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was
+    /// expected.
     pub(in crate::media) fn end_of_round(&mut self) -> Option<TransportQuality> {
         let round_trip = self.round_trip();
         self.quality.end_of_round(round_trip)
@@ -186,7 +189,8 @@ impl MediaTransport {
             .or(self.rtx_round_trip)
     }
 
-    /// The shortest of the round-trip times that are known: each of them may contain time the peer took to answer.
+    /// The shortest of the round-trip times that are known: each of them may contain time the peer
+    /// took to answer.
     pub(in crate::media) fn least_round_trip(&self) -> Option<Duration> {
         let known = [self.estimated_round_trip, self.reported_round_trip, self.rtx_round_trip];
         known.into_iter().flatten().min()

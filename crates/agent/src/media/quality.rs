@@ -60,7 +60,8 @@ impl Reported {
 }
 
 impl Quality {
-    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was expected.
+    /// Ends a round of reports. Returns a summary after every few of them, unless nothing was
+    /// expected.
     pub(in crate::media) fn end_of_round(&mut self, round_trip: Option<Duration>) -> Option<TransportQuality> {
         self.rounds += 1;
         if self.rounds < ROUNDS {

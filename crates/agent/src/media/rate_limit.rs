@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Counts what was admitted since a window began; the next window begins with the first thing after it.
+/// Counts what was admitted since a window began; the next window begins with the first thing after
+/// it.
 #[derive(Debug)]
 pub(in crate::media) struct RateLimit {
     limit: u32,

@@ -9,10 +9,12 @@ use crate::media::rate_limit::RateLimit;
 /// How long a packet that was sent again is remembered, at most.
 pub(in crate::media) const MEMORY: Duration = Duration::from_millis(500);
 
-/// The window in which the retransmissions of a receiver are limited while packets wait for long in its path.
+/// The window in which the retransmissions of a receiver are limited while packets wait for long in
+/// its path.
 pub(in crate::media) const CONGESTED_WINDOW: Duration = Duration::from_millis(125);
 
-/// What one receiver may have sent again of all its subscriptions while packets wait for long in the path.
+/// What one receiver may have sent again of all its subscriptions while packets wait for long in
+/// the path.
 pub(in crate::media) const fn congested_limit() -> RateLimit {
     RateLimit::new(RESENDS_PER_SECOND_MAX, CONGESTED_WINDOW)
 }
@@ -82,7 +84,8 @@ impl RtxHistory {
         self.rate_limit.is_used_up(now, bounds.per_second)
     }
 
-    /// How long ago it was sent again, or asked for, if that was so once: of which of several requests something is the answer nobody can tell.
+    /// How long ago it was sent again, or asked for, if that was so once: of which of several
+    /// requests something is the answer nobody can tell.
     pub(in crate::media) fn since(&self, now: Instant, sequence: u16) -> Option<Duration> {
         let mut times = self.recent.iter().filter(|(_, recent)| *recent == sequence);
         let (at, _) = times.next()?;

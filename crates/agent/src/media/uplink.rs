@@ -1,7 +1,8 @@
 //! Publishers: their tracks, and the streams of them that arrive.
 //!
-//! `publish` and `binding` say which streams there are, `arrivals` takes in packets, `nack` and `key_frame_requests` ask for
-//! what is missing, `feedback` and `reports` tell publishers what came. What receivers must know of it is a [`StreamChange`].
+//! `publish` and `binding` say which streams there are, `arrivals` takes in packets, `nack` and
+//! `key_frame_requests` ask for what is missing, `feedback` and `reports` tell publishers what
+//! came. What receivers must know of it is a [`StreamChange`].
 
 mod activity;
 mod arrivals;

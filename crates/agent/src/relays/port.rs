@@ -100,7 +100,8 @@ impl Port {
         hops.map(|hop| hop.from).collect()
     }
 
-    /// If the party's RTCP can be read: the clock it reports jitter by, and the port that what it reports on arrives at.
+    /// If the party's RTCP can be read: the clock it reports jitter by, and the port that what it
+    /// reports on arrives at.
     pub(super) fn reports(&self) -> Option<(u32, SocketAddr)> {
         let entry = self.entry.as_ref()?;
         Some((entry.clock_rate?, entry.rtcp.as_ref()?.from))

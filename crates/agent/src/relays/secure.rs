@@ -24,7 +24,8 @@ pub(super) struct Secure {
 }
 
 enum State {
-    /// No handshake has begun: the party's first flight, or its address, is missing, or too many others wait.
+    /// No handshake has begun: the party's first flight, or its address, is missing, or too many
+    /// others wait.
     Idle {
         early: Vec<Vec<u8>>,
         again: Option<Instant>,
@@ -64,8 +65,8 @@ impl Secure {
         }
     }
 
-    /// Whether it is with the party that promised this certificate, in the role it has now: another role is another association
-    /// (RFC 8842 section 4).
+    /// Whether it is with the party that promised this certificate, in the role it has now: another
+    /// role is another association (RFC 8842 section 4).
     pub(super) fn is_with(&self, fingerprint: &Fingerprint, active: bool) -> bool {
         self.promised == *fingerprint && self.role == role(active)
     }
@@ -86,7 +87,8 @@ impl Secure {
         }
     }
 
-    /// Begins the handshake, unless it has begun or something is missing. `path` is where the party is, as far as others know.
+    /// Begins the handshake, unless it has begun or something is missing. `path` is where the party
+    /// is, as far as others know.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>, identity: &Identity, path: Option<Path>, at: SocketAddr) {
         self.path = self.path.or(path);
         let (State::Idle { early, again }, Some(path)) = (&mut self.state, self.path) else {
@@ -215,7 +217,8 @@ impl Secure {
         };
     }
 
-    /// A failure ends the handshake; one that failed by accident may begin again. Keys that there are stay good.
+    /// A failure ends the handshake; one that failed by accident may begin again. Keys that there
+    /// are stay good.
     fn settle(&mut self, cx: &mut Context<'_>, result: Result<(), Failure>) {
         let Err(failure) = result else { return };
         if matches!(self.state, State::Keyed { .. }) {

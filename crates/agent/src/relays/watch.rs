@@ -1,7 +1,8 @@
 //! How well a relayed call is heard, as its parties say in RTCP.
 //!
-//! Reports pass from one end to the other as they are, so a receiver answers the sender's report, not one of ours. We have seen both go
-//! by: what lies between, less what the receiver kept it, is the way from us to the receiver and back. Both parties' ways are the whole.
+//! Reports pass from one end to the other as they are, so a receiver answers the sender's report,
+//! not one of ours. We have seen both go by: what lies between, less what the receiver kept it, is
+//! the way from us to the receiver and back. Both parties' ways are the whole.
 //!
 //! Source: RFC 3550 section 6.4.1.
 
@@ -63,7 +64,8 @@ impl Watch {
         blocks.iter().map(answered).collect()
     }
 
-    /// What a block of this party says that arrived at `at`. `beyond` is the round trip between us and the other party.
+    /// What a block of this party says that arrived at `at`. `beyond` is the round trip between us
+    /// and the other party.
     pub(super) fn report(
         &mut self,
         at: Instant,

@@ -78,7 +78,8 @@ fn a_link_that_becomes_thin_gets_less_and_one_that_recovers_more() {
     assert!(pace >= 2 * RATES[2], "{pace}");
 }
 
-/// What the receiver gets while time passes: each change, and after how many milliseconds it was seen.
+/// What the receiver gets while time passes: each change, and after how many milliseconds it was
+/// seen.
 fn changes<T: PartialEq>(
     (mut world, mut camera, mut downlink): (World, Camera, Downlink),
     millis: u64,
@@ -96,7 +97,8 @@ fn changes<T: PartialEq>(
     changes
 }
 
-/// The key frame of the smallest size is through soonest; that of the size which fits does not follow it at once.
+/// The key frame of the smallest size is through soonest; that of the size which fits does not
+/// follow it at once.
 #[test]
 fn a_large_fall_goes_through_the_smallest_size() {
     for in_one_stream in [false, true] {
@@ -383,7 +385,8 @@ fn a_frame_rate_that_does_not_fit_is_left_out_without_a_key_frame() {
     assert!(world.peers[camera.peer].plis(13, start).is_empty());
 }
 
-/// A camera whose three sizes are in one stream and build on one another in key frames only, and a receiver of it behind a link of this rate.
+/// A camera whose three sizes are in one stream and build on one another in key frames only, and a
+/// receiver of it behind a link of this rate.
 fn call_in_one_stream(rate: u64) -> (World, Camera, Downlink) {
     let mut world = World::new();
     let publisher = world.connected_peer();
@@ -400,8 +403,8 @@ fn size(world: &World, downlink: &Downlink) -> Option<u8> {
     current.map(|current| current.layer.spatial)
 }
 
-/// The three sizes take 2,150 kbit/s together, the largest 1,500. There is room to keep the smallest beside it, so that is counted, but its stream has no
-/// dependency descriptor.
+/// The three sizes take 2,150 kbit/s together, the largest 1,500. There is room to keep the
+/// smallest beside it, so that is counted, but its stream has no dependency descriptor.
 #[test]
 fn a_larger_picture_costs_what_goes_out_with_it() {
     let (mut world, mut camera, mut downlink) = call_in_one_stream(2_000_000);

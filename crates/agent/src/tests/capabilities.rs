@@ -1,4 +1,5 @@
-//! Devices that cannot do everything: nothing is asked of them that they cannot do, and the controller hears what that is.
+//! Devices that cannot do everything: nothing is asked of them that they cannot do, and the
+//! controller hears what that is.
 
 use dataplane::{Capabilities, DataPlane, LegId, Protection};
 use southbound::{CloseReason, DtlsRole, Notice, TransportId};

@@ -175,7 +175,8 @@ fn an_ordinary_call_counts_no_failure() {
         send(&mut world, label, b"hello");
     }
     world.live(1_000);
-    // One ends its association first, as browsers do, one hangs up, and one is put out while it still sends.
+    // One ends its association first, as browsers do, one hangs up, and one is put out while it
+    // still sends.
     let now = world.now;
     world.peers[ada].with_channels(now, |channels, effects| channels.abort(ChannelEnd::Peer, effects));
     world.settle();

@@ -1,4 +1,5 @@
-//! Packets in place of media that does not come, for receivers that learn of a track by its packets.
+//! Packets in place of media that does not come, for receivers that learn of a track by its
+//! packets.
 
 use super::world::*;
 use wire::RtpPacket;

@@ -1,4 +1,5 @@
-//! Random histories: whatever the controller asks for in whatever order, the tables take every entry and lose every entry.
+//! Random histories: whatever the controller asks for in whatever order, the tables take every
+//! entry and lose every entry.
 
 use super::world::*;
 use crate::Counter;

@@ -206,7 +206,8 @@ fn established(now: std::time::Instant) -> (Channels, Vec<u8>) {
     (server, last)
 }
 
-/// A peer may send messages in pieces that never become whole, or behind a piece that never comes. Neither makes long lists.
+/// A peer may send messages in pieces that never become whole, or behind a piece that never comes.
+/// Neither makes long lists.
 #[test]
 fn pieces_that_never_become_messages_are_bounded() {
     let now = std::time::Instant::now();

@@ -9,7 +9,8 @@ use wire::{RtpPacket, Ssrc};
 use super::world::*;
 use crate::Counter;
 
-/// A publisher of picture and sound, and a receiver of both, as SSRC 500 and 510, that is 50 ms away and asks for some of the pictures' packets again.
+/// A publisher of picture and sound, and a receiver of both, as SSRC 500 and 510, that is 50 ms
+/// away and asks for some of the pictures' packets again.
 struct Call {
     world: World,
     publisher: usize,

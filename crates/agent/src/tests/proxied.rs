@@ -1,4 +1,5 @@
-//! Rooms whose packets are copied as they are: what receivers ask for and estimate goes on to who can do something about it.
+//! Rooms whose packets are copied as they are: what receivers ask for and estimate goes on to who
+//! can do something about it.
 
 use dataplane::{Event, LegId, StreamKey};
 use wire::rtcp::RtcpPacket;
@@ -13,7 +14,8 @@ const CAMERA: StreamKey = StreamKey {
     ssrc: Ssrc(11),
 };
 
-/// A publisher of one camera and its receivers, all without encryption and without retransmissions. Receiver n gets it with SSRC 100 n.
+/// A publisher of one camera and its receivers, all without encryption and without retransmissions.
+/// Receiver n gets it with SSRC 100 n.
 fn room(receivers: usize) -> (World, usize, Vec<usize>) {
     let mut world = World::with(|config| config.clear_rtp = true);
     let publisher = world.clear_peer();
@@ -158,7 +160,8 @@ fn the_best_downlink_is_what_a_publisher_hears_of() {
     assert!(told.iter().all(|rate| *rate == 1 << 20), "{told:?}");
 }
 
-/// A camera without encryption, and receivers that report, behind links of these rates. The camera's sizes are one stream's, or streams of their own.
+/// A camera without encryption, and receivers that report, behind links of these rates. The
+/// camera's sizes are one stream's, or streams of their own.
 fn reporting_room(in_one_stream: bool, rates: [u64; 2]) -> (World, Camera, [Downlink; 2]) {
     let mut world = World::with(|config| config.clear_rtp = true);
     let publisher = world.clear_peer();

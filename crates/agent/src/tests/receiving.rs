@@ -225,7 +225,8 @@ fn receiver_reports_say_what_rfc_3550_wants() {
     let (at, block) = blocks[0];
     assert_eq!((block.ssrc, block.cumulative_lost), (Ssrc(11), 1));
     assert_eq!(block.highest_sequence, 1 << 16 | 14);
-    // The stream is bound at its first packet, which is not counted: of the 20 after it one is missing.
+    // The stream is bound at its first packet, which is not counted: of the 20 after it one is
+    // missing.
     assert_eq!(block.fraction_lost, (256 / 20) as u8);
     assert_eq!(block.last_sender_report, 0x5678_9abc);
     let held = Duration::from_micros(u64::from(block.delay_since_last_sender_report) * 1_000_000 / 65_536);

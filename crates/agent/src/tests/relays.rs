@@ -12,7 +12,8 @@ use wire::{NtpTime, RtpTimestamp, Ssrc};
 use super::world::*;
 use crate::Counter;
 
-/// Our ports: one facing a browser (or whoever is more than a phone), one facing a phone, and where the phone is.
+/// Our ports: one facing a browser (or whoever is more than a phone), one facing a phone, and where
+/// the phone is.
 const FACING_PEER: &str = "192.0.2.1:30000";
 const FACING_PHONE: &str = "192.0.2.1:30002";
 const PHONE: &str = "198.51.100.7:6000";
@@ -418,7 +419,8 @@ fn party_reports_are_told_for_each_leg_and_end_to_end() {
     );
 }
 
-/// What an earlier process has done at a port is done there from its first entry on, so that nothing that goes on without us is interrupted.
+/// What an earlier process has done at a port is done there from its first entry on, so that
+/// nothing that goes on without us is interrupted.
 #[test]
 fn a_port_that_goes_on_has_its_entry_from_the_beginning() {
     let mut world = World::new();

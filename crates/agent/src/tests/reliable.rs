@@ -9,7 +9,8 @@ use rand::{Rng, SeedableRng};
 use southbound::{ChannelEnd, Command, DtlsRole, Notice, TransportId};
 
 const LABEL: &str = "_reliable";
-/// The most that one sender may have in the agent and at one receiver, including the bytes that the harness' receiver holds.
+/// The most that one sender may have in the agent and at one receiver, including the bytes that the
+/// harness' receiver holds.
 const BOUND: usize = SENDER_WINDOW + INBOX_MAX + 2 * SCTP_BUFFER_MAX + 2 * RECEIVE_BUFFER_MAX as usize;
 
 /// Peers that all talk to each other, and a controller that passes everything on to everybody else.
@@ -254,7 +255,8 @@ fn a_controller_that_is_behind_has_few_messages_to_deal_with() {
     meeting.end();
 }
 
-/// Peers send, stop reading, read on, join and leave in any order: a peer that stays gets every message sent since it joined.
+/// Peers send, stop reading, read on, join and leave in any order: a peer that stays gets every
+/// message sent since it joined.
 #[test]
 fn in_no_history_is_anything_lost_or_anybody_stuck() {
     for seed in 0..12 {

@@ -215,7 +215,8 @@ fn sender_reports_carry_the_publisher_s_clock_on_in_ours() {
     world.send(publisher, video(11, 1, DELTA));
     world.send(publisher, video(11, 2, KEY));
     world.send(publisher, video(11, 3, DELTA));
-    // By the publisher's clock it is 1,000 s, and its timestamps stand at 90,000 then; by ours it is `reported`.
+    // By the publisher's clock it is 1,000 s, and its timestamps stand at 90,000 then; by ours it
+    // is `reported`.
     let reported = world.now;
     let path = world.peers[publisher].path;
     world.deliver(path, sender_report(11, NtpTime(1_000 << 32), 90_000));

@@ -42,7 +42,8 @@ pub fn scalable() -> Vec<Offer> {
     layers([150, 300, 900], |rate| rate)
 }
 
-/// The same, where they are so in key frames only, of which there are none for the moment. Each size has all there is in the picture.
+/// The same, where they are so in key frames only, of which there are none for the moment. Each
+/// size has all there is in the picture.
 pub fn scalable_in_key_frames() -> Vec<Offer> {
     layers([150, 450, 1_350], |_| BitRate(0))
 }

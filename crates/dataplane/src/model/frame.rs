@@ -1,7 +1,8 @@
-//! What a packet says of its frame: its layer, and what the frame is to those who get only some layers.
+//! What a packet says of its frame: its layer, and what the frame is to those who get only some
+//! layers.
 //!
-//! The dependency descriptor is read where there is one, whatever the codec; else the payload descriptor of VP8 or VP9. Other packets
-//! have one layer.
+//! The dependency descriptor is read where there is one, whatever the codec; else the payload
+//! descriptor of VP8 or VP9. Other packets have one layer.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 7741 section 4.2; RFC 9628 section 4.2.
 
@@ -85,7 +86,8 @@ pub(super) struct Dependencies {
 }
 
 impl Dependencies {
-    /// The decode targets its sender produces, of those of the structure; all where it produces none.
+    /// The decode targets its sender produces, of those of the structure; all where it produces
+    /// none.
     pub fn produced(&self) -> DecodeTargets {
         let all = DecodeTargets::first(self.structure.decode_targets());
         match all.intersection(self.active) {
@@ -126,7 +128,8 @@ impl Frame {
         }
     }
 
-    /// Whether a decoder that has seen nothing can start at this packet; `None` when only the payload can tell.
+    /// Whether a decoder that has seen nothing can start at this packet; `None` when only the
+    /// payload can tell.
     pub fn starts_key_frame(&self) -> Option<bool> {
         match &self.rules {
             Rules::Vp8 { .. } | Rules::Vp9 { .. } | Rules::Unreadable => None,

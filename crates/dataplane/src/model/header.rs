@@ -87,7 +87,8 @@ pub(super) fn retransmission(
     write(replica, leg, packet, decision, name, &original, stamps)
 }
 
-/// A packet that is all padding, on the retransmission SSRC: of all there is to send, what a receiver surely ignores.
+/// A packet that is all padding, on the retransmission SSRC: of all there is to send, what a
+/// receiver surely ignores.
 pub(super) fn padding(replica: &ReplicaState, leg: &LegState, stamps: Stamps) -> Vec<u8> {
     let (ssrc, _) = replica.entry.rtx.expect("the caller chose one with retransmissions");
     let header = RtpHeader {
@@ -226,8 +227,9 @@ fn own_values(
         .collect()
 }
 
-/// The dependency descriptor for one receiver: frame numbers go on over a change of the source, the first packet of a frame tells which decode targets are
-/// left, where the sender's word on it is not true for this receiver, and a frame refers to what is kept beside it.
+/// The dependency descriptor for one receiver: frame numbers go on over a change of the source, the
+/// first packet of a frame tells which decode targets are left, where the sender's word on it is
+/// not true for this receiver, and a frame refers to what is kept beside it.
 fn dependency(value: &[u8], packet: &MediaPacket, decision: Decision, frame_offset: u16) -> Vec<u8> {
     let mut bytes = changed(packet, decision).unwrap_or_else(|| value.to_vec());
     if let Some(number) = bytes.get_mut(1..3) {

@@ -100,7 +100,8 @@ impl Model {
         }
     }
 
-    /// Finds the stream the packet belongs to, by its SSRC or that of its retransmissions, and refuses a number that was received before.
+    /// Finds the stream the packet belongs to, by its SSRC or that of its retransmissions, and
+    /// refuses a number that was received before.
     fn receive(&mut self, leg: LegId, packet: &RtpPacket<'_>) -> Result<Option<StreamKey>, Counter> {
         let (ssrc, sequence) = (packet.ssrc(), packet.sequence().0);
         let direct = StreamKey { leg, ssrc };
@@ -237,7 +238,8 @@ impl Model {
                 .and_then(AudioLevel::parse)
                 .map(|level| (level.level, level.voice)),
         };
-        // Devices report in batches of their own size; only the order within a leg is the contract's.
+        // Devices report in batches of their own size; only the order within a leg is the
+        // contract's.
         self.events.push_back(Event::Arrivals {
             leg,
             arrivals: vec![arrival],

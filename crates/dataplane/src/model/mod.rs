@@ -1,13 +1,16 @@
 //! What a data plane means, written to be read.
 //!
-//! The model is the reference every back end is compared with. It is short, obvious and slow: it keeps whole packets, searches
-//! linearly and allocates at will. It works on unprotected packets; for legs with SRTP the harness protects what goes in and
-//! unprotects what comes out. Back ends share its types and [`wire`]'s parsers, never its rewriting code, so that comparing them
+//! The model is the reference every back end is compared with. It is short, obvious and slow: it
+//! keeps whole packets, searches linearly and allocates at will. It works on unprotected packets;
+//! for legs with SRTP the harness protects what goes in and unprotects what comes out. Back ends
+//! share its types and [`wire`]'s parsers, never its rewriting code, so that comparing them
 //! compares two things.
 //!
-//! Reading order: [`ingress`](self) takes a datagram to its stream, [`frame`] reads its layer, [`stream`] remembers what arrived,
-//! [`replica`] decides and numbers, [`select`] says which layers, [`header`] writes. There is no pace: what may leave leaves at once, and a device
-//! that lets it wait changes nothing but when. [`relay`] is apart from all this: what arrives at a relay's port meets no leg.
+//! Reading order: [`ingress`](self) takes a datagram to its stream, [`frame`] reads its layer,
+//! [`stream`] remembers what arrived, [`replica`] decides and numbers, [`select`] says which
+//! layers, [`header`] writes. There is no pace: what may leave leaves at once, and a device that
+//! lets it wait changes nothing but when. [`relay`] is apart from all this: what arrives at a
+//! relay's port meets no leg.
 
 mod frame;
 mod header;

@@ -99,7 +99,8 @@ impl Model {
         }
     }
 
-    /// The key that a datagram must be opened with before it is given to [`packet`](Self::packet), if it gets that far at a relay.
+    /// The key that a datagram must be opened with before it is given to [`packet`](Self::packet),
+    /// if it gets that far at a relay.
     pub fn relay_key(&self, arrival: Ingress<'_>) -> Option<&MasterKey> {
         match self.onward(arrival) {
             Ok(Onward::Along(..)) => self.relays[&arrival.path.local].entry.ingress_protection.key(),
@@ -173,8 +174,8 @@ impl Model {
         Ok(Onward::Along(kind, hop.clone()))
     }
 
-    /// Tells where a datagram came from, if that is news and the relay learns. Where it has keys, a source is who has them, too: what does not
-    /// open is not given to the model.
+    /// Tells where a datagram came from, if that is news and the relay learns. Where it has keys, a
+    /// source is who has them, too: what does not open is not given to the model.
     fn learn(&mut self, arrival: Ingress<'_>, onward: &Result<Onward, Counter>) {
         let (at, from) = (arrival.path.local, arrival.path.remote);
         let state = self.relays.get_mut(&at).expect("it arrived there");
@@ -222,8 +223,8 @@ impl Model {
 }
 
 impl Sealed {
-    /// Takes the index of a packet for good: its number, with the roll-over counter that puts it nearest to the highest one taken (RFC 3711
-    /// section 3.3.1).
+    /// Takes the index of a packet for good: its number, with the roll-over counter that puts it
+    /// nearest to the highest one taken (RFC 3711 section 3.3.1).
     fn claim(&mut self, packet: &RtpPacket<'_>) -> Result<(), Counter> {
         let number = i64::from(packet.sequence().0);
         if !self.streams.contains_key(&packet.ssrc()) && self.streams.len() >= SSRCS_PER_KEY_MAX {

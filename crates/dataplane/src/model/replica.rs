@@ -1,10 +1,12 @@
 //! One replica: which packets it gets, and under which number.
 //!
-//! A replica follows one stream at a time. Each stretch of following is a *segment*: it starts at a key frame (or where another device stopped), continues the
-//! sequence numbers, timestamps and VP8 picture ids of the segment before, and within it
+//! A replica follows one stream at a time. Each stretch of following is a *segment*: it starts at a
+//! key frame (or where another device stopped), continues the sequence numbers, timestamps and VP8
+//! picture ids of the segment before, and within it
 //!
 //! * a packet that is not sent closes up: those behind it get numbers as if it had never been;
-//! * a packet that did not arrive leaves its gap, because the loss is real and the receiver must see it;
+//! * a packet that did not arrive leaves its gap, because the loss is real and the receiver must
+//!   see it;
 //! * a packet that arrives late goes out late, under the number that was left for it.
 //!
 //! Source: RFC 3550 section 5.1; RFC 7667 section 3.7; RFC 7741 section 4.2 for VP8's picture ids.
@@ -172,7 +174,8 @@ impl ReplicaState {
         });
     }
 
-    /// The number `packet` goes out under and what was decided about its frame, or why it does not go out; either way it is accounted for.
+    /// The number `packet` goes out under and what was decided about its frame, or why it does not
+    /// go out; either way it is accounted for.
     fn place(&mut self, packet: &MediaPacket, sendable: Result<(), Counter>) -> Result<(u64, Decision), Counter> {
         let wanted = self.wanted();
         let segment = self.segment.as_mut().expect("a followed stream has a segment");
@@ -296,7 +299,8 @@ impl Model {
     }
 }
 
-/// What makes frame numbers go on: nothing where they do already, as between the encodings of a sender that numbers their frames together.
+/// What makes frame numbers go on: nothing where they do already, as between the encodings of a
+/// sender that numbers their frames together.
 fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
     match (last, first) {
         (Some(last), Some(first)) if first.wrapping_sub(last) as i16 <= 0 => last.wrapping_add(1).wrapping_sub(first),
@@ -306,7 +310,8 @@ fn frame_offset(last: Option<u16>, first: Option<u16>) -> u16 {
 
 /// Timestamp units between the last packet of one segment and the first of the next: at least one.
 ///
-/// By the senders' wall clocks where both packets have a sender report and they agree with reason; else by when they arrived.
+/// By the senders' wall clocks where both packets have a sender report and they agree with reason;
+/// else by when they arrived.
 fn ticks_between(last: &Last, packet: &MediaPacket) -> u32 {
     let rate = i128::from(packet.codec.clock_rate());
     let captured = match (last.capture, packet.capture) {

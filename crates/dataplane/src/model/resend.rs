@@ -21,7 +21,8 @@ impl Model {
         }
     }
 
-    /// Sends one packet again. One that was held back when it came late goes out too: its number is a gap only for us, and the receiver waits for it.
+    /// Sends one packet again. One that was held back when it came late goes out too: its number is
+    /// a gap only for us, and the receiver waits for it.
     fn resend_one(&mut self, now: Instant, id: ReplicaId, sequence: u16) -> Result<Egress, Counter> {
         let replica = self.replicas.get_mut(&id).ok_or(Counter::NotInCache)?;
         let leg = self.legs.get_mut(&replica.entry.leg).ok_or(Counter::NotReady)?;
@@ -76,7 +77,8 @@ impl Model {
         }
     }
 
-    /// Padding goes out as retransmissions that contain nothing, of the first replica on the leg that has any.
+    /// Padding goes out as retransmissions that contain nothing, of the first replica on the leg
+    /// that has any.
     fn probe_packet(&mut self, now: Instant, id: LegId, probe: u32) -> Result<Egress, Counter> {
         let leg = self.legs.get_mut(&id).ok_or(Counter::NotReady)?;
         let path = leg.ready().ok_or(Counter::NotReady)?;

@@ -1,20 +1,28 @@
 //! Which frames of a layered stream a replica gets.
 //!
-//! A frame is decided once, by the first of its packets that arrives; the others follow. Only a frame newer than all before it may change
-//! what is selected: how is said in [`switch`]. A late frame is judged by what was selected behind the frame before it, and changes nothing.
+//! A frame is decided once, by the first of its packets that arrives; the others follow. Only a
+//! frame newer than all before it may change what is selected: how is said in [`switch`]. A late
+//! frame is judged by what was selected behind the frame before it, and changes nothing.
 //!
-//! *Dependency descriptor.* The replica gets one decode target. A frame is sent if it is part of it, its chain is intact, and nothing it refers to was held
-//! back. A chain of which a frame was held back is broken until it starts again. What was lost before us is not held back: it may still come.
+//! *Dependency descriptor.* The replica gets one decode target. A frame is sent if it is part of
+//! it, its chain is intact, and nothing it refers to was held back. A chain of which a frame was
+//! held back is broken until it starts again. What was lost before us is not held back: it may
+//! still come.
 //!
-//! *VP9 descriptor.* A frame is sent if its layer is within the one that is selected, unless it is of a smaller size and none above refers to it.
+//! *VP9 descriptor.* A frame is sent if its layer is within the one that is selected, unless it is
+//! of a smaller size and none above refers to it.
 //!
 //! *VP8 descriptor.* A frame is sent if its layer is within the one that is selected.
 //!
-//! *What is kept.* With a dependency descriptor a replica may get a smaller size beside the one that is selected, so that it can go down to it at any picture. Its frames are sent as if
-//! that were selected, as long as its chain is intact. A receiver decodes a picture when it has all that the highest frame refers to, and takes nothing of an earlier picture
-//! afterwards. So the frames above are made to refer to what was kept of their picture, or one that is lost would come too late even if it came. And a picture of which the
-//! highest frame never went out is none for the receiver: then what is kept ends, since what follows would refer to it. Not so where its sender ended the picture with what is
-//! kept: then the receiver decodes that, and what is kept goes on while nothing higher comes.
+//! *What is kept.* With a dependency descriptor a replica may get a smaller size beside the one
+//! that is selected, so that it can go down to it at any picture. Its frames are sent as if that
+//! were selected, as long as its chain is intact. A receiver decodes a picture when it has all that
+//! the highest frame refers to, and takes nothing of an earlier picture afterwards. So the frames
+//! above are made to refer to what was kept of their picture, or one that is lost would come too
+//! late even if it came. And a picture of which the highest frame never went out is none for the
+//! receiver: then what is kept ends, since what follows would refer to it. Not so where its sender
+//! ended the picture with what is kept: then the receiver decodes that, and what is kept goes on
+//! while nothing higher comes.
 //!
 //! Source: AV1 RTP specification, appendix A; RFC 9628 section 4.2; RFC 7741 section 4.2.
 
@@ -52,16 +60,19 @@ pub(super) struct Selection {
     state: State,
     /// Whether only a key frame takes it to its target, or on at all.
     pub awaits_key_frame: bool,
-    /// The active decode targets the receiver was last told, where they are not what the sender said.
+    /// The active decode targets the receiver was last told, where they are not what the sender
+    /// said.
     told: Option<DecodeTargets>,
     /// The newest picture that ended, for the receiver: nothing higher can follow in it.
     ended: Option<RtpTimestamp>,
     /// The newest picture of which a frame was sent only to keep its size, and that frame's number.
     kept: Option<(RtpTimestamp, u64)>,
-    /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor made larger.
+    /// The picture of the newest frame, and what was wanted when it began: it is not cut short, nor
+    /// made larger.
     picture: Option<RtpTimestamp>,
     wanted: Wanted,
-    /// The newest picture that another device decided about, by its timestamp, and whether it is sent.
+    /// The newest picture that another device decided about, by its timestamp, and whether it is
+    /// sent.
     decided_before: Option<Decided>,
     /// The newest frames, each with what was decided, and what is selected behind it.
     decisions: BTreeMap<FrameId, (Decision, State)>,
@@ -72,11 +83,13 @@ pub(super) struct Selection {
 pub(super) struct Decision {
     /// Sent, or why not.
     pub send: Result<(), Counter>,
-    /// Whether it is the highest frame of its picture that the replica gets: its last packet gets the marker.
+    /// Whether it is the highest frame of its picture that the replica gets: its last packet gets
+    /// the marker.
     pub is_top: bool,
     /// Pictures held back before it.
     pub held_back: u16,
-    /// So many frames back lies one of the same picture that is sent only to keep its size: this one is made to refer to it.
+    /// So many frames back lies one of the same picture that is sent only to keep its size: this
+    /// one is made to refer to it.
     pub kept_before: Option<u16>,
     /// The decode targets this receiver can have, and whether it is to be told with this frame.
     pub active: Active,
@@ -109,7 +122,8 @@ impl Selection {
         }
     }
 
-    /// For a segment that another device began: as much has been held back as its numbers say. The picture that was `decided` there stays so.
+    /// For a segment that another device began: as much has been held back as its numbers say. The
+    /// picture that was `decided` there stays so.
     pub fn resumed(wanted: Wanted, layer: Layer, decided: Option<Decided>) -> Self {
         let mut selection = Selection::new(wanted);
         selection.state.current = layer;
@@ -117,8 +131,9 @@ impl Selection {
         selection
     }
 
-    /// For another device that goes on: the temporal layer, how many pictures were held back, and what was decided of the newest. `None` where frames refer
-    /// to others by their descriptors: what was decided of those is known here only.
+    /// For another device that goes on: the temporal layer, how many pictures were held back, and
+    /// what was decided of the newest. `None` where frames refer to others by their descriptors:
+    /// what was decided of those is known here only.
     pub fn stands(&self) -> Option<(u8, u16, Option<Decided>)> {
         let decided = match self.decisions.last_key_value() {
             None => self.decided_before,
@@ -138,7 +153,8 @@ impl Selection {
         }
     }
 
-    /// Which share of the frames it gets, as a frame says that arrived: known where there is one size.
+    /// Which share of the frames it gets, as a frame says that arrived: known where there is one
+    /// size.
     pub fn cadence(&self, frame: &Frame) -> Cadence {
         let Rules::Dependency(rules) = &frame.rules else {
             return Cadence::Every;
@@ -197,7 +213,8 @@ impl Selection {
         decision
     }
 
-    /// A packet ends its picture. If it is of what is kept of the newest one, its encoder left out the rest: that is the picture.
+    /// A packet ends its picture. If it is of what is kept of the newest one, its encoder left out
+    /// the rest: that is the picture.
     fn end_with_kept(&mut self, packet: &MediaPacket) {
         let id = packet.frame.as_ref().map(|frame| frame.id);
         if let Some((timestamp, number)) = self.kept
@@ -207,7 +224,8 @@ impl Selection {
         }
     }
 
-    /// Frames that are named in another way than those before cannot be compared with them: the replica begins anew with what it has.
+    /// Frames that are named in another way than those before cannot be compared with them: the
+    /// replica begins anew with what it has.
     fn forget_incomparable(&mut self, packet: &MediaPacket) {
         let readable = packet.frame.as_ref().filter(|frame| !frame.is_unreadable());
         if let (Some(frame), Some((newest, _))) = (readable, self.decisions.last_key_value())
@@ -217,7 +235,8 @@ impl Selection {
         }
     }
 
-    /// What was decided about a packet's frame; also known of packets without layers, or with a descriptor that cannot be read: they are sent.
+    /// What was decided about a packet's frame; also known of packets without layers, or with a
+    /// descriptor that cannot be read: they are sent.
     pub fn decided(&self, packet: &MediaPacket) -> Option<Decision> {
         let Some(frame) = &packet.frame else {
             return Some(self.plain(Ok(())));
@@ -237,8 +256,8 @@ impl Selection {
         }
     }
 
-    /// What was selected behind the frame before this one; `None` when this one is newer than all. What is older than all is taken for a neighbour of
-    /// the oldest.
+    /// What was selected behind the frame before this one; `None` when this one is newer than all.
+    /// What is older than all is taken for a neighbour of the oldest.
     fn state_before(&self, id: FrameId) -> Option<State> {
         self.decisions.range(id..).next()?;
         if let Some((_, (_, state))) = self.decisions.range(..id).next_back() {

@@ -11,7 +11,8 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// A pacer whose packets are named by their sizes, driven as a thread would: woken when it is due, a little late.
+/// A pacer whose packets are named by their sizes, driven as a thread would: woken when it is due,
+/// a little late.
 struct Driven {
     pacer: Pacer<usize>,
     now: Instant,
@@ -52,7 +53,8 @@ impl Driven {
         }
     }
 
-    /// Runs until `end`, waking up at the millisecond behind the time asked for. Returns how often it woke up.
+    /// Runs until `end`, waking up at the millisecond behind the time asked for. Returns how often
+    /// it woke up.
     fn run_until(&mut self, end: Instant) -> usize {
         let mut wakes = 0;
         while let Some(due) = self.pacer.due().filter(|due| *due < end) {
@@ -207,7 +209,8 @@ fn a_full_pacer_gives_packets_back() {
 }
 
 proptest! {
-    /// Whatever is offered: it leaves, in order, within the limit, and the thread that waits for it never spins.
+    /// Whatever is offered: it leaves, in order, within the limit, and the thread that waits for it
+    /// never spins.
     #[test]
     fn everything_leaves_in_time_and_in_order(
         pace in 1_000u64..5_000_000,

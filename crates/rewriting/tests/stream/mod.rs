@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use rewriting::{Cadence, FramePacket};
 
-/// A stream, and what a replica gets of it: decided for each frame when it, or a newer one, is first seen.
+/// A stream, and what a replica gets of it: decided for each frame when it, or a newer one, is
+/// first seen.
 #[derive(Clone, Debug)]
 pub struct Stream {
     frames: Vec<Frame>,

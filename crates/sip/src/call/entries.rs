@@ -4,7 +4,8 @@ use super::{Call, Component, Dialogue, Media};
 use crate::plan::{Entry, Hop, Keys};
 
 impl Call {
-    /// What is to be forwarded now. Nothing before an answer: until then nobody but the caller is known to listen.
+    /// What is to be forwarded now. Nothing before an answer: until then nobody but the caller is
+    /// known to listen.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for dialogue in self
@@ -52,7 +53,8 @@ impl Media {
         }
     }
 
-    /// What arrives from the party at `end`; nothing while it is not known or not agreed how it is protected.
+    /// What arrives from the party at `end`; nothing while it is not known or not agreed how it is
+    /// protected.
     fn entry(&self, end: usize, component: Component) -> Option<Entry> {
         let side = &self.sides[end];
         let ingress_protection = side.security.ingress_protection()?;

@@ -1,7 +1,8 @@
 //! How each side of a section is protected, and what descriptions say of it.
 //!
-//! Where both parties protect media in the same way, their keys pass through and packets go by unopened. Where they do not, each
-//! side is protected for itself: we are the other end of its keys.
+//! Where both parties protect media in the same way, their keys pass through and packets go by
+//! unopened. Where they do not, each side is protected for itself: we are the other end of its
+//! keys.
 
 mod choice;
 mod lines;
@@ -34,7 +35,8 @@ pub(crate) enum Security {
         /// A handshake is offered beside, with our certificate told by this hash function.
         or_dtls: Option<HashFunction>,
     },
-    /// With keys from a handshake, once we know whom to expect. Our certificate is told by this hash function.
+    /// With keys from a handshake, once we know whom to expect. Our certificate is told by this
+    /// hash function.
     Dtls {
         peer: Option<Fingerprint>,
         active: bool,
@@ -91,7 +93,8 @@ impl Security {
 }
 
 impl Media {
-    /// An offer of the party at `end`, which goes on with the protocol of the other side. Says what the other party is to read.
+    /// An offer of the party at `end`, which goes on with the protocol of the other side. Says what
+    /// the other party is to read.
     pub(super) fn secure_offer(
         &mut self,
         end: usize,
@@ -154,7 +157,8 @@ impl Media {
         Ok(lines)
     }
 
-    /// Whether what the party at `end` offers to protect its media with may be the other party's to answer.
+    /// Whether what the party at `end` offers to protect its media with may be the other party's to
+    /// answer.
     pub(super) fn may_pass_keys(&self, end: usize, section: &Section<'_>, flags: &Flags, config: &Config) -> bool {
         let speaks = section.keying();
         // What was opened and sealed here before goes on being so: both sides have keys of ours.
@@ -242,7 +246,8 @@ impl Media {
     }
 }
 
-/// Whether a key is used in the way that another one is: the same suite, and the same session parameters, which the two ends agree on.
+/// Whether a key is used in the way that another one is: the same suite, and the same session
+/// parameters, which the two ends agree on.
 fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
     let agreed = |crypto: &Crypto| SessionParameters {
         mki: None,
@@ -251,7 +256,8 @@ fn is_answer(theirs: &Crypto, ours: &Crypto) -> bool {
     theirs.tag == ours.tag && theirs.key.profile() == ours.key.profile() && agreed(theirs) == agreed(ours)
 }
 
-/// Which of the ways that an offer has is accepted: what was agreed before, or DTLS rather than keys in the description.
+/// Which of the ways that an offer has is accepted: what was agreed before, or DTLS rather than
+/// keys in the description.
 fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
     match section.keying() {
         Keying::Sdes if before.keying() == Keying::Sdes => Keying::Sdes,
@@ -260,7 +266,8 @@ fn accepted(section: &Section<'_>, before: &Security, flags: &Flags) -> Keying {
     }
 }
 
-/// How the one who offered this is protected. Keys of ours that fit already stay: what is sealed with them is on its way.
+/// How the one who offered this is protected. Keys of ours that fit already stay: what is sealed
+/// with them is on its way.
 fn answer_to(
     speaks: Keying,
     section: &Section<'_>,

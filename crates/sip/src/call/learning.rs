@@ -1,9 +1,10 @@
 //! Learning of a party's address from the packets it sends.
 //!
-//! A description says where a party wants media. Behind a translator its packets come from elsewhere, and media must go there. Each description opens
-//! a window in which sources are compared; the best of them is the party when the window closes, and from then on nobody else's packets are taken.
-//! A party may have another address behind its translator with the same description as before, so a known address counts in a new window only once
-//! it is heard again.
+//! A description says where a party wants media. Behind a translator its packets come from
+//! elsewhere, and media must go there. Each description opens a window in which sources are
+//! compared; the best of them is the party when the window closes, and from then on nobody else's
+//! packets are taken. A party may have another address behind its translator with the same
+//! description as before, so a known address counts in a new window only once it is heard again.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -26,7 +27,8 @@ pub(crate) struct Source {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// None came since the last description. Until one comes, media goes to where the party was known to be.
+    /// None came since the last description. Until one comes, media goes to where the party was
+    /// known to be.
     Waiting {
         known: Option<SocketAddr>,
     },
@@ -39,7 +41,8 @@ enum State {
 struct Candidates {
     /// The best so far.
     from: SocketAddr,
-    /// Known from before this window and not heard in it yet. It comes before an address of the same likeness.
+    /// Known from before this window and not heard in it yet. It comes before an address of the
+    /// same likeness.
     senior: Option<SocketAddr>,
     /// As like what was said as the best. It takes its place if the best falls silent.
     rival: Option<Rival>,
@@ -71,8 +74,9 @@ struct Rules {
     window: Duration,
 }
 
-/// How much an address is like the one that was said. The order is rtpengine's, with the network added beside the port, as translators often keep
-/// one of the two, and with the address that the description came from beside the one in it.
+/// How much an address is like the one that was said. The order is rtpengine's, with the network
+/// added beside the port, as translators often keep one of the two, and with the address that the
+/// description came from beside the one in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
     None,
@@ -237,12 +241,14 @@ impl Side {
         })
     }
 
-    /// The only address that may be learned from; nobody's while a strict party is on hold and has said none.
+    /// The only address that may be learned from; nobody's while a strict party is on hold and has
+    /// said none.
     fn within(&self, component: Component) -> Option<IpAddr> {
         let strict = self.policy.strict && self.ice.is_none();
         let said = self.heard.as_ref().filter(|_| strict)?.at(component).ip();
         let ours = self.local.as_ref().map(|pair| pair.advertised);
-        // A private address is behind a translator when ours is public: packets come from an address that nobody has said.
+        // A private address is behind a translator when ours is public: packets come from an
+        // address that nobody has said.
         let is_translated = is_private(said) && ours.is_some_and(|ours| !is_private(ours));
         (!is_translated).then_some(said)
     }

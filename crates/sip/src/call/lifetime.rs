@@ -20,8 +20,8 @@ pub(crate) enum Ending {
     Unless(BTreeSet<SocketAddr>),
 }
 
-/// Whether a call that seems silent is. Ports are asked when it would end, and not before: that costs next to nothing however many
-/// calls there are.
+/// Whether a call that seems silent is. Ports are asked when it would end, and not before: that
+/// costs next to nothing however many calls there are.
 #[derive(Debug, Default)]
 pub(crate) struct Check(Option<Asked>);
 

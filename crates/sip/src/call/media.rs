@@ -31,9 +31,11 @@ pub(crate) struct Media {
     /// The transport protocol on each side.
     pub(crate) protocols: [String; 2],
     pub(crate) sides: [Side; 2],
-    /// The choices that the last offer leaves to its answer, if both ends have keys in descriptions.
+    /// The choices that the last offer leaves to its answer, if both ends have keys in
+    /// descriptions.
     pub(crate) choice: Option<Choice>,
-    /// In the last offer ICE went on to the other party, with our addresses beside the sender's: checks pass like media.
+    /// In the last offer ICE went on to the other party, with our addresses beside the sender's:
+    /// checks pass like media.
     pub(crate) passes_ice: bool,
     /// Somebody does not want it.
     pub(crate) refused: bool,
@@ -131,8 +133,9 @@ impl Heard {
         }
     }
 
-    /// It wants nothing, said in the old way: by an address of zeros (RFC 3264 section 8.4). With ICE that only says that no candidate
-    /// is known yet (RFC 8839 section 4.4.1.1.1, RFC 8840 section 4.1.1).
+    /// It wants nothing, said in the old way: by an address of zeros (RFC 3264 section 8.4). With
+    /// ICE that only says that no candidate is known yet (RFC 8839 section 4.4.1.1.1, RFC 8840
+    /// section 4.1.1).
     pub(crate) fn is_zero(&self) -> bool {
         self.rtp.ip().is_unspecified() && self.ice.is_none()
     }
@@ -154,7 +157,8 @@ impl Media {
         }
     }
 
-    /// The section's place is used for something else from now on (RFC 3264 section 8.2); its ports stay.
+    /// The section's place is used for something else from now on (RFC 3264 section 8.2); its ports
+    /// stay.
     pub(crate) fn begin_anew(&mut self, kind: &str) {
         let before = std::mem::replace(self, Self::new(kind));
         for (side, before) in self.sides.iter_mut().zip(before.sides) {
@@ -248,7 +252,8 @@ impl Side {
         (self.ice.is_some() || is_somewhere).then_some(to)
     }
 
-    /// The clock of what the party gets, when its RTCP can be read: what is protected from end to end cannot.
+    /// The clock of what the party gets, when its RTCP can be read: what is protected from end to
+    /// end cannot.
     pub(crate) fn clock_rate(&self, is_protected: bool) -> Option<u32> {
         let from_end_to_end = matches!(self.security, Security::Clear) && is_protected;
         let heard = self.heard.as_ref().filter(|_| !from_end_to_end)?;

@@ -1,4 +1,5 @@
-//! Offer and answer: what a party's description says goes into the call, and the other party's description comes out.
+//! Offer and answer: what a party's description says goes into the call, and the other party's
+//! description comes out.
 
 mod heard;
 mod ice;
@@ -20,7 +21,8 @@ pub(crate) enum Role {
 impl Call {
     /// A party's description: says what the other party is to get.
     ///
-    /// When it is refused, sections before the one that is to blame have changed already; the next description sets them right.
+    /// When it is refused, sections before the one that is to blame have changed already; the next
+    /// description sets them right.
     pub(crate) fn describe(
         &mut self,
         place: Place,
@@ -118,8 +120,8 @@ impl Media {
         })
     }
 
-    /// A section that is not relayed: it is not wanted, or it is not over UDP. An offer of it needs no ports; after an answer that does
-    /// not want it another answer may come that does.
+    /// A section that is not relayed: it is not wanted, or it is not over UDP. An offer of it needs
+    /// no ports; after an answer that does not want it another answer may come that does.
     fn decline(&mut self, end: usize, role: Role, section: &Section<'_>, context: &mut Context<'_>) -> SectionRewrite {
         if role == Role::Offer {
             self.release(context.ports);
@@ -139,8 +141,8 @@ impl Media {
         }
     }
 
-    /// The protocols of both sides stay what they are, until the speaker of an offer changes its own: what was asked for then is not
-    /// asked for any more.
+    /// The protocols of both sides stay what they are, until the speaker of an offer changes its
+    /// own: what was asked for then is not asked for any more.
     fn set_protocols(&mut self, end: usize, role: Role, section: &Section<'_>, flags: &Flags) {
         let said = section.protocol;
         match (role, &flags.protocol) {

@@ -61,8 +61,8 @@ impl Dialogue {
     }
 }
 
-/// Which address is said for all sections: ours, or zeros when all of them are on hold. A section says another one itself, and
-/// the same where nothing is said for all.
+/// Which address is said for all sections: ours, or zeros when all of them are on hold. A section
+/// says another one itself, and the same where nothing is said for all.
 fn say_addresses(description: &Description<'_>, sections: &mut [SectionRewrite], ours: IpAddr) -> IpAddr {
     let relayed = || sections.iter().filter(|section| section.port != 0);
     let first = relayed().next().and_then(|section| section.address);
@@ -80,7 +80,8 @@ fn say_addresses(description: &Description<'_>, sections: &mut [SectionRewrite],
 }
 
 impl End {
-    /// Writes a description to this party, who goes on reading what it read first where that was asked for.
+    /// Writes a description to this party, who goes on reading what it read first where that was
+    /// asked for.
     fn write(&mut self, description: &Description<'_>, mut rewrite: Rewrite, flags: &Flags) -> Vec<u8> {
         let replace = flags.replace;
         let identity = self.identity.get_or_insert_with(|| Identity::of(description));

@@ -166,7 +166,8 @@ impl Relay {
         written
     }
 
-    /// Requests that a relay without codecs cannot meet are refused, unless nothing depends on them or they are tolerated.
+    /// Requests that a relay without codecs cannot meet are refused, unless nothing depends on them
+    /// or they are tolerated.
     fn judge_wishes(&mut self, role: Role, description: &Description<'_>, flags: &mut Flags) -> Result<(), Refused> {
         if role == Role::Answer {
             // These are about what is offered, and scripts say them always.

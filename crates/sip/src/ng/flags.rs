@@ -1,8 +1,9 @@
 //! What a proxy wants done with a description: the keys and flags of `offer` and `answer`.
 //!
-//! The same wish comes in many forms: as a key with a text or a list, as a flag in the list `flags`, as a flag with its key
-//! in front (`SDES-off`), in one string that the proxy did not parse (`rtpp-flags`), with spaces, dashes or underscores.
-//! So all forms end in one function, [`Flags::set`].
+//! The same wish comes in many forms: as a key with a text or a list, as a flag in the list
+//! `flags`, as a flag with its key in front (`SDES-off`), in one string that the proxy did not
+//! parse (`rtpp-flags`), with spaces, dashes or underscores. So all forms end in one function,
+//! [`Flags::set`].
 //!
 //! Source: rtpengine's documents, `ng_control_protocol.md`.
 
@@ -140,7 +141,8 @@ pub enum Learning {
     Immediate,
     /// For a while; the last one stays.
     Delayed,
-    /// For a while; the one most like what was said stays, of several that are as like the first that goes on sending.
+    /// For a while; the one most like what was said stays, of several that are as like the first
+    /// that goes on sending.
     Heuristic,
 }
 

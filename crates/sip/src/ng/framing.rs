@@ -53,7 +53,8 @@ impl Encoding {
     }
 }
 
-/// Divides a message into its cookie and its payload; `None` when it has no cookie, or too long a one.
+/// Divides a message into its cookie and its payload; `None` when it has no cookie, or too long a
+/// one.
 pub fn split(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = message.iter().take(COOKIE_MAX + 1).position(|byte| *byte == b' ')?;
     (space > 0).then(|| (&message[..space], &message[space + 1..]))
@@ -92,7 +93,8 @@ pub fn route(method: &str, path: &str, content_type: &str) -> Route {
     }
 }
 
-/// What messages over a WebSocket are like, by the subprotocols that a client lists: the first that is known, and whether its messages have a cookie.
+/// What messages over a WebSocket are like, by the subprotocols that a client lists: the first that
+/// is known, and whether its messages have a cookie.
 ///
 /// Source: as above.
 pub fn subprotocol<'a>(listed: impl IntoIterator<Item = &'a str>) -> Option<(&'static str, Route)> {

@@ -10,7 +10,8 @@ use crate::plan::{Keys, Traffic};
 use crate::quality::{Quality, Sample};
 use crate::sdp::suite_name;
 
-/// How a call stands, for all parties or for one and those it talks with: the one with tag `to`, or else the one with tag `from`.
+/// How a call stands, for all parties or for one and those it talks with: the one with tag `to`, or
+/// else the one with tag `from`.
 pub(super) fn of(relay: &Relay, call: &Call, from: Option<&[u8]>, to: Option<&[u8]>) -> Dictionary {
     let created = relay.clock.unix(call.created);
     let mut report = Report {
@@ -256,7 +257,8 @@ fn media_flags(media: &Media, end: usize) -> Vec<Value> {
         ("DTLS role passive", dtls == Some(false)),
         ("SDES", matches!(keys, Some(Keys::Srtp(_)))),
         ("ICE", side.ice.is_some()),
-        // The role of who offers, which rtpengine tells of every party that got an offer, with ICE or without.
+        // The role of who offers, which rtpengine tells of every party that got an offer, with ICE
+        // or without.
         ("ICE controlling", end == 1),
     ];
     set(&flags)
@@ -280,7 +282,8 @@ fn rated(quality: &Quality) -> Dictionary {
         .with("highest MOS", at(&quality.highest))
 }
 
-/// Shape: the score in tenths, round trips in microseconds, jitter in milliseconds, loss in percent.
+/// Shape: the score in tenths, round trips in microseconds, jitter in milliseconds, loss in
+/// percent.
 fn sample(sample: &Sample) -> Dictionary {
     let micros = |time: Option<Duration>| u64::try_from(time.unwrap_or_default().as_micros()).unwrap_or(u64::MAX);
     let report = sample.report;

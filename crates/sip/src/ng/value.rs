@@ -13,7 +13,8 @@ pub enum Value {
     Dictionary(Dictionary),
 }
 
-/// Values with names, in the order in which they were said: proxies do not sort them, and neither do we.
+/// Values with names, in the order in which they were said: proxies do not sort them, and neither
+/// do we.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dictionary(Vec<(Vec<u8>, Value)>);
 

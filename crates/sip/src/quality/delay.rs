@@ -1,6 +1,8 @@
-//! The delay impairment of a rating: the whole of ITU-T G.107 clause 7.4 with the defaults of its table 2.
+//! The delay impairment of a rating: the whole of ITU-T G.107 clause 7.4 with the defaults of its
+//! table 2.
 //!
-//! The straight lines that are often used in its place are right to 300 ms, and far too strict beyond.
+//! The straight lines that are often used in its place are right to 300 ms, and far too strict
+//! beyond.
 
 use std::f64::consts::E;
 use std::time::Duration;

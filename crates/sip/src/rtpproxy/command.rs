@@ -323,7 +323,8 @@ fn names<'a>(call: &'a str, from: &'a str, to: Option<&'a str>) -> Names<'a> {
     }
 }
 
-/// A tag and the number of the media section behind it; without one, all sections are meant, or the first.
+/// A tag and the number of the media section behind it; without one, all sections are meant, or the
+/// first.
 fn tag(word: &str) -> (&str, u16) {
     match word.rsplit_once(';') {
         Some((tag, media)) if !media.is_empty() => media.parse().map_or((word, 0), |media| (tag, media)),

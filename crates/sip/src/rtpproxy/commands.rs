@@ -16,7 +16,8 @@ use crate::{Counter, Relay};
 /// The protocol's version.
 const VERSION: &str = "20040107";
 
-/// Extensions that are there: several media sections, `6` and `E`/`I`, `L` options, payload lists, notice of time-outs.
+/// Extensions that are there: several media sections, `6` and `E`/`I`, `L` options, payload lists,
+/// notice of time-outs.
 const FEATURES: [&str; 5] = ["20040107", "20050322", "20060704", "20081102", "20081224"];
 
 /// What `Q` tells when nobody says what.
@@ -250,7 +251,8 @@ impl Relay {
 }
 
 impl Call {
-    /// A party said where it wants one section's media; the answer is where the other party is to send.
+    /// A party said where it wants one section's media; the answer is where the other party is to
+    /// send.
     fn allocate(&mut self, place: Place, asked: &Allocate<'_>, context: &mut Context<'_>) -> Result<String, Refused> {
         let dialogue = &mut self.dialogues[place.dialogue];
         let index = usize::from(asked.names.media) - 1;

@@ -1,4 +1,5 @@
-//! A call as it is written: what was said in it and what was learned, without what follows from that.
+//! A call as it is written: what was said in it and what was learned, without what follows from
+//! that.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +13,8 @@ use crate::WallClock;
 use crate::call::{Call, CallName, Dialogue, End, Heard, Identity, Media, Offered, Policy, Security, Side, Source};
 use crate::ports::{Pair, Ports};
 
-/// Moments as they are written: in microseconds since 1970-01-01 UTC, since the other clock begins anew with the machine.
+/// Moments as they are written: in microseconds since 1970-01-01 UTC, since the other clock begins
+/// anew with the machine.
 #[derive(Clone, Copy)]
 pub(super) struct Times(pub(super) WallClock);
 

@@ -12,13 +12,15 @@ pub struct CodecPolicy {
     pub strip: Vec<String>,
     /// Codecs that stay even so.
     pub except: Vec<String>,
-    /// Codecs to take out that are still to be understood, so that something else can be made of them. Where nothing else can, they stay.
+    /// Codecs to take out that are still to be understood, so that something else can be made of
+    /// them. Where nothing else can, they stay.
     pub mask: Vec<String>,
     /// Codecs to have, whether or not they are offered.
     pub transcode: Vec<String>,
 }
 
-/// Names of the payload types that need no `a=rtpmap` (RFC 3551 section 6), as far as phones use them.
+/// Names of the payload types that need no `a=rtpmap` (RFC 3551 section 6), as far as phones use
+/// them.
 const STATIC: [(u8, &str); 12] = [
     (0, "PCMU/8000"),
     (3, "GSM/8000"),
@@ -47,9 +49,11 @@ impl Section<'_> {
 }
 
 impl CodecPolicy {
-    /// The payload types of `section` that go, as its format list names them. Never all of them: a section without formats is none.
+    /// The payload types of `section` that go, as its format list names them. Never all of them: a
+    /// section without formats is none.
     ///
-    /// `single` leaves the first codec of those that stay, and what goes with any: telephone events and comfort noise.
+    /// `single` leaves the first codec of those that stay, and what goes with any: telephone events
+    /// and comfort noise.
     pub fn unwanted<'a>(&self, section: &Section<'a>, single: bool) -> Vec<&'a str> {
         if !section.is_rtp() || !single && self.strip.is_empty() && self.mask.is_empty() {
             return Vec::new();
@@ -84,7 +88,8 @@ impl CodecPolicy {
         (named || all && !matches(&self.transcode, name)) && !matches(&self.except, name)
     }
 
-    /// Whether everything that is to be there is offered already, in every section of sound that is wanted.
+    /// Whether everything that is to be there is offered already, in every section of sound that is
+    /// wanted.
     pub(crate) fn is_offered(&self, sections: &[Section<'_>]) -> bool {
         let mut sound = sections
             .iter()
@@ -102,7 +107,8 @@ fn is_supplement(name: &str) -> bool {
     ["TELEPHONE-EVENT", "CN"].contains(&name.split('/').next().unwrap_or_default())
 }
 
-/// Telephone events and comfort noise at a clock that codecs were taken out of, and that none of those left has.
+/// Telephone events and comfort noise at a clock that codecs were taken out of, and that none of
+/// those left has.
 fn orphans<'a>(formats: &[&'a str], unwanted: &[&str], names: &HashMap<&str, String>) -> Vec<&'a str> {
     let unwanted: HashSet<&str> = unwanted.iter().copied().collect();
     let clock = |format: &str| names.get(format).and_then(|name| name.split('/').nth(1));

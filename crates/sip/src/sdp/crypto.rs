@@ -6,16 +6,17 @@ use wire::srtp::{MasterKey, Mki, SessionParameters, SrtpProfile};
 
 /// One `a=crypto` line whose suite Weir knows.
 ///
-/// Source: RFC 4568 section 9.1, RFC 6188 section 4 and RFC 7714 section 14.2 for the suites; NULL ones are rtpengine's, which has
-/// them from a draft of RFC 4568.
+/// Source: RFC 4568 section 9.1, RFC 6188 section 4 and RFC 7714 section 14.2 for the suites; NULL
+/// ones are rtpengine's, which has them from a draft of RFC 4568.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crypto {
     /// Its number, by which the answer names it.
     pub tag: u32,
     /// The key, with its suite and its session parameters.
     pub key: MasterKey,
-    /// It asks for something that is not done here, so it can only be passed through: a key derivation rate, a key of its own for
-    /// forward error correction, a parameter nobody knows, or AEAD without encryption or authentication.
+    /// It asks for something that is not done here, so it can only be passed through: a key
+    /// derivation rate, a key of its own for forward error correction, a parameter nobody knows, or
+    /// AEAD without encryption or authentication.
     pub unsupported: bool,
 }
 
@@ -58,10 +59,11 @@ pub const fn suite_name(suite: SrtpProfile) -> &'static str {
 }
 
 impl Crypto {
-    /// Reads what follows `a=crypto:`; `None` for suites that are not known and keys of a wrong length.
+    /// Reads what follows `a=crypto:`; `None` for suites that are not known and keys of a wrong
+    /// length.
     ///
-    /// Of several keys with identifiers the first counts. Hints (`WSH`, `FEC_ORDER`) and extensions that may be left unread (`-name`)
-    /// are.
+    /// Of several keys with identifiers the first counts. Hints (`WSH`, `FEC_ORDER`) and extensions
+    /// that may be left unread (`-name`) are.
     pub fn parse(value: &str) -> Option<Self> {
         let mut words = value.split_ascii_whitespace();
         let tag = words.next()?.parse().ok()?;

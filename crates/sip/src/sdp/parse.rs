@@ -157,7 +157,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Of several fingerprints the one of the strongest function counts, and the first of those (RFC 8122 section 5).
+    /// Of several fingerprints the one of the strongest function counts, and the first of those
+    /// (RFC 8122 section 5).
     fn fingerprint(&mut self, value: &str) {
         let read = read_fingerprint(value);
         if let Some(read) = read
@@ -169,7 +170,8 @@ impl<'a> Facts<'a> {
 
     fn credentials(&self) -> Option<IceCredentials> {
         let (ufrag, password) = (self.ufrag?, self.password?);
-        // Some are shorter than RFC 8839 allows. We only answer checks, for which nothing of them is needed.
+        // Some are shorter than RFC 8839 allows. We only answer checks, for which nothing of them
+        // is needed.
         let fits = (1..=256).contains(&ufrag.len()) && (1..=256).contains(&password.len());
         fits.then(|| IceCredentials {
             ufrag: ufrag.to_owned(),

@@ -30,7 +30,8 @@ pub struct Rewrite {
     pub mark: Option<String>,
     /// One for each section, or fewer: what follows goes.
     pub sections: Vec<SectionRewrite>,
-    /// The text after `m=` of sections to append: those that were offered and that the description leaves out.
+    /// The text after `m=` of sections to append: those that were offered and that the description
+    /// leaves out.
     pub missing: Vec<String>,
 }
 
@@ -42,9 +43,11 @@ const MARK: &str = "weir-relay";
 pub struct SectionRewrite {
     /// The port; 0 refuses the section.
     pub port: u16,
-    /// The address of the section's own `c=` line, where it is not the description's: 0.0.0.0 for media on hold in the old way.
+    /// The address of the section's own `c=` line, where it is not the description's: 0.0.0.0 for
+    /// media on hold in the old way.
     pub address: Option<IpAddr>,
-    /// The section and its address stay as they came, and nothing else here counts: it is not relayed.
+    /// The section and its address stay as they came, and nothing else here counts: it is not
+    /// relayed.
     pub as_it_came: bool,
     /// Its media type, if that is to change.
     pub media: Option<String>,

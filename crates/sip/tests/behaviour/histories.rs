@@ -1,7 +1,8 @@
-//! Whatever is said in whatever order: no port is given twice, none is lost, and what is said again changes nothing.
+//! Whatever is said in whatever order: no port is given twice, none is lost, and what is said again
+//! changes nothing.
 //!
-//! [`Setup::tell`] checks every output: that a port is not opened twice, that nothing is forwarded at a closed one, that the ports in
-//! use are those the relay believes to be taken.
+//! [`Setup::tell`] checks every output: that a port is not opened twice, that nothing is forwarded
+//! at a closed one, that the ports in use are those the relay believes to be taken.
 
 use std::time::Duration;
 

@@ -14,7 +14,8 @@ fn replaced() -> Dictionary {
     again().with("replace", list(&["zero-address"]))
 }
 
-/// A description with these connection lines, of the session and of the section, and these attributes of the section.
+/// A description with these connection lines, of the session and of the section, and these
+/// attributes of the section.
 fn with(session: &str, section: &str, port: u16, attributes: &str) -> String {
     let line = |address: &str| match address {
         "" => String::new(),

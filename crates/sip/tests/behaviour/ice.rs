@@ -92,7 +92,8 @@ fn who_has_ice_with_us_goes_on_with_it() {
     setup.describe("offer", &with_ice("192.0.2.1", 6004), forced);
     let wish = answered().with("ICE", "optional");
     let answer = setup.describe("answer", &with_ice("192.0.2.2", 6000), wish);
-    // The party that answered has heard of our credentials alone, so checks between the two parties would fail.
+    // The party that answered has heard of our credentials alone, so checks between the two parties
+    // would fail.
     assert!(
         !answer.contains(CREDENTIALS) && !answer.contains(CANDIDATES),
         "{answer}"

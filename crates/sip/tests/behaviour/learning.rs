@@ -8,7 +8,8 @@ use sip::plan::Accept;
 
 use crate::support::*;
 
-/// A call whose caller is behind a translator: our address towards it, and the one that packets to it leave from the other way.
+/// A call whose caller is behind a translator: our address towards it, and the one that packets to
+/// it leave from the other way.
 fn call(setup: &mut Setup, flags: Dictionary) -> [std::net::SocketAddr; 2] {
     let offer = setup.describe("offer", &phone("192.168.1.5", 6004), flags);
     let answer = setup.describe("answer", &phone("192.0.2.2", 6000), answered());

@@ -71,7 +71,8 @@ fn a_reply_waits_until_its_ports_are_open_and_a_repetition_is_answered_with_it()
 #[test]
 fn a_port_that_cannot_be_opened_is_replaced_before_anybody_hears_of_it() {
     let mut setup = Setup::new();
-    // Ports are given in an order that the seed says: see which the first call gets, and have them taken.
+    // Ports are given in an order that the seed says: see which the first call gets, and have them
+    // taken.
     let first: Vec<_> = {
         let mut probe = Setup::new();
         probe.describe("offer", &phone("192.0.2.1", 6004), Dictionary::default());

@@ -82,7 +82,8 @@ fn a_call_that_is_offered_or_on_hold_or_over_goes_on_as_that() {
     assert_eq!((setup.relay.calls(), setup.open.len()), (0, 0));
 }
 
-/// What came before the process was killed no port knows any more, so that a call is given all of its time again.
+/// What came before the process was killed no port knows any more, so that a call is given all of
+/// its time again.
 #[test]
 fn a_call_ends_by_itself_when_nothing_comes_afterwards() {
     let mut setup = Setup::new();
@@ -155,7 +156,8 @@ fn what_cannot_be_read_or_has_no_ports_here_is_left_out() {
     assert_eq!((next.relay.calls(), counted), (1, [1, 1]));
 }
 
-/// Somebody else has opened one of its ports meanwhile: that side has none then, and nothing is forwarded there.
+/// Somebody else has opened one of its ports meanwhile: that side has none then, and nothing is
+/// forwarded there.
 #[test]
 fn a_port_that_is_somebody_elses_by_then_is_given_up() {
     let mut setup = Setup::new();

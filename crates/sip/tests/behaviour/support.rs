@@ -132,7 +132,8 @@ impl Setup {
         Some(reply)
     }
 
-    /// Tells the relay something, and after it what a media node answers to its orders; what it replies to whom.
+    /// Tells the relay something, and after it what a media node answers to its orders; what it
+    /// replies to whom.
     ///
     /// Panics: when the outputs contradict each other, which no input may bring about.
     pub fn tell(&mut self, input: Input<'_>) -> Vec<(RequestId, Vec<u8>)> {

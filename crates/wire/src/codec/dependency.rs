@@ -1,26 +1,33 @@
-//! The dependency descriptor: a frame's layer and what it depends on, in a header extension, whatever the codec.
+//! The dependency descriptor: a frame's layer and what it depends on, in a header extension,
+//! whatever the codec.
 //!
-//! It leaves the payload alone, so it is what an SFU reads of end-to-end encrypted video. A key frame carries a
-//! [`DependencyStructure`], a list of templates; every other packet names one of them in three bytes and says only what
-//! differs. Reading goes in three steps, each of which needs more than the one before:
+//! It leaves the payload alone, so it is what an SFU reads of end-to-end encrypted video. A key
+//! frame carries a [`DependencyStructure`], a list of templates; every other packet names one of
+//! them in three bytes and says only what differs. Reading goes in three steps, each of which needs
+//! more than the one before:
 //!
-//! 1. [`MandatoryFields::parse`] gives frame boundaries and the frame number, with no structure at all;
-//! 2. [`DependencyDescriptor::parse`] reads everything the packet says, against the structure now in force;
-//! 3. [`DependencyDescriptor::resolve`] looks the template up: [`FrameDependencies`] has the layer, what the frame is to
-//!    each decode target, the frames it refers to and its place in each chain.
+//! 1. [`MandatoryFields::parse`] gives frame boundaries and the frame number, with no structure at
+//!    all;
+//! 2. [`DependencyDescriptor::parse`] reads everything the packet says, against the structure now
+//!    in force;
+//! 3. [`DependencyDescriptor::resolve`] looks the template up: [`FrameDependencies`] has the layer,
+//!    what the frame is to each decode target, the frames it refers to and its place in each chain.
 //!
-//! A structure is allocated once for each key frame; packets without one allocate nothing. A sender gives each new
-//! structure other template ids, so [`DependencyError::UnknownTemplate`] means that a newer structure was lost or is late.
+//! A structure is allocated once for each key frame; packets without one allocate nothing. A sender
+//! gives each new structure other template ids, so [`DependencyError::UnknownTemplate`] means that
+//! a newer structure was lost or is late.
 //!
-//! What Chromium does where the specification leaves a choice, as seen in the captures the tests read:
+//! What Chromium does where the specification leaves a choice, as seen in the captures the tests
+//! read:
 //!
 //! - Decode target 0 is the lowest layer; the specification's examples begin with the highest. Ask
 //!   [`DependencyStructure::target_of`].
 //! - Structure and active decode targets are in the first packet of their frame alone.
-//! - VP8 has no chains, and its later frames may use the template of its key frame: that a frame refers to none shows
-//!   in its fdiffs, not in its template.
-//! - Simulcast encodings share one frame counter. The numbers of one encoding have gaps, and its fdiffs count the
-//!   others' frames: only referred frames, never consecutive numbers, tell what is missing.
+//! - VP8 has no chains, and its later frames may use the template of its key frame: that a frame
+//!   refers to none shows in its fdiffs, not in its template.
+//! - Simulcast encodings share one frame counter. The numbers of one encoding have gaps, and its
+//!   fdiffs count the others' frames: only referred frames, never consecutive numbers, tell what is
+//!   missing.
 //! - A chain that protects no active decode target has differences that mean nothing.
 //!
 //! Source: AV1 RTP specification, appendix A.
@@ -57,7 +64,8 @@ pub const CHAINS_MAX: usize = DECODE_TARGETS_MAX;
 pub const SPATIAL_LAYERS_MAX: usize = 16;
 /// Temporal layers: every codec that has them numbers them with at most three bits.
 pub const TEMPORAL_LAYERS_MAX: usize = 8;
-/// Frames one frame may refer to. The format has no limit of its own; H.264 has 16 reference frames, all others fewer.
+/// Frames one frame may refer to. The format has no limit of its own; H.264 has 16 reference
+/// frames, all others fewer.
 pub const REFERENCES_MAX: usize = 16;
 /// The longest descriptor a header extension can carry, in bytes.
 pub const DESCRIPTOR_LEN_MAX: usize = 255;

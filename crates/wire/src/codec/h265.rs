@@ -5,7 +5,8 @@ use crate::bytes::Reader;
 const AGGREGATION: u8 = 48;
 const FRAGMENTATION: u8 = 49;
 
-/// Whether the packet holds a video or sequence parameter set or starts an intra random access slice.
+/// Whether the packet holds a video or sequence parameter set or starts an intra random access
+/// slice.
 ///
 /// Source: RFC 7798 sections 4.4.1 to 4.4.3.
 pub(super) fn is_key_frame_start(payload: &[u8]) -> bool {

@@ -5,8 +5,9 @@ use crate::bytes::Reader;
 
 /// A packet's VP8 payload descriptor.
 ///
-/// An SFU that drops temporal layers, or switches between encodings, rewrites the picture id and TL0PICIDX so that the
-/// receiver sees one unbroken stream; both keep their place and width, so a packet never changes size.
+/// An SFU that drops temporal layers, or switches between encodings, rewrites the picture id and
+/// TL0PICIDX so that the receiver sees one unbroken stream; both keep their place and width, so a
+/// packet never changes size.
 ///
 /// Source: RFC 7741 section 4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,8 @@ impl Vp8Descriptor {
         self.start_of_partition && self.partition == 0
     }
 
-    /// Writes another picture id, in the width the sender chose, into the payload this descriptor was read from.
+    /// Writes another picture id, in the width the sender chose, into the payload this descriptor
+    /// was read from.
     ///
     /// Does nothing when the descriptor has no picture id.
     /// Panics: when `payload` is not the one this descriptor was read from and ends sooner.
@@ -112,7 +114,8 @@ impl Vp8Descriptor {
 /// Where the picture id is when there is one: behind the first byte and the extension bits.
 const PICTURE_ID_AT: usize = 2;
 
-/// Whether the packet starts a key frame: first packet of the frame, and the P bit of the VP8 frame header clear.
+/// Whether the packet starts a key frame: first packet of the frame, and the P bit of the VP8 frame
+/// header clear.
 ///
 /// Source: RFC 7741 section 4.3.
 pub fn is_key_frame_start(payload: &[u8]) -> bool {

@@ -80,7 +80,8 @@ impl Vp9Descriptor {
         Ok(descriptor)
     }
 
-    /// Whether a decoder that has seen nothing can start here: no earlier picture is needed, and it is the base layer.
+    /// Whether a decoder that has seen nothing can start here: no earlier picture is needed, and it
+    /// is the base layer.
     pub fn is_key_frame_start(&self) -> bool {
         !self.inter_picture && self.start_of_frame && self.layer.is_none_or(|layer| layer.spatial == 0)
     }

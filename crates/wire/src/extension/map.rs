@@ -10,7 +10,8 @@ use super::ExtensionKind;
 /// Source: RFC 8285 section 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ExtensionMap {
-    /// By kind; 0 where the extension is not in use. Sixteen bytes make the way back a scan of one vector register.
+    /// By kind; 0 where the extension is not in use. Sixteen bytes make the way back a scan of one
+    /// vector register.
     ids: [u8; ExtensionKind::ALL.len()],
 }
 
@@ -38,7 +39,8 @@ impl fmt::Display for ExtensionMapError {
 impl std::error::Error for ExtensionMapError {}
 
 impl ExtensionMap {
-    /// Gives `kind` the number `id`. Saying the same twice is no error: every media section of a bundle repeats it.
+    /// Gives `kind` the number `id`. Saying the same twice is no error: every media section of a
+    /// bundle repeats it.
     ///
     /// Errors: any [`ExtensionMapError`], with nothing changed.
     pub fn insert(&mut self, kind: ExtensionKind, id: u8) -> Result<(), ExtensionMapError> {

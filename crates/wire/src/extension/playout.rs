@@ -4,8 +4,9 @@ use std::time::Duration;
 
 /// How long pictures wait between arriving and being shown, at least and at most.
 ///
-/// A receiver keeps to what it was told last. Nothing at least and nothing at most asks for pictures at once, without any smoothing;
-/// [`NORMAL`](Self::NORMAL) is for taking an earlier word back.
+/// A receiver keeps to what it was told last. Nothing at least and nothing at most asks for
+/// pictures at once, without any smoothing; [`NORMAL`](Self::NORMAL) is for taking an earlier word
+/// back.
 ///
 /// Shape: two numbers of 12 bits, in units of 10 ms.
 /// Source: the webrtc.org `playout-delay` experiment.
@@ -19,8 +20,9 @@ const UNIT: Duration = Duration::from_millis(10);
 const UNITS_MAX: u16 = 0x0fff;
 
 impl PlayoutDelay {
-    /// No word on it: less at least than any receiver takes, and the most that browsers take by themselves. Not zero at least, which browsers
-    /// take for a wish to be shown pictures with as little delay as can be.
+    /// No word on it: less at least than any receiver takes, and the most that browsers take by
+    /// themselves. Not zero at least, which browsers take for a wish to be shown pictures with as
+    /// little delay as can be.
     pub const NORMAL: Self = Self { min: 1, max: 1_000 };
 
     /// At least `min`, rounded up to what can be said, and at most what is normal or `min`.
@@ -62,7 +64,8 @@ impl PlayoutDelay {
         UNIT * u32::from(self.max)
     }
 
-    /// Together with what the publisher says: the larger of what both ask for at least, and the publisher's word on the most unless that is less.
+    /// Together with what the publisher says: the larger of what both ask for at least, and the
+    /// publisher's word on the most unless that is less.
     pub fn with_publishers(self, publishers: Option<Self>) -> Self {
         let Some(publishers) = publishers else { return self };
         let min = self.min.max(publishers.min);

@@ -72,7 +72,8 @@ impl AbsSendTime {
     }
 }
 
-/// Reads a transport-wide sequence number; `None` unless the value is two bytes. To write one, take its big-endian bytes.
+/// Reads a transport-wide sequence number; `None` unless the value is two bytes. To write one, take
+/// its big-endian bytes.
 pub fn parse_transport_sequence(value: &[u8]) -> Option<u16> {
     value.try_into().ok().map(u16::from_be_bytes)
 }
@@ -101,7 +102,8 @@ mod tests {
     #[test]
     fn send_times_keep_six_bits_of_seconds() {
         let time = AbsSendTime::from_ntp(NtpTime::from_unix(Duration::from_millis(1_500)));
-        // The Unix epoch is a whole multiple of 64 seconds into NTP: 2,208,988,800 = 64 * 34,515,450.
+        // The Unix epoch is a whole multiple of 64 seconds into NTP: 2,208,988,800 = 64 *
+        // 34,515,450.
         assert_eq!(time.units(), 3 << 17);
         assert_eq!(time.to_bytes(), [0x06, 0x00, 0x00]);
         assert_eq!(AbsSendTime::parse(&time.to_bytes()), Some(time));

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Opus 111 with one redundant frame of three bytes, 960 units (20 ms) older: 960 << 10 | 3 is 0x0f0003.
+/// Opus 111 with one redundant frame of three bytes, 960 units (20 ms) older: 960 << 10 | 3 is
+/// 0x0f0003.
 const BY_HAND: [u8; 10] = [0xef, 0x0f, 0x00, 0x03, 0x6f, b'o', b'l', b'd', b'n', b'u'];
 
 fn opus() -> PayloadType {
@@ -29,7 +30,8 @@ fn a_redundant_frame_stands_in_front_of_the_primary() {
     assert_eq!(out, BY_HAND);
 }
 
-/// The first three packets of a silent microphone, captured from Chromium 156; their timestamps are 960 units apart.
+/// The first three packets of a silent microphone, captured from Chromium 156; their timestamps are
+/// 960 units apart.
 const CAPTURED: [&[u8]; 3] = [
     &[0x6f, 0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84],
     &[

@@ -4,12 +4,14 @@ use super::{FORMAT_NACK, TRANSPORT_LAYER_FEEDBACK, read_ssrc, write_packet};
 use crate::bytes::Reader;
 use crate::{SequenceNumber, Ssrc};
 
-/// The most entries Weir writes into one packet, which is 1,212 bytes then; further ones go into another packet.
+/// The most entries Weir writes into one packet, which is 1,212 bytes then; further ones go into
+/// another packet.
 pub const NACK_ENTRIES_MAX: usize = 300;
 
 /// Packets of one stream that a receiver misses.
 ///
-/// One entry of four bytes asks for up to 17 packets, so a full datagram can ask for some 6,000: who answers limits itself.
+/// One entry of four bytes asks for up to 17 packets, so a full datagram can ask for some 6,000:
+/// who answers limits itself.
 ///
 /// Source: RFC 4585 section 6.2.1.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +74,8 @@ impl<'a> Nack<'a> {
     }
 }
 
-/// Appends a request for `sequences`, best given in ascending order: it is then the shortest. Nothing is written for none.
+/// Appends a request for `sequences`, best given in ascending order: it is then the shortest.
+/// Nothing is written for none.
 pub fn write_nack(out: &mut Vec<u8>, sender: Ssrc, media: Ssrc, sequences: impl IntoIterator<Item = SequenceNumber>) {
     let mut entries: Vec<NackEntry> = Vec::new();
     for sequence in sequences {

@@ -50,7 +50,8 @@ impl<'a> Remb<'a> {
 
 /// Appends an estimate, rounded down to 18 significant bits.
 ///
-/// It names the first 255 sources at most; senders apply it to the whole transport whichever are named.
+/// It names the first 255 sources at most; senders apply it to the whole transport whichever are
+/// named.
 pub(super) fn write_remb(out: &mut Vec<u8>, sender: Ssrc, bitrate: u64, sources: &[Ssrc]) {
     let sources = &sources[..sources.len().min(SOURCES_MAX)];
     let exponent = (u64::BITS - bitrate.leading_zeros()).saturating_sub(MANTISSA_BITS);

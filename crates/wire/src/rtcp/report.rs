@@ -38,7 +38,8 @@ pub struct ReceiverReport<'a> {
 
 /// A sender's clock and counters.
 ///
-/// The two times name the same instant; two reports map RTP timestamps to wall-clock time, which is what lines audio up with video.
+/// The two times name the same instant; two reports map RTP timestamps to wall-clock time, which is
+/// what lines audio up with video.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderInfo {
     /// Wall-clock time of the report.
@@ -60,7 +61,8 @@ pub struct ReportBlock {
     pub ssrc: Ssrc,
     /// Loss since the previous report. Shape: in 1/256.
     pub fraction_lost: u8,
-    /// Loss since the beginning, negative when duplicates prevail. Shape: packets, 24 bits; what does not fit saturates.
+    /// Loss since the beginning, negative when duplicates prevail. Shape: packets, 24 bits; what
+    /// does not fit saturates.
     pub cumulative_lost: i32,
     /// Highest sequence number received, with the count of wraps in the upper 16 bits.
     pub highest_sequence: u32,
@@ -68,7 +70,8 @@ pub struct ReportBlock {
     pub jitter: u32,
     /// [`NtpTime::middle_32`] of the last sender report from the source; 0 when there was none.
     pub last_sender_report: u32,
-    /// Time from receiving that report to sending this one. Shape: 1/65,536 seconds, see [`delay_units`].
+    /// Time from receiving that report to sending this one. Shape: 1/65,536 seconds, see
+    /// [`delay_units`].
     pub delay_since_last_sender_report: u32,
 }
 
@@ -78,9 +81,11 @@ pub fn delay_units(span: Duration) -> u32 {
 }
 
 impl ReportBlock {
-    /// Round-trip time to the receiver when this block arrives at `now` of the same clock that wrote the sender report.
+    /// Round-trip time to the receiver when this block arrives at `now` of the same clock that
+    /// wrote the sender report.
     ///
-    /// Errors: `None` when the receiver has had no sender report yet. A clock that seems to have run backwards gives zero.
+    /// Errors: `None` when the receiver has had no sender report yet. A clock that seems to have
+    /// run backwards gives zero.
     pub fn round_trip(&self, now: NtpTime) -> Option<Duration> {
         if self.last_sender_report == 0 {
             return None;
@@ -186,7 +191,8 @@ pub fn write_sender_report(out: &mut Vec<u8>, sender: Ssrc, info: &SenderInfo, b
     }
 }
 
-/// Appends a receiver report, or several where there are more than [`REPORT_BLOCKS_MAX`] blocks, or one that is empty.
+/// Appends a receiver report, or several where there are more than [`REPORT_BLOCKS_MAX`] blocks, or
+/// one that is empty.
 pub fn write_receiver_report(out: &mut Vec<u8>, sender: Ssrc, blocks: &[ReportBlock]) {
     let mut rest = blocks;
     loop {

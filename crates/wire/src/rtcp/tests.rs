@@ -182,7 +182,8 @@ fn padding_is_removed_from_any_packet_and_must_fit() {
 
 #[test]
 fn round_trip_is_as_in_the_rfc_figure() {
-    // RFC 3550 section 6.4.1: received at 0xb710:8000, report of 0xb705:2000 held for 5.25 s, round trip 6.125 s.
+    // RFC 3550 section 6.4.1: received at 0xb710:8000, report of 0xb705:2000 held for 5.25 s, round
+    // trip 6.125 s.
     let arrival = NtpTime(0xb710_8000 << 16);
     assert_eq!(some_block().round_trip(arrival), Some(Duration::from_millis(6125)));
     assert_eq!(

@@ -14,8 +14,9 @@ pub use writer::TransportFeedbackWriter;
 
 /// An arrival time as transport-wide feedback can say it.
 ///
-/// Shape: 250 microseconds since an epoch of the receiver's choice, wrapping every 12.4 days. To compare arrivals over longer
-/// times, extend them with [`TimestampUnwrapper`](crate::TimestampUnwrapper).
+/// Shape: 250 microseconds since an epoch of the receiver's choice, wrapping every 12.4 days. To
+/// compare arrivals over longer times, extend them with
+/// [`TimestampUnwrapper`](crate::TimestampUnwrapper).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ArrivalTicks(pub u32);
 
@@ -49,8 +50,8 @@ impl ArrivalTicks {
 
 /// When each packet of a transport arrived, over one range of transport-wide sequence numbers.
 ///
-/// Each packet's status is read once here to find where the arrival times start. A packet of 36 bytes can give the status of
-/// 65,535 packets, so whoever reads `packets` should expect that many.
+/// Each packet's status is read once here to find where the arrival times start. A packet of 36
+/// bytes can give the status of 65,535 packets, so whoever reads `packets` should expect that many.
 ///
 /// Source: draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +97,8 @@ impl<'a> TransportFeedback<'a> {
         })
     }
 
-    /// Every packet reported on, in the order they were sent: its number, and its arrival unless it is missing.
+    /// Every packet reported on, in the order they were sent: its number, and its arrival unless it
+    /// is missing.
     pub fn packets(&self) -> TransportFeedbackPackets<'a> {
         TransportFeedbackPackets {
             sequence: self.base_sequence,

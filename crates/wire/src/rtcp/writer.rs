@@ -12,8 +12,9 @@ use crate::{SequenceNumber, Ssrc};
 
 /// Appends one compound to a buffer.
 ///
-/// It begins with a report and a canonical name, as every compound must, because there is no other way to begin one; feedback
-/// follows in any order. Between peers that negotiated reduced-size RTCP, feedback may also go alone.
+/// It begins with a report and a canonical name, as every compound must, because there is no other
+/// way to begin one; feedback follows in any order. Between peers that negotiated reduced-size
+/// RTCP, feedback may also go alone.
 ///
 /// Source: RFC 3550 section 6.1; RFC 5506.
 #[derive(Debug)]
@@ -88,13 +89,15 @@ impl<'a> RtcpWriter<'a> {
 
     /// States how much the path can take, in bits per second, rounded down to 18 significant bits.
     ///
-    /// It names the first 255 sources at most; senders apply it to the whole transport whichever are named.
+    /// It names the first 255 sources at most; senders apply it to the whole transport whichever
+    /// are named.
     pub fn remb(&mut self, bitrate: u64, sources: &[Ssrc]) -> &mut Self {
         write_remb(self.out, self.sender, bitrate, sources);
         self
     }
 
-    /// Reports arrivals, in as many packets as it takes of at most `len_max` bytes each; see [`TransportFeedbackWriter`].
+    /// Reports arrivals, in as many packets as it takes of at most `len_max` bytes each; see
+    /// [`TransportFeedbackWriter`].
     pub fn transport_feedback(
         &mut self,
         writer: &mut TransportFeedbackWriter,

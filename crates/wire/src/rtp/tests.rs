@@ -56,7 +56,8 @@ fn contributing_sources_come_before_the_extension() {
 
 #[test]
 fn one_byte_elements_are_read_as_in_rfc_8285() {
-    // Section 4.2, last figure: id 1 of one byte, id 2 of two, two bytes of padding, id 3 of four; ids chosen here.
+    // Section 4.2, last figure: id 1 of one byte, id 2 of two, two bytes of padding, id 3 of four;
+    // ids chosen here.
     let extension = [0xbe, 0xde, 0, 3, 0x10, 1, 0x21, 2, 3, 0, 0, 0x33, 4, 5, 6, 7];
     let expected = vec![(1, vec![1]), (2, vec![2, 3]), (3, vec![4, 5, 6, 7])];
     assert_eq!(elements(&packet(EXTENDED, &extension)), Ok(expected));
@@ -64,7 +65,8 @@ fn one_byte_elements_are_read_as_in_rfc_8285() {
 
 #[test]
 fn two_byte_elements_are_read_as_in_rfc_8285() {
-    // Section 4.3, last figure: id 1 of no bytes, id 2 of one, padding, id 3 of four; ids chosen here.
+    // Section 4.3, last figure: id 1 of no bytes, id 2 of one, padding, id 3 of four; ids chosen
+    // here.
     let extension = [0x10, 0x05, 0, 3, 1, 0, 2, 1, 9, 0, 3, 4, 1, 2, 3, 4];
     let expected = vec![(1, vec![]), (2, vec![9]), (3, vec![1, 2, 3, 4])];
     assert_eq!(elements(&packet(EXTENDED, &extension)), Ok(expected));

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 /// The longest foundation and the longest name of a type, in characters.
 const WORD_MAX: usize = 32;
 
-/// A UDP host or reflexive address. Candidates of other protocols, or with a name in place of an address (mDNS), are not read:
-/// an ICE-lite agent learns where its peer is from the peer's checks.
+/// A UDP host or reflexive address. Candidates of other protocols, or with a name in place of an
+/// address (mDNS), are not read: an ICE-lite agent learns where its peer is from the peer's checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// The same for candidates of one kind from one address.
@@ -69,7 +69,8 @@ impl Candidate {
             self.foundation, self.priority, self.kind
         );
         if self.kind != "host" {
-            // The grammar wants a related address here; where it is does not matter, so it is not told.
+            // The grammar wants a related address here; where it is does not matter, so it is not
+            // told.
             let _ = write!(text, " raddr 0.0.0.0 rport 0");
         }
         text

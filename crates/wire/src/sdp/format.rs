@@ -44,7 +44,8 @@ impl Format {
     }
 }
 
-/// Parameters of a format, as written after `a=fmtp:`: `name=value` pairs between semicolons, or whatever the codec defines.
+/// Parameters of a format, as written after `a=fmtp:`: `name=value` pairs between semicolons, or
+/// whatever the codec defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parameters(pub String);
 

@@ -11,7 +11,8 @@ pub(super) struct Inherited<'a> {
     ufrag: Option<&'a str>,
     password: Option<&'a str>,
     ice_options: Option<Vec<&'a str>>,
-    /// `None` where no fingerprint is given; an empty list is one of hash functions that are not known.
+    /// `None` where no fingerprint is given; an empty list is one of hash functions that are not
+    /// known.
     fingerprints: Option<Vec<Fingerprint>>,
     setup: Option<Setup>,
     direction: Option<Direction>,

@@ -1,7 +1,7 @@
 //! From text to values, in one pass over the lines.
 //!
-//! One odd line costs that line, one odd section that section: both are left out and told in [`LeftOut`]. Only what makes the whole description
-//! meaningless refuses it.
+//! One odd line costs that line, one odd section that section: both are left out and told in
+//! [`LeftOut`]. Only what makes the whole description meaningless refuses it.
 
 use std::collections::HashMap;
 
@@ -70,7 +70,8 @@ impl SessionDescription {
     }
 }
 
-/// The lines that are not blank, with their numbers. A line ends with LF, with CR and LF, or with CR.
+/// The lines that are not blank, with their numbers. A line ends with LF, with CR and LF, or with
+/// CR.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = (1..).zip(text.split('\n'));
     let parts = numbered.flat_map(|(number, line)| line.split('\r').map(move |part| (number, part)));
@@ -221,7 +222,8 @@ impl<'a> Reader<'a> {
         (self.description, self.left_out)
     }
 
-    /// A section without a name gets its position, or something like it where another section is called that.
+    /// A section without a name gets its position, or something like it where another section is
+    /// called that.
     fn free_name(&self, position: usize) -> Mid {
         let named = |text: String| Mid::new(&text).expect("a number and a dash are a token");
         let mut names = std::iter::once(position.to_string()).chain((0..).map(|n: usize| format!("{position}-{n}")));

@@ -28,7 +28,8 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// A section with this media line. One that cannot be read is kept as one that can only be refused.
+    /// A section with this media line. One that cannot be read is kept as one that can only be
+    /// refused.
     pub(super) fn begin(number: usize, line: &'a str) -> Self {
         let mut rest = line;
         let fits = |word: &&str| word.len() <= PROTOCOL_MAX;

@@ -12,7 +12,8 @@ const V1_PUBLISH: &str = include_str!("fixtures/chromium-v1-publish.sdp");
 const V0_PUBLISH: &str = include_str!("fixtures/chromium-v0-publish.sdp");
 const V0_GATHERED: &str = include_str!("fixtures/chromium-v0-publish-gathered.sdp");
 const AIORTC: &str = include_str!("fixtures/aiortc.sdp");
-/// Firefox 153: the fingerprint for the whole session, extensions for one direction, SSRCs beside names.
+/// Firefox 153: the fingerprint for the whole session, extensions for one direction, SSRCs beside
+/// names.
 const FIREFOX: &str = include_str!("fixtures/firefox.sdp");
 
 fn parse(text: &str) -> SessionDescription {

@@ -64,7 +64,8 @@ impl MediaSection {
         }
     }
 
-    /// A line needs at least one format, also where none is left: then a number that stands for nothing.
+    /// A line needs at least one format, also where none is left: then a number that stands for
+    /// nothing.
     fn format_list(&self) -> String {
         let numbers: Vec<_> = self
             .formats

@@ -1,6 +1,7 @@
 //! Scallop, Figure 27: how many retransmissions sequence rewriting costs, against the loss rate.
 //!
-//! `figure27 [DIR]` prints the tables and writes the charts to DIR, `docs/rewriting` unless told otherwise.
+//! `figure27 [DIR]` prints the tables and writes the charts to DIR, `docs/rewriting` unless told
+//! otherwise.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

@@ -17,7 +17,8 @@ pub struct Configuration {
 
 /// A relay and how to start it.
 ///
-/// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for where its files are.
+/// In `arguments` and `files`, `{address}` stands for the address it is to serve, `{folder}` for
+/// where its files are.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relay {

@@ -48,17 +48,18 @@ impl<'a> Figures<'a> {
         })
     }
 
-    /// Microseconds of the whole machine for each packet that arrived, less what the cable alone takes: interrupts, kernel threads and all, but
-    /// strangers too.
+    /// Microseconds of the whole machine for each packet that arrived, less what the cable alone
+    /// takes: interrupts, kernel threads and all, but strangers too.
     pub fn machine_us(&self) -> Option<f64> {
         let cores = self.outcome.machine.busy_cores - self.cable?.machine.busy_cores;
         Some(self.per_packet(cores * self.outcome.seconds * 1e6))
     }
 
-    /// Processors that relaying kept busy: those of the relay, the generator and the kernel's threads for interrupts, less those of the latter two
-    /// with the cable alone.
+    /// Processors that relaying kept busy: those of the relay, the generator and the kernel's
+    /// threads for interrupts, less those of the latter two with the cable alone.
     ///
-    /// A packet is handled at the expense of whoever happens to run, so these three together are what relaying takes, whatever strangers do meanwhile.
+    /// A packet is handled at the expense of whoever happens to run, so these three together are
+    /// what relaying takes, whatever strangers do meanwhile.
     pub fn work_cores(&self) -> Option<f64> {
         let work = |outcome: &Outcome| {
             let machine = &outcome.machine;
@@ -83,7 +84,8 @@ impl<'a> Figures<'a> {
         Some(self.per_packet(self.outcome.machine.relay_cores? * self.outcome.seconds * 1e6))
     }
 
-    /// Microseconds for each packet that arrived of whatever relays it: the relay's process, and the thread that its interface has for itself.
+    /// Microseconds for each packet that arrived of whatever relays it: the relay's process, and
+    /// the thread that its interface has for itself.
     pub fn relaying_us(&self) -> Option<f64> {
         let machine = &self.outcome.machine;
         let cores = machine.relay_cores? + machine.poller_cores?;

@@ -1,8 +1,10 @@
-//! Relays beside each other: the same phones, the same calls, by turns, each relay in a network namespace of its own.
+//! Relays beside each other: the same phones, the same calls, by turns, each relay in a network
+//! namespace of its own.
 //!
-//! [`compare`] does what the command line asks. An [`Experiment`] says what is measured in which turn, and what is made of it. Each turn is an
-//! [`Subprocess`], done by a process of its own. What is found goes to the terminal, to a table of all runs, to a drawing, and between the markers of a
-//! page.
+//! [`compare`] does what the command line asks. An [`Experiment`] says what is measured in which
+//! turn, and what is made of it. Each turn is an [`Subprocess`], done by a process of its own. What
+//! is found goes to the terminal, to a table of all runs, to a drawing, and between the markers of
+//! a page.
 
 mod config;
 mod csv;

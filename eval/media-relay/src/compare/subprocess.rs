@@ -55,7 +55,8 @@ pub struct Server {
 pub type Found = Result<Outcome, String>;
 
 impl Subprocess {
-    /// Has a process do it, started by the words of `turn` if the machine is shared by turns; returns what it found.
+    /// Has a process do it, started by the words of `turn` if the machine is shared by turns;
+    /// returns what it found.
     pub fn order(&self, turn: &[String]) -> io::Result<Vec<Found>> {
         let program = std::env::current_exe()?.display().to_string();
         let orders = self.folder.join("orders.json");
@@ -82,7 +83,8 @@ impl Subprocess {
 
 /// Keeps this process off the first processor, if there are others: that is the relay's.
 ///
-/// Else figures depend on whether the scheduler happens to put both on the same one, where a packet wakes nobody up, or not.
+/// Else figures depend on whether the scheduler happens to put both on the same one, where a packet
+/// wakes nobody up, or not.
 fn leave_a_processor() -> io::Result<()> {
     let mut others = CpuSet::new();
     for processor in 1..harness::Machine::processors() {
@@ -94,8 +96,9 @@ fn leave_a_processor() -> io::Result<()> {
     Ok(())
 }
 
-/// A socket that takes datagrams merged, of which Weir has some. As long as there is one, the kernel looks for it whenever a datagram arrives anywhere on the
-/// machine: at the phones' end of the cable, too, which would be charged to Weir alone.
+/// A socket that takes datagrams merged, of which Weir has some. As long as there is one, the
+/// kernel looks for it whenever a datagram arrives anywhere on the machine: at the phones' end of
+/// the cable, too, which would be charged to Weir alone.
 fn have_datagrams_merged() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     setsockopt(&socket, sockopt::UdpGroSegment, &true)?;

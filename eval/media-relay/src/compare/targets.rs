@@ -154,12 +154,14 @@ fn direct() -> Result<Job, CompareError> {
     })
 }
 
-/// Addresses of callers and callees: they differ in the last bit, which is all that the bare loop knows.
+/// Addresses of callers and callees: they differ in the last bit, which is all that the bare loop
+/// knows.
 fn phones(number: u8) -> [Ipv4Addr; 2] {
     [10, 11].map(|last| Ipv4Addr::new(198, 18, number, last))
 }
 
-/// Lets the interface take what a program in XDP on the other end sends; a veth does so only when it polls.
+/// Lets the interface take what a program in XDP on the other end sends; a veth does so only when
+/// it polls.
 fn merge_on(interface: &str) -> Result<(), CompareError> {
     shell(&format!("ethtool -K {interface} gro on"))?;
     Ok(())

@@ -49,7 +49,8 @@ impl Frame {
         Self { bytes }
     }
 
-    /// The packet of this stamp, with the checksum that a phone's network card would have filled in.
+    /// The packet of this stamp, with the checksum that a phone's network card would have filled
+    /// in.
     pub fn stamped(&mut self, stamp: Stamp) -> &[u8] {
         let number = stamp.number as u32;
         put(&mut self.bytes, RTP + 2, number as u16);
@@ -112,7 +113,8 @@ fn get(bytes: &[u8; FRAME_LEN], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The sum of UDP's checksum: header, payload, and addresses, protocol and length before them (RFC 768).
+/// The sum of UDP's checksum: header, payload, and addresses, protocol and length before them (RFC
+/// 768).
 fn udp_sum(frame: &[u8; FRAME_LEN]) -> u16 {
     let before = sum(&frame[IP + 12..UDP], 17 + (FRAME_LEN - UDP) as u32);
     sum(&frame[UDP..], before.into())

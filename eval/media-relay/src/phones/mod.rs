@@ -94,7 +94,8 @@ pub struct Counts {
     pub late: u64,
     /// Packets that the kernel did not take.
     pub refused: u64,
-    /// Packets that reached somebody else than the other party, or from another port than they should.
+    /// Packets that reached somebody else than the other party, or from another port than they
+    /// should.
     pub foreign: u64,
 }
 
@@ -119,7 +120,8 @@ impl Phones {
         SocketAddrV4::new(self.cables.addresses[party as usize], port)
     }
 
-    /// Has both phones of a call send from now on: the caller and the callee each to where they were told.
+    /// Has both phones of a call send from now on: the caller and the callee each to where they
+    /// were told.
     pub fn begin(&mut self, call: u32, told: [SocketAddrV4; 2]) {
         for party in [Party::Caller, Party::Callee] {
             let (from, to) = (self.address(call, party), told[party as usize]);
@@ -168,7 +170,8 @@ impl Phones {
         self.taps.iter().map(|tap| u64::from(tap.dropped())).sum()
     }
 
-    /// Callers are the first half of the grid, callees the second: the two of a call are half an interval apart.
+    /// Callers are the first half of the grid, callees the second: the two of a call are half an
+    /// interval apart.
     fn source(&self, call: u32, party: Party) -> usize {
         (call + self.calls * party as u32) as usize
     }
@@ -248,7 +251,8 @@ impl Phones {
         }
     }
 
-    /// Whether it came to the other party of its sender's call, from where that party itself sends to.
+    /// Whether it came to the other party of its sender's call, from where that party itself sends
+    /// to.
     fn is_for_the_other(&self, arrived: &Arrived, source: usize) -> bool {
         let calls = self.calls as usize;
         if source >= 2 * calls {

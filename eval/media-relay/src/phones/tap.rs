@@ -1,7 +1,8 @@
 //! All phones' network card: one socket that sends and takes whole frames.
 //!
-//! A phone has a port of its own, but to give it a socket too would cost more than the relay does; what matters to the relay is what is on the
-//! cable. The phones' Ethernet address is nobody's, so that the kernel drops what it gave us without looking further.
+//! A phone has a port of its own, but to give it a socket too would cost more than the relay does;
+//! what matters to the relay is what is on the cable. The phones' Ethernet address is nobody's, so
+//! that the kernel drops what it gave us without looking further.
 
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -65,7 +66,8 @@ impl Tap {
         }
     }
 
-    /// Hands over what has arrived, with the kernel's stamp in nanoseconds since 1970; says whether there may be more.
+    /// Hands over what has arrived, with the kernel's stamp in nanoseconds since 1970; says whether
+    /// there may be more.
     pub fn read(&mut self, mut handle: impl FnMut(&[u8], u64)) -> io::Result<bool> {
         let mut arrived = [(0, 0); BATCH_MAX];
         let count = self.read_batch(&mut arrived)?;
@@ -81,7 +83,8 @@ impl Tap {
     }
 
     fn read_batch(&mut self, arrived: &mut [(usize, u64); BATCH_MAX]) -> io::Result<usize> {
-        // Headers are made anew for each call: the kernel shortens the control lengths of those it has used.
+        // Headers are made anew for each call: the kernel shortens the control lengths of those it
+        // has used.
         let control = nix::cmsg_space!(TimeSpec, u32);
         let mut headers = MultiHeaders::<()>::preallocate(BATCH_MAX, Some(control));
         let mut slices: Vec<[IoSliceMut<'_>; 1]> = self

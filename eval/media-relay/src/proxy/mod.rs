@@ -1,4 +1,5 @@
-//! The SIP proxy's part: it asks the relay over `ng` in datagrams, and asks again when no answer comes.
+//! The SIP proxy's part: it asks the relay over `ng` in datagrams, and asks again when no answer
+//! comes.
 
 mod message;
 

@@ -1,4 +1,5 @@
-//! A participant's media: from its sockets to what it has received, and from its sources to its sockets.
+//! A participant's media: from its sockets to what it has received, and from its sources to its
+//! sockets.
 
 use std::time::Instant;
 
@@ -92,7 +93,8 @@ impl Participant {
         Ok(())
     }
 
-    /// Lets a light client's media wait in `pool`, once it flows, instead of waking the thread from `epoll`.
+    /// Lets a light client's media wait in `pool`, once it flows, instead of waking the thread from
+    /// `epoll`.
     pub fn calm(&mut self, epoll: &Epoll, pool: &Epoll) -> Result<(), ParticipantError> {
         if self.in_the_pool || !self.plan.light || self.milestones.first_media.is_none() {
             return Ok(());

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 /// How far a participant has come, and when: from the beginning of its connection.
 ///
-/// Clients look at what has arrived every few milliseconds, light ones every ten: by so much these times are too large.
+/// Clients look at what has arrived every few milliseconds, light ones every ten: by so much these
+/// times are too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Milestones {
     /// The server let it in.

@@ -33,7 +33,8 @@ pub struct Joining<'a> {
     pub identity: &'a Arc<Identity>,
     /// Where sockets are bound.
     pub local_ip: IpAddr,
-    /// What waits on sockets. A socket's event carries [`Participant::SOCKETS`] times the participant's number, plus which.
+    /// What waits on sockets. A socket's event carries [`Participant::SOCKETS`] times the
+    /// participant's number, plus which.
     pub epoll: &'a Epoll,
 }
 
@@ -141,7 +142,8 @@ impl Participant {
         &self.meter
     }
 
-    /// Packets that the numbers of what it receives said there were, and that never came, since the window began.
+    /// Packets that the numbers of what it receives said there were, and that never came, since the
+    /// window began.
     pub fn given_up(&self) -> u64 {
         self.inbound.given_up()
     }
@@ -250,7 +252,8 @@ impl Participant {
         Milestones::note(&mut milestones.decodable, after, decodable);
     }
 
-    /// Tells the room that its microphone is muted, or is not; media goes on, for nobody has to hear the difference.
+    /// Tells the room that its microphone is muted, or is not; media goes on, for nobody has to
+    /// hear the difference.
     pub fn mute(&mut self, muted: bool) {
         if let Some(sid) = self.microphone.clone() {
             let request = MuteTrackRequest { sid, muted };

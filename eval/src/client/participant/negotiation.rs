@@ -61,7 +61,8 @@ impl Participant {
         }
     }
 
-    /// After joining: announce tracks; a client that publishes nothing offers at once where it is to offer at all.
+    /// After joining: announce tracks; a client that publishes nothing offers at once where it is
+    /// to offer at all.
     fn begin(&mut self, now: Instant, epoll: &Epoll) -> Result<(), ParticipantError> {
         let tracks = self.tracks();
         if self.plan.mode == Mode::V1 && !self.plan.hears.is_empty() {
@@ -146,7 +147,8 @@ impl Participant {
         self.offer(now, epoll)
     }
 
-    /// Offers the sections there are, unless an offer is still to be answered; then when it has been.
+    /// Offers the sections there are, unless an offer is still to be answered; then when it has
+    /// been.
     fn offer(&mut self, now: Instant, epoll: &Epoll) -> Result<(), ParticipantError> {
         if self.sections.is_empty() {
             return Ok(());
@@ -238,7 +240,8 @@ impl Participant {
     }
 }
 
-/// The id by which a source's track is announced. The dash behind the number keeps `1` from being found in `11`.
+/// The id by which a source's track is announced. The dash behind the number keeps `1` from being
+/// found in `11`.
 pub(super) fn track_id(source: u32) -> String {
     format!("bench-track-{source}-")
 }

@@ -1,4 +1,5 @@
-//! As much SDP as two ends of the LiveKit protocol exchange: bundle, one ICE and DTLS transport, host candidates.
+//! As much SDP as two ends of the LiveKit protocol exchange: bundle, one ICE and DTLS transport,
+//! host candidates.
 
 mod read;
 mod write;

@@ -1,9 +1,11 @@
 //! The words of Janus' VideoRoom, for a participant that thinks in those of LiveKit.
 //!
-//! One handle publishes, a second one receives everything that others publish, whichever of them it is from. What Janus asks for in steps of
-//! its own (a session, handles, a room, subscriptions) happens in here.
+//! One handle publishes, a second one receives everything that others publish, whichever of them it
+//! is from. What Janus asks for in steps of its own (a session, handles, a room, subscriptions)
+//! happens in here.
 //!
-//! Source: Janus' documentation, "RESTful, WebSockets [...] JSON API" and "VideoRoom plugin", multistream (1.x).
+//! Source: Janus' documentation, "RESTful, WebSockets [...] JSON API" and "VideoRoom plugin",
+//! multistream (1.x).
 
 use std::collections::VecDeque;
 
@@ -105,7 +107,8 @@ impl Janus {
         self.translated.pop_front()
     }
 
-    /// Says what a participant says. What Janus has no word for goes unsaid: whether a track is muted, how large it is shown.
+    /// Says what a participant says. What Janus has no word for goes unsaid: whether a track is
+    /// muted, how large it is shown.
     pub fn ask(&mut self, message: signal_request::Message) {
         use signal_request::Message;
         match message {
@@ -222,7 +225,8 @@ impl Janus {
         Ok(())
     }
 
-    /// Asks for what others publish, if there is news of it and no earlier wish is still to be fulfilled.
+    /// Asks for what others publish, if there is news of it and no earlier wish is still to be
+    /// fulfilled.
     fn subscribe(&mut self) {
         if !self.subscribes || self.feeds.is_empty() {
             return;

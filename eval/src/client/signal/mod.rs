@@ -47,8 +47,8 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Begins to connect; `epoll` reports with `token` whenever [`poll`](Self::poll) has something to do. `query` goes
-    /// behind the token.
+    /// Begins to connect; `epoll` reports with `token` whenever [`poll`](Self::poll) has something
+    /// to do. `query` goes behind the token.
     pub fn connect(
         server: &Server,
         (path, query): (&str, &str),
@@ -63,7 +63,8 @@ impl Signal {
         })
     }
 
-    /// The same with a Janus, which lets everybody in; `subscribes` is whether to ask for what others publish.
+    /// The same with a Janus, which lets everybody in; `subscribes` is whether to ask for what
+    /// others publish.
     pub fn connect_to_janus(
         server: &Server,
         admission: Admission<'_>,
@@ -85,8 +86,8 @@ impl Signal {
 
     /// Sends a request; there is none to send before the server has accepted the connection.
     ///
-    /// Errors: none here. A connection that the server closed is found by [`poll`](Self::poll), behind what the server said
-    /// last.
+    /// Errors: none here. A connection that the server closed is found by [`poll`](Self::poll),
+    /// behind what the server said last.
     pub fn send(&mut self, message: signal_request::Message) {
         match &mut self.language {
             Language::LiveKit => {

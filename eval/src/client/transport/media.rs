@@ -28,7 +28,8 @@ impl Transport {
         Incoming::Nothing
     }
 
-    /// Protects an RTP packet in `packet[..len]`; returns its length on the wire, or `None` before there are keys.
+    /// Protects an RTP packet in `packet[..len]`; returns its length on the wire, or `None` before
+    /// there are keys.
     pub fn seal_rtp(&mut self, packet: &mut [u8], len: usize, header_len: usize, index: u64) -> Option<usize> {
         self.srtp
             .as_mut()

@@ -52,7 +52,8 @@ pub struct Transport {
 const IDLE_WAKE: Duration = Duration::from_millis(100);
 
 impl Transport {
-    /// Opens a socket on `local_ip` and prepares credentials. `offerer` controls ICE unless the server is an ICE-lite agent.
+    /// Opens a socket on `local_ip` and prepares credentials. `offerer` controls ICE unless the
+    /// server is an ICE-lite agent.
     pub fn new(identity: Arc<Identity>, local_ip: IpAddr, offerer: bool, now: Instant) -> Result<Self, TransportError> {
         let socket = Arc::new(crate::net::open(local_ip).map_err(TransportError::Socket)?);
         let local = socket.local_addr().map_err(TransportError::Socket)?;
@@ -124,8 +125,8 @@ impl Transport {
         }
     }
 
-    /// Begins connecting to the end described by `remote`, as DTLS client or server. Later descriptions only add
-    /// candidates.
+    /// Begins connecting to the end described by `remote`, as DTLS client or server. Later
+    /// descriptions only add candidates.
     pub fn start(&mut self, now: Instant, remote: &Description, client: bool, channels: &[(&str, bool)]) {
         remote
             .candidates

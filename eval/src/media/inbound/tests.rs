@@ -13,7 +13,8 @@ const NEGOTIATED: Negotiated = Negotiated {
     dependency: None,
 };
 
-/// What a receiver counts of a stream that loses a packet, repeats one, brings one late and pads one, if it opens one packet in so many.
+/// What a receiver counts of a stream that loses a packet, repeats one, brings one late and pads
+/// one, if it opens one packet in so many.
 fn counted(open_one_in: u32) -> (Vec<u64>, Vec<(u16, u64)>, u64) {
     let mut ledger = Ledger::new(open_one_in);
     let mut stream = Outbound::new(4, "", NEGOTIATED);

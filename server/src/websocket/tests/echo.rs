@@ -1,6 +1,7 @@
 //! An echo server for conformance suites, such as Autobahn's fuzzing client.
 //!
-//! `WEBSOCKET_ECHO=127.0.0.1:9001 cargo test -p weir websocket::tests::echo -- --ignored` serves until it is interrupted.
+//! `WEBSOCKET_ECHO=127.0.0.1:9001 cargo test -p weir websocket::tests::echo -- --ignored` serves
+//! until it is interrupted.
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
 use tokio::net::{TcpListener, TcpStream};

@@ -7,7 +7,8 @@ use dataplane::{Clock, Counters, DataPlane, Event, Inject, Path, Update, WriteEr
 
 use super::{Datagram, Device, STARTED_AT};
 
-/// [`InlinePlane`] as a device. Datagrams arrive at the shards in turn, so with several of them most must be handed over.
+/// [`InlinePlane`] as a device. Datagrams arrive at the shards in turn, so with several of them
+/// most must be handed over.
 pub struct InlineDevice {
     plane: InlinePlane,
     shards: usize,

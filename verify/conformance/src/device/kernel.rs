@@ -1,4 +1,5 @@
-//! Relays in the kernel in front of the model: the program runs on frames nobody sends, and what it leaves goes to the base.
+//! Relays in the kernel in front of the model: the program runs on frames nobody sends, and what it
+//! leaves goes to the base.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,10 +15,12 @@ use super::free::once_free;
 use super::{Datagram, Device, Family, ModelDevice};
 use crate::step::relay_of;
 
-/// The longest frame the kernel runs a program on, less its headers; longer ones would be in fragments anyway.
+/// The longest frame the kernel runs a program on, less its headers; longer ones would be in
+/// fragments anyway.
 const PAYLOAD_MAX: usize = 3_000;
 
-/// [`RelayOffload`] in front of the model. Lives on a thread inside of the namespace it was made for.
+/// [`RelayOffload`] in front of the model. Lives on a thread inside of the namespace it was made
+/// for.
 pub struct KernelDevice {
     plane: Layered<Base, RelayOffload>,
     interface: u32,

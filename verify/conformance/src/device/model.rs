@@ -14,7 +14,8 @@ use wire::{PacketKind, RtpPacket};
 use super::{Datagram, Device, STARTED_AT};
 use crate::peers::LegTable;
 
-/// [`Model`] as a device: opens what comes in, leaves what goes out in clear, and reports sizes as they are on the wire.
+/// [`Model`] as a device: opens what comes in, leaves what goes out in clear, and reports sizes as
+/// they are on the wire.
 pub struct ModelDevice {
     model: Model,
     legs: LegTable,

@@ -17,7 +17,8 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// For devices of `workers` workers, each with a queue of its own. `None`, with the reason on standard error, without the privilege.
+    /// For devices of `workers` workers, each with a queue of its own. `None`, with the reason on
+    /// standard error, without the privilege.
     pub fn or_skip(workers: usize) -> Option<Self> {
         Self::with_queues_or_skip(workers, workers)
     }

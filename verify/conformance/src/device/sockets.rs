@@ -23,10 +23,12 @@ use super::{Datagram, Device, STARTED_AT};
 
 /// How long to wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long nothing must happen before we believe that nothing will: after one datagram, and after several at once.
+/// How long nothing must happen before we believe that nothing will: after one datagram, and after
+/// several at once.
 const QUIET: Duration = Duration::from_millis(2);
 const QUIET_AFTER_BURST: Duration = Duration::from_millis(6);
-/// And before a worker is asked where something stands: what another worker handed to it may not have been looked at, though everybody else's copy is out.
+/// And before a worker is asked where something stands: what another worker handed to it may not
+/// have been looked at, though everybody else's copy is out.
 const QUIET_BEFORE_ASKING: Duration = Duration::from_millis(25);
 
 /// Which addresses the peers have.
@@ -95,7 +97,8 @@ impl SocketDevice {
         Ok(Self::new("udp over sockets", Box::new(plane), Ground::Loopback, family))
     }
 
-    /// [`AfxdpPlane`] with `workers` threads, at the near end of a cable; and what goes by its rings.
+    /// [`AfxdpPlane`] with `workers` threads, at the near end of a cable; and what goes by its
+    /// rings.
     ///
     /// Errors: the back end's.
     pub fn start_on_rings(
@@ -122,7 +125,8 @@ impl SocketDevice {
         Ok((device, statistics))
     }
 
-    /// [`UdpPlane`] with `workers` threads behind relays in the kernel, at the near end of a cable; and what the program counts.
+    /// [`UdpPlane`] with `workers` threads behind relays in the kernel, at the near end of a cable;
+    /// and what the program counts.
     ///
     /// Panics when it cannot be: whoever has a cable can have this.
     pub fn start_behind_kernel(

@@ -75,7 +75,8 @@ impl ReplicaWatch {
         if !self.allowed.contains(&key) {
             return Err(format!("sent a packet of {key:?}, which is not its source"));
         }
-        // A first packet that did not fit keeps its number free, so this is a bound and not the number itself.
+        // A first packet that did not fit keeps its number free, so this is a bound and not the
+        // number itself.
         if self.sent.is_empty() && packet.sequence().0.wrapping_sub(self.entry.first_sequence) >= 1 << 14 {
             let first = self.entry.first_sequence;
             return Err(format!("began with {}, not {first}", packet.sequence()));
@@ -144,7 +145,8 @@ impl ReplicaWatch {
             (Some(_), _) => Err(format!("resent something else than what was sent under {original}")),
             (None, None) => Ok(()),
             (None, Some(tag)) => {
-                // It could not be sent the first time, when it came late; its place is still its own.
+                // It could not be sent the first time, when it came late; its place is still its
+                // own.
                 let (_, source) = sources.of_tag(tag).ok_or("resent a payload that nobody gave it")?;
                 let before = self
                     .placed

@@ -1,11 +1,14 @@
 //! Opening datagrams that came together.
 //!
-//! Several relays seal with one key, and their workers send by themselves: packets on one path may overtake each other, and nobody sees which of two
-//! paths was sent to first. A receiver guesses a packet's roll-over counter from what it opened before. Once numbers are far apart, the same packets
-//! open in one order and not in another, so the order in which sockets happened to be read says nothing of the device.
+//! Several relays seal with one key, and their workers send by themselves: packets on one path may
+//! overtake each other, and nobody sees which of two paths was sent to first. A receiver guesses a
+//! packet's roll-over counter from what it opened before. Once numbers are far apart, the same
+//! packets open in one order and not in another, so the order in which sockets happened to be read
+//! says nothing of the device.
 //!
-//! Such packets are opened in the order of their indexes. All of them open in this order if each index was the nearest to the highest one sealed
-//! before it, in whichever order that was. An index that was not still fails. A key of one relay's is opened in the order of arrival.
+//! Such packets are opened in the order of their indexes. All of them open in this order if each
+//! index was the nearest to the highest one sealed before it, in whichever order that was. An index
+//! that was not still fails. A key of one relay's is opened in the order of arrival.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,9 @@
-//! A stream in layers, as encoders make them: pictures in a fixed rhythm, each in one frame a spatial layer, each frame saying what it refers to.
+//! A stream in layers, as encoders make them: pictures in a fixed rhythm, each in one frame a
+//! spatial layer, each frame saying what it refers to.
 //!
-//! Every payload ends in the truth: which frame it belongs to, which frames that one refers to, and whether the picture ends here. The invariants judge by
-//! it, so they need to understand no descriptor.
+//! Every payload ends in the truth: which frame it belongs to, which frames that one refers to, and
+//! whether the picture ends here. The invariants judge by it, so they need to understand no
+//! descriptor.
 
 mod written;
 
@@ -49,7 +51,8 @@ pub(super) struct Scalable {
     structure: Arc<DependencyStructure>,
     /// Numbers between frames that belong to other encodings.
     step: u16,
-    /// Pictures refer to those of their own rate, and only now and then not: VP8 and VP9 without descriptor.
+    /// Pictures refer to those of their own rate, and only now and then not: VP8 and VP9 without
+    /// descriptor.
     is_tangled: bool,
     flexible: bool,
     number: u16,
@@ -202,8 +205,9 @@ impl Scalable {
         }
     }
 
-    /// How many sizes are made of a picture. To keep to its rate an encoder leaves out the highest now and then, which goes on from where it was. Not in the pictures of the middle
-    /// rate: what comes behind them refers to them.
+    /// How many sizes are made of a picture. To keep to its rate an encoder leaves out the highest
+    /// now and then, which goes on from where it was. Not in the pictures of the middle rate: what
+    /// comes behind them refers to them.
     fn sizes_of_picture(&self, rng: &mut StdRng, key: bool) -> u8 {
         let may_leave_out = self.kind == Kind::L3T3Key && self.with_descriptor && !key && self.since_key % 4 != 2;
         if may_leave_out && rng.random_bool(0.2) {

@@ -20,7 +20,8 @@ const PARTIES: u32 = 4;
 pub struct RelayOptions {
     /// How many steps.
     pub steps: usize,
-    /// Whether parties have addresses of their own, and datagrams may be sent to where nobody listens.
+    /// Whether parties have addresses of their own, and datagrams may be sent to where nobody
+    /// listens.
     pub is_virtual: bool,
 }
 
@@ -167,7 +168,8 @@ impl Generator {
         }
     }
 
-    /// Somewhere to go. Who sends to where another relay sends to protects it the same way, as far as a party can tell them apart.
+    /// Somewhere to go. Who sends to where another relay sends to protects it the same way, as far
+    /// as a party can tell them apart.
     fn hop(&mut self, of: &Relay) -> Option<Hop> {
         if self.rng.random_bool(0.1) {
             return None;

@@ -1,4 +1,5 @@
-//! A sender that behaves like a browser's: frames of several packets, key frames now and then, probes, retransmissions.
+//! A sender that behaves like a browser's: frames of several packets, key frames now and then,
+//! probes, retransmissions.
 
 use std::collections::VecDeque;
 
@@ -205,8 +206,8 @@ impl Sender {
         payload
     }
 
-    /// Leaves out many numbers, as after an interface that was down. What is then further behind than half the numbers would be taken for
-    /// new, rightly; so it is forgotten.
+    /// Leaves out many numbers, as after an interface that was down. What is then further behind
+    /// than half the numbers would be taken for new, rightly; so it is forgotten.
     pub fn jump(&mut self, rng: &mut StdRng) {
         self.sequence = self
             .sequence
@@ -276,7 +277,8 @@ fn red(rng: &mut StdRng) -> Vec<u8> {
     bytes
 }
 
-/// Puts a packet's descriptor among its extensions, if the leg carries it; now and then a damaged one.
+/// Puts a packet's descriptor among its extensions, if the leg carries it; now and then a damaged
+/// one.
 fn put_descriptor(rng: &mut StdRng, map: &ExtensionMap, packet: &LayerPacket, list: &mut Vec<Element>, is_clean: bool) {
     let Some(id) = map.id(ExtensionKind::DependencyDescriptor) else {
         return;

@@ -168,7 +168,8 @@ fn send(rng: &mut StdRng, path: Path, bytes: Vec<u8>) -> Step {
     })
 }
 
-/// Changes one bit of the header, but not of the sequence number or the end of the SSRC: what a packet is must be no question.
+/// Changes one bit of the header, but not of the sequence number or the end of the SSRC: what a
+/// packet is must be no question.
 fn corrupt(rng: &mut StdRng, bytes: &mut [u8], fields: &RtpFields, tag: u64) {
     let places = (0..bytes.len().min(24)).filter(|at| ![2, 3, 9, 10, 11].contains(at));
     let at = places.choose(rng).expect("a header has bytes");

@@ -1,7 +1,8 @@
 //! Dependency descriptors as a person writes them.
 //!
-//! `dd 5 frame 13 template 6 start end`: extension 5 with three bytes. `with L3T3_KEY` puts the structure into it, `under L3T3_KEY` says which one is in
-//! force where fields of other lengths are written: `active 0x007`, `is S-S`, `refs 1,3`, `chains 1,0,2`.
+//! `dd 5 frame 13 template 6 start end`: extension 5 with three bytes. `with L3T3_KEY` puts the
+//! structure into it, `under L3T3_KEY` says which one is in force where fields of other lengths are
+//! written: `active 0x007`, `is S-S`, `refs 1,3`, `chains 1,0,2`.
 
 use wire::codec::dependency::{
     ChainDiffs, DESCRIPTOR_LEN_MAX, DecodeTargets, DependencyDescriptor, FrameDiffs, Indication, MandatoryFields,

@@ -9,7 +9,8 @@ use wire::Ssrc;
 use super::words::{Problem, number, split};
 use crate::step::{party_at, party_of, path_of, relay_at, relay_of};
 
-/// Names of legs, replicas, relays and peers. Numbers are given out by first appearance, from 1,001 on.
+/// Names of legs, replicas, relays and peers. Numbers are given out by first appearance, from 1,001
+/// on.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     legs: BTreeMap<String, u32>,

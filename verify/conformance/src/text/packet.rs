@@ -137,7 +137,8 @@ impl Payload {
         }
     }
 
-    /// RFC 7741 sections 4.2 and 4.3: S is set on the first packet of a frame, P is clear in a key frame.
+    /// RFC 7741 sections 4.2 and 4.3: S is set on the first packet of a frame, P is clear in a key
+    /// frame.
     fn vp8(what: &str) -> Result<Self, Problem> {
         let (first, head): (u8, &[u8]) = match what {
             "key" => (0x10, &[0x10]),
@@ -161,7 +162,8 @@ impl Payload {
         Ok(Self::new(key_or_delta(what, &[0x18, 0x0a], &[0x10, 0x32])?))
     }
 
-    /// RFC 9628 section 4.2: B, and P clear in a key frame; or a layer and the letters of the bits that are set.
+    /// RFC 9628 section 4.2: B, and P clear in a key frame; or a layer and the letters of the bits
+    /// that are set.
     fn vp9(words: &mut Words<'_>) -> Result<Self, Problem> {
         let what = words.word("key, delta or a layer")?;
         if !what.starts_with('S') {
@@ -188,7 +190,8 @@ impl Payload {
         })
     }
 
-    /// RFC 2198: the sizes of the redundant frames, then the primary one's; all of payload type 111.
+    /// RFC 2198: the sizes of the redundant frames, then the primary one's; all of payload
+    /// type 111.
     fn red(words: &mut Words<'_>) -> Result<Self, Problem> {
         let mut sizes: Vec<u16> = Vec::new();
         for size in words

@@ -24,7 +24,8 @@ const CAPTURED: [(&str, &str); 5] = [
     ),
 ];
 
-/// The structure of a name such as `L3T3_KEY`, or `L3T3_KEY@20` with 20 as the id of its first template.
+/// The structure of a name such as `L3T3_KEY`, or `L3T3_KEY@20` with 20 as the id of its first
+/// template.
 pub fn structure(name: &str) -> Result<Arc<DependencyStructure>, Problem> {
     let (name, offset) = name.split_once('@').unwrap_or((name, "0"));
     let offset: u8 = number(offset, "a template id")?;

@@ -47,7 +47,8 @@ impl Ledger {
         self.probes.entry((source, encoding)).or_default().insert(number);
     }
 
-    /// A replica's packet leaves. `begins` is whether the replica has just begun to follow a stream.
+    /// A replica's packet leaves. `begins` is whether the replica has just begun to follow a
+    /// stream.
     pub(crate) fn media(&mut self, life: u64, packet: &RtpPacket<'_>, begins: bool) -> Result<Stamp, Violation> {
         let broken = |what: String| {
             Err(Violation::new(
@@ -124,15 +125,16 @@ impl Ledger {
         Ok(stamp)
     }
 
-    /// How many packets may have been lost between the last that was sent and the newest probe behind it: their numbers stay theirs, as does that of a probe that
-    /// was lost itself.
+    /// How many packets may have been lost between the last that was sent and the newest probe
+    /// behind it: their numbers stay theirs, as does that of a probe that was lost itself.
     fn lost_behind(&self, last: &Stamp) -> u64 {
         let probes = self.probes.get(&(last.source, last.encoding));
         let newest = probes.and_then(|probes| probes.range(last.number + 1..).next_back());
         newest.map_or(0, |newest| newest - last.number - 1)
     }
 
-    /// A retransmission leaves. `None` is one without media, for a gap that was never filled or as part of a probe.
+    /// A retransmission leaves. `None` is one without media, for a gap that was never filled or as
+    /// part of a probe.
     pub(crate) fn repair(&mut self, life: u64, packet: &RtpPacket<'_>, of: Ssrc) -> Result<Option<Stamp>, Violation> {
         let repair = self.repairs.entry((life, packet.ssrc())).or_default();
         let number = repair.numbers.extend(packet.sequence().0);

@@ -11,10 +11,11 @@ pub(crate) use permissions::{Facts, Permissions};
 /// An invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Invariant {
-    /// Nobody receives what they may not: not what they did not subscribe to or are not allowed, not after leaving, not their own.
+    /// Nobody receives what they may not: not what they did not subscribe to or are not allowed,
+    /// not after leaving, not their own.
     Permissions,
-    /// Source numbers map to replica numbers injectively and in order, late packets go out under their own number, no loss is hidden,
-    /// and timestamps and picture ids do not jump back.
+    /// Source numbers map to replica numbers injectively and in order, late packets go out under
+    /// their own number, no loss is hidden, and timestamps and picture ids do not jump back.
     Numbers,
     /// A (key, SSRC, index) protects one packet, ever; an SSRC is not used twice on a leg.
     Keystream,

@@ -78,7 +78,8 @@ impl Permissions {
         self.sessions[session].present
     }
 
-    /// The server says that a client is in its room now. The previous client of its name must be gone.
+    /// The server says that a client is in its room now. The previous client of its name must be
+    /// gone.
     pub(crate) fn joined(&mut self, session: usize) -> Result<(), Violation> {
         if let Some(twin) = self.present(self.sessions[session].grants.room, &self.sessions[session].identity) {
             return Err(Violation::new(
@@ -208,8 +209,9 @@ impl Permissions {
         Ok(())
     }
 
-    /// Whether a client must be getting a source when all is quiet; being muted is not known here. Of a source that was announced again nobody
-    /// here knows under which name it is offered, so all must be wanted.
+    /// Whether a client must be getting a source when all is quiet; being muted is not known here.
+    /// Of a source that was announced again nobody here knows under which name it is offered, so
+    /// all must be wanted.
     pub(crate) fn is_owed(&self, receiver: usize, source: u32) -> bool {
         let facts = &self.sources[source as usize];
         let wanted = facts.sids.iter().all(|sid| self.sessions[receiver].wants(sid));
@@ -263,7 +265,8 @@ impl Permissions {
         );
     }
 
-    /// A message leaves for a client. Says whether it may, and whether it says the truth about its sender.
+    /// A message leaves for a client. Says whether it may, and whether it says the truth about its
+    /// sender.
     pub(crate) fn message_sent(&mut self, receiver: usize, payload: &[u8]) -> Result<(), Violation> {
         use prost::Message as _;
         let Ok(packet) = DataPacket::decode(payload) else {

@@ -7,7 +7,8 @@ use virtual_device::Link;
 use wire::rtcp::RtcpWriter;
 use wire::{RtpPacket, SequenceNumber, Ssrc};
 
-/// How often a receiver asks for the same packet, and how many times, as browsers do that do not know the round trip.
+/// How often a receiver asks for the same packet, and how many times, as browsers do that do not
+/// know the round trip.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 const ASK_TIMES: u32 = 10;
 
@@ -85,7 +86,8 @@ impl Downlink {
         }
     }
 
-    /// A packet of a picture, or one that repeats it: those go out in a stream of their own, the next one (RFC 4588).
+    /// A packet of a picture, or one that repeats it: those go out in a stream of their own, the
+    /// next one (RFC 4588).
     fn picture(&mut self, now: Instant, packet: RtpPacket<'_>, arrival: Option<Instant>) {
         let ssrc = packet.ssrc().0;
         let original = match packet.payload() {

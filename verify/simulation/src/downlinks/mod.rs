@@ -1,8 +1,10 @@
-//! Receivers at the end of thin links: the agent and the model in virtual time, with real reports from the other end.
+//! Receivers at the end of thin links: the agent and the model in virtual time, with real reports
+//! from the other end.
 //!
-//! A [`Meeting`] is drawn from a number: who sends, how each receiver wants what, and what its downlink carries when. [`play`] plays it and
-//! says what was seen; the last stretch is long enough for everything to have settled. That receivers do not touch each other is seen by
-//! playing a meeting twice, with another downlink for one of them.
+//! A [`Meeting`] is drawn from a number: who sends, how each receiver wants what, and what its
+//! downlink carries when. [`play`] plays it and says what was seen; the last stretch is long enough
+//! for everything to have settled. That receivers do not touch each other is seen by playing a
+//! meeting twice, with another downlink for one of them.
 
 mod call;
 mod downlink;
@@ -32,8 +34,9 @@ pub struct Meeting {
     pub receivers: Vec<(Vec<(u16, u16)>, Way)>,
     /// The encodings of each camera.
     pub film: Film,
-    /// How much more than another frame a key frame takes. With 1 every frame is one: then receivers do not touch each other through the
-    /// publisher, of whom all get the key frame that one asked for.
+    /// How much more than another frame a key frame takes. With 1 every frame is one: then
+    /// receivers do not touch each other through the publisher, of whom all get the key frame that
+    /// one asked for.
     pub key_factor: usize,
     /// How long it lasts.
     pub length: Duration,
@@ -48,7 +51,8 @@ pub struct Film {
     pub frames: u64,
     /// Whether it has three frame rates.
     pub layered: bool,
-    /// How much larger or smaller than the average a frame may be, by itself and by its scene. Shape: part of the average.
+    /// How much larger or smaller than the average a frame may be, by itself and by its scene.
+    /// Shape: part of the average.
     pub uneven: f64,
     /// The seed of uneven frame sizes.
     pub seed: u64,

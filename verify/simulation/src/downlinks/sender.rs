@@ -9,7 +9,8 @@ use wire::rtcp::RtcpPacket;
 
 use super::Film;
 
-/// Which layer frames are of, and how large those of each are beside the average, as Chromium's VP8 encoder makes them.
+/// Which layer frames are of, and how large those of each are beside the average, as Chromium's VP8
+/// encoder makes them.
 const PATTERN: [u8; 4] = [0, 2, 1, 2];
 const SHARES: [f64; 3] = [1.4, 0.82, 0.89];
 /// How much of a scene is left in the next frame.

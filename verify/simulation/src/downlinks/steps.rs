@@ -1,4 +1,5 @@
-//! What `eval/adaptation` does with real browsers: two cameras in three sizes, and one receiver behind 4, 1, 0.5 and 4 Mbit/s.
+//! What `eval/adaptation` does with real browsers: two cameras in three sizes, and one receiver
+//! behind 4, 1, 0.5 and 4 Mbit/s.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -43,7 +44,8 @@ pub fn spans() -> impl Iterator<Item = Range<u64>> {
     STEPS.iter().map(|step| step.0).zip(ends).map(|(from, to)| from..to)
 }
 
-/// For how long a picture stood still, as browsers count: gaps of more than three times the usual, and of 150 ms more than that. Shape: seconds.
+/// For how long a picture stood still, as browsers count: gaps of more than three times the usual,
+/// and of 150 ms more than that. Shape: seconds.
 pub fn frozen(frames: &[Duration], within: &Range<u64>) -> f64 {
     let mut usual = 1.0 / FRAMES as f64;
     let mut sum = 0.0;

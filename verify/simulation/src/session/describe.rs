@@ -1,4 +1,5 @@
-//! Session descriptions as a browser writes them: Chromium's own sections, with the names and keys of a simulated client.
+//! Session descriptions as a browser writes them: Chromium's own sections, with the names and keys
+//! of a simulated client.
 
 use std::sync::LazyLock;
 
@@ -69,7 +70,8 @@ static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| {
 fn parse(text: &str) -> SessionDescription {
     let mut description = SessionDescription::parse(text).expect("a browser wrote it");
     for section in &mut description.sections {
-        // The simulated client has few codecs: most of what a browser lists is dead weight in a thousand histories.
+        // The simulated client has few codecs: most of what a browser lists is dead weight in a
+        // thousand histories.
         let known: Vec<_> = section
             .formats
             .iter()
@@ -109,7 +111,8 @@ pub(crate) fn data(mid: usize) -> Section {
     section(&TEMPLATES.data, mid, Usage::Data)
 }
 
-/// A section for a source; `ssrcs` are media and repair of its only encoding, and empty when its encodings have names.
+/// A section for a source; `ssrcs` are media and repair of its only encoding, and empty when its
+/// encodings have names.
 pub(crate) fn sending(kind: MediaKind, mid: usize, source: u32, track: &str, ssrcs: &[Ssrc]) -> Section {
     let template = match (kind, ssrcs) {
         (MediaKind::Audio, _) => &TEMPLATES.send_audio,

@@ -1,6 +1,8 @@
-//! One client from joining to leaving: a browser with `livekit-client`, as far as a server can tell.
+//! One client from joining to leaving: a browser with `livekit-client`, as far as a server can
+//! tell.
 //!
-//! It is told what it hears and what its person wants, and answers in [`Effect`]s; the world carries them out.
+//! It is told what it hears and what its person wants, and answers in [`Effect`]s; the world
+//! carries them out.
 
 mod describe;
 mod downlink;
@@ -45,7 +47,8 @@ pub(crate) const SUBSCRIBER: usize = 1;
 
 /// Outputs of a client.
 pub(crate) enum Effect {
-    /// Says something on its signalling connection. With an offer come the sources that it says are over.
+    /// Says something on its signalling connection. With an offer come the sources that it says are
+    /// over.
     Say(Box<signal_request::Message>, Vec<u32>),
     /// Has numbered a packet that carries no media: source, encoding, number.
     Probe(u32, u8, u64),

@@ -153,7 +153,8 @@ impl Session {
             .connect(now, &ice, active, certificate.as_deref());
     }
 
-    /// Sections for sources that were wanted while there was nobody to tell; whether there were any.
+    /// Sections for sources that were wanted while there was nobody to tell; whether there were
+    /// any.
     pub(super) fn add_missing_sections(&mut self) -> bool {
         let has_section = |id: u32| self.sections.iter().any(|section| section.usage == Usage::Send(id));
         let missing: Vec<u32> = self

@@ -1,4 +1,5 @@
-//! The client's end of one transport: it checks, nominates, and shakes hands where the history has DTLS.
+//! The client's end of one transport: it checks, nominates, and shakes hands where the history has
+//! DTLS.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -59,7 +60,8 @@ impl Transport {
         }
     }
 
-    /// The node described itself. `active` is whether the client starts the handshake; without a certificate there is none.
+    /// The node described itself. `active` is whether the client starts the handshake; without a
+    /// certificate there is none.
     pub(crate) fn connect(
         &mut self,
         now: Instant,

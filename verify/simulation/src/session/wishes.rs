@@ -24,8 +24,9 @@ impl Session {
             return;
         }
         self.add_sending(id);
-        // Announcement and offer race each other in real clients. Not here once an announcement may be left without a section: a server
-        // that cannot tell tracks by their ids gives a section to the oldest announcement that waits.
+        // Announcement and offer race each other in real clients. Not here once an announcement may
+        // be left without a section: a server that cannot tell tracks by their ids gives a section
+        // to the oldest announcement that waits.
         let offer_first = id.is_multiple_of(2) && !self.has_resumed && self.ended.is_empty();
         if offer_first {
             self.offer(now, out);
@@ -128,7 +129,8 @@ impl Session {
         out.push(say(signal_request::Message::SubscriptionPermission(request)));
     }
 
-    /// A message for everybody or for one of the others, under a false name: the server must correct it.
+    /// A message for everybody or for one of the others, under a false name: the server must
+    /// correct it.
     pub(crate) fn message(&self, id: u64, reliable: bool, to: Option<u32>) -> (Vec<u8>, Option<String>) {
         let pick = |pick: u32| {
             self.identities

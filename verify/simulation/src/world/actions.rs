@@ -71,7 +71,8 @@ impl World<'_> {
         self.sessions.push(session);
         self.permissions
             .add_session(identity(person), self.people[person].clone(), how.auto_subscribe);
-        // A second client with the same name: the first is told to go, and its person is with the second now.
+        // A second client with the same name: the first is told to go, and its person is with the
+        // second now.
         self.current[person] = Some(index);
         let mut effects = Vec::new();
         for (device, muted) in devices {

@@ -289,7 +289,8 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A client that joins gets a confirmation; one that returns while it is still present may resume.
+    /// A client that joins gets a confirmation; one that returns while it is still present may
+    /// resume.
     fn check_first_answer(&self, session: usize, resumes: bool, message: &Message) -> Result<(), Violation> {
         let right = match message {
             Message::Join(_) => !resumes,

@@ -11,7 +11,8 @@ export function useServerPoll(room: Room | undefined, pass: Pass): ServerPoll {
   const token = useRef(pass.token);
   useEffect(() => {
     token.current = pass.token;
-    // livekit-client tells of a refreshed token inside only, and types that event's name inside only.
+    // livekit-client tells of a refreshed token inside only, and types that event's name inside
+    // only.
     const engine = room?.engine as unknown as Refreshing | undefined;
     const refreshed = (newer: string) => {
       token.current = newer;

@@ -30,7 +30,8 @@ impl EntryTable {
         for key in streams {
             self.publish(now, key);
         }
-        // Once the kernel sends no more of them. What it kept is there until somebody else needs the place.
+        // Once the kernel sends no more of them. What it kept is there until somebody else needs
+        // the place.
         left.into_iter()
             .for_each(|(id, home, source)| self.leave(id, home, source));
     }
@@ -39,7 +40,8 @@ impl EntryTable {
     fn leave(&mut self, id: ReplicaId, home: Home, source: Option<StreamKey>) {
         let Home::Kernel { state, place } = home else { return };
         if let Some((place, entry)) = place {
-            // A packet may be on its way by the old entry yet. It is given no number behind the one that is read here, since whoever gives one has the lock and looks again.
+            // A packet may be on its way by the old entry yet. It is given no number behind the one
+            // that is read here, since whoever gives one has the lock and looks again.
             let paused = ReplicaEntry { paused: 1, ..entry };
             set(&mut self.kernel.replica_entries, place, paused);
         }

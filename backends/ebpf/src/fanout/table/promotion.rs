@@ -1,7 +1,9 @@
-//! Replicas that the base began and that could be in the kernel: when there is room again, or what stood in the way is gone.
+//! Replicas that the base began and that could be in the kernel: when there is room again, or what
+//! stood in the way is gone.
 //!
-//! The base is asked to let go of one, and says where it stands; here it goes on behind that. Until the answer is there its place is kept, so that no more are asked than there is
-//! room for. Whatever an answer says, the next attempt is a second away.
+//! The base is asked to let go of one, and says where it stands; here it goes on behind that. Until
+//! the answer is there its place is kept, so that no more are asked than there is room for.
+//! Whatever an answer says, the next attempt is a second away.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -108,7 +110,8 @@ impl EntryTable {
         self.fits_here(id).is_ok() && fit::can_be_continued(&self.streams[&source].entry, &self.legs[&source.leg])
     }
 
-    /// Whether a leg's packets can be counted here, from some time on: then everything that is sent to it must be able to come.
+    /// Whether a leg's packets can be counted here, from some time on: then everything that is sent
+    /// to it must be able to come.
     fn could_count(&self, leg: LegId) -> bool {
         if !stamp::are_wanted(&self.legs[&leg]) || self.counts.place(leg).is_some() {
             return true;

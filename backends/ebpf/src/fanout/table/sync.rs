@@ -12,7 +12,8 @@ use crate::EbpfError;
 use crate::layout::fanout::{self as layout, StreamCell, StreamPlace};
 
 impl EntryTable {
-    /// Tells the kernel what it is to know of a stream: all of it in one step, or that it is none of its.
+    /// Tells the kernel what it is to know of a stream: all of it in one step, or that it is none
+    /// of its.
     pub(super) fn publish(&mut self, now: Instant, key: StreamKey) {
         let Some(stream) = self.streams.get(&key) else { return };
         let members: Vec<ReplicaId> = stream.members.iter().copied().collect();

@@ -123,7 +123,8 @@ fn frames_that_end_early_are_the_stacks() {
         let mut bench = Bench::with(pair, like, config);
         let frame = bench.frame(&rtp(60));
         let whole = frame.bytes();
-        // The kernel runs nothing shorter than an Ethernet header, and in the stack nothing without an IP header.
+        // The kernel runs nothing shorter than an Ethernet header, and in the stack nothing without
+        // an IP header.
         let first = match config.hook {
             Hook::Xdp => IP,
             _ => frame.udp_at(),
@@ -209,7 +210,8 @@ fn checksums_that_are_missing_or_not_finished() {
         } else {
             bench.passes(&frame.bytes(), Some(Counter::Unchecked));
         }
-        // A sender on the same machine leaves the sum of the pseudo header, for a device to go on from: the stack knows, the driver does not.
+        // A sender on the same machine leaves the sum of the pseudo header, for a device to go on
+        // from: the stack knows, the driver does not.
         let mut bytes = frame.bytes();
         let at = frame.udp_at() + 6;
         bytes[at..at + 2].copy_from_slice(&(!checksum(&[&frame.pseudo_header()])).to_be_bytes());

@@ -1,4 +1,5 @@
-//! Packets beside which the kernel has the sum of all their bytes (CHECKSUM_COMPLETE), as some devices and tunnels give it: the sum stays that of the bytes.
+//! Packets beside which the kernel has the sum of all their bytes (CHECKSUM_COMPLETE), as some
+//! devices and tunnels give it: the sum stays that of the bytes.
 
 #![allow(unsafe_code, reason = "the loader knows no flags of a trial")]
 
@@ -9,7 +10,8 @@ use super::*;
 use crate::relay::hook;
 
 const BPF_PROG_TEST_RUN: libc::c_long = 10;
-/// Has the kernel add up a packet before the program runs, and again afterwards (`BPF_F_TEST_SKB_CHECKSUM_COMPLETE`, Linux 6.16).
+/// Has the kernel add up a packet before the program runs, and again afterwards
+/// (`BPF_F_TEST_SKB_CHECKSUM_COMPLETE`, Linux 6.16).
 const SUMMED: u32 = 1 << 2;
 const REDIRECT: u32 = 7;
 

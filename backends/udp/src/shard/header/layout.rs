@@ -1,4 +1,5 @@
-//! Headers as they were written for one receiver, for the next: those of one packet differ in a few bytes.
+//! Headers as they were written for one receiver, for the next: those of one packet differ in a few
+//! bytes.
 
 use wire::extension::ExtensionMap;
 use wire::{ExtensionForm, ExtensionKind, ExtensionWriter};
@@ -12,7 +13,8 @@ use crate::shard::packet::Packet;
 const PACKETS: usize = 32;
 /// How many different ones of each: receivers of two makes do not crowd each other out.
 const WAYS: usize = 2;
-/// How many different ones that are no single packet's: by makes of receivers, and by how long the names of their media sections are.
+/// How many different ones that are no single packet's: by makes of receivers, and by how long the
+/// names of their media sections are.
 const COMMON_WAYS: usize = 8;
 /// Longer headers are rare, and cost an allocation.
 const LEN: usize = 384;
@@ -22,7 +24,8 @@ const BEFORE_ELEMENTS: usize = 12 + 4;
 /// The headers of the newest packets.
 pub(crate) struct Layouts {
     by_packet: Vec<Kept>,
-    /// Of packets that bring nothing along which a receiver gets: most of them, but for codecs with a descriptor in the header.
+    /// Of packets that bring nothing along which a receiver gets: most of them, but for codecs with
+    /// a descriptor in the header.
     common: Kept,
 }
 
@@ -33,7 +36,8 @@ struct Kept {
     oldest: usize,
 }
 
-/// A header, all of whose bytes are right for another receiver but for the fixed fields and what has a place here.
+/// A header, all of whose bytes are right for another receiver but for the fixed fields and what
+/// has a place here.
 pub(super) struct Layout {
     /// What it is the header of; `None` when it is for one receiver alone.
     of: Option<Of>,

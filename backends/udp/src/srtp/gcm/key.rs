@@ -12,9 +12,11 @@ pub(super) const TAG: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Nonce(pub(super) u128);
 
-/// Panics when a key is neither 16 nor 32 bytes long, or a message longer than GCM allows (64 GiB): neither comes from a packet.
+/// Panics when a key is neither 16 nor 32 bytes long, or a message longer than GCM allows (64 GiB):
+/// neither comes from a packet.
 pub(super) enum Key {
-    /// `ring` has the fastest implementation we measured that runs everywhere. It does not wipe its expanded keys when they are dropped.
+    /// `ring` has the fastest implementation we measured that runs everywhere. It does not wipe its
+    /// expanded keys when they are dropped.
     Ring(LessSafeKey),
     /// Ours, where the processor has the instructions for it.
     #[cfg(target_arch = "x86_64")]
@@ -62,8 +64,9 @@ impl Key {
         }
     }
 
-    /// Decrypts in place what stands before the tag that `sealed` ends with, and returns its length; `None` when the tag is not that of it and of `clear`, and its bytes are
-    /// unspecified then.
+    /// Decrypts in place what stands before the tag that `sealed` ends with, and returns its
+    /// length; `None` when the tag is not that of it and of `clear`, and its bytes are unspecified
+    /// then.
     pub(super) fn open(&self, nonce: Nonce, clear: &[u8], sealed: &mut [u8]) -> Option<usize> {
         match self {
             Self::Ring(key) => {

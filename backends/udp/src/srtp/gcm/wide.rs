@@ -1,8 +1,11 @@
 //! AES-GCM by sixteen blocks at a time, for x86-64 processors with AVX-512, VAES and VPCLMULQDQ.
 //!
-//! A switch seals each packet under another key, so that what a message costs before its first block counts as much as the blocks: here nothing is computed for it but the keystream.
-//! Powers of the hash key are kept with the key, for as many blocks as are worked on at a time and the one of lengths, and a message's last part is masked in place of being copied.
-//! In 1,200 bytes under AES-256 these are 850 instructions in place of `ring`'s 2,070, in 100 bytes 310 in place of 950. Time and addresses depend on lengths only.
+//! A switch seals each packet under another key, so that what a message costs before its first
+//! block counts as much as the blocks: here nothing is computed for it but the keystream. Powers of
+//! the hash key are kept with the key, for as many blocks as are worked on at a time and the one of
+//! lengths, and a message's last part is masked in place of being copied. In 1,200 bytes under
+//! AES-256 these are 850 instructions in place of `ring`'s 2,070, in 100 bytes 310 in place of 950.
+//! Time and addresses depend on lengths only.
 //!
 //! Source: NIST SP 800-38D.
 
@@ -28,7 +31,8 @@ const GROUP: usize = VECTORS * VECTOR;
 /// A key of 32 bytes has fourteen rounds and a key before the first.
 const ROUND_KEYS_MAX: usize = 15;
 
-/// One key, expanded, for so many rounds: ten or fourteen. There is none on a processor that lacks an instruction.
+/// One key, expanded, for so many rounds: ten or fourteen. There is none on a processor that lacks
+/// an instruction.
 ///
 /// Shape: round keys and the powers for a whole group, each where cache lines begin.
 #[repr(C, align(64))]
@@ -39,7 +43,8 @@ pub(super) struct Wide<const ROUNDS: usize> {
 }
 
 impl<const ROUNDS: usize> Wide<ROUNDS> {
-    /// Expands a key of 16 bytes for ten rounds, of 32 for fourteen; `None` on a processor that lacks an instruction.
+    /// Expands a key of 16 bytes for ten rounds, of 32 for fourteen; `None` on a processor that
+    /// lacks an instruction.
     pub(super) fn new(key: &[u8]) -> Option<Self> {
         assert_eq!(
             key.len() / 4 + 6,

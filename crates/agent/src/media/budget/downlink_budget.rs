@@ -16,18 +16,20 @@ use crate::receivers::DownlinkState;
 /// A receiver that could report and has not after so long never will: it gets all it wants.
 const DEAF: Duration = Duration::from_secs(4);
 
-/// Only what has been reported on for so long is worth refusing a video for: what came first is measured by probes, and sound is counted as guessed.
+/// Only what has been reported on for so long is worth refusing a video for: what came first is
+/// measured by probes, and sound is counted as guessed.
 const TRUSTED: Duration = Duration::from_secs(2);
 
-/// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough that the path's queue stays short. Where bursts were seen to
-/// pass faster, they may.
+/// Packets leave so much faster than what may be sent: fast enough to add little delay, slow enough
+/// that the path's queue stays short. Where bursts were seen to pass faster, they may.
 const PACE: f64 = 2.5;
 
-/// And so much faster where packets wait for long in the path already: faster would not be sooner, and the key frame of a smaller picture would be what
-/// the full queue drops.
+/// And so much faster where packets wait for long in the path already: faster would not be sooner,
+/// and the key frame of a smaller picture would be what the full queue drops.
 const PACE_CONGESTED: f64 = 1.2;
 
-/// And so fast until the first report: a first key frame does not wait, nor does it come all at once. Shape: bits per second.
+/// And so fast until the first report: a first key frame does not wait, nor does it come all at
+/// once. Shape: bits per second.
 const PACE_START: u64 = 3_000_000;
 
 /// A queue this long delays a key frame more than it takes to make one.
@@ -39,13 +41,15 @@ const CUT: f64 = 1.5;
 /// This part of the estimate is divided even while a queue drains.
 const DRAINING: f64 = 0.8;
 
-/// A queue that is still as long after this does not drain by the pace alone: what is sent, with what is kept and what is sent again, takes all that the path carries.
+/// A queue that is still as long after this does not drain by the pace alone: what is sent, with
+/// what is kept and what is sent again, takes all that the path carries.
 const STUCK: Duration = Duration::from_millis(500);
 
 /// A pace is written anew when it changed by this part.
 const PACE_STEP: f64 = 0.05;
 
-/// So much more is looked for than everything takes: a rise needs a margin, and a probe that finds hardly more than is known does not count.
+/// So much more is looked for than everything takes: a rise needs a margin, and a probe that finds
+/// hardly more than is known does not count.
 const WANTED: f64 = 1.5;
 
 /// Streams may become so much larger before the next look without filling the downlink.
@@ -62,7 +66,8 @@ pub(in crate::media) struct Budget {
     evidence: Evidence,
     /// What the receiver estimates by itself, if it does.
     remb_in: Option<RembIn>,
-    /// What of each subscription was granted last takes so much. Shape: bits per second, in the order of the subscriptions.
+    /// What of each subscription was granted last takes so much. Shape: bits per second, in the
+    /// order of the subscriptions.
     granted: Vec<(SubscriptionId, u64)>,
     /// When it first was an estimate of something.
     reported: Option<Instant>,
@@ -203,7 +208,8 @@ impl Budget {
         Some(probe)
     }
 
-    /// When its timer is to come, where that is sooner than it would. The estimator puts most of its times off before they come, with nearly every packet.
+    /// When its timer is to come, where that is sooner than it would. The estimator puts most of
+    /// its times off before they come, with nearly every packet.
     pub(in crate::media) fn new_timer(&mut self) -> Option<Instant> {
         let due = self.estimator.poll_timeout()?;
         let is_sooner = self.timer.is_none_or(|timer| due < timer);
@@ -250,14 +256,16 @@ impl Budget {
         }
     }
 
-    /// Whether everything that is wanted is granted, with room to spare: to divide it again soon would change nothing.
+    /// Whether everything that is wanted is granted, with room to spare: to divide it again soon
+    /// would change nothing.
     pub(in crate::media) fn is_at_ease(&self) -> bool {
         let has_all = self.remb_in.is_none() && self.allocated >= self.wanted;
         has_all && divisible(&self.estimate()) as f64 >= self.allocated as f64 * EASE
     }
 
-    /// What the downlink is found to carry, once that is worth telling somebody else. It is no limit to whoever sends while all that is wanted is sent with room to spare: then
-    /// nobody has looked for more.
+    /// What the downlink is found to carry, once that is worth telling somebody else. It is no
+    /// limit to whoever sends while all that is wanted is sent with room to spare: then nobody has
+    /// looked for more.
     pub(in crate::media) fn carries(&self, now: Instant) -> Option<u64> {
         let known = self.reports_packets() && self.is_trusted(now);
         known.then(|| match self.is_at_ease() {
@@ -278,7 +286,8 @@ impl Budget {
         before.is_some() && self.congested.is_none()
     }
 
-    /// What is kept makes up for a fall, in which least may be sent: it goes when the path does not carry it, and not when a queue has to drain, unless that does not.
+    /// What is kept makes up for a fall, in which least may be sent: it goes when the path does not
+    /// carry it, and not when a queue has to drain, unless that does not.
     fn room_to_keep(&self, now: Instant, room: Headroom) -> BitRate {
         let is_stuck = |since| now.saturating_duration_since(since) >= STUCK;
         match self.congested.is_some_and(is_stuck) {
@@ -361,7 +370,8 @@ fn is_congested(estimate: &Estimate) -> bool {
     estimate.queue >= CONGESTED
 }
 
-/// What may be divided: the pace alone drains a queue that is short, since other sizes cost key frames now and again when it is gone.
+/// What may be divided: the pace alone drains a queue that is short, since other sizes cost key
+/// frames now and again when it is gone.
 fn divisible(estimate: &Estimate) -> u64 {
     let most = (estimate.target as f64 * DRAINING) as u64;
     estimate.sendable.max(most)

@@ -1,20 +1,24 @@
 //! What a receiver believes that estimates by itself (REMB), made into what its downlink carries.
 //!
-//! Such an estimate is about the streams it names, which may be one of many: some receivers send one for each track, and none that counts sound. And it
-//! grows only with what arrives, so that it is a limit only where it is less than that and not about to rise. Elsewhere it says that all is well, and a
-//! little more is tried.
+//! Such an estimate is about the streams it names, which may be one of many: some receivers send
+//! one for each track, and none that counts sound. And it grows only with what arrives, so that it
+//! is a limit only where it is less than that and not about to rise. Elsewhere it says that all is
+//! well, and a little more is tried.
 
 use std::time::{Duration, Instant};
 
 use southbound::SubscriptionId;
 
-/// Receivers repeat an estimate every second while anything arrives. An older one is of streams that are no longer sent.
+/// Receivers repeat an estimate every second while anything arrives. An older one is of streams
+/// that are no longer sent.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// What to begin with: a receiver that only ever heard all there is should not get less before it complains.
+/// What to begin with: a receiver that only ever heard all there is should not get less before it
+/// complains.
 const START: f64 = 2e6;
 
-/// An estimate below this part of what is sent is a limit. Receivers that found too much estimate 0.85 of what arrives.
+/// An estimate below this part of what is sent is a limit. Receivers that found too much estimate
+/// 0.85 of what arrives.
 const LIMITS: f64 = 0.9;
 
 /// What receivers may leave out for each stream: headers, at fifty packets a second.
@@ -86,7 +90,8 @@ impl RembIn {
         });
     }
 
-    /// What to believe, while so much is sent of each stream and so much is of use in all. Shape: `sent` in the order of its streams.
+    /// What to believe, while so much is sent of each stream and so much is of use in all. Shape:
+    /// `sent` in the order of its streams.
     pub(super) fn rate(&mut self, now: Instant, sent: &[(SubscriptionId, u64)], wanted: u64) -> u64 {
         self.shares
             .retain(|share| now.saturating_duration_since(share.at) <= FRESH);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use southbound::SubscriptionId;
 
-/// Where a packet is sent again more than once, the copies follow each other so long after: what loses packets at random often loses
-/// a few on end.
+/// Where a packet is sent again more than once, the copies follow each other so long after: what
+/// loses packets at random often loses a few on end.
 pub(super) const SPREAD: Duration = Duration::from_millis(20);
 
 /// What is to be sent to one receiver once more, in the order of the times.

@@ -13,8 +13,10 @@ const MAX: usize = 64;
 
 /// What one receiver is to have sent again when its path has drained enough; oldest first.
 ///
-/// Refusing what does not fit now would refuse it for good. libwebrtc ceases to ask for a packet once a later picture is continuous without it, and with
-/// spatial layers the small size of the next picture is: its decoder waits for the rest of the large one nevertheless, until the next key frame.
+/// Refusing what does not fit now would refuse it for good. libwebrtc ceases to ask for a packet
+/// once a later picture is continuous without it, and with spatial layers the small size of the
+/// next picture is: its decoder waits for the rest of the large one nevertheless, until the next
+/// key frame.
 #[derive(Debug, Default)]
 pub(super) struct DeferredRtx(VecDeque<DeferredPacket>);
 

@@ -16,8 +16,9 @@ use crate::media::quality::Reported;
 use crate::media::rate_limit::RateLimit;
 use crate::media::rtx_history::RtxHistory;
 
-/// After a fall to the smallest picture the key frame that makes it as large as granted waits for so long: encoders make up for two in a row by leaving pictures out, and the
-/// queue is shorter then.
+/// After a fall to the smallest picture the key frame that makes it as large as granted waits for
+/// so long: encoders make up for two in a row by leaving pictures out, and the queue is shorter
+/// then.
 const SMALL: Duration = Duration::from_secs(2);
 
 /// A subscription with what has become of it.
@@ -58,7 +59,8 @@ pub(super) struct DownTrack {
     /// The key frames its receiver asked for.
     pub(super) key_frames: RateLimit,
     pub(super) reported: Reported,
-    /// Number of the last full intra request: the same again is a repetition (RFC 5104 section 4.3.1).
+    /// Number of the last full intra request: the same again is a repetition (RFC 5104 section
+    /// 4.3.1).
     pub(super) intra_request: Option<u8>,
 }
 
@@ -147,8 +149,8 @@ impl DownTrack {
         self.is_sent() && self.source == Some(key) && !self.current.is_some_and(has_it)
     }
 
-    /// Whether it waits for a key frame to get less: of another source, or a smaller picture of this one. `is_lower` tells whether its source is of a lower encoding
-    /// than another.
+    /// Whether it waits for a key frame to get less: of another source, or a smaller picture of
+    /// this one. `is_lower` tells whether its source is of a lower encoding than another.
     pub(super) fn is_lowering(&self, is_lower: impl FnOnce(StreamKey) -> bool) -> bool {
         let (Choice::Granted(layer), Some(current)) = (self.choice, self.current) else {
             return false;
@@ -175,8 +177,9 @@ impl DownTrack {
         self.source == Some(current.source) && current.layer.spatial < layer.spatial
     }
 
-    /// Decides whether it gets the smallest picture in place of what it is granted; `is_larger` tells whether that is less than something it gets. Returns whether it gets all of it
-    /// from now on.
+    /// Decides whether it gets the smallest picture in place of what it is granted; `is_larger`
+    /// tells whether that is less than something it gets. Returns whether it gets all of it from
+    /// now on.
     pub(super) fn follow_path(&mut self, now: Instant, path: Path, is_larger: impl FnOnce(Current) -> bool) -> bool {
         match self.small {
             _ if path == Path::Cut && self.current.is_some_and(is_larger) => {
@@ -195,7 +198,8 @@ impl DownTrack {
         false
     }
 
-    /// Notes what it forwards, and what became of the small picture it was to begin with: one that was kept needed no key frame.
+    /// Notes what it forwards, and what became of the small picture it was to begin with: one that
+    /// was kept needed no key frame.
     pub(super) fn forwards(&mut self, now: Instant, current: Current) {
         let begins_anew = self.begins_anew(current);
         if begins_anew {
@@ -224,7 +228,8 @@ impl DownTrack {
         }
     }
 
-    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types mean; `is_lowering` asks for fewer pictures for the time being.
+    /// Its table entry on the receiver's leg. `published` is what the publisher's payload types
+    /// mean; `is_lowering` asks for fewer pictures for the time being.
     pub(super) fn replica(&self, leg: LegId, entry: Entry, published: &[PayloadFormat], is_lowering: bool) -> Replica {
         let subscription = &self.subscription;
         let is_redundant = |source: PayloadType| {
@@ -247,7 +252,8 @@ impl DownTrack {
             playout_delay: self.playout_delay,
             source: self.source,
             target: match is_lowering && self.fallback_spatial.is_none() {
-                // What there is too much of goes on until the key frame comes; fewer pictures of it take less at once.
+                // What there is too much of goes on until the key frame comes; fewer pictures of it
+                // take less at once.
                 true => Layer {
                     temporal: 0,
                     ..self.target()
@@ -281,7 +287,8 @@ mod tests {
         }
     }
 
-    /// Granted the middle one of three sizes where the largest is sent, on a path that was cut at this time.
+    /// Granted the middle one of three sizes where the largest is sent, on a path that was cut at
+    /// this time.
     #[allow(clippy::disallowed_methods, reason = "tests read a clock")]
     fn cut(fallback_spatial: Option<u8>) -> (DownTrack, Instant) {
         let mut down_track = DownTrack::new(Subscription {

@@ -1,7 +1,8 @@
 //! Packets in place of media that does not come, for clients that learn of a track by its packets.
 //!
-//! Such a client says nothing of a track to its application before the first packet of it, and a muted track has none. So silence is sent as audio, and padding
-//! as video, until media comes or there were enough of them.
+//! Such a client says nothing of a track to its application before the first packet of it, and a
+//! muted track has none. So silence is sent as audio, and padding as video, until media comes or
+//! there were enough of them.
 //!
 //! Source: LiveKit's `sendPaddingOnMute` (`pkg/sfu/downtrack.go`).
 

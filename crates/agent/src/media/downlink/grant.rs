@@ -13,7 +13,8 @@ use crate::media::budget::{Path, Share};
 use crate::media::uplink::Uplink;
 
 impl Downlink {
-    /// What a receiver wants of a track, and what arrives of that. `may_pause` says whether it may be sent nothing.
+    /// What a receiver wants of a track, and what arrives of that. `may_pause` says whether it may
+    /// be sent nothing.
     pub(in crate::media) fn request<'a>(
         &self,
         uplink: &'a Uplink,
@@ -98,8 +99,9 @@ impl Downlink {
         }
     }
 
-    /// Notes which smaller size is to go on beside what a subscription gets. One that is to get less for want of room keeps what it
-    /// has until it has got there: that is what it is kept for. One that wants less waits for the key frame with the picture it has.
+    /// Notes which smaller size is to go on beside what a subscription gets. One that is to get
+    /// less for want of room keeps what it has until it has got there: that is what it is kept for.
+    /// One that wants less waits for the key frame with the picture it has.
     pub(in crate::media) fn set_fallback(&mut self, id: SubscriptionId, share: Option<Share>, is_short: bool) {
         let Some(known) = self.tracks.get_mut(&id) else {
             return;
@@ -121,8 +123,8 @@ impl Downlink {
         }
     }
 
-    /// Does what was decided for one subscription. Without a decision it gets the best that is wanted. Returns whether it gets more
-    /// than the smallest picture from now on.
+    /// Does what was decided for one subscription. Without a decision it gets the best that is
+    /// wanted. Returns whether it gets more than the smallest picture from now on.
     pub(in crate::media) fn grant(
         &mut self,
         cx: &mut Context<'_>,
@@ -213,8 +215,8 @@ fn source(source: TrackSource) -> Source {
     }
 }
 
-/// The layer to write for a target: without a limit where it is the highest frame rate there is of its picture size, so that one that
-/// begins a moment later is not held back.
+/// The layer to write for a target: without a limit where it is the highest frame rate there is of
+/// its picture size, so that one that begins a moment later is not held back.
 fn layer(target: DecodeTarget, offers: &[Offer]) -> Layer {
     let same_size =
         |offer: &&Offer| offer.target.encoding == target.encoding && offer.target.layer.spatial == target.layer.spatial;

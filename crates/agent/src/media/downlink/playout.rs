@@ -1,13 +1,17 @@
 //! How long a receiver is told to hold pictures back, so that what it lost is repaired in time.
 //!
-//! Browsers hold pictures back for as long as packets' delays vary. A packet that is sent again comes a round trip later than its picture, and that is mostly too
-//! late: pictures on which nothing depends are left out, and the others stutter. So while a receiver asks for many packets again, its pictures say
-//! how long that takes. A path that loses nothing adds no delay.
+//! Browsers hold pictures back for as long as packets' delays vary. A packet that is sent again
+//! comes a round trip later than its picture, and that is mostly too late: pictures on which
+//! nothing depends are left out, and the others stutter. So while a receiver asks for many packets
+//! again, its pictures say how long that takes. A path that loses nothing adds no delay.
 //!
-//! A repair is lost as easily as what it repairs, and is mostly not asked for again: a browser stops asking for a picture as soon as a later one can be decoded without
-//! it, and of video in temporal layers every second picture is such a one. So where many packets are lost each is [sent again](super::rtx) more than once.
+//! A repair is lost as easily as what it repairs, and is mostly not asked for again: a browser
+//! stops asking for a picture as soon as a later one can be decoded without it, and of video in
+//! temporal layers every second picture is such a one. So where many packets are lost each is [sent
+//! again](super::rtx) more than once.
 //!
-//! What counts as lost is what is asked for, for the first time: that is known sooner than any report, and of every receiver.
+//! What counts as lost is what is asked for, for the first time: that is known sooner than any
+//! report, and of every receiver.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -20,22 +24,27 @@ use super::copies::SPREAD;
 const WINDOW: Duration = Duration::from_secs(3);
 const QUICK: Duration = Duration::from_secs(1);
 
-/// So few lost packets in a window are chance; and from so many on it does not matter how many more there are.
+/// So few lost packets in a window are chance; and from so many on it does not matter how many more
+/// there are.
 const ASKED_MIN: usize = 3;
 const ASKED_MAX: usize = 1_000;
 
-/// From which loss on there is to be time for repairs, and from which each packet is sent again twice and three times: so that of pictures of four packets
-/// one in five hundred is not repaired at all. Shape: parts of the packets sent.
+/// From which loss on there is to be time for repairs, and from which each packet is sent again
+/// twice and three times: so that of pictures of four packets one in five hundred is not repaired
+/// at all. Shape: parts of the packets sent.
 const LOSSES: [f64; 3] = [0.01, 0.02, 0.08];
 
-/// A loss is noticed with the next packet, which for the last one of a picture is that of the next picture. So long is that, at most; and where it is not known.
+/// A loss is noticed with the next packet, which for the last one of a picture is that of the next
+/// picture. So long is that, at most; and where it is not known.
 pub(super) const INTERVAL_MAX: Duration = Duration::from_millis(100);
 pub(super) const INTERVAL: Duration = Duration::from_millis(33);
 
-/// What else a repair has to wait for: a picture's packets do not leave at once, and it takes time to decode and to draw.
+/// What else a repair has to wait for: a picture's packets do not leave at once, and it takes time
+/// to decode and to draw.
 const REST: Duration = Duration::from_millis(40);
 
-/// A delay that was needed stays for so long: a path that lost packets will lose more, and every change of the delay makes pictures run faster or slower.
+/// A delay that was needed stays for so long: a path that lost packets will lose more, and every
+/// change of the delay makes pictures run faster or slower.
 const STAYS: Duration = Duration::from_secs(15);
 
 /// A delay that is so little longer than what is needed stays.
@@ -87,7 +96,8 @@ impl Playout {
         self.rate = rate;
     }
 
-    /// Looks at what was lost lately; whether the receiver is to be told another delay. A repair comes `repair` after its picture.
+    /// Looks at what was lost lately; whether the receiver is to be told another delay. A repair
+    /// comes `repair` after its picture.
     pub(super) fn follow(&mut self, now: Instant, repair: Duration, max: Duration) -> bool {
         let is_past = |at: &Instant| now.saturating_duration_since(*at) >= WINDOW;
         while self.asked.front().is_some_and(is_past) {
@@ -135,7 +145,8 @@ impl Playout {
         self.told.map_or(Duration::ZERO, |told| told.delay)
     }
 
-    /// What pictures say. Who was told a delay once is told when there is none any more: receivers keep to the last word.
+    /// What pictures say. Who was told a delay once is told when there is none any more: receivers
+    /// keep to the last word.
     pub(super) fn word(&self) -> Option<PlayoutDelay> {
         self.told.map(|told| PlayoutDelay::at_least(told.delay))
     }
@@ -159,7 +170,8 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// A receiver of 200 packets a second that loses `lost` of them in each of so many seconds; its delay after each.
+    /// A receiver of 200 packets a second that loses `lost` of them in each of so many seconds; its
+    /// delay after each.
     fn run(playout: &mut Playout, now: &mut Instant, lost: usize, seconds: usize) -> Vec<u64> {
         playout.rate = 200;
         let second = |_| {

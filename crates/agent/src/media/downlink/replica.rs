@@ -11,7 +11,8 @@ use crate::context::Context;
 use crate::counters::Counter;
 use crate::media::uplink::Uplink;
 
-/// First sequence numbers are below this, so that a receiver's first guess of the roll-over counter is right.
+/// First sequence numbers are below this, so that a receiver's first guess of the roll-over counter
+/// is right.
 const FIRST_SEQUENCE_END: u16 = 1 << 15;
 
 impl Downlink {
@@ -110,10 +111,11 @@ impl Downlink {
         self.begin_filling(cx, env, id);
     }
 
-    /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long in the path already the larger
-    /// one is stopped at once: what goes on meanwhile would only stand in the queue before the key frame. Where a smaller one was
-    /// kept that one goes on. Where there is too little room none larger than the smallest is sent of the key frame that comes: it
-    /// is through soonest. What is granted follows with another when the queue is gone.
+    /// Whether a smaller picture is waited for while a larger one goes on. Where packets wait long
+    /// in the path already the larger one is stopped at once: what goes on meanwhile would only
+    /// stand in the queue before the key frame. Where a smaller one was kept that one goes on.
+    /// Where there is too little room none larger than the smallest is sent of the key frame that
+    /// comes: it is through soonest. What is granted follows with another when the queue is gone.
     fn make_way(&mut self, cx: &mut Context<'_>, env: &Env<'_>, id: SubscriptionId, leg: LegId, entry: Entry) -> bool {
         let Some(known) = self.tracks.get_mut(&id) else {
             return false;
@@ -172,8 +174,8 @@ impl Downlink {
         subscribers.any(|id| self.awaits(env, *id, key))
     }
 
-    /// Whether a subscription waits for a key frame of this stream, and could send it on. What would make a picture larger waits
-    /// until a queue is gone.
+    /// Whether a subscription waits for a key frame of this stream, and could send it on. What
+    /// would make a picture larger waits until a queue is gone.
     fn awaits(&self, env: &Env<'_>, id: SubscriptionId, key: StreamKey) -> bool {
         self.tracks.get(&id).is_some_and(|known| {
             let transport = known.subscription.transport;
@@ -187,8 +189,8 @@ impl Downlink {
         })
     }
 
-    /// Chooses a subscription's source, where no allocation does: the best that is wanted, or the lowest that comes where that is
-    /// not decided yet.
+    /// Chooses a subscription's source, where no allocation does: the best that is wanted, or the
+    /// lowest that comes where that is not decided yet.
     pub(in crate::media) fn choose_source(&mut self, env: &Env<'_>, id: SubscriptionId) {
         let Some(known) = self.tracks.get_mut(&id) else {
             return;

@@ -23,8 +23,8 @@ impl Downlink {
         }
     }
 
-    /// Takes the report of this round on each replica that is being sent: where its timestamps stand now, by our clock. Counts what
-    /// was sent.
+    /// Takes the report of this round on each replica that is being sent: where its timestamps
+    /// stand now, by our clock. Counts what was sent.
     pub(in crate::media) fn sender_reports(
         &mut self,
         cx: &Context<'_>,
@@ -77,7 +77,8 @@ impl Downlink {
         }
     }
 
-    /// A receiver reports on what it gets. Reports on retransmissions are honest, but say nothing of use.
+    /// A receiver reports on what it gets. Reports on retransmissions are honest, but say nothing
+    /// of use.
     pub(in crate::media) fn report_blocks(
         &mut self,
         cx: &mut Context<'_>,
@@ -121,7 +122,8 @@ impl Downlink {
         }
     }
 
-    /// A receiver asks for a key frame with a number, of which a repetition is none (RFC 5104 section 4.3.1).
+    /// A receiver asks for a key frame with a number, of which a repetition is none (RFC 5104
+    /// section 4.3.1).
     pub(in crate::media) fn intra_request(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,5 +1,6 @@
-//! Answering receivers' requests for lost packets: from the data plane's cache, within limits. Where it has none, and nothing is
-//! encrypted, it may name the publisher to be asked ([`nack_upstream`](crate::media::uplink::Uplink::nack_upstream)).
+//! Answering receivers' requests for lost packets: from the data plane's cache, within limits.
+//! Where it has none, and nothing is encrypted, it may name the publisher to be asked
+//! ([`nack_upstream`](crate::media::uplink::Uplink::nack_upstream)).
 
 use std::time::{Duration, Instant};
 
@@ -17,15 +18,16 @@ use crate::media::budget::Budget;
 use crate::media::rtx_history::{Admission, CONGESTED_WINDOW, MEMORY, RtxBounds};
 use crate::timers::Timer;
 
-/// The same packet is not sent twice within a round trip, which is taken for this until it is known and is never less.
+/// The same packet is not sent twice within a round trip, which is taken for this until it is known
+/// and is never less.
 const ROUND_TRIP_MIN: Duration = Duration::from_millis(20);
 
 /// What a packet that is sent again takes, about. Shape: bytes.
 const PACKET: u64 = 1_200;
 
-/// While packets wait for long in the path, all that is sent to one receiver again takes no more than this part of what may be sent.
-/// It comes on top of what is granted: more of it keeps a full queue full, which loses as much again. The rest waits
-/// ([`deferred_rtx`](super::deferred_rtx)).
+/// While packets wait for long in the path, all that is sent to one receiver again takes no more
+/// than this part of what may be sent. It comes on top of what is granted: more of it keeps a full
+/// queue full, which loses as much again. The rest waits ([`deferred_rtx`](super::deferred_rtx)).
 const CONGESTED_SHARE: f64 = 0.4;
 
 impl Downlink {
@@ -53,7 +55,8 @@ impl Downlink {
         }
         if env.uplink.is_overloaded(cx.now, cx.plane) {
             bounds.per_second = bounds.per_second.min(RESENDS_PER_SECOND_MIN);
-            // Not even looked at one by one, nor for what they say of the path: it is not the path that loses.
+            // Not even looked at one by one, nor for what they say of the path: it is not the path
+            // that loses.
             if known.rtx_history.is_used_up(cx.now, bounds) {
                 let refused = nack.sequences().count() as u64;
                 cx.count_many(Counter::NackReceived, refused);
@@ -182,8 +185,8 @@ fn bounds(env: &Env<'_>, receiver: &Receiver, transport: TransportId, now: Insta
         packets.min(u64::from(RESENDS_PER_SECOND_MAX)) as u32
     });
     let congested = carried.filter(|budget| budget.is_congested());
-    // A receiver asks again after a round trip as it knows it, which may be less than we know, and is less than it takes through a
-    // queue that grows.
+    // A receiver asks again after a round trip as it knows it, which may be less than we know, and
+    // is less than it takes through a queue that grows.
     let round_trip = match congested {
         Some(_) => round_trip(env, transport) * 5 / 4,
         None => round_trip(env, transport) * 3 / 4,
@@ -203,8 +206,9 @@ fn bounds(env: &Env<'_>, receiver: &Receiver, transport: TransportId, now: Insta
     }
 }
 
-/// How long after a packet was sent its receiver may ask for it again, at the soonest: behind all that stands in the queue, of which
-/// the smoothed round trip knows late, or when that has become shorter meanwhile.
+/// How long after a packet was sent its receiver may ask for it again, at the soonest: behind all
+/// that stands in the queue, of which the smoothed round trip knows late, or when that has become
+/// shorter meanwhile.
 fn asks_after(env: &Env<'_>, transport: TransportId) -> Duration {
     let queue = env.budgets.get(transport).map(|budget| budget.estimate().queue);
     let round_trip = round_trip(env, transport) * 3 / 4;

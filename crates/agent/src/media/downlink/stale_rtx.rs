@@ -7,9 +7,10 @@ const MEMORY: Duration = Duration::from_secs(2);
 
 /// What was sent of one subscription before it went on with a key frame.
 ///
-/// What was lost of a larger picture that did not fit is asked for when the smaller one already comes, and would fill the path again. A device says that it goes on
-/// from another source or in another size, but not with which number. What is asked for sooner than anything sent after that can be was sent before it,
-/// though, and so was everything with a lower number.
+/// What was lost of a larger picture that did not fit is asked for when the smaller one already
+/// comes, and would fill the path again. A device says that it goes on from another source or in
+/// another size, but not with which number. What is asked for sooner than anything sent after that
+/// can be was sent before it, though, and so was everything with a lower number.
 #[derive(Debug, Default)]
 pub(super) struct StaleRtx(Option<Since>);
 
@@ -31,7 +32,8 @@ impl StaleRtx {
         self.0.is_some_and(|since| since.at > time)
     }
 
-    /// Whether a packet that is asked for now was sent before. Nothing that was sent after is asked for sooner than this time later.
+    /// Whether a packet that is asked for now was sent before. Nothing that was sent after is asked
+    /// for sooner than this time later.
     pub(super) fn has(&mut self, now: Instant, sequence: u16, soonest: Duration) -> bool {
         let Some(since) = self.0.as_mut().filter(|since| now < since.at + MEMORY) else {
             return false;

@@ -18,7 +18,8 @@ impl Downlink {
         known.is_some_and(|known| fixed(&known.subscription) != fixed(new))
     }
 
-    /// A receiver gets a track, or differently than before. Returns whether the subscription is taken.
+    /// A receiver gets a track, or differently than before. Returns whether the subscription is
+    /// taken.
     pub(in crate::media) fn subscribe(&mut self, cx: &mut Context<'_>, env: &Env<'_>, new: Subscription) -> bool {
         let (id, transport) = (new.subscription, new.transport);
         let Some(receiver) = self.receivers.get_mut(&transport) else {

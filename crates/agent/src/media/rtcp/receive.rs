@@ -1,6 +1,7 @@
 //! RTCP from a peer: reports on its streams and ours, and what it asks for.
 //!
-//! RTCP about a stream that is not its sender's to talk about is counted and ignored: a peer can ask only for what it is sent.
+//! RTCP about a stream that is not its sender's to talk about is counted and ignored: a peer can
+//! ask only for what it is sent.
 
 use std::time::Instant;
 
@@ -27,7 +28,8 @@ fn cost(packet: &RtcpPacket<'_>) -> u32 {
 }
 
 impl Media {
-    /// A compound arrived on a leg, authenticated, at this time: what it measures is measured up to then.
+    /// A compound arrived on a leg, authenticated, at this time: what it measures is measured up to
+    /// then.
     pub(crate) fn rtcp(&mut self, cx: &mut Context<'_>, at: Instant, leg: LegId, compound: &[u8]) {
         let Some(transport) = self.transports.with_leg(leg) else {
             return;

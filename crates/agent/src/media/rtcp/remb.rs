@@ -55,7 +55,8 @@ impl Media {
         self.follow_estimate(cx, transport);
     }
 
-    /// A receiver estimates so much for these subscriptions together: tells their publishers, where nothing is encrypted.
+    /// A receiver estimates so much for these subscriptions together: tells their publishers, where
+    /// nothing is encrypted.
     fn pass_on_estimate(&mut self, now: Instant, to: TransportId, about: &[SubscriptionId], estimate: u64) {
         if !self.transports.is_clear(to) {
             return;

@@ -1,7 +1,7 @@
 //! Sender reports on what receivers get, and receiver reports on what publishers send.
 //!
-//! Once a second for each transport, those of many spread over it: the data plane is asked for its numbers, and a moment later the
-//! compounds go out.
+//! Once a second for each transport, those of many spread over it: the data plane is asked for its
+//! numbers, and a moment later the compounds go out.
 //!
 //! Source: RFC 3550 section 6.4.
 

@@ -1,6 +1,7 @@
 //! Which encodings of a track arrive.
 //!
-//! A publisher stops encodings it has no bandwidth for without a word; receivers must be served from another one then.
+//! A publisher stops encodings it has no bandwidth for without a word; receivers must be served
+//! from another one then.
 
 use std::time::Duration;
 

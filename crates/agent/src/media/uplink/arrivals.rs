@@ -89,7 +89,8 @@ impl Uplink {
             return;
         };
         stream.history.arrived(arrival.sequence, arrival.recovered);
-        // Retransmissions are no part of the stream's rate: senders pad and probe with old packets that nobody missed.
+        // Retransmissions are no part of the stream's rate: senders pad and probe with old packets
+        // that nobody missed.
         if !arrival.recovered {
             stream.layer_bitrate.arrived(arrival);
         }

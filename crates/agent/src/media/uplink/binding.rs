@@ -1,8 +1,9 @@
 //! Which stream is which encoding of which track.
 //!
-//! A mid in the packets says which track they are of, and one that no track has says that they are of none. Within a track, or without a mid, an encoding is
-//! found by its SSRC where the description names one; else by the rid its packets carry; else, for a peer that sends nothing of all that, by a payload type
-//! only one track has.
+//! A mid in the packets says which track they are of, and one that no track has says that they are
+//! of none. Within a track, or without a mid, an encoding is found by its SSRC where the
+//! description names one; else by the rid its packets carry; else, for a peer that sends nothing of
+//! all that, by a payload type only one track has.
 //!
 //! Source: RFC 8843 section 9.2, RFC 8852.
 
@@ -239,7 +240,8 @@ fn role_in(track: &Track, stream: &UnmappedStream) -> Option<(usize, Role, Sign)
         (Some(_), encodings) => encodings.iter().position(|encoding| encoding.rid == rid)?,
         (None, _) => return None,
     };
-    // Without a mid the payload type is all there is, and a stream that is already there explains itself.
+    // Without a mid the payload type is all there is, and a stream that is already there explains
+    // itself.
     let is_taken = match role {
         Role::Media => track.encodings[encoding].stream.is_some(),
         Role::Retransmissions => track.encodings[encoding].rtx.is_some(),

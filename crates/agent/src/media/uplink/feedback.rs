@@ -1,4 +1,5 @@
-//! Transport-wide feedback to publishers: when each of their packets arrived. Without it browsers never raise their rate.
+//! Transport-wide feedback to publishers: when each of their packets arrived. Without it browsers
+//! never raise their rate.
 //!
 //! Source: draft-holmer-rmcat-transport-wide-cc-extensions-01.
 
@@ -10,10 +11,12 @@ use wire::{Ssrc, Unwrapper};
 
 use crate::media::media_transport::MediaTransport;
 
-/// How long an arrival waits to be reported at least. Reports to all publishers leave together, in the next round of routine work.
+/// How long an arrival waits to be reported at least. Reports to all publishers leave together, in
+/// the next round of routine work.
 pub(super) const INTERVAL: Duration = Duration::from_millis(25);
 
-/// A range wider than this is not one report's: the sender has jumped, and what lies between was never sent.
+/// A range wider than this is not one report's: the sender has jumped, and what lies between was
+/// never sent.
 const RANGE_MAX: u64 = 2_000;
 
 /// The largest compound.
@@ -108,8 +111,9 @@ impl Feedback {
         compounds
     }
 
-    /// Takes what is to be reported: every number from the first unreported one on, with its arrival or without. A packet that comes
-    /// after the report that missed it makes the next report begin there again.
+    /// Takes what is to be reported: every number from the first unreported one on, with its
+    /// arrival or without. A packet that comes after the report that missed it makes the next
+    /// report begin there again.
     fn take(&mut self, now: Instant, epoch: Instant) -> Vec<(u16, Option<ArrivalTicks>)> {
         self.waiting = 0;
         let (Some(first), Some(behind)) = (self.first.take(), self.arrivals.len().checked_sub(1)) else {

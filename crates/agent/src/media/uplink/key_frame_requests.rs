@@ -1,7 +1,8 @@
 //! Asking publishers for key frames: no more often than they help.
 //!
-//! A stream is asked as soon as somebody needs a key frame of it, but not twice within half a second; a receiver that comes in
-//! between is served by the same one. While a replica waits, the request is repeated: it, or the key frame, may have been lost.
+//! A stream is asked as soon as somebody needs a key frame of it, but not twice within half a
+//! second; a receiver that comes in between is served by the same one. While a replica waits, the
+//! request is repeated: it, or the key frame, may have been lost.
 
 use dataplane::StreamKey;
 
@@ -66,7 +67,8 @@ impl Uplink {
         }
     }
 
-    /// Whether a request has to wait because there is too much to do already; it is thought of again later.
+    /// Whether a request has to wait because there is too much to do already; it is thought of
+    /// again later.
     fn is_put_off(&mut self, cx: &mut Context<'_>, key: StreamKey) -> bool {
         let stream = self.streams.get(&key);
         let is_recent = stream.is_some_and(|stream| stream.key_frames.is_recent(cx.now));

@@ -14,8 +14,10 @@ const SPAN: Duration = Duration::from_millis(500);
 const SPANS: usize = 5;
 /// So many say what it was for longer.
 const LONG_SPANS: usize = 20;
-/// Of the highest one of five counts no more than this multiple of the one in the middle counts: a key frame that a receiver asks for is no faster stream, and
-/// would make others ask for theirs. What larger pictures need, which may be key frames alone, counts when it comes again within the time of all.
+/// Of the highest one of five counts no more than this multiple of the one in the middle counts: a
+/// key frame that a receiver asks for is no faster stream, and would make others ask for theirs.
+/// What larger pictures need, which may be key frames alone, counts when it comes again within the
+/// time of all.
 const USUAL: f64 = 1.5;
 /// Less than this long says nothing yet.
 const READY: Duration = Duration::from_secs(1);
@@ -23,7 +25,8 @@ const READY: Duration = Duration::from_secs(1);
 /// Those, and the one under way.
 const SLOTS: usize = LONG_SPANS + 1;
 
-/// Counts one stream's packets. What it says changes when a span ends and never in between, so that it is the same whoever asks when.
+/// Counts one stream's packets. What it says changes when a span ends and never in between, so that
+/// it is the same whoever asks when.
 #[derive(Debug, Default)]
 pub(super) struct LayerBitrate {
     began: Option<Instant>,
@@ -91,7 +94,8 @@ impl LayerBitrate {
         tally.frames += u32::from(packet.ends_frame);
     }
 
-    /// What is known of each layer, the lowest first; what was before the stream paused until enough has come since; `None` where nothing is known.
+    /// What is known of each layer, the lowest first; what was before the stream paused until
+    /// enough has come since; `None` where nothing is known.
     pub(super) fn measured(&mut self, now: Instant) -> Option<Vec<Measured>> {
         let began = self.began?;
         self.advance(span_at(began, now));
@@ -126,14 +130,17 @@ impl LayerBitrate {
         if layers.iter().any(|layer| layer.rate > 0) {
             return layers;
         }
-        // What ends pictures is no padding: they are there all the same, and who reads them has not seen what their descriptors refer to, as when they came to
-        // another data plane by then. If they counted for nothing, nobody would switch to them, and ask for the key frame that says it again.
+        // What ends pictures is no padding: they are there all the same, and who reads them has not
+        // seen what their descriptors refer to, as when they came to another data plane by then. If
+        // they counted for nothing, nobody would switch to them, and ask for the key frame that
+        // says it again.
         let whole = measured((0, 0), &self.unsaid);
         if whole.frames > 0.0 { vec![whole] } else { layers }
     }
 
-    /// Bits per second: of what comes now, or came for longer if that is more. Who has just made a key frame, or has no time to encode, sends less for a moment
-    /// than what a larger picture will take.
+    /// Bits per second: of what comes now, or came for longer if that is more. Who has just made a
+    /// key frame, or has no time to encode, sends less for a moment than what a larger picture will
+    /// take.
     fn rate(&self, tallies: &[Tally; SLOTS], bytes: fn(&Tally) -> u64) -> u64 {
         let over = |spans| rate(self.newest(tallies, spans).map(bytes));
         match over(SPANS) {
@@ -142,7 +149,8 @@ impl LayerBitrate {
         }
     }
 
-    /// Frames a second: likewise. An encoder leaves some out after a key frame, and a size that were worth less for it would be given up, which takes the next one.
+    /// Frames a second: likewise. An encoder leaves some out after a key frame, and a size that
+    /// were worth less for it would be given up, which takes the next one.
     fn frames(&self, tallies: &[Tally; SLOTS]) -> f64 {
         let over = |spans| {
             let newest = self.newest(tallies, spans);

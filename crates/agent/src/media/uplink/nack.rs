@@ -1,12 +1,15 @@
-//! Asking publishers for packets: those that were lost on the way, and those that receivers lost where the data plane keeps none.
+//! Asking publishers for packets: those that were lost on the way, and those that receivers lost
+//! where the data plane keeps none.
 //!
-//! Browsers ask and answer alike: asked for the same packet again within their round trip they do nothing, so asking sooner is of
-//! no use. The round trip is what the peer's receiver reports say; a publisher that receives nothing reports nothing, and there it
-//! is measured by what it sends again. While the node itself loses packets, less is asked for ([`overload`](super::overload)).
+//! Browsers ask and answer alike: asked for the same packet again within their round trip they do
+//! nothing, so asking sooner is of no use. The round trip is what the peer's receiver reports say;
+//! a publisher that receives nothing reports nothing, and there it is measured by what it sends
+//! again. While the node itself loses packets, less is asked for ([`overload`](super::overload)).
 //!
-//! Several receivers often lose the same packet, and each asks again until it has come, so a publisher is asked for a packet once in
-//! a round trip, however many receivers miss it. The data plane knows to which of them it goes. That is done without encryption only:
-//! where there is some, a receiver takes a packet again only as a retransmission that was made for it.
+//! Several receivers often lose the same packet, and each asks again until it has come, so a
+//! publisher is asked for a packet once in a round trip, however many receivers miss it. The data
+//! plane knows to which of them it goes. That is done without encryption only: where there is some,
+//! a receiver takes a packet again only as a retransmission that was made for it.
 //!
 //! Source: RFC 4585 section 6.2.1; Scallop section 5.3.
 

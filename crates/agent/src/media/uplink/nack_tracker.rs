@@ -1,7 +1,8 @@
 //! What is missing of one stream, and when to ask for it.
 //!
-//! A gap is asked for when it has stayed open for [`GRACE`] or three newer packets have come, again after each round trip, until it is
-//! filled, too old or asked for often enough. A gap too wide to be worth filling is a key frame's business.
+//! A gap is asked for when it has stayed open for [`GRACE`] or three newer packets have come, again
+//! after each round trip, until it is filled, too old or asked for often enough. A gap too wide to
+//! be worth filling is a key frame's business.
 
 use std::time::{Duration, Instant};
 
@@ -96,7 +97,8 @@ impl NackTracker {
         }
     }
 
-    /// What to ask for now, in order, no more than `room`, and how many were given up. `again` is when to ask for the same again.
+    /// What to ask for now, in order, no more than `room`, and how many were given up. `again` is
+    /// when to ask for the same again.
     pub(super) fn due(&mut self, now: Instant, again: Duration, room: usize) -> (Vec<SequenceNumber>, u64) {
         let before = self.missing.len();
         let highest = self.unwrapper.highest().unwrap_or(0);

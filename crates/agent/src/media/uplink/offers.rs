@@ -1,4 +1,5 @@
-//! What arrives of a track, as an allocator wants it: every layer with its price, its size and its frame rate.
+//! What arrives of a track, as an allocator wants it: every layer with its price, its size and its
+//! frame rate.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,8 @@ const IDLE: Duration = Duration::from_secs(1);
 /// What sound takes until it is measured.
 const SOUND: BitRate = BitRate::kilo(40);
 
-/// What a picture of 320x180 takes until it is measured. A larger one takes the power of 3/4 of its area more, as encoders are set.
+/// What a picture of 320x180 takes until it is measured. A larger one takes the power of 3/4 of its
+/// area more, as encoders are set.
 const PICTURE: f64 = 160e3;
 const PICTURE_AREA: f64 = 320.0 * 180.0;
 
@@ -99,7 +101,8 @@ fn by_measure<'a>(index: u8, encoding: &'a Encoding, measured: &'a [Measured]) -
     })
 }
 
-/// The picture size with a layer: as announced, else the encoding's halved for each layer above; 0 by 0 when nothing was said.
+/// The picture size with a layer: as announced, else the encoding's halved for each layer above; 0
+/// by 0 when nothing was said.
 fn size(encoding: &Encoding, layer: Layer, highest: u8) -> (u16, u16) {
     let (width, height) = match encoding.layers.get(usize::from(layer.spatial)) {
         Some(announced) => *announced,

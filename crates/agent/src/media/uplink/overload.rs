@@ -1,10 +1,13 @@
 //! How much is repaired while the node itself loses packets.
 //!
-//! A packet that was lost because a worker came too late is asked for like any other, comes again, and is one more for that worker to read; and each of its receivers
-//! asks for it, up to ten times, which is work for nothing, for it is not here. Without a bound, a moment in which more comes than can be
-//! read goes on for as long as the calls do. So while the device loses packets, what publishers are asked for is a small part of what arrives,
-//! of all together, what is beyond that is given up, and a key frame repairs it, of which there are few, too ([`key_frames`](super::key_frames)); and of each
-//! subscription few packets are sent again ([`RESENDS_PER_SECOND_MIN`](crate::limits::RESENDS_PER_SECOND_MIN)).
+//! A packet that was lost because a worker came too late is asked for like any other, comes again,
+//! and is one more for that worker to read; and each of its receivers asks for it, up to ten times,
+//! which is work for nothing, for it is not here. Without a bound, a moment in which more comes
+//! than can be read goes on for as long as the calls do. So while the device loses packets, what
+//! publishers are asked for is a small part of what arrives, of all together, what is beyond that
+//! is given up, and a key frame repairs it, of which there are few, too
+//! ([`key_frames`](super::key_frames)); and of each subscription few packets are sent again
+//! ([`RESENDS_PER_SECOND_MIN`](crate::limits::RESENDS_PER_SECOND_MIN)).
 
 use std::time::{Duration, Instant};
 

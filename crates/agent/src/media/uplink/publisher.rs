@@ -23,14 +23,15 @@ pub(super) struct Publisher {
     pub(super) remb_out: RembOut,
     /// What the data plane has answered in this round of reports.
     pub(super) pending: Vec<(StreamKey, StreamStatistics)>,
-    /// What is added to the peer's wall clock to get ours, by its fastest sender reports. One for all its streams, so that they stay
-    /// in step.
+    /// What is added to the peer's wall clock to get ours, by its fastest sender reports. One for
+    /// all its streams, so that they stay in step.
     pub(super) clock_offset: Option<i64>,
 }
 
 impl Publisher {
-    /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The fastest one is nearest to the truth;
-    /// slower ones pull only a little, enough to follow two clocks that drift apart.
+    /// A sender report written at `sent` by the peer's clock arrived at `arrived` by ours. The
+    /// fastest one is nearest to the truth; slower ones pull only a little, enough to follow two
+    /// clocks that drift apart.
     pub(super) fn compared_clocks(&mut self, sent: NtpTime, arrived: NtpTime) {
         let sample = arrived.0.wrapping_sub(sent.0) as i64;
         self.clock_offset = Some(match self.clock_offset {

@@ -1,14 +1,19 @@
-//! What publishers without encryption are told that their receivers' downlinks carry: what the best one does (REMB).
+//! What publishers without encryption are told that their receivers' downlinks carry: what the best
+//! one does (REMB).
 //!
-//! Such a publisher should send as much as its own uplink and the best downlink carry; for those who can take less, layers are left out on the way. So the
-//! estimates of all who get its streams are smoothed, and the highest goes on: one that is too low, whatever the reason, holds nobody else back. Packets
-//! with transport-wide numbers tell a publisher more, and where they are negotiated this says nothing.
+//! Such a publisher should send as much as its own uplink and the best downlink carry; for those
+//! who can take less, layers are left out on the way. So the estimates of all who get its streams
+//! are smoothed, and the highest goes on: one that is too low, whatever the reason, holds nobody
+//! else back. Packets with transport-wide numbers tell a publisher more, and where they are
+//! negotiated this says nothing.
 //!
-//! A receiver estimates what it gets of all publishers together, or reports which packets arrived and it is estimated here. One publisher's part is what the others' streams leave,
-//! and never less than an equal share.
+//! A receiver estimates what it gets of all publishers together, or reports which packets arrived
+//! and it is estimated here. One publisher's part is what the others' streams leave, and never less
+//! than an equal share.
 //!
-//! Who sends a camera in several sizes is told nothing: which of them fits is chosen here, and those that nobody gets are stopped. With less for all sizes together, the largest
-//! would be gone before anyone could have found room for it.
+//! Who sends a camera in several sizes is told nothing: which of them fits is chosen here, and
+//! those that nobody gets are stopped. With less for all sizes together, the largest would be gone
+//! before anyone could have found room for it.
 //!
 //! Source: Scallop section 5.3; draft-alvestrand-rmcat-remb-03.
 

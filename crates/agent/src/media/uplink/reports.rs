@@ -1,4 +1,5 @@
-//! Receiver reports on what publishers send, and where a stream stands for the sender reports on its copies.
+//! Receiver reports on what publishers send, and where a stream stands for the sender reports on
+//! its copies.
 //!
 //! Source: RFC 3550 section 6.4.
 
@@ -29,8 +30,8 @@ impl Uplink {
         }
     }
 
-    /// Notes one instant in both of a publisher's clocks: receivers need it to play sound and picture together, and the data plane to
-    /// switch between encodings.
+    /// Notes one instant in both of a publisher's clocks: receivers need it to play sound and
+    /// picture together, and the data plane to switch between encodings.
     pub(in crate::media) fn sender_report(
         &mut self,
         cx: &mut Context<'_>,
@@ -129,7 +130,8 @@ impl Uplink {
         cx.send_rtcp(leg, &compound);
     }
 
-    /// Where a stream's timestamps stand when our clock says `now`: its newest sender report, carried on.
+    /// Where a stream's timestamps stand when our clock says `now`: its newest sender report,
+    /// carried on.
     pub(in crate::media) fn timestamp_at(
         &self,
         transports: &MediaTransports,

@@ -10,7 +10,8 @@ use crate::{Counter, Rewriting};
 
 /// A segment's numbers, and of the newest frames which they were.
 ///
-/// A packet that names no frame goes on with the newest one's, if it is newer than all; its place is not known otherwise.
+/// A packet that names no frame goes on with the newest one's, if it is newer than all; its place
+/// is not known otherwise.
 #[derive(Debug)]
 pub(super) struct ByFrames {
     rewriter: Box<dyn Rewriter + Send>,
@@ -36,7 +37,8 @@ struct SentFrame {
 }
 
 impl ByFrames {
-    /// Numbers that begin with a packet, which gets the `next` one. `None` where all packets count, or this one names no frame.
+    /// Numbers that begin with a packet, which gets the `next` one. `None` where all packets count,
+    /// or this one names no frame.
     pub fn start(rewriting: Rewriting, first: &MediaPacket, next: u64) -> Option<Self> {
         let question = question(first)?;
         let sequence = next as u16;
@@ -55,7 +57,8 @@ impl ByFrames {
         })
     }
 
-    /// The number a packet goes out under, if it is to be sent; what was decided of its frame `selection` knows.
+    /// The number a packet goes out under, if it is to be sent; what was decided of its frame
+    /// `selection` knows.
     pub fn number(
         &mut self,
         packet: &MediaPacket,

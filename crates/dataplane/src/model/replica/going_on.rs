@@ -108,7 +108,8 @@ impl ReplicaState {
         })
     }
 
-    /// Goes on where another device stopped, with `packet`, which lies so far behind the last one there.
+    /// Goes on where another device stopped, with `packet`, which lies so far behind the last one
+    /// there.
     fn go_on(&mut self, from: ReplicaSnapshot, ahead: u64, packet: &MediaPacket) {
         let (timestamp, picture, tl0) = from.last;
         let first = packet.number - (ahead - 1);

@@ -33,8 +33,8 @@ pub(in crate::model) struct Segment {
     pub(super) last: Last,
 }
 
-/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One that comes late is it all the same
-/// when what came before it was not sent.
+/// The newest packet that was sent, as the receiver saw it: what the next segment continues. One
+/// that comes late is it all the same when what came before it was not sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Last {
     /// Its source number.
@@ -47,7 +47,8 @@ pub(super) struct Last {
     pub(super) frame: Option<u16>,
 }
 
-/// VP8's running counters, or offsets between them. KEYIDX stays the source's: it is only compared with itself within a segment.
+/// VP8's running counters, or offsets between them. KEYIDX stays the source's: it is only compared
+/// with itself within a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::model) struct Vp8Ids {
     pub picture: u16,
@@ -79,7 +80,8 @@ impl Vp8Ids {
 }
 
 impl Segment {
-    /// The replica's number for a source number. Meaningful for numbers of this segment that were not closed up.
+    /// The replica's number for a source number. Meaningful for numbers of this segment that were
+    /// not closed up.
     pub fn number(&self, source: u64) -> u64 {
         let closed = self.closed_up.range(..source).count() as u64;
         self.egress_first.wrapping_add(source - self.first).wrapping_sub(closed)
@@ -96,7 +98,8 @@ impl Segment {
         }
     }
 
-    /// Moves on to a newer packet, and folds what is now too old to matter on its own into the first number.
+    /// Moves on to a newer packet, and folds what is now too old to matter on its own into the
+    /// first number.
     fn advance(&mut self, newest: u64) {
         self.newest = newest;
         while let Some(oldest) = self

@@ -20,7 +20,8 @@ pub(super) struct State {
     pub(super) kept_target: Option<usize>,
     /// Chains of which a frame was held back, and which did not start again.
     pub(super) broken: BTreeSet<usize>,
-    /// VP9: the spatial layers of which everything was sent since a frame that needs no other picture.
+    /// VP9: the spatial layers of which everything was sent since a frame that needs no other
+    /// picture.
     pub(super) complete: BTreeSet<u8>,
     /// Pictures that were held back in this segment: by so much VP8's picture ids close up.
     pub(super) held_back: u16,

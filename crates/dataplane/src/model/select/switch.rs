@@ -1,17 +1,25 @@
-//! Where a replica changes to other layers: as near to what is wanted as the newest frame allows, and no sooner than a decoder can follow.
+//! Where a replica changes to other layers: as near to what is wanted as the newest frame allows,
+//! and no sooner than a decoder can follow.
 //!
-//! What is wanted counts from the next picture on. In any codec, nothing rises in size within a picture whose marker was already sent.
+//! What is wanted counts from the next picture on. In any codec, nothing rises in size within a
+//! picture whose marker was already sent.
 //!
-//! *Dependency descriptor.* Of the decode targets within the wanted layer that the sender produces, the one with the highest layer is aimed at. The replica changes to it at a frame whose
-//! indication for it is "switch", if the chain that protects it and everything the frame refers to was sent; to fewer pictures of the same size with
-//! the next picture; and to the size it keeps at any frame of it, when it is to go down and what is aimed at cannot begin.
+//! *Dependency descriptor.* Of the decode targets within the wanted layer that the sender produces,
+//! the one with the highest layer is aimed at. The replica changes to it at a frame whose
+//! indication for it is "switch", if the chain that protects it and everything the frame refers to
+//! was sent; to fewer pictures of the same size with the next picture; and to the size it keeps at
+//! any frame of it, when it is to go down and what is aimed at cannot begin.
 //!
-//! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the replica gets, and at a key picture. Sizes: down at the
-//! next picture if the lower layer was sent so far or the picture is a key picture; up by one layer at a layer frame that is not predicted from other pictures.
+//! *VP9 descriptor.* Pictures: down at the next picture; up behind a picture with U, of a layer the
+//! replica gets, and at a key picture. Sizes: down at the next picture if the lower layer was sent
+//! so far or the picture is a key picture; up by one layer at a layer frame that is not predicted
+//! from other pictures.
 //!
-//! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and as far as wanted at a key frame.
+//! *VP8 descriptor.* Pictures: down at the next frame, up by one layer at a frame of it with Y, and
+//! as far as wanted at a key frame.
 //!
-//! Source: AV1 RTP specification, appendix A; eXpressSFU, algorithms 1 and 2, with RFC 9628 section 4.2 for what the bits mean.
+//! Source: AV1 RTP specification, appendix A; eXpressSFU, algorithms 1 and 2, with RFC 9628 section
+//! 4.2 for what the bits mean.
 
 use wire::RtpTimestamp;
 use wire::codec::Layer;
@@ -151,7 +159,8 @@ pub(super) fn may_go_up_in_this_picture(wanted: Layer, frame: &Frame) -> bool {
     }
 }
 
-/// The decode target of the size that is kept beside a larger one, as fast as that one. Only a chain tells whether all that matters of it was sent.
+/// The decode target of the size that is kept beside a larger one, as fast as that one. Only a
+/// chain tells whether all that matters of it was sent.
 fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencies) -> Option<usize> {
     let spatial = fallback_spatial.filter(|spatial| *spatial < current.spatial)?;
     let target = rules.structure.target_of(Layer { spatial, ..current })?;
@@ -159,7 +168,8 @@ fn kept_target(fallback_spatial: Option<u8>, current: Layer, rules: &Dependencie
     (is_produced && rules.structure.protecting_chain(target).is_some()).then_some(target)
 }
 
-/// The decode target with the highest layer within `wanted`, of those the sender produces; the lowest of all when none is.
+/// The decode target with the highest layer within `wanted`, of those the sender produces; the
+/// lowest of all when none is.
 fn goal(wanted: Layer, rules: &Dependencies) -> usize {
     let structure = &rules.structure;
     let layer_of = |target: &usize| {

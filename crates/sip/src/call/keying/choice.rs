@@ -1,4 +1,5 @@
-//! An offer between two ends with keys in descriptions, which leaves to its answer whether keys pass or are ours.
+//! An offer between two ends with keys in descriptions, which leaves to its answer whether keys
+//! pass or are ours.
 
 use wire::srtp::SrtpProfile;
 
@@ -8,7 +9,8 @@ use crate::ng::{Flags, Sdes};
 use crate::random::Random;
 use crate::sdp::{Attributes, Crypto, Keying, SUITES, Section, suite_name};
 
-/// Two ways that an offer leaves to who answers it: with a key of who offered, which passes, or with one of ours.
+/// Two ways that an offer leaves to who answers it: with a key of who offered, which passes, or
+/// with one of ours.
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// The side that offered.
@@ -22,8 +24,9 @@ pub(crate) struct Choice {
 }
 
 impl Media {
-    /// The keys of an offer go on, as far as wishes about suites leave any, and behind them keys of ours for the suites that are not
-    /// among them: so ends that have no suite in common understand each other, too.
+    /// The keys of an offer go on, as far as wishes about suites leave any, and behind them keys of
+    /// ours for the suites that are not among them: so ends that have no suite in common understand
+    /// each other, too.
     pub(super) fn offer_choice(
         &mut self,
         end: usize,
@@ -71,7 +74,8 @@ impl Media {
         ))
     }
 
-    /// Takes the answer to a choice: whether a key of ours was chosen, so that both ends are protected by us from now on.
+    /// Takes the answer to a choice: whether a key of ours was chosen, so that both ends are
+    /// protected by us from now on.
     pub(super) fn choose(&mut self, end: usize, section: &Section<'_>) {
         let Some(choice) = self.choice.as_ref().filter(|choice| choice.end != end) else {
             return;
@@ -91,7 +95,8 @@ impl Media {
     }
 }
 
-/// Keys of ours for the suites that an offer lacks, numbered behind `last`, the last of its own that goes on. Those that were offered before stay.
+/// Keys of ours for the suites that an offer lacks, numbered behind `last`, the last of its own
+/// that goes on. Those that were offered before stay.
 fn more_keys(
     section: &Section<'_>,
     last: u32,

@@ -5,7 +5,8 @@ use crate::call::Media;
 use crate::sdp::{Keying, Section};
 
 impl Media {
-    /// An answer leaves keys that it need not take: then neither party is protected, but where its protocol demands it (RFC 8643 section 3.1).
+    /// An answer leaves keys that it need not take: then neither party is protected, but where its
+    /// protocol demands it (RFC 8643 section 3.1).
     pub(super) fn decline_keys(&mut self, end: usize, section: &Section<'_>) {
         let need_not = |protocol: &str| Keying::of(protocol, false, false) == Keying::Plain;
         let has_keys = !section.cryptos.is_empty() || section.fingerprint.is_some();

@@ -11,7 +11,8 @@ use crate::{Config, Counter};
 
 pub(super) fn policy(flags: &Flags, config: &Config) -> Policy {
     Policy {
-        // Who sends from elsewhere than it receives is at an address nobody said, so packets from there are still looked for.
+        // Who sends from elsewhere than it receives is at an address nobody said, so packets from
+        // there are still looked for.
         learning: flags.learning.unwrap_or(match config.learning {
             Learning::Off if flags.asymmetric => Learning::Heuristic,
             learning => learning,
@@ -22,7 +23,8 @@ pub(super) fn policy(flags: &Flags, config: &Config) -> Policy {
     }
 }
 
-/// The direction to say of a section, whose sender may also hold it by its address: then it wants nothing, and may send.
+/// The direction to say of a section, whose sender may also hold it by its address: then it wants
+/// nothing, and may send.
 pub(super) fn said_direction(said: Direction, holds: bool) -> Direction {
     match said {
         Direction::SendRecv if holds => Direction::SendOnly,

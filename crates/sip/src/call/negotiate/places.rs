@@ -7,8 +7,8 @@ use crate::ng::Flags;
 use crate::sdp::{Description, Section};
 
 impl Dialogue {
-    /// The sections that a description is about. An offer says which there are; an answer has those that were offered, and what it
-    /// has beyond them is not for anybody (RFC 3264 section 6).
+    /// The sections that a description is about. An offer says which there are; an answer has those
+    /// that were offered, and what it has beyond them is not for anybody (RFC 3264 section 6).
     pub(super) fn place_sections<'a, 'd>(
         &mut self,
         role: Role,
@@ -31,7 +31,8 @@ impl Dialogue {
         sections
     }
 
-    /// Moves the parties to the interfaces that an offer asks for: by name, and by the family of where its sender is now.
+    /// Moves the parties to the interfaces that an offer asks for: by name, and by the family of
+    /// where its sender is now.
     pub(super) fn place_ends(
         &mut self,
         end: usize,
@@ -53,7 +54,8 @@ impl Dialogue {
         }
     }
 
-    /// Sees to it that every section that is relayed has ports on both sides, on the interfaces of its ends.
+    /// Sees to it that every section that is relayed has ports on both sides, on the interfaces of
+    /// its ends.
     pub(super) fn provide(&mut self, heard: &[Option<Heard>], context: &mut Context<'_>) -> Result<(), Refused> {
         let interfaces = [self.ends[0].interface, self.ends[1].interface];
         for (media, heard) in self.media.iter_mut().zip(heard) {

@@ -41,8 +41,8 @@ impl Sdes {
         }
     }
 
-    /// Whether a suite is offered, and accepted before others. One without encryption is where the proxy names it: nobody is to have it
-    /// because of a list that it is the end of.
+    /// Whether a suite is offered, and accepted before others. One without encryption is where the
+    /// proxy names it: nobody is to have it because of a list that it is the end of.
     pub(crate) fn offers(&self, suite: SrtpProfile) -> bool {
         let name = suite_name(suite);
         let is_named = || names(&self.only, name) || names(&self.order, name) || names(&self.offerer_order, name);

@@ -45,7 +45,8 @@ impl Flags {
         let mut flags = Self::default();
         for (name, value) in request.iter() {
             let name = plain(&String::from_utf8_lossy(name));
-            // Where a proxy says `to-tag` as a key it names the tag; as a flag it asks for it to be minded.
+            // Where a proxy says `to-tag` as a key it names the tag; as a flag it asks for it to be
+            // minded.
             if !READ_ELSEWHERE.contains(&name.as_str()) {
                 flags.set(&name, value);
             }
@@ -113,7 +114,8 @@ impl Flags {
         }
     }
 
-    /// A flag, alone or with a key in front. What follows the key keeps its case: suites and codecs have one.
+    /// A flag, alone or with a key in front. What follows the key keeps its case: suites and codecs
+    /// have one.
     fn named(&mut self, flag: &str) {
         let name = plain(flag);
         let found = PREFIXES
@@ -212,7 +214,8 @@ impl Flags {
             ("replace", "username") => self.replace.username = true,
             ("replace", "session-name") => self.replace.session_name = true,
             ("replace", "zero-address") => self.replace.zero_address = true,
-            // The address of the session is replaced in any case: without, nothing would be relayed.
+            // The address of the session is replaced in any case: without, nothing would be
+            // relayed.
             ("replace", "session-connection") => {}
             ("ice", "remove") => self.ice = Ice::Remove,
             ("ice", "force") => self.ice = Ice::Force,

@@ -1,17 +1,21 @@
-//! The outcome for each key, flag and word of rtpengine's `offer` and `answer`, and of its commands. `docs/sip.md` shows it.
+//! The outcome for each key, flag and word of rtpengine's `offer` and `answer`, and of its
+//! commands. `docs/sip.md` shows it.
 //!
-//! Source: rtpengine's documents, `ng_control_protocol.md`, and what its version 10.5 reads beyond them.
+//! Source: rtpengine's documents, `ng_control_protocol.md`, and what its version 10.5 reads beyond
+//! them.
 
 /// The outcome for one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is done.
     Done,
-    /// Nothing is missing without it: it asks for what is done anyway, or is about something else that is not done.
+    /// Nothing is missing without it: it asks for what is done anyway, or is about something else
+    /// that is not done.
     NoDifference,
     /// It is not done, and the reply has a warning.
     Ignored,
-    /// The request is refused, unless the operator tolerates it; then as [`Ignored`](Fate::Ignored).
+    /// The request is refused, unless the operator tolerates it; then as
+    /// [`Ignored`](Fate::Ignored).
     Refused,
 }
 

@@ -9,7 +9,8 @@ pub struct Undone {
     pub unknown: Names,
     /// These are known, and make a difference that is missing.
     pub ignored: Names,
-    /// These cannot be done by a relay without codecs: the request is refused, unless the operator tolerates them.
+    /// These cannot be done by a relay without codecs: the request is refused, unless the operator
+    /// tolerates them.
     pub wishes: Vec<Wish>,
 }
 

@@ -6,9 +6,11 @@ use crate::limits::{COOKIE_MAX, DEPTH_MAX, MESSAGE_MAX};
 /// Of a message that has not ended, the fewest bytes worth decoding.
 const FIRST_ATTEMPT: usize = 64;
 
-/// Finds messages in what a TCP connection brings, with work in proportion to its bytes however they are cut.
+/// Finds messages in what a TCP connection brings, with work in proportion to its bytes however
+/// they are cut.
 ///
-/// A message ends where its value does; there is no other mark. So what cannot be read ends the connection.
+/// A message ends where its value does; there is no other mark. So what cannot be read ends the
+/// connection.
 #[derive(Debug, Default)]
 pub struct Stream {
     bytes: Vec<u8>,
@@ -73,7 +75,8 @@ impl Stream {
 
     /// The next whole message, cookie and payload as in a datagram; `None` until there is one.
     ///
-    /// Errors: [`Unreadable::Malformed`] when no message can follow, or none within [`MESSAGE_MAX`] bytes; close the connection.
+    /// Errors: [`Unreadable::Malformed`] when no message can follow, or none within [`MESSAGE_MAX`]
+    /// bytes; close the connection.
     pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
         if self.scanned == 0 {
             let rest = &self.bytes[self.start..];
@@ -105,7 +108,8 @@ impl Stream {
         Ok(message)
     }
 
-    /// Decodes what there is of a message each time it has doubled, so that nonsense ends the connection before its limit does.
+    /// Decodes what there is of a message each time it has doubled, so that nonsense ends the
+    /// connection before its limit does.
     fn attempt(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
         if self.scanned < FIRST_ATTEMPT.max(2 * self.attempted) {
             return Ok(None);

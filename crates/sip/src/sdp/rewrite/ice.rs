@@ -41,8 +41,9 @@ impl Writer {
     }
 }
 
-/// The foundation and the preference of candidates of ours beside those of a section: a foundation that none of them has, and less
-/// preference than any host candidate, so that media goes past us where it can.
+/// The foundation and the preference of candidates of ours beside those of a section: a foundation
+/// that none of them has, and less preference than any host candidate, so that media goes past us
+/// where it can.
 pub(super) fn beside(section: &Section<'_>) -> (usize, u32) {
     let theirs = section.lines.iter().filter_map(|line| match line.attribute() {
         Some(("candidate", value)) => Some(value.split_ascii_whitespace().collect::<Vec<_>>()),

@@ -28,7 +28,8 @@ impl<'a> BitReader<'a> {
         self.bits(1).map(|bit| bit == 1)
     }
 
-    /// ns(`end`): a number below `end`, in one bit less for the lower ones when `end` is no power of two.
+    /// ns(`end`): a number below `end`, in one bit less for the lower ones when `end` is no power
+    /// of two.
     pub(super) fn below(&mut self, end: u32) -> Option<u32> {
         let width = width(end);
         let short_end = (1 << width) - end;

@@ -14,7 +14,8 @@ use super::{
 pub struct MandatoryFields {
     /// The packet is the first of its frame.
     pub start_of_frame: bool,
-    /// The packet is the last of its frame. Frames of higher spatial layers may follow in the same picture.
+    /// The packet is the last of its frame. Frames of higher spatial layers may follow in the same
+    /// picture.
     pub end_of_frame: bool,
     /// The template the frame follows.
     ///
@@ -51,10 +52,10 @@ impl MandatoryFields {
 
 /// Everything one packet's descriptor says, as values.
 ///
-/// What is `None` is not in the packet and stays as it was: the structure and the active decode targets as last
-/// received, the rest as in the frame's template. To forward a packet with a descriptor of its own for a receiver,
-/// change the values and [`write`](Self::write) them: other active decode targets, or the structure attached or taken
-/// off.
+/// What is `None` is not in the packet and stays as it was: the structure and the active decode
+/// targets as last received, the rest as in the frame's template. To forward a packet with a
+/// descriptor of its own for a receiver, change the values and [`write`](Self::write) them: other
+/// active decode targets, or the structure attached or taken off.
 ///
 /// Source: AV1 RTP specification, appendix A.8.2, `dependency_descriptor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,10 +87,11 @@ impl DependencyDescriptor {
         }
     }
 
-    /// Reads an extension value. `current` is the structure in force before this packet, if there is one; one in the
-    /// packet itself takes its place.
+    /// Reads an extension value. `current` is the structure in force before this packet, if there
+    /// is one; one in the packet itself takes its place.
     ///
-    /// Errors: [`DependencyError`]. Without `current` only what needs none can be read; with it, the template is in it.
+    /// Errors: [`DependencyError`]. Without `current` only what needs none can be read; with it,
+    /// the template is in it.
     pub fn parse(value: &[u8], current: Option<&DependencyStructure>) -> Result<Self, DependencyError> {
         super::read::descriptor(value, current)
     }

@@ -1,4 +1,5 @@
-//! Short lists of frame-number differences, stored inline so that reading a packet allocates nothing.
+//! Short lists of frame-number differences, stored inline so that reading a packet allocates
+//! nothing.
 
 use super::{CHAINS_MAX, REFERENCES_MAX};
 

@@ -12,11 +12,13 @@ pub enum DependencyError {
     /// The sender is at fault: a layer beyond [`SPATIAL_LAYERS_MAX`](super::SPATIAL_LAYERS_MAX) or
     /// [`TEMPORAL_LAYERS_MAX`](super::TEMPORAL_LAYERS_MAX).
     TooManyLayers,
-    /// The sender is at fault: a frame refers to more than [`REFERENCES_MAX`](super::REFERENCES_MAX) frames.
+    /// The sender is at fault: a frame refers to more than
+    /// [`REFERENCES_MAX`](super::REFERENCES_MAX) frames.
     TooManyReferences,
     /// Nobody is: the packet that carries the structure has not come yet. A key frame helps.
     MissingStructure,
-    /// Nobody is, as a rule: the template is in a structure that was lost or is late. A key frame helps.
+    /// Nobody is, as a rule: the template is in a structure that was lost or is late. A key frame
+    /// helps.
     UnknownTemplate,
 }
 
@@ -62,7 +64,8 @@ pub enum StructureError {
     TemplateCount,
     /// No decode target, or more than [`DECODE_TARGETS_MAX`](super::DECODE_TARGETS_MAX).
     DecodeTargetCount,
-    /// Templates start at S0T0 and each next has the same layer, the next temporal one, or T0 of the next spatial one.
+    /// Templates start at S0T0 and each next has the same layer, the next temporal one, or T0 of
+    /// the next spatial one.
     LayerOrder,
     /// A template has an indication for a decode target that does not exist.
     ExcessIndication,

@@ -5,7 +5,8 @@ use super::{
     Resolution,
 };
 
-/// What one packet's frame is and needs: the packet's own words where it has some, its template's otherwise.
+/// What one packet's frame is and needs: the packet's own words where it has some, its template's
+/// otherwise.
 ///
 /// Source: AV1 RTP specification, appendix A.8.2, `frame_dependency_definition`.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,8 @@ impl<'a> FrameDependencies<'a> {
         self.indications().get(target)
     }
 
-    /// How far back the frames lie that this one refers to. None: a decoder needs nothing before it.
+    /// How far back the frames lie that this one refers to. None: a decoder needs nothing before
+    /// it.
     pub fn fdiffs(&self) -> &'a [u16] {
         self.descriptor
             .fdiffs
@@ -85,8 +87,8 @@ impl<'a> FrameDependencies<'a> {
             .as_slice()
     }
 
-    /// The number of the previous frame in `chain`, without which the chain is broken; `None` when the chain starts
-    /// here, or does not exist.
+    /// The number of the previous frame in `chain`, without which the chain is broken; `None` when
+    /// the chain starts here, or does not exist.
     pub fn previous_in_chain(&self, chain: usize) -> Option<u16> {
         match self.chain_diffs().get(chain) {
             None | Some(0) => None,
@@ -94,8 +96,9 @@ impl<'a> FrameDependencies<'a> {
         }
     }
 
-    /// Whether the chain breaks for those who lose this frame: it is a switch point of, or required by, every decode
-    /// target the chain protects. A chain that protects no active decode target is to be ignored.
+    /// Whether the chain breaks for those who lose this frame: it is a switch point of, or required
+    /// by, every decode target the chain protects. A chain that protects no active decode target is
+    /// to be ignored.
     ///
     /// Source: AV1 RTP specification, appendix A.6.
     pub fn is_in_chain(&self, chain: usize) -> bool {

@@ -1,4 +1,5 @@
-//! What a key frame says about all frames until the next structure: templates, decode targets, chains.
+//! What a key frame says about all frames until the next structure: templates, decode targets,
+//! chains.
 
 use super::{
     CHAINS_MAX, DECODE_TARGETS_MAX, DecodeTargets, FrameTemplate, Layer, Resolution, StructureError, TEMPLATES_MAX,
@@ -17,7 +18,8 @@ pub struct DependencyStructure {
     target_layers: Vec<Layer>,
     /// By decode target; all zero without chains.
     pub(super) protected_by: [u8; DECODE_TARGETS_MAX],
-    /// By chain: the same the other way round, so that a packet's part in a chain is one comparison.
+    /// By chain: the same the other way round, so that a packet's part in a chain is one
+    /// comparison.
     chain_targets: Vec<DecodeTargets>,
     /// One for each spatial layer, or none at all.
     pub(super) resolutions: Vec<Resolution>,
@@ -26,9 +28,9 @@ pub struct DependencyStructure {
 impl DependencyStructure {
     /// Makes a structure of `decode_targets` targets.
     ///
-    /// `template_id_offset` (its low six bits) is the id of the first template. `protected_by` names the chain of each
-    /// decode target and is empty when templates have no chain differences. `resolutions` is for each spatial layer, or
-    /// empty.
+    /// `template_id_offset` (its low six bits) is the id of the first template. `protected_by`
+    /// names the chain of each decode target and is empty when templates have no chain differences.
+    /// `resolutions` is for each spatial layer, or empty.
     pub fn new(
         template_id_offset: u8,
         decode_targets: usize,
@@ -135,7 +137,8 @@ impl DependencyStructure {
         self.target_layers.iter().position(|&of| of == layer)
     }
 
-    /// The decode targets a receiver of `layer` still has: those that need no higher one. To be told to it as active.
+    /// The decode targets a receiver of `layer` still has: those that need no higher one. To be
+    /// told to it as active.
     pub fn targets_within(&self, layer: Layer) -> DecodeTargets {
         let targets = self.target_layers.iter().enumerate();
         targets
@@ -143,7 +146,8 @@ impl DependencyStructure {
             .collect()
     }
 
-    /// The chain whose frames a decode target cannot do without; `None` when there are no chains or no such target.
+    /// The chain whose frames a decode target cannot do without; `None` when there are no chains or
+    /// no such target.
     pub fn protecting_chain(&self, target: usize) -> Option<usize> {
         let protected = self.chains() > 0 && target < self.decode_targets();
         protected.then(|| usize::from(self.protected_by[target]))

@@ -12,7 +12,8 @@ pub enum Indication {
     NotPresent,
     /// Part of the target, and no later frame of the target refers to it.
     Discardable,
-    /// Part of the target, and when this frame can be decoded, so can all later ones of the target: start here.
+    /// Part of the target, and when this frame can be decoded, so can all later ones of the target:
+    /// start here.
     Switch,
     /// Part of the target, and neither of the other two.
     Required,
@@ -70,7 +71,8 @@ impl Indications {
         DecodeTargets(even_bits(self.0 | self.0 >> 1))
     }
 
-    /// The targets that are not the same without the frame: it is a switch point of them, or required.
+    /// The targets that are not the same without the frame: it is a switch point of them, or
+    /// required.
     pub const fn needed_by(self) -> DecodeTargets {
         DecodeTargets(even_bits(self.0 >> 1))
     }
@@ -97,7 +99,8 @@ impl FromIterator<Indication> for Indications {
 }
 
 impl std::fmt::Debug for Indications {
-    /// In the symbols of the specification: `-`, `D`, `S`, `R`, from decode target 0 to the last present one.
+    /// In the symbols of the specification: `-`, `D`, `S`, `R`, from decode target 0 to the last
+    /// present one.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let count = (u64::BITS - self.0.leading_zeros()).div_ceil(2) as usize;
         (0..count).try_for_each(|target| {

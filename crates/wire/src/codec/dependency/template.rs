@@ -18,12 +18,14 @@ impl Layer {
         temporal: u8::MAX,
     };
 
-    /// Whether a receiver that wants this layer may want frames of `other`: it is higher in neither direction.
+    /// Whether a receiver that wants this layer may want frames of `other`: it is higher in neither
+    /// direction.
     pub const fn covers(self, other: Self) -> bool {
         other.spatial <= self.spatial && other.temporal <= self.temporal
     }
 
-    /// The layer of the template behind one with this layer, by its two-bit field; 3 is the end and not asked here.
+    /// The layer of the template behind one with this layer, by its two-bit field; 3 is the end and
+    /// not asked here.
     pub(super) const fn next(self, idc: u32) -> Self {
         match idc {
             0 => self,

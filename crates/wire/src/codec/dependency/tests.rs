@@ -1,4 +1,5 @@
-//! What the module promises: descriptors written out by hand, captured ones, what may be wrong, and round trips.
+//! What the module promises: descriptors written out by hand, captured ones, what may be wrong, and
+//! round trips.
 
 mod by_hand;
 mod captured;
@@ -34,8 +35,8 @@ fn template(spatial: u8, temporal: u8, symbols: &str, fdiffs: &[u16], chain_diff
     }
 }
 
-/// The one-spatial-layer example of the specification (appendix A.10.2.1): its table, row by row. Its targets are 30,
-/// 15 and 7.5 frames a second, and it numbers templates from 1.
+/// The one-spatial-layer example of the specification (appendix A.10.2.1): its table, row by row.
+/// Its targets are 30, 15 and 7.5 frames a second, and it numbers templates from 1.
 fn l1t3() -> DependencyStructure {
     let templates = vec![
         template(0, 0, "SSS", &[], &[0]),

@@ -13,11 +13,12 @@ impl From<Full> for DependencyWriteError {
 }
 
 impl DependencyDescriptor {
-    /// Writes the extension value to the front of `out` and returns its length. `current` is the structure in force at
-    /// the receiver before this packet.
+    /// Writes the extension value to the front of `out` and returns its length. `current` is the
+    /// structure in force at the receiver before this packet.
     ///
-    /// A descriptor read from the shortest form of its values is written as the same bytes, any other as equal values.
-    /// A buffer of [`DESCRIPTOR_LEN_MAX`] bytes holds whatever an extension can carry.
+    /// A descriptor read from the shortest form of its values is written as the same bytes, any
+    /// other as equal values. A buffer of [`DESCRIPTOR_LEN_MAX`] bytes holds whatever an extension
+    /// can carry.
     ///
     /// Errors: [`DependencyWriteError`], with `out` then undefined.
     pub fn write(&self, current: Option<&DependencyStructure>, out: &mut [u8]) -> Result<usize, DependencyWriteError> {

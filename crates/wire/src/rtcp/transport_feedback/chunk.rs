@@ -1,4 +1,5 @@
-//! Packet status chunks: the run-length and bit-vector code in the middle of a transport-wide feedback packet.
+//! Packet status chunks: the run-length and bit-vector code in the middle of a transport-wide
+//! feedback packet.
 //!
 //! Source: draft-holmer-rmcat-transport-wide-cc-extensions-01 sections 3.1.1 to 3.1.4.
 
@@ -109,7 +110,8 @@ impl<'a> Statuses<'a> {
         }
     }
 
-    /// The length of all arrival times, and the reader where they start; `None` when a status is missing or reserved.
+    /// The length of all arrival times, and the reader where they start; `None` when a status is
+    /// missing or reserved.
     pub(super) fn measure(mut self) -> Option<(usize, Reader<'a>)> {
         let mut deltas_len = 0;
         while self.left > 0 {
@@ -147,7 +149,8 @@ pub(super) const fn chunks_max(statuses: usize) -> usize {
 
 /// Appends the chunks that say `statuses`.
 ///
-/// A run is used where it holds more than a vector would, or all that is left; else a vector of the widest reach.
+/// A run is used where it holds more than a vector would, or all that is left; else a vector of the
+/// widest reach.
 pub(super) fn write(out: &mut Vec<u8>, statuses: &[Status]) {
     let mut rest = statuses;
     while let Some(&first) = rest.first() {
@@ -186,8 +189,9 @@ mod tests {
 
     #[test]
     fn the_draft_s_run_length_examples_read_as_described() {
-        // Section 3.1.3: a run of 221 missing packets, and one of 24. The draft's second example has the reserved symbol,
-        // which is left over from its first version; here it is a large delta.
+        // Section 3.1.3: a run of 221 missing packets, and one of 24. The draft's second example
+        // has the reserved symbol, which is left over from its first version; here it is a large
+        // delta.
         assert_eq!(read(&[0b0000_0000, 0b1101_1101], 221), Some(vec![Missing; 221]));
         assert_eq!(read(&[0b0100_0000, 0b0001_1000], 24), Some(vec![LargeDelta; 24]));
     }
@@ -202,7 +206,8 @@ mod tests {
         expected.extend([SmallDelta; 3]);
         expected.extend([Missing; 2]);
         assert_eq!(one_bit, expected);
-        // Second example, again with a large delta for the reserved symbol: 1 missing, 1 large, 3 received, 2 missing.
+        // Second example, again with a large delta for the reserved symbol: 1 missing, 1 large, 3
+        // received, 2 missing.
         let two_bits = read(&[0b1100_1001, 0b0101_0000], 7).unwrap();
         assert_eq!(
             two_bits,

@@ -9,8 +9,8 @@ const HEADER_LEN: usize = 20;
 
 /// Writes a receiver's transport-wide feedback, numbering the reports.
 ///
-/// One packet cannot say everything: two arrivals in a row may lie up to 8.2 seconds apart, and it should fit a datagram. So a
-/// report is written packet by packet until nothing is left:
+/// One packet cannot say everything: two arrivals in a row may lie up to 8.2 seconds apart, and it
+/// should fit a datagram. So a report is written packet by packet until nothing is left:
 ///
 /// ```
 /// # use wire::{Ssrc, rtcp::{ArrivalTicks, TransportFeedbackWriter}};
@@ -43,10 +43,12 @@ impl TransportFeedbackWriter {
         }
     }
 
-    /// Appends one packet that says as much of `packets` as it can, and returns what it could not say.
+    /// Appends one packet that says as much of `packets` as it can, and returns what it could not
+    /// say.
     ///
-    /// `packets` are transport-wide numbers in a row, each with its arrival, or none where it is missing; where a number does not
-    /// follow the one before it, a new packet begins. At least one of them is always said.
+    /// `packets` are transport-wide numbers in a row, each with its arrival, or none where it is
+    /// missing; where a number does not follow the one before it, a new packet begins. At least one
+    /// of them is always said.
     ///
     /// Shape: `len_max` in bytes, for this packet alone.
     pub fn write_next<'p>(

@@ -1,4 +1,5 @@
-//! One odd line costs that line and one odd section that section; the rest of the description holds.
+//! One odd line costs that line and one odd section that section; the rest of the description
+//! holds.
 
 use super::*;
 use crate::limits;
@@ -14,7 +15,8 @@ fn offer(session: &str, audio: &str, video: &str) -> String {
     format!("{HEAD}{session}{AUDIO}{AUDIO_LINES}{audio}{VIDEO}{VIDEO_LINES}{video}")
 }
 
-/// The description as read, with so many lines and sections left out. It is the same after writing and reading it again.
+/// The description as read, with so many lines and sections left out. It is the same after writing
+/// and reading it again.
 fn without(text: &str, lines: usize, sections: usize) -> SessionDescription {
     let (read, left_out) = SessionDescription::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(
@@ -170,7 +172,8 @@ fn a_section_that_cannot_be_used_is_refused_in_its_place() {
     ] {
         let (read, left_out) = SessionDescription::read(&text).unwrap();
         assert_eq!(left_out.sections, 1, "{text}");
-        // A section that is called as another is takes the other's place in the bundle, or the name is not there.
+        // A section that is called as another is takes the other's place in the bundle, or the name
+        // is not there.
         assert!(left_out.lines <= lines, "{left_out}\n{text}");
         let rejected: Vec<_> = read.sections.iter().map(|section| section.rejected).collect();
         let first_is_odd = text.contains("a=mid:1\r\na=rtpmap:111");

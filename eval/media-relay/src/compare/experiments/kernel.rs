@@ -1,4 +1,5 @@
-//! Relaying in the kernel beside the least there is, each by the account of a thread that does nothing else.
+//! Relaying in the kernel beside the least there is, each by the account of a thread that does
+//! nothing else.
 
 use std::fmt::Write as _;
 

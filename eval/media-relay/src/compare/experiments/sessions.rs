@@ -55,7 +55,8 @@ fn section(all: &[Measured]) -> Section {
     }
 }
 
-/// Which relays were not taken as far as others, for the page: by their file, not by what they could bear.
+/// Which relays were not taken as far as others, for the page: by their file, not by what they
+/// could bear.
 fn limits(all: &[Measured]) -> String {
     let most = |relay: &str| {
         let its = all.iter().filter(|measured| measured.relay == relay);

@@ -20,7 +20,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Calls offered in a second.
 const PACES: [u32; 5] = [125, 250, 500, 1_000, 2_000];
-/// For so long: a relay has four sockets for each call, of which there are often no more than 20,000.
+/// For so long: a relay has four sockets for each call, of which there are often no more than
+/// 20,000.
 const SECONDS: u32 = 2;
 
 fn turns(targets: &Targets, _: &Options) -> Vec<Vec<Planned>> {

@@ -12,7 +12,8 @@ use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, PayloadType};
 
 use super::Network;
 
-/// A list of codecs a browser might offer, by payload type: source's type, codec, type of its retransmissions.
+/// A list of codecs a browser might offer, by payload type: source's type, codec, type of its
+/// retransmissions.
 pub fn offers(rng: &mut StdRng) -> (MediaKind, Vec<(PayloadType, Codec, Option<PayloadType>)>) {
     let video = [
         (96, Codec::Vp8),
@@ -94,7 +95,8 @@ pub fn fallback_spatial(rng: &mut StdRng) -> Option<u8> {
     rng.random_bool(0.5).then(|| rng.random_range(0..3))
 }
 
-/// Formats that a receiver negotiated: nearly all, under its own numbers, mostly with retransmission.
+/// Formats that a receiver negotiated: nearly all, under its own numbers, mostly with
+/// retransmission.
 pub fn replica_formats(rng: &mut StdRng, network: Network) -> Vec<ReplicaFormat> {
     let payload_type = |value: u8| PayloadType::new(value).expect("below 128");
     let all = [96_u8, 98, 100, 102, 111, 0, 114];

@@ -1,4 +1,5 @@
-//! How a packet says of what frame it is part: the head of its payload, and the dependency descriptor.
+//! How a packet says of what frame it is part: the head of its payload, and the dependency
+//! descriptor.
 
 use wire::Codec;
 use wire::codec::dependency::{

@@ -1,4 +1,5 @@
-//! One encoding of a source: its packets, its numbers and the packets that are kept for retransmission.
+//! One encoding of a source: its packets, its numbers and the packets that are kept for
+//! retransmission.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -106,7 +107,8 @@ impl Encoding {
             Codec::Vp8 => {
                 let picture = self.first_picture.wrapping_add(self.frame as u16) | 0x8000;
                 let [high, low] = picture.to_be_bytes();
-                // Extended, with a 15-bit picture id, a temporal counter and a layer; then the frame's own first byte.
+                // Extended, with a 15-bit picture id, a temporal counter and a layer; then the
+                // frame's own first byte.
                 vec![
                     0x80 | u8::from(first) << 4,
                     0xe0,

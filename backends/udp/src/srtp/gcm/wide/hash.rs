@@ -1,9 +1,11 @@
 //! GHASH: a message as a polynomial over GF(2^128), its value at the hash key.
 //!
-//! The standard writes elements with their lowest term first; as numbers they are the other way round, and a product comes out one bit too low. The hash key is kept times x to make up for it.
+//! The standard writes elements with their lowest term first; as numbers they are the other way
+//! round, and a product comes out one bit too low. The hash key is kept times x to make up for it.
 //! Products are summed before they are reduced, so that a group is reduced once.
 //!
-//! Source: NIST SP 800-38D section 6.4; Gueron and Kounavis, "Intel Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode".
+//! Source: NIST SP 800-38D section 6.4; Gueron and Kounavis, "Intel Carry-Less Multiplication
+//! Instruction and its Usage for Computing the GCM Mode".
 
 use std::arch::x86_64::*;
 
@@ -14,7 +16,8 @@ use super::{BLOCK, GROUP, VECTOR, VECTORS, number};
 /// One for each block of a group, and one for the block of lengths.
 const POWERS: usize = GROUP / BLOCK + 1;
 
-/// The field's polynomial x^128 + x^7 + x^2 + x + 1, lowest term first, without the term that does not fit.
+/// The field's polynomial x^128 + x^7 + x^2 + x + 1, lowest term first, without the term that does
+/// not fit.
 const POLYNOMIAL: u128 = (0xc2 << 120) | 1;
 
 /// The hash key's powers.
@@ -38,7 +41,8 @@ impl HashKey {
         HashKey(powers)
     }
 
-    /// Four powers for four of the last `blocks` blocks: their first is that of the first one. One is left at least, and beyond the last there is zero.
+    /// Four powers for four of the last `blocks` blocks: their first is that of the first one. One
+    /// is left at least, and beyond the last there is zero.
     #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
     #[inline]
     pub(super) fn from(&self, blocks: usize) -> __m512i {
@@ -110,7 +114,8 @@ impl Sum {
         self.high = _mm512_xor_si512(self.high, _mm512_clmulepi64_epi128::<0x11>(blocks, powers));
     }
 
-    /// The sum of all lanes as an element of the field: the low half is folded into the middle, and that into the high half.
+    /// The sum of all lanes as an element of the field: the low half is folded into the middle, and
+    /// that into the high half.
     #[target_feature(enable = "avx512bw,vaes,vpclmulqdq")]
     #[inline]
     pub(super) fn reduced(self) -> __m128i {

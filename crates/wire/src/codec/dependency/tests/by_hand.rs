@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 
-/// The bytes of fields written as `name bits`, one a line; a last byte that is not full ends in zeros.
+/// The bytes of fields written as `name bits`, one a line; a last byte that is not full ends in
+/// zeros.
 fn bytes(fields: &str) -> Vec<u8> {
     let bits: String = fields
         .lines()

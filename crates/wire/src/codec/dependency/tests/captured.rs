@@ -138,7 +138,8 @@ fn captured_chains_name_the_last_frame_in_them() {
 
 #[test]
 fn chromium_names_the_active_targets_when_its_rate_falls() {
-    // All; the lowest spatial layer; a structure with two, one and then both; one with three, two and then all.
+    // All; the lowest spatial layer; a structure with two, one and then both; one with three, two
+    // and then all.
     for (name, expected) in [
         ("vp9-l3t3-key-squeezed", vec![0x1ff, 0x007, 0x03f, 0x1ff]),
         ("av1-l3t3-squeezed", vec![0x1ff, 0x03f, 0x1ff]),
