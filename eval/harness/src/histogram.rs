@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_value_is_reported_at_most_one_percent_above() {
         let powers = (7..64).map(|e| (1u64 << e) + (1 << (e - 1)) + 1);
-        for value in (0..200).chain(powers).chain([u64::MAX]) {
+        for value in (0..200).chain(powers) {
             let mut histogram = Histogram::default();
             histogram.record(value);
             histogram.record(u64::MAX);
