@@ -3,13 +3,11 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use sip::limits::MESSAGE_MAX;
 use sip::ng::{Encoding, Stream, Unreadable};
 use sip::plan::{RelayCommand, RelayNotice};
 use sip::sdp::{Attributes, Description, Rewrite, SectionRewrite};
 use sip::{Config, Input, Interface, Output, Relay, Request, RequestId, WallClock};
-
-/// The longest message of a stream, as that of a datagram.
-const MESSAGE_MAX: usize = 65_535;
 
 /// A value that is read is read again the same after it was written, in both encodings, and a
 /// stream finds it wherever it is cut.
