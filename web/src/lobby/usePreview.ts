@@ -65,8 +65,7 @@ async function open(device: Device, id: string): Promise<MediaStream> {
 function useDevices(...opened: (MediaStream | undefined)[]): MediaDeviceInfo[] {
   const [devices, setDevices] = useState<MediaDeviceInfo[]>([]);
   const [first, second] = opened;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the streams are what changes the
-  // list's names.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: streams change the list's names
   useEffect(() => {
     const media = navigator.mediaDevices;
     if (!media) return;
